@@ -6,10 +6,12 @@ import { parseArgs } from "node:util";
 import { HTTP_THREADS_MAX } from "../src/threads/scoring/modes.ts";
 import { type Evenness, evennessOf, type Limit, limitOf, markOf } from "./cores/evenness.ts";
 import { tornReads } from "./cores/torn-reads.ts";
+import { endingWithMe } from "./load/children.ts";
 import { cpuOf, stolenSeconds } from "./load/cpu.ts";
 import { numberOf, numbersOf, report, wordsOf } from "./load/flags.ts";
 import { type Answered, ask, type Generator, GENERATORS } from "./load/generators.ts";
 import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
+import { watchOthers } from "./load/others.ts";
 import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
 import { machine, type ServerProcess, startService } from "./server-process.ts";
 
@@ -192,7 +194,8 @@ async function measure(settings: Settings, cores: number): Promise<Row[]> {
   const random = seeded(settings.seed);
   try {
     for (const threads of settings.threads) {
-      services.set(threads, await startService("--http-threads", String(threads)));
+      const service = await startService("--http-threads", String(threads));
+      services.set(threads, endingWithMe(service));
     }
     for (const [threads, service] of values.smoke ? [] : services) {
       await load(service, threads, cores, settings);
@@ -215,9 +218,11 @@ async function main(): Promise<void> {
   const cores = availableParallelism();
   const settings = settingsOf(cores);
   const stolenBefore = stolenSeconds();
+  const others = watchOthers();
   const rows = await measure(settings, cores);
   const stolen = rounded(stolenSeconds() - stolenBefore);
   print(rows);
+  const others_share = others();
   const { readers, tornSeconds, folds } = settings;
   const torn = tornSeconds > 0 ? await tornReads(readers, tornSeconds, folds) : undefined;
   if (torn !== undefined) {
@@ -229,7 +234,7 @@ async function main(): Promise<void> {
     if (torn.torn + torn.backwards > 0) process.exitCode = 1;
   }
   const { generator, connections, rounds, seconds, seed } = settings;
-  const head = { bench: "cores", machine: machine(), stolen_seconds: stolen, cores };
+  const head = { bench: "cores", machine: machine(), stolen_seconds: stolen, others_share, cores };
   const flags = { generator, connections, rounds, seconds, seed };
   report({ ...head, ...flags, rows, torn_reads: torn }, values.out);
 }

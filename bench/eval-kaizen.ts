@@ -25,8 +25,11 @@ const FIRST_ROWS = 10_000;
 /** Days over which denied successes are counted. */
 const DENIAL_DAYS = 60;
 
-/** Share of the rows after which calibration in slices is judged, as in eval:trust. */
-const LATE = 0.8;
+/** Shares of the stream between which calibration in slices is judged, as in eval:trust. */
+const PARTS: Readonly<Record<string, readonly [number, number]>> = {
+  test: [0.8, 1],
+  validation: [0.6, 0.8],
+};
 
 interface SideTotals {
   loss: number;
@@ -130,16 +133,16 @@ function sideReport(schedule: KaizenSchedule, side: Side, totals: SideTotals, sh
   };
 }
 
-/** Calibration in the slices of the last rows, under the weights of each row's day and as shipped. */
+/** Calibration in the slices of the rows from `from` on, under the weights of each row's day and as shipped. */
 function lateSlices(
   outcomes: readonly RatedOutcome[],
   lagDays: number,
   evidence: KaizenSchedule["evidence"][Side],
   { probabilities }: SideTotals,
   shipped: ScoringModel,
+  from: number,
 ) {
   const end = outcomes.length;
-  const from = Math.floor(end * LATE);
   const slices = {
     all: [...Array(end - from).keys()],
     ...sliceRows(outcomes, lagDays, [from, end]),
@@ -166,17 +169,21 @@ function main(): void {
       format: { type: "string", default: "snap-ratings" },
       seeds: { type: "string" },
       "lag-days": { type: "string", default: "0" },
+      part: { type: "string", default: "test" },
       quiet: { type: "boolean", default: false },
     },
   });
-  if (values.file === undefined || values.format !== "snap-ratings") {
+  const part = PARTS[values.part];
+  if (values.file === undefined || values.format !== "snap-ratings" || part === undefined) {
     process.stderr.write(
       "usage: eval:kaizen -- --file F [--format snap-ratings] [--seeds earliest|LIST] " +
-        "[--lag-days N] [--quiet]\n",
+        "[--lag-days N] [--part test|validation] [--quiet]\n",
     );
     process.exit(2);
   }
-  const outcomes = readRatings(values.file, "eval");
+  const stream = readRatings(values.file, "eval");
+  const outcomes = stream.slice(0, Math.floor(part[1] * stream.length));
+  const lateFrom = Math.floor(part[0] * stream.length);
   const config = defaultConfig();
   const lagDays = Number(values["lag-days"]);
   const history = historyOf(outcomes, lagDays);
@@ -191,7 +198,7 @@ function main(): void {
     const shippedLoss = meanLoss(schedule.evidence[side], 0, end, config[side]);
     const report = sideReport(schedule, side, totals[side], shippedLoss);
     const evidence = schedule.evidence[side];
-    const slices = lateSlices(outcomes, lagDays, evidence, totals[side], config[side]);
+    const slices = lateSlices(outcomes, lagDays, evidence, totals[side], config[side], lateFrom);
     for (const { slice, rows, off_by, off_by_never_refitted: never } of slices) {
       const ratios = `off by ${off_by.toFixed(2)}, never re-fitted ${never.toFixed(2)}`;
       process.stderr.write(`${side}, ${slice} (${rows} rows): ${ratios}\n`);

@@ -10,6 +10,7 @@ import { type Point, type Slope, slopeOf, slopePerTenfold } from "./growth/slope
 import type { TableSize } from "./growth/table-process.ts";
 import { stolenSeconds } from "./load/cpu.ts";
 import { numberOf, numbersOf, report } from "./load/flags.ts";
+import { watchOthers } from "./load/others.ts";
 import { rounded, spreadOf, tableOf, told } from "./load/spread.ts";
 import { machine } from "./server-process.ts";
 
@@ -253,6 +254,7 @@ async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(HELP);
   const settings = settingsOf();
   const stolenBefore = stolenSeconds();
+  const others = watchOthers();
   const tables: TableSize[] = [];
   for (const agents of settings.agents) {
     process.stderr.write(`table of ${agents.toLocaleString("en")} agents\n`);
@@ -271,7 +273,7 @@ async function main(): Promise<void> {
   const planned = planFrom(settings, tables, histories, slopes);
   if (planned !== undefined) process.stderr.write(`\n${JSON.stringify(planned, null, 1)}\n`);
   const stolen_seconds = rounded(stolenSeconds() - stolenBefore);
-  const head = { bench: "growth", machine: machine(), stolen_seconds };
+  const head = { bench: "growth", machine: machine(), stolen_seconds, others_share: others() };
   report(
     { ...head, tables: rows, histories, slopes, demand: settings.demand, ...planned },
     values.out,

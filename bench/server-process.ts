@@ -64,8 +64,8 @@ function wrap(
   };
 }
 
-/** Starts one of the floors of load/floors.ts. */
-export async function startFloor(kind: "uws" | "node" | "fastify"): Promise<ServerProcess> {
+/** Starts one of the floors of load/floors.ts: `uws`, `node`, `fastify`, or `uws+STEP+STEP`. */
+export async function startFloor(kind: string): Promise<ServerProcess> {
   const script = path.join(ROOT, "bench/load/floors.ts");
   const child = spawn(process.execPath, [...NODE_FLAGS, script, kind], {
     stdio: ["ignore", "pipe", "inherit"],

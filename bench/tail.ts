@@ -10,6 +10,7 @@ import { numberOf, numbersOf, report, wordsOf } from "./load/flags.ts";
 import { openPauseLog } from "./load/gc-pauses.ts";
 import type { Plan } from "./load/open-loop.ts";
 import { startGenerator } from "./load/open-loop-client.ts";
+import { watchOthers } from "./load/others.ts";
 import { placementOf } from "./load/placement.ts";
 import { rounded, seeded, shuffled, tableOf, told } from "./load/spread.ts";
 import { ADMIN_KEY, machine, type ServerProcess } from "./server-process.ts";
@@ -198,6 +199,7 @@ async function measure(bench: Bench, body: string) {
   const { settings } = bench;
   await bench.step(Math.min(...settings.rates), values.smoke ? 0.2 : WARM_UP_SECONDS);
   const stolenBefore = stolenSeconds();
+  const others = watchOthers();
   const steps = await ladder(bench);
   const rows = [...steps].map(([rate, made]) => rowOf(rate, made));
   print(
@@ -226,6 +228,7 @@ async function measure(bench: Bench, body: string) {
   return {
     bar,
     stolen_seconds: rounded(stolenSeconds() - stolenBefore),
+    others_share: others(),
     company: bench.company.done(),
     rates: rows,
     ...(isApart ? { beside: Object.fromEntries(beside) } : {}),

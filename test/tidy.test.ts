@@ -34,6 +34,7 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   },
   // Without contract/schemas: what is published has no dependency, and schemas have typebox.
   client: { any: [/^src\/contract\/(faults|limits|messages|vocabulary)\.ts$/] },
+  webhooks: { any: [/^src\/(contract|platform|journal)\//] },
   mcp: { any: [/^src\/(contract|client)\//] },
   threads: { any: [/^src\/(?!service\/|cli\/)/] },
   service: { any: [/^src\/(?!cli\/)/] },

@@ -21,7 +21,7 @@ const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
     "soak",
   ],
   engine: ["kernel", "growth", "ed25519", "grounding"],
-  evidence: ["ledger", "store", "start", "restart", "vault-start", "backup"],
+  evidence: ["ledger", "store", "start", "restart", "recovery", "vault-start", "backup"],
   learning: ["kaizen", "kaizen-null", "kaizen-rings", "kaizen-fit", "backtest"],
   quality: [
     "eval:trust",

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
-import { untilApplied } from "../load/filled-service.ts";
+import { endingWithMe } from "../load/children.ts";
+import { QUIET_ENV, untilApplied } from "../load/filled-service.ts";
 import { fillJournal } from "../made-history.ts";
 import { ADMIN_KEY, type ServerProcess, startServiceWith } from "../server-process.ts";
 
@@ -36,7 +37,6 @@ const SQL = fileURLToPath(new URL("../../examples/analyst", import.meta.url));
 const BYTES_PER_OUTCOME = 1000;
 const SETTLE_MS_MAX = 7_200_000;
 const POLL_MS = 200;
-const ENV = { TRUSTRANK_KAIZEN: "off" };
 
 const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
 const secondsSince = (from: number) => (performance.now() - from) / 1000;
@@ -100,8 +100,9 @@ async function fill(dataDir: string, outcomes: number, agents: number): Promise<
   }
 }
 
-function startOver(dataDir: string): Promise<ServerProcess> {
-  return startServiceWith(ENV, dataDir, () => undefined, "--no-sample");
+async function startOver(dataDir: string): Promise<ServerProcess> {
+  const nothing = () => undefined;
+  return endingWithMe(await startServiceWith(QUIET_ENV, dataDir, nothing, "--no-sample"));
 }
 
 async function within<Result>(

@@ -13,6 +13,8 @@ const QUERIES = fileURLToPath(new URL("../../examples/analyst", import.meta.url)
 const CONNECTIONS = 10;
 /** Longer than any phase: it is stopped. */
 const SECONDS_MAX = 86_400;
+/** A run of kaizen that takes longer is a failure of the bench. */
+const RUN_MS_MAX = 1_800_000;
 const POLL_MS = 100;
 const AGENTS = 2000;
 
@@ -34,6 +36,7 @@ export class Company {
   readonly #generator: Generator;
   readonly #queries: readonly string[];
   #work: Promise<unknown>[] = [];
+  #failure: Error | undefined;
   #isOver = true;
   #number = 0;
   #done = { outcomes: 0, kaizen_runs: 0, queries: 0, errors: 0 };
@@ -51,20 +54,27 @@ export class Company {
   async start(kinds: readonly Kind[]): Promise<void> {
     this.#isOver = false;
     this.#work = [];
-    if (kinds.includes("outcomes")) this.#work.push(this.#report());
-    if (kinds.includes("kaizen")) {
-      const first = await this.#startRun();
-      this.#work.push(this.#learn(first));
-    }
-    if (kinds.includes("query")) this.#work.push(this.#ask());
+    if (kinds.includes("outcomes")) this.#keep(this.#report());
+    if (kinds.includes("kaizen")) this.#keep(this.#learn(await this.#startRun()));
+    if (kinds.includes("query")) this.#keep(this.#ask());
   }
 
-  /** Resolves when the service has ended what it was given. */
+  /** Nobody waits for work under way: what becomes of it is told at the stop. */
+  #keep(work: Promise<void>): void {
+    this.#work.push(
+      work.catch((error: unknown) => {
+        this.#failure ??= error instanceof Error ? error : new Error(String(error));
+      }),
+    );
+  }
+
+  /** Resolves when the service has ended what it was given. @throws Error when it no longer answered. */
   async stop(): Promise<void> {
     this.#isOver = true;
     this.#generator.stop();
     await Promise.all(this.#work);
     this.#work = [];
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   done(): Done {
@@ -73,6 +83,7 @@ export class Company {
   }
 
   close(): Promise<void> {
+    this.#isOver = true;
     return this.#generator.close();
   }
 
@@ -112,14 +123,17 @@ export class Company {
 
   async #learn(first: string | undefined): Promise<void> {
     let id = first;
+    let until = performance.now() + RUN_MS_MAX;
     while (id !== undefined) {
       const { url } = this.#service;
       const seen = await fetch(`${url}/v1/kaizen/runs/${id}`, { headers });
       if (((await seen.json()) as { state: string }).state === "running") {
+        if (performance.now() > until) throw new Error(`the run ${id} does not end`);
         await delay(POLL_MS);
         continue;
       }
       this.#done.kaizen_runs++;
+      until = performance.now() + RUN_MS_MAX;
       id = this.#isOver ? undefined : await this.#startRun();
     }
   }

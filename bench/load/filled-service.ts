@@ -7,11 +7,12 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import { fillJournal } from "../made-history.ts";
 import { ADMIN_KEY, type ServerProcess, startServiceLogged } from "../server-process.ts";
+import { endingWithMe } from "./children.ts";
 
 const SETTLE_MS_MAX = 600_000;
 const POLL_MS = 100;
-/** Of the child: reads go on, nothing else runs than what a bench starts. */
-const ENV = { TRUSTRANK_KAIZEN: "off" };
+/** Nothing else runs than what a bench starts, and stderr is the bench's. */
+export const QUIET_ENV = { TRUSTRANK_KAIZEN: "off", TRUSTRANK_LOG_LEVEL: "warn" };
 
 export interface Filling {
   readonly outcomes: number;
@@ -31,19 +32,20 @@ export async function startFilled(filling: Filling): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-filled-"));
   const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    await fill(dataDir, filling.outcomes);
+    await fillDirectory(dataDir, filling.outcomes);
     const { runner = [], flags = [] } = filling;
-    const env = { ...ENV, ...filling.env };
+    const env = { ...QUIET_ENV, ...filling.env };
     const all = ["--no-sample", ...flags];
     const service = await startServiceLogged("inherit", runner, env, dataDir, cleanUp, ...all);
-    return await settled(service);
+    return await settled(endingWithMe(service));
   } catch (error) {
     cleanUp();
     throw error;
   }
 }
 
-async function fill(dataDir: string, outcomes: number): Promise<void> {
+/** Writes such a history into a data directory that nobody owns. */
+export async function fillDirectory(dataDir: string, outcomes: number): Promise<void> {
   // Now, so that a run of kaizen finds newest outcomes to test on.
   const nowMs = Date.now();
   const ledger = await startLedger({

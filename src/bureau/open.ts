@@ -7,6 +7,7 @@ import { withoutAssessments } from "./decisions/assessments.ts";
 import { DailyOnce } from "./decisions/daily-once.ts";
 import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
+import { withoutReviews } from "./reviews/desk.ts";
 import { explain } from "./decisions/explain.ts";
 import { check } from "./decisions/check.ts";
 import { handshake } from "./decisions/handshake.ts";
@@ -36,6 +37,7 @@ export function openBureau(options: BureauOptions): Bureau {
     assessments: options.assessments ?? withoutAssessments,
     owners: options.owners ?? NO_OWNERS,
     decisions: options.decisions ?? withoutLog,
+    reviews: options.reviews ?? withoutReviews,
     flaggedToday: new DailyOnce(),
     auditedToday: new DailyOnce(),
     entry: emptyEntry(),

@@ -8,6 +8,7 @@ import type { PolicySource } from "../policy/active-policy.ts";
 import type { AssessmentLog } from "./decisions/assessments.ts";
 import type { DailyOnce } from "./decisions/daily-once.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
+import type { ReviewSource } from "./reviews/desk.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
 /** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
@@ -43,6 +44,8 @@ export interface BureauOptions {
   readonly owners?: NamespaceReader;
   /** Where every answer is logged; defaults to nowhere. */
   readonly decisions?: DecisionLog;
+  /** What people decide on agents that are held back; defaults to nobody. */
+  readonly reviews?: ReviewSource;
 }
 
 /** The options with their defaults filled in, and the objects made once per bureau. */

@@ -4,7 +4,7 @@ import { environment } from "./environment.ts";
 import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/settings/config.ts";
 import { serverAccessOf } from "../service/settings/config.ts";
 import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
-import type { ClaimOptions } from "../journal/data-directory.ts";
+import type { ClaimOptions, DataDirectoryClaim } from "../journal/data-directory.ts";
 import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { note } from "./output.ts";
@@ -38,9 +38,18 @@ export function accessOf(flags: AccessFlags): DataAccess {
  * holds it.
  * @throws CommandFailure when another command holds it.
  */
-export async function withData<T>(
+export function withData<T>(
   access: DataAccess,
   onFiles: (dataDir: string) => Promise<T>,
+  onServer: (client: ServerClient) => Promise<T>,
+): Promise<T> {
+  return withClaim(access, (claim) => onFiles(claim.paths.root), onServer);
+}
+
+/** The same for a command that writes to the journal, which asks who does. */
+export async function withClaim<T>(
+  access: DataAccess,
+  onFiles: (claim: DataDirectoryClaim) => Promise<T>,
   onServer: (client: ServerClient) => Promise<T>,
 ): Promise<T> {
   if (access.server.url !== undefined) {
@@ -52,7 +61,7 @@ export async function withData<T>(
     return onServer(new ServerClient(claim, access.server));
   }
   try {
-    return await onFiles(claim.paths.root);
+    return await onFiles(claim);
   } finally {
     await claim.release();
   }

@@ -223,6 +223,7 @@ function journalFindings(paths: DataPaths, tableBytesMax: number): Finding[] {
 function journalFinding(report: JournalReport): Finding {
   const part = "journal";
   const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
+  const { publicKeys, unannounced } = report;
   if (damage !== undefined) {
     const { reason, segment, offset, afterLsn, lostUpto } = damage;
     const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
@@ -239,7 +240,16 @@ function journalFinding(report: JournalReport): Finding {
     tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
   const lost = gaps.length === 0 ? "" : `; ${gaps.length} gaps of an earlier repair`;
   const signed = signatures === 0 ? "" : `, ${signatures} signatures of reporters with them`;
-  return sound(part, `${records} records in ${bytes} bytes verify${signed}${torn}${lost}`);
+  const keys =
+    publicKeys.length > 1 ? `; ${publicKeys.length} signing keys one after the other` : "";
+  const finding = sound(
+    part,
+    `${records} records in ${bytes} bytes verify${signed}${keys}${torn}${lost}`,
+  );
+  if (unannounced.length === 0) return finding;
+  const where = unannounced.slice(0, 5).join(", ");
+  const advice = `${where}: begins under a key that the one before has not announced; a repair without bureau.key does that, and whoever else could write here`;
+  return { ...finding, advice };
 }
 
 function keyFinding(paths: DataPaths): Finding {

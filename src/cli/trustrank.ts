@@ -15,6 +15,7 @@ import {
   addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
+import { addReviews } from "./command-line/review-commands.ts";
 import {
   addKaizen,
   addKeys,
@@ -22,6 +23,7 @@ import {
   addPolicy,
   addQuotas,
 } from "./command-line/rule-commands.ts";
+import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
 
@@ -94,10 +96,12 @@ for (const add of [
   addServe,
   addKeys,
   addNamespaces,
+  addWebhooks,
   addImport,
   addEvidenceCommands,
   addQuery,
   addPolicy,
+  addReviews,
   addExport,
   addUsage,
   addQuotas,

@@ -5,7 +5,7 @@ import type {
   Decision,
   Grade,
   LogReason,
-  ReasonCode,
+  LegCode,
   Regime,
   RiskLevel,
   Signature,
@@ -98,6 +98,7 @@ export interface VerifyResponse {
     L2?: LevelVerdict;
     L3?: LevelVerdict;
   };
+  review?: ReviewPointer;
 }
 export interface LevelVerdict {
   verdict: Verdict;
@@ -118,6 +119,16 @@ export interface LevelVerdict {
    */
   holds_to: number | null;
 }
+/**
+ * The review that the call counts towards: it waits for a person.
+ */
+export interface ReviewPointer {
+  id: string;
+  /**
+   * Path that answers once the review is decided, or after 30 seconds.
+   */
+  wait: string;
+}
 export interface CheckRequest {
   /**
    * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
@@ -132,7 +143,7 @@ export interface CheckResponse {
   regime?: Regime;
   decision: Decision;
   reasons: string[];
-  reason_codes: ReasonCode[];
+  reason_codes: LegCode[];
   /**
    * The largest stakes at which the answer would be no stricter; null for any.
    */
@@ -141,6 +152,7 @@ export interface CheckResponse {
    * The most sensitive tool level that the policy would allow the subject at these stakes.
    */
   tool_level_max: ToolLevel;
+  review?: ReviewPointer;
   request_id: string;
   config_version: string;
   evaluated_at: string;
@@ -188,7 +200,7 @@ export interface Leg {
   regime?: Regime;
   decision: Decision;
   reasons: string[];
-  reason_codes: ReasonCode[];
+  reason_codes: LegCode[];
   /**
    * The largest stakes at which the answer would be no stricter; null for any.
    */
@@ -197,6 +209,7 @@ export interface Leg {
    * The most sensitive tool level that the policy would allow the subject at these stakes.
    */
   tool_level_max: ToolLevel;
+  review?: ReviewPointer;
 }
 export interface OutcomeRequest {
   /**

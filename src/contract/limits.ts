@@ -34,6 +34,8 @@ export const OUTCOME_ID_LENGTH_MAX = 128;
 export const REQUEST_ID_LENGTH_MAX = 128;
 export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;
+/** Body that names every dead letter of an endpoint. */
+export const WEBHOOK_IDS_BYTES_MAX = 80 * 1024;
 export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
 /** Days of one report of usage, and the rows by key and day that it may be made of. */

@@ -115,11 +115,26 @@ export const POLICY_LABELS = [
   "STAKES_NEED_APPROVAL",
   "RISK_ABOVE_BORDER",
   "REFUSE_RULE",
+  "REVIEW_OVERTURNED",
+  "REVIEW_UPHELD",
 ] as const;
 export type PolicyLabel = (typeof POLICY_LABELS)[number];
 
+/** Codes of what people have decided on an agent that was held back. */
+export const REVIEW_CODES = ["REVIEW_OVERTURNED", "REVIEW_UPHELD"] as const;
+export type ReviewCode = (typeof REVIEW_CODES)[number];
+/** All that `reason_codes` of a leg may hold. */
+export const LEG_CODES = [...REASON_CODES, ...REVIEW_CODES] as const;
+export type LegCode = (typeof LEG_CODES)[number];
+
 /** All that `reason_codes` of a verify answer may hold, and all that its `log_reason` may be. */
-export const ANSWER_CODES = [...REASON_CODES, ...FINDING_CODES, "VOUCHED", "AUDIT_SAMPLE"] as const;
+export const ANSWER_CODES = [
+  ...REASON_CODES,
+  ...FINDING_CODES,
+  "VOUCHED",
+  "AUDIT_SAMPLE",
+  ...REVIEW_CODES,
+] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
 export const LOG_REASONS = [...POLICY_LABELS, ...FINDING_CODES] as const;
 export type LogReason = (typeof LOG_REASONS)[number];
@@ -152,6 +167,7 @@ export const SCOPES = [
   "kaizen:run",
   "analytics:read",
   "metrics:read",
+  "reviews:decide",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

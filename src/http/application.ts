@@ -202,7 +202,9 @@ export class Application implements HttpApplication {
       clearTimeout(timer);
       this.#pendingCount -= 1;
     }
-    this.#estimates[exchange.routeIndex]?.add(this.#monotonic() - startedMs);
+    if (route.isLongPoll !== true) {
+      this.#estimates[exchange.routeIndex]?.add(this.#monotonic() - startedMs);
+    }
     return this.#finish(exchange, reply);
   }
 

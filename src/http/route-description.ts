@@ -33,6 +33,8 @@ export interface RouteDescription {
   readonly isSynchronous: boolean;
   /** True where `Accept` is not negotiated: probes and scrapers send all sorts. */
   readonly isFixedFormat?: boolean;
+  /** True where it may wait for something to happen: its times say nothing of the next answer. */
+  readonly isLongPoll?: boolean;
   /** Longest time of an asynchronous answer, milliseconds; after it `deadline_exceeded`. */
   readonly deadlineMs?: number;
 }

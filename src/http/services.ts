@@ -3,8 +3,11 @@ import type { Bureau } from "../bureau/bureau.ts";
 import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import type { ReviewQueue } from "../bureau/reviews/queue.ts";
 import type { NoteTaker } from "../contract/notes.ts";
+import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
+import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -92,6 +95,8 @@ export interface HttpDependencies {
   reportLinks?: ReportLinks;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
+  /** The review queue; without it its routes answer `not_found`. */
+  reviews?: ReviewQueue;
   /** Policies of the tenants; without them their routes answer `not_found`. */
   policies?: Policies;
   /** Back-tests of policies; without them their routes answer `not_found`. */
@@ -100,8 +105,12 @@ export interface HttpDependencies {
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
   namespaces?: Namespaces;
+  /** The bureau's own signing keys; without them their routes answer `not_found`. */
+  signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
+  /** Endpoints that are told of events; without them their routes answer `not_found`. */
+  webhooks?: Webhooks;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }

@@ -64,7 +64,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
   const limits = { ...SERVER_LIMITS, ...options.limits };
-  const connections = new Connections(limits.connectionsMax);
+  const connections = new Connections(limits.connectionsMax, options.logger);
   application.services.metrics.connections = connections;
   const server = await listen(application, { ...options, connections });
   await openSockets(server, options.sockets);

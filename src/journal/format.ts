@@ -20,6 +20,7 @@ export const FRAME_KINDS = {
   provenance: 13,
   keyAudit: 14,
   namespace: 15,
+  reviewEvent: 17,
   usage: 18,
 } as const;
 /** The highest kind; a number above it is damage. */

@@ -1,5 +1,6 @@
 // The bureau's own Ed25519 key: it signs every commit of the journal. Created on the first start,
-// private to the owner, and never replaced silently: evidence signed before must stay verifiable.
+// private to the owner, and never replaced silently (signing/rotation.ts): evidence signed before must
+// stay verifiable.
 import {
   createPrivateKey,
   createPublicKey,
@@ -9,9 +10,9 @@ import {
   verify,
 } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { FileUnusable } from "./faults.ts";
-import { nodeFiles } from "./files.ts";
+import { type FileLayer, nodeFiles, writeFully } from "./files.ts";
 
 export interface BureauKey {
   /** Raw 32 bytes, as in segment headers. */
@@ -32,20 +33,38 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 export function loadBureauKey(path: string, mayCreate = true): BureauKey {
   const existing = readIfThere(path, mayCreate);
   if (existing !== undefined) return existingKey(path, existing);
+  const made = prepareBureauKey(nodeFiles, path);
+  made.install();
+  return made.key;
+}
+
+/** A key whose file lies beside the one in use until `install` puts it in its place. */
+export interface PreparedKey {
+  readonly key: BureauKey;
+  /** Durable when it returns. */
+  install(): void;
+}
+
+/** Makes another key, its file durable under another name and private to the owner (0600). */
+export function prepareBureauKey(files: FileLayer, path: string): PreparedKey {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+  const directory = dirname(path);
   const temporary = `${path}.tmp`;
-  fs.rmSync(temporary, { force: true });
-  const descriptor = fs.openSync(temporary, "wx", 0o600);
+  // What an earlier attempt has left.
+  if (files.list(directory).includes(basename(temporary))) files.remove(temporary);
+  const descriptor = files.open(temporary, "create");
   try {
-    fs.writeSync(descriptor, pem.toString());
-    fs.fsyncSync(descriptor);
+    writeFully(files, descriptor, [Buffer.from(pem)], 0);
+    files.syncData(descriptor);
   } finally {
-    fs.closeSync(descriptor);
+    files.close(descriptor);
   }
-  fs.renameSync(temporary, path);
-  nodeFiles.syncDirectory(dirname(path));
-  return bureauKeyFrom(privateKey);
+  const install = () => {
+    files.rename(temporary, path);
+    files.syncDirectory(directory);
+  };
+  return { key: bureauKeyFrom(privateKey), install };
 }
 
 /** @throws FileUnusable */

@@ -1,5 +1,6 @@
 // Full verification of a stopped journal for `doctor`: chain, checksums and every signature, of
 // commits and of the gaps an earlier repair declared. Reads only.
+import { KeySuccession } from "./signing/rotation.ts";
 import { EvidenceCheck } from "./verify-signatures.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type JournalDamage, JournalDamaged } from "./faults.ts";
@@ -33,6 +34,8 @@ export interface JournalReport {
   gaps: { firstLost: number; lastLost: number; bytesLost: number }[];
   /** Hex of every key that signed commits, oldest first. */
   publicKeys: string[];
+  /** Segments that begin under a key which the one before it has not announced: a repair's. */
+  unannounced: string[];
   /** Number of reporters' signatures that hold. */
   signatures: number;
   /** Positions of records that differ from the signed bytes. */
@@ -58,6 +61,7 @@ export function verifyJournal(
     commits: 0,
     gaps: [],
     publicKeys: [],
+    unannounced: [],
     signatures: 0,
     forged: [],
     damage: undefined,
@@ -75,13 +79,15 @@ export function verifyJournal(
     report.lsn = recovery.tail.lsn;
     report.bytes = recovery.bytes;
     report.tornBytes = recovery.truncatedBytes;
+    const succession = new KeySuccession();
     for (const { name } of segmentsOf(files.list(directory))) {
       const isNewest = name === recovery.tail.segment;
       const bytes = readWhole(files, `${directory}/${name}`);
       const header = decodeHeader(bytes);
       if (header === undefined) continue;
       const end = isNewest ? recovery.tail.offset : bytes.byteLength;
-      verifySignatures(report, name, bytes.subarray(0, end), header);
+      if (!succession.begin(header.publicKey)) report.unannounced.push(name);
+      verifySignatures(report, name, bytes.subarray(0, end), header, succession);
     }
   } catch (error) {
     if (!(error instanceof JournalDamaged)) throw error;
@@ -95,6 +101,7 @@ function verifySignatures(
   segment: string,
   bytes: Buffer,
   header: SegmentHeader,
+  succession: KeySuccession,
 ): void {
   const key = header.publicKey.toString("hex");
   if (report.publicKeys.at(-1) !== key) report.publicKeys.push(key);
@@ -115,6 +122,9 @@ function verifySignatures(
       if (isCommit) report.commits++;
       start = end;
     } else {
+      if (kind === FRAME_KINDS.audit) {
+        succession.take(bytes.subarray(at + FRAME_BYTES, end));
+      }
       lsn++;
     }
     at = end;

@@ -52,6 +52,8 @@ export interface JournalWriter {
   append(runs: readonly FrameRun[], timeUs: number): number;
   /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
   probe(): void;
+  /** Signs with another key from the next record on, in a segment of its own. */
+  useKey(key: BureauKey): void;
   /** Position of the last durable record. */
   readonly lsn: number;
   /** Chain of the last commit. */
@@ -81,11 +83,15 @@ class SegmentWriter implements JournalWriter {
   chain: Buffer;
   batchPlace: FramePlace = { segment: 0, offset: 0 };
   #segment: number;
+  #key: BureauKey;
+  /** The open segment names another key. */
+  #isForeign = false;
   #broken: JournalBroken | undefined;
 
   constructor(options: JournalWriterOptions) {
     const { tail, files, directory } = options;
     this.#options = options;
+    this.#key = options.key;
     this.#segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
     this.lsn = tail.lsn;
     this.#offset = tail.offset;
@@ -102,7 +108,7 @@ class SegmentWriter implements JournalWriter {
     if (this.#broken !== undefined) throw this.#broken;
     let bytes = COMMIT_FRAME_BYTES;
     for (const run of runs) bytes += run.bytes.byteLength;
-    if (this.#descriptor < 0 || this.#isOverfull(bytes)) this.#beginSegment();
+    if (this.#descriptor < 0 || this.#isForeign || this.#isOverfull(bytes)) this.#beginSegment();
     const parts: Uint8Array[] = [];
     const digest = createHash("sha256").update(this.chain);
     let lsn = this.lsn;
@@ -112,7 +118,7 @@ class SegmentWriter implements JournalWriter {
       parts.push(run.bytes);
     }
     const chain = digest.digest();
-    const signature = this.#options.key.sign(chain);
+    const signature = this.#key.sign(chain);
     parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
     this.#writeAndSync(parts);
     this.batchPlace = { segment: this.#segment, offset: this.#offset };
@@ -120,6 +126,11 @@ class SegmentWriter implements JournalWriter {
     this.chain = chain;
     this.lsn = lsn;
     return lsn;
+  }
+
+  useKey(key: BureauKey): void {
+    this.#key = key;
+    this.#isForeign = true;
   }
 
   probe(): void {
@@ -190,7 +201,7 @@ class SegmentWriter implements JournalWriter {
 
   /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
   #beginSegment(): void {
-    const { files, directory, key, nodeId, epoch, fence } = this.#options;
+    const { files, directory, nodeId, epoch, fence } = this.#options;
     fence?.look();
     const firstLsn = this.lsn + 1;
     const name = segmentName(firstLsn);
@@ -199,7 +210,7 @@ class SegmentWriter implements JournalWriter {
       nodeId,
       epoch,
       firstLsn,
-      publicKey: key.publicKey,
+      publicKey: this.#key.publicKey,
       previousChain: this.chain,
     });
     let descriptor = -1;
@@ -217,6 +228,7 @@ class SegmentWriter implements JournalWriter {
     this.#nameNewest(name, descriptor, path);
     if (this.#descriptor >= 0) files.close(this.#descriptor);
     this.#descriptor = descriptor;
+    this.#isForeign = false;
     this.#segment = firstLsn;
     this.#offset = HEADER_BYTES;
   }

@@ -65,9 +65,11 @@ export class LedgerClient implements OpenLedger {
   readonly keyEvents: readonly Uint8Array[];
   readonly policies: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
+  readonly reviews: readonly Uint8Array[];
   rememberedSinceMs: number;
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
+  readonly #clock: () => number;
   readonly journal: DamageWatch;
   readonly figures: LedgerFigures;
   readonly #thread: LedgerThread;
@@ -80,6 +82,7 @@ export class LedgerClient implements OpenLedger {
   /** Set once nothing can be appended any more. */
   #ended: "closed" | "dead" | undefined;
   #installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  #rekeying: { resolve: () => void; reject: (error: Error) => void }[] = [];
   readonly #queue: AppendQueue;
   readonly #notes = new Intake("notes", NOTE_RECORDS_MAX, NOTE_BYTES_MAX);
   #whenExited: Promise<void>;
@@ -99,7 +102,9 @@ export class LedgerClient implements OpenLedger {
     this.keyEvents = ready.keyEvents;
     this.policies = ready.policies ?? [];
     this.sources = ready.sources ?? [];
+    this.reviews = ready.reviews ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
+    this.#clock = options.clock;
     this.#onTable = options.onTable ?? (() => undefined);
     this.#log = options.log ?? (() => undefined);
     const { appendAudit: append } = this;
@@ -164,6 +169,10 @@ export class LedgerClient implements OpenLedger {
   readonly appendStandings = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.standings, bytes);
   readonly appendUsage = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.usage, bytes);
   readonly appendReview = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.review, bytes);
+  readonly appendReviewCalls = (bytes: Uint8Array) =>
+    this.#appendEvent(FRAME_KINDS.reviewEvent, bytes);
+  readonly appendReviewEvent = (bytes: Uint8Array) =>
+    this.#appendFirst(FRAME_KINDS.reviewEvent, bytes);
   readonly appendKeyAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.keyAudit, bytes);
 
   appendProvenance(bytes: Uint8Array): Promise<number> {
@@ -177,6 +186,16 @@ export class LedgerClient implements OpenLedger {
     return new Promise((resolve, reject) => {
       this.#installing.push({ resolve, reject });
       this.#thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
+    });
+  }
+
+  rotateSigningKey(actor: string): Promise<void> {
+    if (this.#ended !== undefined)
+      return Promise.reject(journalUnavailable("the ledger is closed"));
+    return new Promise((resolve, reject) => {
+      this.#rekeying.push({ resolve, reject });
+      const message: ToLedger = { kind: "rekey", nowMs: this.#clock(), actor };
+      this.#thread.postMessage(message, []);
     });
   }
 
@@ -225,6 +244,7 @@ export class LedgerClient implements OpenLedger {
   #receive(message: FromLedger): void {
     if (message.kind === "receipts") this.#answer(message);
     else if (message.kind === "installed") this.#installed(message.refusal);
+    else if (message.kind === "rekeyed") this.#rekeyed(message.refusal);
     else if (message.kind === "table") this.#onTable(message.engineMemory);
     else if (message.kind === "health") this.#lookAt(message);
     else if (message.kind === "admission") this.admission = message;
@@ -244,6 +264,12 @@ export class LedgerClient implements OpenLedger {
     asked?.resolve();
   }
 
+  #rekeyed(refusal: string | undefined): void {
+    const asked = this.#rekeying.shift();
+    if (refusal !== undefined) asked?.reject(journalUnavailable(refusal));
+    asked?.resolve();
+  }
+
   #answer(message: ReceiptsMessage): void {
     this.#lsn = message.lsn;
     this.rememberedSinceMs = message.rememberedSinceMs;
@@ -259,6 +285,7 @@ export class LedgerClient implements OpenLedger {
 
   #rejectAll(why: string): void {
     this.#queue.rejectAll(journalUnavailable(why));
-    for (const entry of this.#installing.splice(0)) entry.reject(journalUnavailable(why));
+    const waiting = [...this.#installing.splice(0), ...this.#rekeying.splice(0)];
+    for (const entry of waiting) entry.reject(journalUnavailable(why));
   }
 }

@@ -79,6 +79,8 @@ export interface LedgerCore {
    * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
    */
   probe(): boolean;
+  /** Signs with another key from the next record on. */
+  useKey(key: BureauKey): void;
   /** The last commit, and everything that a later start must know of the records up to it. */
   point(): SnapshotPoint;
   readonly isRefolding: boolean;
@@ -144,18 +146,12 @@ class Core implements LedgerCore {
       { known: options.known, ...(start === undefined ? {} : { from: start }) },
     );
     this.truncatedBytes = recovery.truncatedBytes;
-    // One key per node: its first bytes name the node.
-    const nodeId = key.publicKey.subarray(0, 16);
-    this.#journal = openJournalWriter({
-      files,
-      directory,
-      key,
-      nodeId,
-      epoch,
-      fence: options.fence,
-      tail: recovery.tail,
-      ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
-    });
+    // The first bytes of its first key name the node.
+    const nodeId = recovery.tail.header?.nodeId ?? key.publicKey.subarray(0, 16);
+    const size = segmentBytesMax === undefined ? {} : { segmentBytesMax };
+    const { fence } = options;
+    const opened = { files, directory, key, nodeId, epoch, fence, tail: recovery.tail };
+    this.#journal = openJournalWriter({ ...opened, ...size });
     this.lastRecordMs = lastRecordMs(files, directory, this.#journal.lsn);
     this.#state.guard.beginAt(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
@@ -209,8 +205,8 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources } = this.#state;
-    return { lsn, chain, outcomes, keyEvents, policies, sources };
+    const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
+    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews };
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
@@ -241,6 +237,10 @@ class Core implements LedgerCore {
     }
     if (this.#refolding?.step(this.lsn, countMax) === true) this.#refolding = undefined;
     return this.isRefolding;
+  }
+
+  useKey(key: BureauKey): void {
+    this.#journal.useKey(key);
   }
 
   probe(): boolean {

@@ -92,6 +92,14 @@ export interface PolicyLog {
   appendPolicy(payload: Uint8Array): Promise<number>;
 }
 
+/** The review queue's part of the journal, as JSON; each resolves with its position once durable. */
+export interface ReviewLog {
+  /** Calls that wait for a review: openings and counts. They wait behind outcomes. */
+  appendReviewCalls(payload: Uint8Array): Promise<number>;
+  /** What a person claims or decides. */
+  appendReviewEvent(payload: Uint8Array): Promise<number>;
+}
+
 /** The evidence vault's part of the journal. */
 export interface SourceLog {
   /** Makes an event of the vault durable (frame kind `evidence`); resolves with its position. */

@@ -5,9 +5,15 @@ import type { MessagePort } from "node:worker_threads";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import { AdmissionReport } from "./admission/admission-report.ts";
 import { type DiskStatus, DiskWatch } from "./disk-watch.ts";
+import { JournalBroken, OwnershipLost } from "../journal/faults.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { LedgerCore } from "./core.ts";
-import { type AppendMessage, type FromLedger, NUMBERS_PER_RECEIPT } from "./messages.ts";
+import {
+  type AppendMessage,
+  type FromLedger,
+  NUMBERS_PER_RECEIPT,
+  type RekeyMessage,
+} from "./messages.ts";
 import { type Arrived, LedgerPorts } from "./ports.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./frame-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
@@ -25,6 +31,11 @@ export interface LedgerLoopOptions {
    * @throws Error when the engine refuses it.
    */
   install?: (config: unknown) => void;
+  /**
+   * Puts another signing key in the place of the one in use.
+   * @throws Error when nothing has changed.
+   */
+  rekey?: (nowMs: number, actor: string) => void;
   /** Called after every sync, with the durable position and the time of the batch. */
   synced?: (lsn: number, nowMs: number) => void;
   /** Called between two batches, with the time of the last one. */
@@ -69,6 +80,7 @@ class Loop {
         }
         if (message.kind === "close") this.#close(port);
         else if (message.kind === "join") this.#ports.join(message.port);
+        else if (message.kind === "rekey") this.#rekey(message);
         else this.#install(message.config);
         next = this.#isOver ? undefined : this.#ports.receive();
       }
@@ -106,6 +118,21 @@ class Loop {
     } catch (error) {
       answer.refusal = (error as Error).message;
     }
+    this.#options.port.postMessage(answer);
+  }
+
+  /** Between two batches: its record is the last under the former key. */
+  #rekey({ nowMs, actor }: RekeyMessage): void {
+    const answer: FromLedger = { kind: "rekeyed" };
+    const { core, rekey, synced } = this.#options;
+    try {
+      rekey?.(nowMs, actor);
+    } catch (error) {
+      if (error instanceof JournalBroken || error instanceof OwnershipLost) throw error;
+      answer.refusal = (error as Error).message;
+    }
+    this.announce();
+    synced?.(core.lsn, nowMs);
     this.#options.port.postMessage(answer);
   }
 

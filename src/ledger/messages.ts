@@ -40,6 +40,7 @@ export interface LedgerThreadData {
 export type ToLedger =
   | AppendMessage
   | InstallMessage
+  | RekeyMessage
   | { kind: "join"; port: MessagePort }
   | { kind: "close" };
 
@@ -48,6 +49,14 @@ export interface InstallMessage {
   kind: "install";
   /** The config, as the thread's engine writer takes it. */
   config: unknown;
+}
+
+/** Answered by one `rekeyed` message, in order. */
+export interface RekeyMessage {
+  kind: "rekey";
+  nowMs: number;
+  /** Id of the API key that asks. */
+  actor: string;
 }
 
 export interface AppendMessage {
@@ -63,6 +72,7 @@ export type FromLedger =
   | ReadyMessage
   | ReceiptsMessage
   | InstalledMessage
+  | RekeyedMessage
   | TableMessage
   | HealthMessage
   | AdmissionMessage
@@ -84,6 +94,8 @@ export interface ReadyMessage {
   keyEvents: Uint8Array[];
   /** Payloads of tenants' policies, in order; left out by threads that have none. */
   policies?: Uint8Array[];
+  /** Reviews as they stand, one JSON document each; left out by threads that have none. */
+  reviews?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
@@ -108,6 +120,12 @@ export interface ReceiptsMessage {
 /** The config is active for every thread's next read, or was refused. */
 export interface InstalledMessage {
   kind: "installed";
+  refusal?: string;
+}
+
+/** The next record is signed by another key; or nothing has changed. */
+export interface RekeyedMessage {
+  kind: "rekeyed";
   refusal?: string;
 }
 

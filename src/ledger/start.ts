@@ -15,6 +15,7 @@ import type {
   KaizenLog,
   Ledger,
   NoteLog,
+  ReviewLog,
   PolicyLog,
   SourceLog,
   UsageLog,
@@ -72,7 +73,16 @@ export interface Replay {
 }
 
 export interface OpenLedger
-  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog, UsageLog {
+  extends
+    Ledger,
+    EventLog,
+    FrameLog,
+    SourceLog,
+    PolicyLog,
+    KaizenLog,
+    NoteLog,
+    ReviewLog,
+    UsageLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
@@ -82,6 +92,8 @@ export interface OpenLedger
   readonly keyEvents: readonly Uint8Array[];
   /** Payloads of the policies that tenants had set at the start, in order. */
   readonly policies: readonly Uint8Array[];
+  /** Reviews as they stood at the start, one JSON document each, in order of opening. */
+  readonly reviews: readonly Uint8Array[];
   /** Places of the vault's sources in the journal at the start, in order. */
   readonly sources: readonly FramePlace[];
   /** Every replay identity recorded since then (epoch ms) is remembered. */
@@ -91,6 +103,12 @@ export interface OpenLedger
    * @throws Error when the engine refuses it.
    */
   installConfig(config: unknown): Promise<void>;
+  /**
+   * Puts another signing key in the place of the bureau's, durably. Rejects with ServiceFault
+   * `journal_unavailable` when nothing has changed.
+   * @param actor id of the API key that asks.
+   */
+  rotateSigningKey(actor: string): Promise<void>;
   /** Lets another thread report through `port`, which is transferred; see ledger/join.ts. */
   join(port: MessagePort): void;
   /** The last durable position. */

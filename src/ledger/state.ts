@@ -1,7 +1,9 @@
 // State of the journal's records beside the agent table: replay identities, reporters' keys,
-// tenants' policies, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
+// tenants' policies, reviews, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
 import type { FoldAssessment, Standings } from "../engine/reading.ts";
+import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
+import type { ReviewEvent } from "../contract/reviews/events.ts";
 import { decodeAssessment } from "../journal/assessments.ts";
 import { Exclusions } from "../journal/exclusions.ts";
 import { REPLAY_WINDOW_MS, ReplayTable } from "./replay-table.ts";
@@ -49,6 +51,7 @@ export class LedgerState {
   readonly #rememberFromMs: number;
   readonly #standings = new RevokedAgents();
   readonly #folded = emptyFold();
+  #reviews = new ReviewBook();
 
   /** `nowMs` decides which replayed identities are still worth remembering. */
   constructor(target: FoldTarget, nowMs: number, replayEntriesMax?: number) {
@@ -57,12 +60,19 @@ export class LedgerState {
     this.#rememberFromMs = nowMs - REPLAY_WINDOW_MS;
   }
 
+  /** Reviews as they stand, one JSON document each, in order of opening; made when walked. */
+  readonly reviews: Iterable<Buffer> = {
+    [Symbol.iterator]: () => this.#encodedReviews(),
+  };
+
   /** Takes over the state of the snapshot's table and guard. */
   resume(start: SnapshotStart): void {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
     for (const place of start.sources) this.sources.push(place);
     for (const payload of start.policies) this.policies.push(payload);
+    const stored = [...start.reviews].map((text) => JSON.parse(text.toString()) as StoredReview);
+    this.#reviews = new ReviewBook(stored);
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
       this.exclusions.apply(payload);
@@ -103,11 +113,17 @@ export class LedgerState {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
     } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
-    else if (kind === FRAME_KINDS.standings) {
+    else if (kind === FRAME_KINDS.reviewEvent) {
+      this.#reviews.apply(JSON.parse(payloadOf(bytes, at).toString()) as ReviewEvent);
+    } else if (kind === FRAME_KINDS.standings) {
       this.#target.applyStandings?.(decodeStandings(bytes, at));
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
       this.sources.push(place);
     }
+  }
+
+  *#encodedReviews(): Generator<Buffer> {
+    for (const review of this.#reviews.all()) yield Buffer.from(JSON.stringify(review));
   }
 
   #count(bytes: Buffer, at: number): void {

@@ -11,6 +11,9 @@ export const CONFIRM_MS = 3_600_000;
 /** Longest stop of the service after which its time counts as confirmed at once. */
 export const STOP_MS = 86_400_000;
 
+/** So far the wall clock is followed from where it was near: one reading of a clock instead of two. */
+const COMPARE_MS = 1000;
+
 const OFFSET = 0;
 const CONFIRMED_FROM = 1;
 
@@ -29,6 +32,9 @@ export interface TimeSources {
 export class SteadyClock {
   protected readonly numbers: Float64Array;
   protected readonly sources: TimeSources;
+  /** The wall clock's time when it was last found near ours; Infinity when it was not. */
+  #comparedMs = Number.POSITIVE_INFINITY;
+  #comparedOffsetMs = Number.NaN;
 
   /** `memory` is the keeper's; its numbers are read whole on the processors we know. */
   constructor(memory: SharedArrayBuffer, sources: TimeSources) {
@@ -39,11 +45,20 @@ export class SteadyClock {
   /** Epoch ms. Bound: it is handed on as a function. */
   readonly now = (): number => {
     const wallMs = this.sources.wall();
+    const sinceMs = wallMs - this.#comparedMs;
+    const isSame = this.numbers[OFFSET] === this.#comparedOffsetMs;
+    if (isSame && sinceMs >= 0 && sinceMs < COMPARE_MS) return wallMs;
+    return this.#compare(wallMs);
+  };
+
+  #compare(wallMs: number): number {
     const monotonicMs = this.sources.monotonic();
     const offsetMs = this.numbers[OFFSET]!;
     const isNear = Math.abs(wallMs - monotonicMs - offsetMs) <= JUMP_MS;
+    this.#comparedOffsetMs = offsetMs;
+    this.#comparedMs = isNear ? wallMs : Number.POSITIVE_INFINITY;
     return isNear ? wallMs : Math.trunc(monotonicMs + offsetMs);
-  };
+  }
 
   /** False for an hour after a jump and after a long stop: nothing is to be deleted by age then. */
   get isConfirmed(): boolean {

@@ -27,6 +27,7 @@ export interface Risk {
   readonly decisionIndex: number;
 }
 
+const ESCALATE = DECISIONS.indexOf("escalate");
 const REFUSE = DECISIONS.indexOf("refuse");
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
@@ -53,6 +54,9 @@ const BELOW_MINIMUM = ruling(CHALLENGE, "BELOW_TENANT_MINIMUM");
 const SOURCES_REQUIRED = ruling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
 const RISK_ABOVE_BORDER = ruling(QUARANTINE, "RISK_ABOVE_BORDER");
 const REFUSED = ruling(BLOCK, "REFUSE_RULE");
+/** A person has let through what was held back; or has said that it stays so. */
+export const OVERTURNED = ruling(ALLOW, "REVIEW_OVERTURNED");
+export const UPHELD = ruling(BLOCK, "REVIEW_UPHELD");
 /** Label of stakes at which the connection would open with verification. */
 export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 /** What the decision of `check` at the stakes given draws, by its index. */
@@ -62,6 +66,16 @@ const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
   const isVerified = decision === "connect_with_verification";
   return ruling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
 });
+
+/**
+ * Whether a ruling holds the request back until a person has looked: above the border, or challenged
+ * at stakes at which `check` would escalate, whatever rule named the challenge.
+ */
+export function asksPerson(ruled: Ruling, level: LevelPolicy, { decisionIndex }: Risk): boolean {
+  if (ruled === RISK_ABOVE_BORDER) return true;
+  const doStakesCount = level.enforce && level.counts_stakes && decisionIndex === ESCALATE;
+  return doStakesCount && ruled.verdictIndex === CHALLENGE;
+}
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
 const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;

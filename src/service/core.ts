@@ -6,6 +6,10 @@ import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { Notes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
+import { ReviewDesk } from "../bureau/reviews/desk.ts";
+import { ReviewQueue } from "../bureau/reviews/queue.ts";
+import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
+import type { ReviewNews } from "../contract/reviews/events.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
 import { type NamespaceOwners, ownersAfter } from "../contract/namespaces.ts";
 import { createEngineMemory } from "../engine/memory.ts";
@@ -48,6 +52,9 @@ export interface Core {
   readonly owners: NamespaceOwners;
   readonly sources: OpenVault;
   readonly notes: Notes;
+  readonly reviews: ReviewQueue;
+  /** This thread's calls that wait for a person. */
+  readonly reviewDesk: ReviewDesk;
   /** Closes the vault and the ledger, once what waits for it is durable. */
   close(): Promise<void>;
 }
@@ -79,6 +86,8 @@ export interface CoreOptions {
   readonly log?: Log;
   /** Called when a revocation has made another table; the core's own reader reads it by then. */
   readonly onTable?: (memory: WebAssembly.Memory) => void;
+  /** Called with news of reviews for other deciding threads, before it is answered. */
+  readonly onReviewNews?: (news: ReviewNews) => void;
 }
 
 /**
@@ -132,10 +141,12 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
   const policies = new PolicyBook(ledger.policies);
   const owners = ownersAfter(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
+  const { reviews, reviewDesk } = openReviews(options, ledger, clock);
   const bureau = openBureau({
     engine,
     ledger,
     events: ledger,
+    reviews: reviewDesk,
     provenance: sources.assessor,
     policies,
     assessments,
@@ -152,11 +163,30 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     try {
       await sources.close();
       await assessments.close();
+      reviewDesk.flush(clock());
+      await reviews.flush();
     } finally {
       await ledger.close();
     }
   };
   const notes = new Notes(ledger);
-  const parts = { bureau, assessments, policies, owners, sources, notes };
+  const parts = { bureau, assessments, policies, owners, sources, notes, reviews, reviewDesk };
   return { engineMemory, ledger, engine, ...parts, close };
+}
+
+/** The queue of reviews as the journal has it, and the desk of this thread. */
+function openReviews(options: CoreOptions, ledger: OpenLedger, clock: () => number) {
+  const stored = ledger.reviews.map((text) => JSON.parse(Buffer.from(text).toString()));
+  const book = new ReviewBook(stored as StoredReview[]);
+  const reviewDesk = new ReviewDesk((asked) => reviews.take(asked), book.rulings());
+  const reviews = new ReviewQueue({
+    log: ledger,
+    book,
+    onNews: (news) => {
+      reviewDesk.apply(news);
+      options.onReviewNews?.(news);
+    },
+    clock,
+  });
+  return { reviews, reviewDesk };
 }

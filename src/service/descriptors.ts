@@ -1,6 +1,10 @@
 // Connections that the process may hold: what its limit of descriptors leaves beside files, database
 // and threads. Without a bound of its own the service would be ended by whoever opens a thousand
 // connections: the next file that it needs would not open.
+import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
+import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
+import { defaultThreads } from "../platform/pool.ts";
+import type { ServeConfig } from "./settings/config.ts";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
 
@@ -55,4 +59,17 @@ function readLimits(): string {
   } catch {
     return "";
   }
+}
+
+/** Pools of threads besides: signatures, scoring. */
+const POOLS = 2;
+
+/** Connections of one thread: the kernel deals them out evenly enough. */
+export function limitsOf(config: ServeConfig): { connectionsMax: number } {
+  const { connectionsMax, httpThreads, grpc, sockets } = config;
+  const threads = httpThreads + POOLS * defaultThreads();
+  const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
+  const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
+  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
+  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }

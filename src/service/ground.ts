@@ -66,6 +66,7 @@ export async function openGround(
     ...config.journal,
     sourcesPerTenant: config.sourcesPerTenant,
     log,
+    onReviewNews: (news) => subscribers.sendReview(news),
     onTable: (memory) => {
       subscribers.rebind(memory);
       store.showScores(memory);

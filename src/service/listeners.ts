@@ -2,30 +2,26 @@
 // further threads with servers of their own on the same port. The kernel deals connections out
 // among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
 import { platform } from "node:os";
-import { defaultThreads } from "../platform/pool.ts";
 import { watchProcess } from "../platform/prometheus.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
-import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
+import type { ReviewNews } from "../contract/reviews/events.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
+import { limitsOf } from "./descriptors.ts";
 import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
-import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
 import type { Log } from "../platform/log.ts";
 import type { SocketFile } from "../platform/socket-file.ts";
-
-/** Pools of threads besides: signatures, scoring. */
-const POOLS = 2;
 
 export interface ListenersParts {
   /** Sockets of the file system, claimed; the main thread serves them. */
@@ -57,6 +53,8 @@ export interface Listeners {
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
+  /** Passes on news of reviews. */
+  sendReview(news: ReviewNews): void;
   /** Passes on a change of a namespace's owner. */
   sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
@@ -146,14 +144,6 @@ async function openMetrics(
   return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
 }
 
-/** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
-  const threads = httpThreads + POOLS * defaultThreads();
-  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
-  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
-  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
-}
-
 /** Loaded when wanted: the packages behind it take memory. */
 async function openGrpc(
   { grpc, host }: ServeConfig,
@@ -183,6 +173,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
     scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendReview: () => undefined,
     sendNamespace: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
@@ -235,6 +226,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
     scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendReview: (news) => threads.sendReview(news),
     sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
@@ -277,6 +269,7 @@ function startThreads(
       keys: dependencies.keyring.storedKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      reviews: evidence.reviews.book.rulings(),
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
@@ -295,6 +288,7 @@ function startThreads(
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
+    onAsked: (asked) => evidence.reviews.take(asked),
     onBroken: parts.onBroken,
   });
 }

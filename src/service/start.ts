@@ -2,6 +2,7 @@
 // it in the opposite order. Holds no decisions of its own.
 import { randomBytes } from "node:crypto";
 
+import type { Bureau } from "../bureau/bureau.ts";
 import { asFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
@@ -19,11 +20,15 @@ import { healthOf } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
+import type { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
+import { tendReviews } from "./reviews.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
+import { openWebhooks } from "./webhooks.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
@@ -97,21 +102,20 @@ async function openService(
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
+  const webhooks = openWebhooks(config, ground, log, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  // Loaded when due: the import reads files of three formats, and most starts import nothing.
-  const sampleCount = isSampleDue
-    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
-    : 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
-  const parts = { ...ground, ...learning, ...metering, scorer, reporting };
+  const parts = { ...ground, ...learning, ...metering, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
+  closers.push(tendReviews(evidence, clock.now));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
@@ -136,6 +140,11 @@ async function openService(
   };
 }
 
+/** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
+async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
+  return (await import("./sample.ts")).loadSample(bureau, nowMs);
+}
+
 function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
@@ -144,12 +153,15 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
     assessments: evidence.assessments,
+    reviews: evidence.reviews.book.rulings(),
+    onAsked: (asked) => evidence.reviews.take(asked),
   });
 }
 
 interface Parts extends Ground, Learning, Metering {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
+  webhooks: WebhookKeeper;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -161,9 +173,12 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     notes: evidence.notes,
     vault: evidence.sources.vault,
     policies: parts.policies,
+    reviews: evidence.reviews,
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    webhooks: parts.webhooks,
+    signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,

@@ -1,7 +1,8 @@
-// Parts of a running service that follow changes made elsewhere: keys, tables, policies, owners. They open
+// Parts of a running service that follow changes made elsewhere: keys, tables, policies, reviews, owners. They open
 // after the parts that make the changes, so those are given this.
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
+import type { ReviewNews } from "../contract/reviews/events.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import type { Listeners } from "./listeners.ts";
@@ -33,6 +34,12 @@ export class Subscribers {
   sendPolicy(event: PolicyEvent): void {
     this.scorer?.sendPolicy(event);
     this.#send((listeners) => listeners.sendPolicy(event));
+  }
+
+  /** A person has decided on a review: no later request is judged as before. */
+  sendReview(news: ReviewNews): void {
+    this.scorer?.sendReview(news);
+    this.#send((listeners) => listeners.sendReview(news));
   }
 
   /** A namespace has another owner: no later report is judged by the old one. */

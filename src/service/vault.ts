@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 
 import { openAssessingPool } from "../threads/texts/pool.ts";
 import { openAssessor, payloadAt } from "../threads/texts/records.ts";
-import { loadBureauKey } from "../journal/signing-key.ts";
+import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { dataPaths } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { readFrames } from "../journal/places.ts";
@@ -19,6 +19,8 @@ import { Vault } from "../vault/vault.ts";
 
 export interface OpenVault {
   readonly vault: Vault;
+  /** The bureau's key, as it signs here. */
+  readonly signer: RootSigner & { reload(): void };
   /** The HTTP thread's assessor: large texts go to a thread of their own. */
   readonly assessor: DeferringAssessor;
   /** Assessment of those texts, for the assessors of all threads. */
@@ -39,12 +41,13 @@ export function openEvidenceVault(
 ): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
+  const signer = new BureauSigner(dataPaths(dirname(journal)).bureauKey);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
     clock,
     sourcesPerTenant: limits.sourcesPerTenant,
-    signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
+    signer,
     measure: pool.measure,
     indexLater: pool.index,
   });
@@ -57,6 +60,7 @@ export function openEvidenceVault(
   const inline = openAssessor(memory, clock);
   return {
     vault,
+    signer,
     assessor: new DeferringAssessor(inline, pool.assess),
     assessLater: pool.assess,
     get waiting() {
@@ -67,6 +71,25 @@ export function openEvidenceVault(
 }
 
 /** The key that signs the journal signs the vault's roots; the ledger has made it by now. */
-function bureauSigner(path: string): RootSigner {
-  return loadBureauKey(path, false);
+class BureauSigner implements RootSigner {
+  readonly #path: string;
+  #key: BureauKey;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#key = loadBureauKey(path, false);
+  }
+
+  get publicKey(): Buffer {
+    return this.#key.publicKey;
+  }
+
+  sign(message: Uint8Array): Uint8Array {
+    return this.#key.sign(message);
+  }
+
+  /** Takes the key that the file holds now. */
+  reload(): void {
+    this.#key = loadBureauKey(this.#path, false);
+  }
 }

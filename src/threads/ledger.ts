@@ -20,7 +20,9 @@ import { serveLedger } from "../ledger/loop.ts";
 import { LedgerFigures } from "../ledger/figures.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { SnapshotRefused } from "../ledger/snapshot/files.ts";
-import { snapshotName, tableSeed } from "../ledger/snapshot/format.ts";
+import { keyedJournal } from "../ledger/signing/keyed-journal.ts";
+import { rotateBureauKey } from "../journal/signing/rotation.ts";
+import { snapshotName, tableSeedOf } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
@@ -66,7 +68,7 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, overflow, install } = open(data, send);
+    const { core, taker, ready, notes, overflow, install, rekey } = open(data, send);
     snapshots = taker;
     send({ ...ready, durationMs: performance.now() - startedAt });
     for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
@@ -83,7 +85,17 @@ function main(port: MessagePort, data: ThreadData): void {
     const synced = (lsn: number, nowMs: number) => mark.mark(lsn, nowMs);
     const betweenBatches = (nowMs: number) => taker.turn(nowMs);
     const { storePort } = data;
-    serveLedger({ port, core, storePort, install, synced, betweenBatches, fail, closed: end });
+    serveLedger({
+      port,
+      core,
+      storePort,
+      install,
+      rekey,
+      synced,
+      betweenBatches,
+      fail,
+      closed: end,
+    });
     taker.turn(data.nowMs);
     const { journal, scrubEveryMs: everyMs } = data;
     startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, send });
@@ -98,10 +110,10 @@ function left(overflow: number): string {
 
 /** Opens table and journal, from the newest usable snapshot on. */
 function open(data: ThreadData, send: Send) {
-  const key = bureauKeyFor(data);
+  let key = bureauKeyFor(data);
   const figures = new LedgerFigures(data.figures);
   const config = data.engineSettings?.config ?? defaultConfig();
-  const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
+  const seed = data.engineSettings?.seed ?? tableSeedOf(data.root, key);
   const image = tableImage(data.engineMemory);
   const tableBytesMax = data.tableBytesMax ?? tableBytesOf(TABLE_MIB_MAX);
   const identity = { layoutVersion: image.layoutVersion, engineDigest: engineDigest(config), seed };
@@ -142,21 +154,33 @@ function open(data: ThreadData, send: Send) {
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
   const taker = takerOf(data, core, table, saved, send);
-  const ready = {
+  const engineMemory = table.announce();
+  const ready = { ...readyOf(core), engineMemory, snapshotLsn: start?.lsn };
+  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
+  const rekey = (nowMs: number, actor: string) => {
+    const former = key;
+    const journal = keyedJournal(core);
+    const place = { files: nodeFiles, path: data.bureauKey, journal };
+    key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
+  };
+  return { core, taker, ready, notes, overflow: table.overflow, install, rekey };
+}
+
+/** What the ledger's owner is told of the journal. */
+function readyOf(core: LedgerCore) {
+  const { outcomes, reviews } = core.point();
+  return {
     kind: "ready" as const,
     lsn: core.lsn,
-    outcomes: core.point().outcomes,
+    outcomes,
     truncatedBytes: core.truncatedBytes,
-    engineMemory: table.announce(),
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
+    reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     lastRecordMs: core.lastRecordMs,
-    snapshotLsn: start?.lsn,
   };
-  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
-  return { core, taker, ready, notes, overflow: table.overflow, install };
 }
 
 /** Tells the time of the snapshot that this start came from, and of each that is written. */

@@ -77,6 +77,16 @@ test.concurrent("bench:compare: a revision and this tree, figure by figure", asy
   expect(comparison!["high"]).toBeGreaterThanOrEqual(comparison!["low"]!);
 });
 
+test.concurrent("bench:path: steps of the echo, and parts of the service", async () => {
+  const { steps, parts } = (await lastLine("bench/path.ts", "--smoke")) as {
+    steps: Record<string, { ratio: { median: number } }>;
+    parts: Record<string, Record<string, number>>;
+  };
+  expect(steps["echo"]!.ratio.median).toBe(1);
+  expect(steps["verify, plain"]!.ratio.median).toBeGreaterThan(0);
+  expect(parts["denied"]!["policy and verdict"]).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
   const { before, over } = await lastLine("bench/overload.ts", "--smoke");
   expect(before).toMatchObject({ failed: 0 });
@@ -183,6 +193,14 @@ test.concurrent("bench:backup: the same table, and the same chain at a point in 
   expect(report["archive_same_table"]).toBe(true);
   expect(report["accepted_beside"]).toBeGreaterThan(0);
   expect(report["until"]).toBeLessThan(report["position"] as number);
+});
+
+test.concurrent("bench:recovery: the unit's command comes back by itself, and loses nothing", async () => {
+  const report = await lastLine("bench/recovery.ts", "--smoke");
+  expect(report).toMatchObject({ ends: ["SIGSEGV", "SIGKILL"], lost: 0 });
+  expect(report["restart_pause_seconds"]).toBeLessThanOrEqual(0.1);
+  expect(Number(report["answered"])).toBeGreaterThan(0);
+  expect(Number(report["acknowledged"])).toBeGreaterThan(0);
 });
 
 test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {

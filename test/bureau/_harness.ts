@@ -6,6 +6,7 @@ import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
+import type { ReviewSource } from "../../src/bureau/reviews/desk.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
@@ -50,6 +51,7 @@ export function openSampleBureau(
     clock?: () => number;
     assessments?: AssessmentLog;
     decisions?: DecisionLog;
+    reviews?: ReviewSource;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
@@ -78,7 +80,7 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance, policies, assessments, decisions } = options;
+  const { provenance, policies, assessments, decisions, reviews } = options;
   const bureau = openBureau({
     engine,
     ledger,
@@ -88,6 +90,7 @@ export function openSampleBureau(
     ...(policies === undefined ? {} : { policies }),
     ...(assessments === undefined ? {} : { assessments }),
     ...(decisions === undefined ? {} : { decisions }),
+    ...(reviews === undefined ? {} : { reviews }),
   });
   return { bureau, engine, delaysMs };
 }

@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   Decision: vocabulary.DECISIONS,
   Grade: vocabulary.GRADES,
   LogReason: vocabulary.LOG_REASONS,
-  ReasonCode: vocabulary.REASON_CODES,
+  LegCode: vocabulary.LEG_CODES,
   Regime: vocabulary.REGIMES,
   RiskLevel: vocabulary.RISK_LEVELS,
   Signature: vocabulary.SIGNATURES,

@@ -32,7 +32,17 @@ const rows: Bound[] = headings
 const named = rows.filter(({ name }) => name !== "");
 
 /** Rooms whose queues, caches and bodies callers can fill. */
-const ROOMS = ["http", "ledger", "store", "vault", "bureau", "threads", "platform", "service"];
+const ROOMS = [
+  "http",
+  "ledger",
+  "store",
+  "vault",
+  "bureau",
+  "webhooks",
+  "threads",
+  "platform",
+  "service",
+];
 
 /** Named maxima that bound no caller: ends of scales, places in a list, digits that fit a number. */
 const OTHERS = new Set([

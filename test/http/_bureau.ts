@@ -185,7 +185,7 @@ export class MemoryBureau implements Bureau {
       features: [{ name: "evidence", value: 0, points: -40 }],
       decisions: [{ stakes: 10, decision: leg.decision, max_stakes: leg.max_stakes }],
       improvements: ["more settled outcomes would narrow the range"],
-      reason_codes: leg.reason_codes,
+      reason_codes: ["THIN_FILE"],
       config_version: "c-0123456789abcdef",
       evaluated_at: new Date(this.#now()).toISOString(),
     };

@@ -46,6 +46,13 @@ test("it is the wall clock's time, also where that is set right by minutes", () 
   expect(told).toEqual([]);
 });
 
+test("a start before the journal's end goes on there, also for who has just read the clock", () => {
+  const { keeper, other } = open();
+  expect([keeper.now(), other.now()]).toEqual([START_MS, START_MS]);
+  keeper.begin(START_MS + DAY_MS);
+  expect([keeper.now(), other.now()]).toEqual([START_MS + DAY_MS, START_MS + DAY_MS]);
+});
+
 test.each([JUMP_DAYS, -JUMP_DAYS, 2 * JUMP_MS])("a jump of %d ms is held and told", (setMs) => {
   const { time, keeper, other, told, pass, trueMs } = open(START_MS - 5000);
   pass(60_000);

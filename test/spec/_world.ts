@@ -184,6 +184,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       adminKey: KEY,
       owners: [],
       policies: [],
+      reviews: [],
       rateLimits: {},
       isReservedEnabled: true,
       isSignatureRequired: false,
@@ -200,6 +201,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     scorer: undefined,
     assess: sources.assessLater,
     onRefused: () => undefined,
+    onAsked: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },

@@ -1,11 +1,12 @@
 // One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
-import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { highestLevelAllowed } from "../../policy/highest-level.ts";
+import { reviewCode } from "./reviewed.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -30,26 +31,33 @@ export function maxStakes(reading: Reading): number | null {
   return stakesOnWire(reading.stakesMax);
 }
 
-/** The leg of one reading at these stakes. */
+/** A person's word is for the stakes that were asked about. */
+export function stakesByPerson(code: ReviewCode, stakes: number): number {
+  return code === "REVIEW_UPHELD" ? 0 : stakes;
+}
+
+/** The leg of one reading at these stakes; `decisionIndex` is what a person made of its decision. */
 export function leg(
   services: BureauServices,
   { principal }: CallContext,
   subject: string,
   stakes: number,
   reading: Reading,
+  decisionIndex: number,
 ): Leg {
   const reasons: string[] = [];
-  const codes: ReasonCode[] = [];
+  const code = reviewCode(reading.decisionIndex, decisionIndex);
+  const codes: LegCode[] = code === "" ? [] : [code];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
-  if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
+  if (decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
   const scored: Leg = {
     subject,
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
-    decision: DECISIONS[reading.decisionIndex]!,
+    decision: DECISIONS[decisionIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes: maxStakes(reading),
+    max_stakes: code === "" ? maxStakes(reading) : stakesByPerson(code, stakes),
     tool_level_max: highestLevelAllowed(
       services.policies.of(principal.tenant),
       reading,

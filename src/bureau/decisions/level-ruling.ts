@@ -8,7 +8,14 @@ import type { AnswerCode, FindingCode, ToolLevel } from "../../contract/vocabula
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isAuditable } from "../../policy/audit.ts";
-import { AUDITED, decidePolicy, isMinimumMet, VOUCHED } from "../../policy/rules.ts";
+import {
+  AUDITED,
+  decidePolicy,
+  isMinimumMet,
+  OVERTURNED,
+  UPHELD,
+  VOUCHED,
+} from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
 import { areStakesVouched, type VouchedNamespace } from "../../policy/vouching.ts";
 import type { CallContext } from "../bureau.ts";
@@ -46,16 +53,29 @@ export function ruleAt(
  * nothing but the record draws, and that is enforced.
  */
 export function isInLot(
-  { policy }: ActivePolicy,
-  { isShadow, minimumScores }: Principal,
+  active: ActivePolicy,
+  principal: Principal,
   toolLevel: ToolLevel,
   reading: Reading,
   finding: ProvenanceFinding,
   ruling: Ruling,
   stakes: number,
 ): boolean {
-  const level = policy.levels[toolLevel];
+  const level = active.policy.levels[toolLevel];
+  const { isShadow } = principal;
   if (!isAuditable(level, ruling, stakes) || level.shadow || isShadow) return false;
+  return isOfRecordAlone(active, principal, toolLevel, reading, finding);
+}
+
+/** Whether nothing but the agent's record can hold a request back, and the stakes. */
+export function isOfRecordAlone(
+  { policy }: ActivePolicy,
+  { minimumScores }: Principal,
+  toolLevel: ToolLevel,
+  reading: Reading,
+  finding: ProvenanceFinding,
+): boolean {
+  const level = policy.levels[toolLevel];
   if (failureCodeOf(finding) !== "") return false;
   if (level.require_verified_sources && !finding.data.source_verified && !isSilent(finding)) {
     return false;
@@ -115,8 +135,10 @@ export function reasonCodes(
   if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
   if (ruling === VOUCHED) codes.push("VOUCHED");
   if (ruling === AUDITED) codes.push("AUDIT_SAMPLE");
+  if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
+  if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const own = ruling === AUDITED ? 1 : 0;
+    const own = ruling === AUDITED || ruling === UPHELD ? 1 : 0;
     const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
       const code = REASON_CODES[reading.reasonIndexes[i]!]!;

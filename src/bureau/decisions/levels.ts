@@ -8,12 +8,14 @@ import { TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import {
+  asksPerson,
   minimumScoreOf,
   type Ruling,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
+import { reviewed } from "./reviewed.ts";
 import { vouchingFor } from "../../policy/vouching.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
@@ -39,8 +41,8 @@ const STAKES_STEP = 10_000;
 /**
  * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
  * score that it shows. A level is left out where its answer must be on record: flagged for review,
- * quarantined or blocked; or where an audit's lot may let it through. Such a decision is one that the
- * service makes and logs itself.
+ * quarantined or blocked, waiting for a person or decided by one; or where an audit's lot may let it
+ * through. Such a decision is one that the service makes and logs itself.
  */
 export function levelsOf(
   services: BureauServices,
@@ -67,10 +69,14 @@ export function levelsOf(
         : unasked(
             services,
             agentId,
+            level,
+            reading,
             ruleAt(active, call.principal, name, reading, finding, vouching, stakes),
           );
     if (ruling === undefined) continue;
     if (name !== request.tool_level && inLot(name, ruling)) continue;
+    // A person has decided on it, which may change any moment.
+    if (reviewed(services, request, call, name, reading, finding, ruling) !== ruling) continue;
     const bound = stakesBound(level, reading, ruling, vouching);
     const [from, to] = span(level, reading, ruling, finding, bound, stakes);
     levels[name] = {
@@ -89,12 +95,19 @@ export function levelsOf(
 }
 
 /** The ruling of a level that was not asked about; undefined where it must be on record. */
-function unasked(services: BureauServices, agentId: string, ruling: Ruling): Ruling | undefined {
+function unasked(
+  services: BureauServices,
+  agentId: string,
+  level: LevelPolicy,
+  reading: Reading,
+  ruling: Ruling,
+): Ruling | undefined {
   if (ruling === THIN_FLAGGED) {
     const isFirst = services.flaggedToday.wouldBeFirst(agentId, services.nowMs);
     return isFirst ? undefined : THIN_TOLERATED;
   }
-  return ruling.isFlagged || ruling.verdictIndex >= QUARANTINE ? undefined : ruling;
+  if (ruling.isFlagged || ruling.verdictIndex >= QUARANTINE) return undefined;
+  return asksPerson(ruling, level, reading) ? undefined : ruling;
 }
 
 /** Stakes, lowest and highest, between which a level rules the same by the same numbers. */

@@ -9,11 +9,12 @@ import {
 } from "../../contract/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
+import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import type { Ruling } from "../../policy/rules.ts";
+import { OVERTURNED, type Ruling } from "../../policy/rules.ts";
 
 export const KIND_VERIFY = DECISION_KINDS.indexOf("verify");
 export const KIND_CHECK = DECISION_KINDS.indexOf("check");
@@ -115,7 +116,9 @@ export function logVerify(
   isReserved: boolean,
 ): void {
   const isLetThrough = ruling.verdictIndex === 0;
-  if (isLetThrough && !ruling.isFlagged && !services.decisions.mayRecord(services.nowMs)) return;
+  // What a person let through is always on record.
+  const mayBeLeftOut = isLetThrough && !ruling.isFlagged && ruling !== OVERTURNED;
+  if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
   const entry = fill(services, call, reading, isReserved);
   entry.kindIndex = KIND_VERIFY;
   entry.legIndex = LEG_FORWARD;
@@ -155,6 +158,8 @@ export interface AnsweredLeg {
   readonly policyVersion: string;
   readonly isEnforced: boolean;
   readonly isReserved: boolean;
+  /** What a person made of the leg; empty where nobody did. */
+  readonly reviewCode: ReviewCode | "";
 }
 
 /** Logs one leg of a check or a handshake. */
@@ -165,7 +170,8 @@ export function logLeg(
   leg: AnsweredLeg,
 ): void {
   const isLetThrough = leg.decisionIndex <= OPEN_MAX;
-  if (isLetThrough && !services.decisions.mayRecord(services.nowMs)) return;
+  const mayBeLeftOut = isLetThrough && leg.reviewCode === "";
+  if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
   const entry = fill(services, call, reading, leg.isReserved);
   entry.kindIndex = leg.kindIndex;
   entry.legIndex = leg.legIndex;
@@ -182,7 +188,7 @@ export function logLeg(
   entry.sessionSeconds = -1;
   entry.stakes = leg.stakes;
   entry.scoreMinimum = 0;
-  entry.logReason = "";
+  entry.logReason = leg.reviewCode;
   entry.hardFailureCode = "";
   entry.reasonCodes = leg.reasonCodes;
   entry.configVersion = leg.configVersion;

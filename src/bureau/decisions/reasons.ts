@@ -2,7 +2,7 @@
 // would change it). Sentences give the numbers that matter, never a threshold, a weight or the name
 // of another agent (http-facing privacy rule: raw evidence stays with its tenant).
 import { REASON_CODES } from "../../contract/vocabulary.ts";
-import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { LegCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 
 /** Tenths of a percent, 0 to 100 %, made once: a sentence costs two lookups and a join. */
@@ -61,7 +61,7 @@ export function writeReasons(
   reading: Reading,
   stakes: number,
   reasons: string[],
-  codes: ReasonCode[],
+  codes: LegCode[],
 ): void {
   for (let i = 0; i < reading.reasonCount; i += 1) {
     const index = reading.reasonIndexes[i]!;

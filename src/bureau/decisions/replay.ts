@@ -2,7 +2,7 @@
 // logged decision again from its log entry alone, by the same engine and the same policy. Under its
 // own config it gives the same bits; under another, the difference.
 import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
-import type { Policy } from "../../contract/policy.ts";
+import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
@@ -11,13 +11,18 @@ import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
 import { isAuditable } from "../../policy/audit.ts";
 import {
+  asksPerson,
   AUDITED,
   decidePolicy,
   isMinimumMet,
+  OVERTURNED,
+  type Ruling,
   THIN_FLAGGED,
   THIN_TOLERATED,
+  UPHELD,
 } from "../../policy/rules.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
+import { decisionAsLogged } from "./reviewed.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;
@@ -37,7 +42,7 @@ export function replay(
   const version = configVersion ?? services.engine.activeConfigVersion;
   const judged = legs.map((leg) => judge(services, leg, version));
   const decision = judged.reduce(
-    (index, each) => combineDecisions(index, DECISIONS.indexOf(each.leg_decision!)),
+    (index, each, i) => combineDecisions(index, decisionAfter(each, legs[i]!)),
     0,
   );
   const differences = legs.flatMap((leg, i) =>
@@ -52,6 +57,13 @@ export function replay(
     identical: differences.length === 0,
     differences,
   };
+}
+
+/** A leg's decision, after what a person made of it then. */
+function decisionAfter({ leg_decision: decision }: Judged, leg: ReplayableLeg): number {
+  const index = DECISIONS.indexOf(decision!);
+  // Of a verify it is the verdict that was decided on.
+  return leg.kind === "verify" ? index : decisionAsLogged(index, leg.log_reason);
 }
 
 function judge(services: BureauServices, leg: ReplayableLeg, version: string): Judged {
@@ -81,7 +93,9 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
     leg_decision: DECISIONS[reading.decisionIndex]!,
   };
   if (leg.kind === "verify") return { ...judged, ...rule(services, leg, reading) };
-  return { ...judged, reason_codes: codesOf(reading, leg.stakes) };
+  const isByPerson = decisionAfter(judged, leg) !== reading.decisionIndex;
+  const codes = isByPerson ? leg.reason_codes : codesOf(reading, leg.stakes);
+  return { ...judged, reason_codes: codes };
 }
 
 /**
@@ -113,8 +127,24 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
   // A lot that was drawn stays drawn, as long as the record would still be held back.
   const isLot = leg.log_reason === AUDITED.logReason && isAuditable(level, decided, leg.stakes);
-  const ruling = isLot ? AUDITED : isRepeat ? THIN_TOLERATED : decided;
+  const ruling = isLot
+    ? AUDITED
+    : isRepeat
+      ? THIN_TOLERATED
+      : asReviewed(decided, leg, level, reading);
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
+}
+
+/** What a person decided stands, as long as the record would still be held back for it. */
+function asReviewed(
+  decided: Ruling,
+  { log_reason: reason }: ReplayableLeg,
+  level: LevelPolicy,
+  reading: Reading,
+): Ruling {
+  if (reason === UPHELD.logReason && asksPerson(decided, level, reading)) return UPHELD;
+  const isHeld = decided.verdictIndex > 0 && decided.verdictIndex < UPHELD.verdictIndex;
+  return reason === OVERTURNED.logReason && isHeld ? OVERTURNED : decided;
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */

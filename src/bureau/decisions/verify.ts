@@ -15,16 +15,20 @@ import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
 import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
 import { levelsOf } from "./levels.ts";
+import { isByPerson, reviewed, reviewOf } from "./reviewed.ts";
+import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isDrawn } from "../../policy/audit.ts";
 import {
+  asksPerson,
   AUDITED,
   minimumScoreOf,
+  OVERTURNED,
   riskIndex,
   THIN_FLAGGED,
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
+import { type VouchedNamespace, vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -111,11 +115,8 @@ function respond(
   const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
   const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const stakes = request.stakes ?? 0;
-  const ruled = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
-  const isDrawable =
-    !isReserved && isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
-  const isAudited = isDrawable && hasWon(services, call, agentId, level);
-  const ruling = isAudited ? AUDITED : onceADay(services, agentId, ruled);
+  const ruling = rule(services, request, call, active, reading, finding, vouching, isReserved);
+  const isForOneCall = ruling === AUDITED || isByPerson(ruling);
   const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
@@ -132,27 +133,55 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesOnWire(stakesBound(level, reading, ruling, vouching)),
+    // A person's word is for the stakes that were asked about.
+    max_stakes:
+      ruling === OVERTURNED ? stakes : stakesOnWire(stakesBound(level, reading, ruling, vouching)),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
     policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
-    // A lot is for one call: no cache may hold it.
-    expires_at: isAudited ? services.times.evaluatedAt : services.times.expiresAt,
+    // A lot is for one call, and a person may decide anew: no cache may hold it.
+    expires_at: isForOneCall ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  if (request.levels === true && !isAudited) {
+  if (request.levels === true && !isForOneCall) {
     response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+  }
+  if (asksPerson(ruling, level, reading)) {
+    const review = reviewOf(services, request, call, reading, finding, ruling);
+    if (review !== undefined) response.review = review;
   }
   const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
   const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
-  if (isOpen && !isAudited) {
+  if (isOpen && !isForOneCall) {
     settleStakes(services, request, call, finding, response, stakesTo);
   }
   return response;
+}
+
+/** The ruling on the request itself: the policy's, then a person's, then that of a lot. */
+function rule(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  active: ActivePolicy,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  vouching: VouchedNamespace | undefined,
+  isReserved: boolean,
+): Ruling {
+  const { agent_id: agentId, tool_level: toolLevel, stakes = 0 } = request;
+  const asked = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  // A reserved agent answers the same whatever people decide.
+  if (isReserved) return onceADay(services, agentId, asked);
+  const ruled = reviewed(services, request, call, toolLevel, reading, finding, asked);
+  const isDrawable = isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
+  const level = active.policy.levels[toolLevel];
+  if (isDrawable && hasWon(services, call, agentId, level)) return AUDITED;
+  return onceADay(services, agentId, ruled);
 }
 
 /**

@@ -39,6 +39,9 @@ export function addKeys(program: Command): void {
         .default(SECRET_OVERLAP_MS / 1000, "1h"),
     )
     .action((id: string, flags) => commands.rotateKey(accessOf(flags), id, flags));
+  withAccess(keys.command("rotate-signing"))
+    .description("let another key sign the journal and the vault's roots from now on")
+    .action((flags) => commands.rotateSigningKey(accessOf(flags), flags));
   withAccess(keys.command("revoke"))
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")

@@ -15,6 +15,7 @@ import { anything, batchOf, object } from "../schemas/schema.ts";
 import * as scores from "../schemas/scores.ts";
 import * as service from "../schemas/service.ts";
 import * as sources from "../schemas/sources.ts";
+import * as webhooks from "../schemas/webhooks.ts";
 import { type Parser, parserOf, readerOf } from "./parser.ts";
 
 export const parseVerifyRequest: Parser<VerifyRequest> = parserOf(scores.VerifyRequest);
@@ -45,6 +46,10 @@ export const parseKeyRotation = parserOf(service.KeyRotation);
 export const parseQueryRequest = parserOf(service.QueryRequest);
 export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
 export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);
+
+export const parseWebhookRequest = parserOf(webhooks.WebhookRequest);
+export const parseWebhookPatch = parserOf(webhooks.WebhookPatch);
+export const parseWebhookRedelivery = parserOf(webhooks.WebhookRedeliveryRequest);
 
 const parseVerifyEnvelope = parserOf(object({ items: batchOf(anything) }));
 const readVerifyRequest = readerOf(scores.VerifyRequest);

@@ -102,7 +102,7 @@ export const DecisionReplay = t.message("DecisionReplay", {
 });
 export type DecisionReplay = t.MessageOf<typeof DecisionReplay>;
 
-/** Body of `POST /v1/reviews/{request_id}`. */
+/** Body of `POST /v1/reviews/{id}` where the id is a decision's. */
 export const ReviewResolution = t.strict("ReviewResolution", {
   resolution: t.oneOf(REVIEW_RESOLUTIONS),
   note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
@@ -115,5 +115,11 @@ export const Review = t.message("Review", {
   reviewer: t.text,
   recorded_at: t.time,
 });
-export const ReviewList = t.message("ReviewList", { reviews: t.list(t.anObject) });
+export const ReviewList = t.message("ReviewList", {
+  reviews: t.said(
+    t.list(t.anObject),
+    "Of the queue: each a `QueuedReview`. Without `state`: flagged decisions.",
+  ),
+  next: t.optional(t.said(t.textOrNull, "Of the queue: `after` of the next page; null for none.")),
+});
 export const ExportDays = t.message("ExportDays", { days: t.texts });

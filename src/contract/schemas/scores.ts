@@ -1,6 +1,6 @@
 // Messages of the routes that read scores: verify and its batch, check, handshake, explain.
 import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
-import { ANSWER_CODES, DECISIONS, LOG_REASONS, REASON_CODES } from "../vocabulary.ts";
+import { ANSWER_CODES, DECISIONS, LEG_CODES, LOG_REASONS, REASON_CODES } from "../vocabulary.ts";
 import { REGIMES, RISK_LEVELS, SOURCE_STATUSES, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { Vouching } from "./policy.ts";
@@ -58,6 +58,15 @@ const stamp = {
   expires_at: t.time,
 };
 const reasonCodes = t.list(t.oneOf(REASON_CODES));
+/** Where a person has to look first. */
+export const ReviewPointer = t.message("ReviewPointer", {
+  id: t.text,
+  wait: t.said(t.text, "Path that answers once the review is decided, or after 30 seconds."),
+});
+export type ReviewPointer = t.MessageOf<typeof ReviewPointer>;
+const review = t.optional(
+  t.said(ReviewPointer, "The review that the call counts towards: it waits for a person."),
+);
 const regime = t.optional(t.oneOf(REGIMES));
 const enforced = t.said(t.flag, "False in shadow mode: for the log, not to be applied.");
 const maxStakes = t.said(
@@ -112,6 +121,7 @@ export const VerifyResponse = t.message("VerifyResponse", {
       "By tool level, where asked for. One left out must be asked: its answer goes on record.",
     ),
   ),
+  review,
 });
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
@@ -148,12 +158,13 @@ export const Leg = t.message("Leg", {
   regime,
   decision: t.oneOf(DECISIONS),
   reasons: t.texts,
-  reason_codes: reasonCodes,
+  reason_codes: t.list(t.oneOf(LEG_CODES)),
   max_stakes: maxStakes,
   tool_level_max: t.said(
     t.oneOf(TOOL_LEVELS),
     "The most sensitive tool level that the policy would allow the subject at these stakes.",
   ),
+  review,
 });
 export type Leg = t.MessageOf<typeof Leg>;
 

@@ -48,7 +48,8 @@ function legMembers(leg: Leg): string {
     `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
     `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
     `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
-    `,"max_stakes":${stakesMax},"tool_level_max":"${leg.tool_level_max}"`
+    `,"max_stakes":${stakesMax},"tool_level_max":"${leg.tool_level_max}"` +
+    (leg.review === undefined ? "" : `,"review":${JSON.stringify(leg.review)}`)
   );
 }
 
@@ -79,7 +80,8 @@ type LegMember =
   | "reasons"
   | "reason_codes"
   | "max_stakes"
-  | "tool_level_max";
+  | "tool_level_max"
+  | "review";
 type HandshakeMember =
   | StampMember
   | "initiator"

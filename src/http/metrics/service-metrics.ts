@@ -41,6 +41,25 @@ export const SERVICE_METRICS = {
     "towards 256 new ones are refused (10,000 signatures)",
     "pool",
   ),
+  webhook_endpoints: gauge(
+    "webhook endpoints by state: `failing` since their last success, `paused` by an operator, `stopped` by themselves; absent before the first, as are the next five",
+    "`stopped`: it is told nothing until somebody enables it",
+    "state",
+  ),
+  webhook_attempts_total: counter(
+    "attempts to tell an endpoint, by what came of them (`delivered`, `failed`)",
+    "`failed` rises: `trustrank webhooks list` names the endpoint",
+    "result",
+  ),
+  webhook_events_waiting: gauge("events read for endpoints and not delivered"),
+  webhook_dead_letters: gauge(
+    "events that were tried for a day in vain",
+    "above 0: mend the receiver, then `trustrank webhooks dead ID --redeliver`",
+  ),
+  webhook_oldest_seconds: gauge(
+    "age of the oldest event that waits for an enabled endpoint; 0 without one",
+    "minutes: a receiver is down or too slow",
+  ),
   queries_waiting: gauge("callers' queries that run or wait", "towards 64 new ones are refused"),
   query_process_running: gauge("1 while the process for callers' SQL is there"),
   query_process_restarts_total: counter(

@@ -14,6 +14,7 @@ export const REASON_CLASSES = [
   "audit",
   "refusal",
   "provenance",
+  "review",
 ] as const;
 type ReasonClass = (typeof REASON_CLASSES)[number];
 
@@ -34,6 +35,8 @@ export const CLASS_OF_LABEL: Readonly<Record<string, ReasonClass>> = {
   VOUCHED: "vouched",
   AUDIT_SAMPLE: "audit",
   REFUSE_RULE: "refusal",
+  REVIEW_OVERTURNED: "review",
+  REVIEW_UPHELD: "review",
   VERIFIED_SOURCES_REQUIRED: "provenance",
 };
 

@@ -10,9 +10,12 @@ import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
 import * as quotas from "../../contract/schemas/quotas.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
+import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
+import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -26,9 +29,12 @@ const FAMILIES = [
   policy,
   quotas,
   reporters,
+  reviews,
   scores,
   service,
+  signingKeys,
   sources,
+  webhooks,
 ];
 
 /** Every schema that has a name. */

@@ -33,7 +33,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Evidence vault",
     description: "Registered sources, against which content and citations are verified.",
-    paths: ["/v1/evidence", "/v1/vault/"],
+    paths: ["/v1/evidence", "/v1/vault/", "/v1/signing-keys", "/.well-known/jwks"],
   },
   {
     name: "Decisions",
@@ -54,6 +54,11 @@ export const TAGS: readonly Tag[] = [
     name: "Analytics",
     description: "SQL over the tenant's own rows, and exports as Parquet.",
     paths: ["/v1/query", "/v1/export/"],
+  },
+  {
+    name: "Webhooks",
+    description: "Endpoints that are told of events, signed by the Standard Webhooks rules.",
+    paths: ["/v1/webhooks"],
   },
   {
     name: "Operators",

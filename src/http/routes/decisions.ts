@@ -1,33 +1,27 @@
-// Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance
-// recorded afterwards, decisions read back and judged again, reviews, and days as Parquet. A key
-// sees its own tenant's rows; an administrator's key sees all.
+// Routes of the decision log (SPEC §3, audited on both sides): provenance recorded afterwards,
+// decisions read back and judged again. A key sees its own tenant's rows; an administrator's key sees
+// all.
 import type { DecisionFilter } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseLimit, parseSince } from "../../contract/parse/parameters.ts";
-import {
-  parseProvenanceRecord,
-  parseReplayRequest,
-  parseReviewResolution,
-} from "../../contract/parse/requests.ts";
+import { parseProvenanceRecord, parseReplayRequest } from "../../contract/parse/requests.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const READ_DEADLINE_MS = 10_000;
-/** Longest wait until a review that is durable is among the rows, too. */
-const SHOWN_MS_MAX = 2000;
 /** Legs of one decision, and of earlier ones under the same caller's id. */
 const LEGS_MAX = 10;
 
-const LIST_QUERY = {
+export const LIST_QUERY = {
   agent: "Subject or viewer",
   since: "Not before: a date, an RFC 3339 date-time or epoch ms",
   limit: "At most so many rows, 1 to 1000; 100 when left out",
 } as const;
 
-const OF_TENANT = { tenant: "For an administrator: whose decision" } as const;
+export const OF_TENANT = { tenant: "For an administrator: whose decision" } as const;
 
 const SHARED = { isSynchronous: false, deadlineMs: READ_DEADLINE_MS } as const;
 
@@ -78,32 +72,6 @@ export const DECISION_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Its legs", schema: "DecisionRecord" } },
     handle: readDecision,
   },
-  {
-    ...SHARED,
-    name: "list_reviews",
-    method: "GET",
-    path: "/v1/reviews",
-    summary: "Decisions flagged for a person: low scores let through, held back, escalated",
-    access: "score:read",
-    query: {
-      ...LIST_QUERY,
-      open: { description: "Only those nobody has resolved", values: ["1"] },
-    },
-    responses: { 200: { description: "The reviews", schema: "ReviewList" } },
-    handle: listReviews,
-  },
-  {
-    ...SHARED,
-    name: "resolve_review",
-    method: "POST",
-    path: "/v1/reviews/{request_id}",
-    summary: "Records what a person made of a flagged decision",
-    access: "admin",
-    query: OF_TENANT,
-    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewResolution" },
-    responses: { 200: { description: "As it is recorded", schema: "Review" } },
-    handle: resolveReview,
-  },
 ];
 
 /** Answered once it is durable; its row comes later (SPEC §4.9: asynchronous). */
@@ -141,35 +109,11 @@ async function replayDecision(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
 }
 
-async function listReviews(exchange: Exchange): Promise<Reply> {
-  const isOpen = new URLSearchParams(exchange.head.query).get("open") === "1";
-  const reviews = await exchange.services.store.reviews(filterOf(exchange), isOpen);
-  return exchange.document(200, { reviews });
-}
-
-async function resolveReview(exchange: Exchange): Promise<Reply> {
-  const { resolution, note = null } = parseReviewResolution(exchange.readDocument());
-  const [leg] = await legsOf(exchange);
-  if (leg?.flagged !== true) {
-    throw new ServiceFault("not_found", "no flagged decision has this request id");
-  }
-  const { notes, store, clock } = exchange.services;
-  const recordedAtMs = clock();
-  const { request_id, tenant } = leg;
-  const key_id = exchange.principal.keyId;
-  const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
-  const position = await notes.note("reviews", event);
-  // Who looks again at once should see it; it is durable in any case.
-  await store.appliedUpTo(position, SHOWN_MS_MAX).catch(() => undefined);
-  const recorded_at = new Date(recordedAtMs).toISOString();
-  return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
-}
-
 /**
  * Ids are ours. Of old decisions whose callers chose one id for several the newest counts, and an
  * administrator names the tenant where it was several tenants'.
  */
-async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
+export async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
   const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
   const { legs: found, isComplete } = await exchange.services.store.decisionPage({
     tenant: tenantOf(exchange) ?? named,
@@ -195,7 +139,7 @@ async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
   return legs.filter((leg, index) => legs.findIndex((each) => each.leg === leg.leg) === index);
 }
 
-function filterOf(exchange: Exchange): DecisionFilter {
+export function filterOf(exchange: Exchange): DecisionFilter {
   const query = new URLSearchParams(exchange.head.query);
   const filter: DecisionFilter = {
     tenant: tenantOf(exchange),

@@ -16,8 +16,11 @@ import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { QUOTA_ROUTES } from "./quotas.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
+import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
+import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
@@ -28,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...NAMESPACE_ROUTES,
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
+  ...REVIEW_ROUTES,
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
@@ -35,6 +39,8 @@ export const ROUTES: readonly Route[] = [
   ...QUOTA_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
+  ...WEBHOOK_ROUTES,
+  ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
   ...DESCRIPTION_ROUTES,

@@ -3,24 +3,69 @@
 
 /** Share of the bound from which replies of the native server end their connection. */
 const CROWDED = 0.75;
+/**
+ * Beyond the bound for callers by sockets of the file system: who may connect there is chosen by the
+ * operator, and a probe by that way must not fail for a crowd on the port.
+ */
+export const LOCAL_CONNECTIONS_MAX = 16;
+
+/** Between two tellings, of crowds that come and go. */
+const TELL_AGAIN_MS = 60_000;
+
+/** Told once when the bound is reached, and once when there is room again. */
+export interface ConnectionsLog {
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
 
 export class Connections {
   readonly max: number;
+  readonly #log: ConnectionsLog | undefined;
   open = 0;
   /** New ones that were closed at once, since the start. */
   refused = 0;
   /** Idle ones that were closed for a new one, since the start. */
   closedIdle = 0;
+  /** Closed before the bound was reached, while that is told and its end is not. */
+  #closedBefore: number | undefined;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  readonly #monotonic: () => number;
 
-  constructor(max: number) {
+  /** `monotonic` is ms. */
+  constructor(max: number, log?: ConnectionsLog, monotonic = () => performance.now()) {
     this.max = max;
-  }
-
-  get isFull(): boolean {
-    return this.open > this.max;
+    this.#log = log;
+    this.#monotonic = monotonic;
   }
 
   get isCrowded(): boolean {
     return this.open > this.max * CROWDED;
+  }
+
+  /** Counts one that has opened. False: there is no room for it. */
+  enter(isLocal: () => boolean): boolean {
+    this.open += 1;
+    if (this.open <= this.max) return true;
+    return this.open <= this.max + LOCAL_CONNECTIONS_MAX && isLocal();
+  }
+
+  /** Counts one that has closed. */
+  leave(): void {
+    this.open -= 1;
+    if (this.#closedBefore === undefined || this.isCrowded) return;
+    const closed = this.refused + this.closedIdle - this.#closedBefore;
+    this.#closedBefore = undefined;
+    this.#log?.info("connections_free", { open: this.open, closed });
+  }
+
+  /** Counts the one that is closed for want of room: the new one, or the one that was idle longest. */
+  turnAway(which: "refused" | "closedIdle"): void {
+    const isTold = this.#closedBefore !== undefined;
+    if (!isTold && this.#monotonic() - this.#toldMs >= TELL_AGAIN_MS) {
+      this.#toldMs = this.#monotonic();
+      this.#closedBefore = this.refused + this.closedIdle;
+      this.#log?.warn("connections_full", { connections_max: this.max });
+    }
+    this[which] += 1;
   }
 }

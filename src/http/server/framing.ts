@@ -155,3 +155,9 @@ export interface FramingFault {
 function fault(detail: string): FramingFault {
   return { code: "invalid_framing", detail };
 }
+
+/** Path and query of a request target. */
+export function splitTarget(target: string): [string, string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}

@@ -4,7 +4,7 @@ import http from "node:http";
 import type net from "node:net";
 import type { Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
-import { HeadReader } from "./framing.ts";
+import { HeadReader, splitTarget } from "./framing.ts";
 import type { Connections } from "./connections.ts";
 import { parserReply, writeReply } from "./node-reply.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -19,7 +19,7 @@ import {
   type ServerLimits,
 } from "./port.ts";
 
-/** As the native server: ten seconds of idling. */
+/** As the native server. */
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
@@ -51,8 +51,9 @@ class NodeServer implements HttpServer {
   readonly #condemned = new WeakSet<Socket>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
   readonly connections: Connections;
-  /** Sockets without a request under way, the longest idle first. */
+  /** Sockets without a request under way, the longest idle first; none of the file system's. */
   readonly #idle = new Set<Socket>();
+  readonly #counted = new Set<Socket>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
@@ -83,7 +84,8 @@ class NodeServer implements HttpServer {
       pipeline.enter(() => {
         response.once("close", () => {
           pipeline.leave();
-          if (!pipeline.isBusy && !socket.destroyed) this.#idle.add(socket);
+          const isIdle = !pipeline.isBusy && !socket.destroyed;
+          if (isIdle && !isLocal(socket)) this.#idle.add(socket);
         });
         try {
           this.#serve(request, response);
@@ -144,20 +146,23 @@ class NodeServer implements HttpServer {
   /** At the bound the longest idle connection makes room for a new one. */
   #take(socket: Socket): void {
     const { connections } = this;
-    connections.open += 1;
-    socket.once("close", () => {
-      connections.open -= 1;
-      this.#idle.delete(socket);
-    });
-    if (connections.isFull) {
+    const hasRoom = connections.enter(() => isLocal(socket));
+    this.#counted.add(socket);
+    socket.once("close", () => this.#drop(socket));
+    if (!hasRoom) {
       const [oldest] = this.#idle;
-      this.#idle.delete(oldest as Socket);
-      if (oldest === undefined) connections.refused += 1;
-      else connections.closedIdle += 1;
+      connections.turnAway(oldest === undefined ? "refused" : "closedIdle");
+      // Now, not when it has closed: many may come before that.
+      this.#drop(oldest ?? socket);
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;
     }
-    this.#idle.add(socket);
+    if (!isLocal(socket)) this.#idle.add(socket);
+  }
+
+  #drop(socket: Socket): void {
+    this.#idle.delete(socket);
+    if (this.#counted.delete(socket)) this.connections.leave();
   }
 
   #pipelineOf(socket: Socket): Pipeline {
@@ -286,7 +291,7 @@ class NodeServer implements HttpServer {
   }
 }
 
-function splitTarget(target: string): [string, string] {
-  const mark = target.indexOf("?");
-  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+/** Whether it came by a socket of the file system, where peers have no address. */
+function isLocal(socket: Socket): boolean {
+  return socket.remoteAddress === undefined;
 }

@@ -81,9 +81,10 @@ class UwsServer implements HttpServer, UwsHost {
 
   /** The native server has no handle on idle connections: the new one is closed, at once. */
   #count(response: HttpResponse, change: number): void {
-    this.connections.open += change;
-    if (change < 0 || !this.connections.isFull) return;
-    this.connections.refused += 1;
+    if (change < 0) return this.connections.leave();
+    // Only sockets of the file system have peers without an address.
+    if (this.connections.enter(() => response.getRemoteAddressAsText().byteLength === 0)) return;
+    this.connections.turnAway("refused");
     response.close();
   }
 

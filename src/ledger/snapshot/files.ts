@@ -35,6 +35,8 @@ export interface SnapshotPoint extends JournalPoint {
   readonly policies: readonly Buffer[];
   /** Places of the vault's sources in the journal, in order. */
   readonly sources: readonly FramePlace[];
+  /** Reviews as they stand, one JSON document each. */
+  readonly reviews: Iterable<Buffer>;
 }
 
 /** A snapshot whose table is in place. */
@@ -146,8 +148,8 @@ function readBody(
   const header = decodeSnapshotHeader(head);
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertOurs(header, identity);
-  const { guardBytes, keyEventBytes, policyBytes, sourceBytes } = header;
-  const rest = guardBytes + keyEventBytes + policyBytes + sourceBytes;
+  const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes } = header;
+  const rest = guardBytes + keyEventBytes + policyBytes + sourceBytes + reviewBytes;
   const size = SNAPSHOT_HEADER_BYTES + header.tableBytes + rest;
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
@@ -155,8 +157,10 @@ function readBody(
   const keyEvents = Buffer.alloc(keyEventBytes);
   const policies = Buffer.alloc(policyBytes);
   const sources = Buffer.alloc(sourceBytes);
+  const reviews = Buffer.alloc(reviewBytes);
   let position = SNAPSHOT_HEADER_BYTES;
-  for (const part of [...reserve(header.tableBytes), guard, keyEvents, policies, sources]) {
+  const payloads = [guard, keyEvents, policies, sources, reviews];
+  for (const part of [...reserve(header.tableBytes), ...payloads]) {
     for (let at = 0; at < part.byteLength;) {
       const length = Math.min(SLICE_BYTES, part.byteLength - at);
       const taken = files.read(descriptor, part, at, length, position);
@@ -176,6 +180,7 @@ function readBody(
     keyEvents: decodePayloads(keyEvents),
     policies: decodePayloads(policies),
     sources: decodePlaces(sources),
+    reviews: decodePayloads(reviews),
   };
 }
 

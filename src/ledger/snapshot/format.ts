@@ -1,6 +1,8 @@
 // Byte format of a snapshot file: the agent table and the replay guard as of one commit of the
 // journal. Derived data: a file that does not fit exactly is ignored and the journal replayed
 // instead.
+import { readKeySet } from "../../journal/signing/key-set.ts";
+import type { BureauKey } from "../../journal/signing-key.ts";
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
@@ -15,8 +17,9 @@ export const SNAPSHOT_VERSION = 6;
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
  * the entries of the replay guard, oldest first, the key events so far, each behind its length as
- * u32, the policies so far in the same form, and where the vault's sources stand in the journal
- * (segment and byte offset, each as u64).
+ * u32, the policies so far in the same form, where the vault's sources stand in the journal
+ * (segment and byte offset, each as u64), and the reviews in the form of the policies. Files of
+ * before have no reviews: their length is zero there.
  *
  *   0               8       12      16              24      28      32
  *   +---------------+-------+-------+---------------+-------+-------+
@@ -34,7 +37,8 @@ export const SNAPSHOT_VERSION = 6;
  *   +-------------------------------+-------------------------------+
  *   | sha256 of the body (32)       | key event bytes u64,          |
  *   |                               | source bytes u64,             |
- *   |                               | policy bytes u64, zero        |
+ *   |                               | policy bytes u64,             |
+ *   |                               | review bytes u64, zero        |
  *   +-------------------------------+-------------------------------+
  *
  * The crc32 covers the header with the crc field itself taken as zero.
@@ -55,6 +59,7 @@ const BODY_HASH_AT = 128;
 const KEY_EVENT_BYTES_AT = 160;
 const SOURCE_BYTES_AT = 168;
 const POLICY_BYTES_AT = 176;
+const REVIEW_BYTES_AT = 184;
 const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -76,6 +81,7 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly keyEventBytes: number;
   readonly policyBytes: number;
   readonly sourceBytes: number;
+  readonly reviewBytes: number;
 }
 
 /** The header of a body with this sha256. */
@@ -92,6 +98,7 @@ export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Arra
   writeUint64(bytes, KEY_EVENT_BYTES_AT, header.keyEventBytes);
   writeUint64(bytes, SOURCE_BYTES_AT, header.sourceBytes);
   writeUint64(bytes, POLICY_BYTES_AT, header.policyBytes);
+  writeUint64(bytes, REVIEW_BYTES_AT, header.reviewBytes);
   writeUint64(bytes, OUTCOMES_AT, header.outcomes);
   bytes.set(header.chain, CHAIN_AT);
   bytes.set(bodyHash, BODY_HASH_AT);
@@ -120,6 +127,7 @@ export function decodeSnapshotHeader(
     guardBytes: readUint64(header, GUARD_BYTES_AT),
     keyEventBytes: readUint64(header, KEY_EVENT_BYTES_AT),
     sourceBytes: readUint64(header, SOURCE_BYTES_AT),
+    reviewBytes: readUint64(header, REVIEW_BYTES_AT),
     policyBytes: readUint64(header, POLICY_BYTES_AT),
     outcomes: readUint64(header, OUTCOMES_AT),
     chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),
@@ -127,7 +135,7 @@ export function decodeSnapshotHeader(
   };
 }
 
-/** Payloads of records (key events, policies) in their form in a body. */
+/** Payloads of records (key events, policies) and reviews in their form in a body. */
 export function encodePayloads(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(
     payloads.flatMap((payload) => {
@@ -181,10 +189,12 @@ export function snapshotsOf(names: readonly string[]): string[] {
 }
 
 /**
- * The key of the identifier hash, from a signature of the bureau's key: secret, the same at every
- * start, and nothing more to keep.
+ * The key of the identifier hash, from a signature of the bureau's first key: secret, and the same at
+ * every start. Kept from the first rotation on, which ends that key.
  */
-export function tableSeed(sign: (message: Uint8Array) => Buffer): bigint {
-  const signature = sign(Buffer.from("trustrank agent table seed", "latin1"));
+export function tableSeedOf(root: string, key: BureauKey): bigint {
+  const kept = readKeySet(root, key.publicKey);
+  if (kept !== undefined) return kept.tableSeed;
+  const signature = key.sign(Buffer.from("trustrank agent table seed", "latin1"));
   return hash("sha256", signature, "buffer").readBigUInt64LE(0);
 }

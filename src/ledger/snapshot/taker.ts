@@ -117,8 +117,8 @@ export class SnapshotTaker {
 
   #bytesNeeded(): number {
     const { image, guard, point } = this.#options;
-    const { keyEvents, policies, sources } = point();
-    const payloads = [...keyEvents, ...policies];
+    const { keyEvents, policies, sources, reviews } = point();
+    const payloads = [...keyEvents, ...policies, ...reviews];
     const rest = encodePayloads(payloads).byteLength + encodePlaces(sources).byteLength;
     return image().bytes() + guard.byteCount + rest;
   }
@@ -147,7 +147,7 @@ export class SnapshotTaker {
   #copy(port: MessagePort, buffer: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.#options;
-    const { lsn, chain, outcomes, keyEvents, policies, sources } = this.#options.point();
+    const { lsn, chain, outcomes, keyEvents, policies, sources, reviews } = this.#options.point();
     const body = new Uint8Array(buffer);
     let at = 0;
     for (const part of image().parts()) {
@@ -163,6 +163,8 @@ export class SnapshotTaker {
     body.set(rules, at + events.byteLength);
     const places = encodePlaces(sources);
     body.set(places, at + events.byteLength + rules.byteLength);
+    const waiting = encodePayloads([...reviews]);
+    body.set(waiting, at + events.byteLength + rules.byteLength + places.byteLength);
     const { layoutVersion, engineDigest, seed } = identity;
     const header = {
       layoutVersion,
@@ -176,6 +178,7 @@ export class SnapshotTaker {
       keyEventBytes: events.byteLength,
       policyBytes: rules.byteLength,
       sourceBytes: places.byteLength,
+      reviewBytes: waiting.byteLength,
     };
     this.#outcomesSaved = outcomes;
     port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);

@@ -11,6 +11,7 @@ import type { ClockKeeper } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
+import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { Core } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { versionOf } from "../identity.ts";
@@ -30,6 +31,7 @@ export interface Measured {
   readonly usageKeeper: UsageKeeper;
   readonly quotas: QuotaKeeper;
   readonly archive: { status(): ArchiveStatus | undefined };
+  readonly webhooks: { readonly figures: WebhookFigures | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
   /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
   readonly scorer: { readonly waiting: number } | undefined;
@@ -53,6 +55,7 @@ export function figuresOf(parts: Measured): Figures {
     store_lag_records: Math.max(0, ledger.position() - state.appliedLsn),
     ...decisions.gauges(),
     ...kaizenFigures(parts.kaizen.kaizen.measured.figures()),
+    ...webhookFigures(parts.webhooks.figures, clock.now()),
     pool_tasks_waiting: [
       { labels: ["scoring"], value: parts.scorer?.waiting ?? 0 },
       { labels: ["signatures"], value: reporting.pool.waiting },
@@ -112,6 +115,22 @@ export function archiveFigures(archive: ArchiveStatus | undefined, position: num
     archive_lag_records: Math.max(0, position - (archive.position ?? 0)),
     archive_failures_total: archive.failures,
     archive_parted: archive.parted === undefined ? 0 : 1,
+  };
+}
+
+/** Webhooks; none before the first endpoint. */
+export function webhookFigures(webhooks: WebhookFigures | undefined, nowMs: number): Figures {
+  if (webhooks === undefined) return {};
+  const { endpoints, waiting, dead, delivered, failed, oldestMs = nowMs } = webhooks;
+  return {
+    webhook_endpoints: endpoints.map(([state, value]) => ({ labels: [state], value })),
+    webhook_attempts_total: [
+      { labels: ["delivered"], value: delivered },
+      { labels: ["failed"], value: failed },
+    ],
+    webhook_events_waiting: waiting,
+    webhook_dead_letters: dead,
+    webhook_oldest_seconds: Math.max(0, nowMs - oldestMs) / MS_PER_S,
   };
 }
 

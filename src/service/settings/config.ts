@@ -64,6 +64,8 @@ export interface ServeConfig extends ListenConfig {
   readonly journal: JournalSettings;
   /** Where all that a backup has is shipped to while the service runs; undefined: nowhere. */
   readonly archive: ArchiveConfig | undefined;
+  /** Private networks in which webhook endpoints may lie; undefined: none. */
+  readonly webhookAllow: string | undefined;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
   /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
@@ -147,6 +149,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("archiveEvery", flags.archiveEvery, environment),
       environment["INIT_CWD"],
     ),
+    webhookAllow: readSetting("webhookAllow", undefined, environment),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
     provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),

@@ -15,6 +15,7 @@ import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { LISTEN_SETTINGS } from "./listen-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
+import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
   choice,
   decimalNumber,
@@ -172,6 +173,7 @@ export const SETTINGS = {
     readBy: "serve and commands",
   },
   ...ARCHIVE_SETTINGS,
+  ...WEBHOOK_SETTINGS,
   ...LOG_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {

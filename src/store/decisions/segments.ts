@@ -13,6 +13,11 @@ const KEPT = /^(\d{15}-\d{9})-(\d+)\.spool\.gz$/;
 /** Larger than any segment can grow: what claims to be more is none. */
 const SEGMENT_BYTES_MAX = 512 * 1024 * 1024;
 
+/** Where the segments of a data directory lie. */
+export function segmentsDirectory(dataDir: string): string {
+  return join(dataDir, "store-kept");
+}
+
 export interface Segment {
   /** The same for as long as the segment exists, in whichever form. */
   readonly name: string;

@@ -270,8 +270,10 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
         "event",
         "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
-          "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, access.denied, " +
-          "policy.set, policy.backtested, journal.damaged, journal.mended",
+          "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
+          "bureau_key.rotated, access.denied, policy.set, policy.backtested, " +
+          "review.claimed, review.decided, journal.damaged, journal.mended, " +
+          "store.lagging",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

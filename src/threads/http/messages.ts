@@ -4,6 +4,7 @@ import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
+import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
@@ -32,6 +33,8 @@ export interface HttpThreadData {
   readonly adminKey: string | undefined;
   /** Journal payloads of the policies so far, in order. */
   readonly policies: readonly Uint8Array[];
+  /** What people have decided so far. */
+  readonly reviews: readonly ReviewRuling[];
   readonly adapter: Adapter;
   readonly owners: readonly NamespaceOwner[];
   /** Open connections of this thread. */
@@ -79,6 +82,7 @@ export type ToHttpThread =
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
   | { readonly kind: "namespace"; readonly event: NamespaceEvent }
+  | { readonly kind: "review"; readonly news: ReviewNews }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }
@@ -97,6 +101,8 @@ export type FromHttpThread =
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }
   | { readonly kind: "refused"; readonly refusals: RefusalBatch }
+  /** Calls that wait for a person. */
+  | { readonly kind: "asked"; readonly asked: readonly ReviewAsked[] }
   /** The thread cannot be trusted with requests any more, or never could. */
   | { readonly kind: "broken"; readonly detail: string }
   | { readonly kind: "closed" };

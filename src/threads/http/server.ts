@@ -5,6 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
+import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -60,6 +61,9 @@ const OUTCOMES: ReadonlySet<Route> = new Set(
   OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
 );
 
+/** Interval at which the calls counted for reviews are told to the main thread. */
+const REVIEWS_TOLD_MS = 1000;
+
 /** Routes that need the store are relayed; one that were not would fail its first request. */
 const elsewhere = new Proxy({} as Store & NoteTaker, {
   get: (_store, name) => {
@@ -101,6 +105,8 @@ class HttpThread {
   readonly #ledger;
   readonly #assessments;
   readonly #decisions;
+  readonly #reviews: ReviewDesk;
+  readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
   #server: RunningServer | undefined;
 
@@ -119,6 +125,8 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
+    this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
   }
 
@@ -133,6 +141,7 @@ class HttpThread {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.adopt(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
+    else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
@@ -208,6 +217,7 @@ class HttpThread {
       owners: this.#owners,
       assessments: this.#assessments,
       decisions: this.#decisions,
+      reviews: this.#reviews,
     });
   }
 
@@ -257,6 +267,8 @@ class HttpThread {
   async #close(graceMs: number): Promise<void> {
     try {
       await this.#server?.close(graceMs);
+      clearInterval(this.#reviewTimer);
+      this.#reviews.flush(this.#clock());
       await this.#assessments.close();
       await this.#ledger.close();
       await this.#decisions.flush();

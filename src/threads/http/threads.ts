@@ -6,6 +6,7 @@ import { createBucketMemory, type RateBuckets } from "../../http/access/rate-lim
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { NamespaceEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
+import type { ReviewAsked, ReviewNews } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RunningServer } from "../../http/start.ts";
@@ -53,6 +54,8 @@ export interface HttpThreadsOptions {
   readonly assess: LaterAssessment;
   /** Called with the requests that a thread has refused. */
   readonly onRefused: (refusals: RefusalBatch) => void;
+  /** Called with the calls of a thread that wait for a person. */
+  readonly onAsked: (asked: readonly ReviewAsked[]) => void;
   /** Called once when a thread threw an uncaught error, or ended unasked; end the process. */
   readonly onBroken: () => void;
   /** The threads' file; tests pass another. */
@@ -95,6 +98,11 @@ export class HttpThreads {
   /** Sends a change of a namespace's owner: every later report to a thread is judged by it. */
   sendNamespace(event: NamespaceEvent): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "namespace", event });
+  }
+
+  /** Sends news of reviews: every later request to a thread is judged by it. */
+  sendReview(news: ReviewNews): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "review", news });
   }
 
   /** Sends the table that is to be read from now on. */
@@ -225,6 +233,7 @@ class HttpThread {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
+    else if (message.kind === "asked") this.#options.onAsked(message.asked);
     else if (message.kind === "log") {
       const { level, message: text, fields } = message;
       this.#options.log[level]?.(text, { thread: this.#number, ...fields });

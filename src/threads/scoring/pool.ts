@@ -4,6 +4,7 @@ import type { AssessmentLog } from "../../bureau/decisions/assessments.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
+import { type ReviewAsked, type ReviewNews, subjectOf } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import { FIRST_SLOT } from "./modes.ts";
@@ -11,6 +12,7 @@ import type { ScoringMode } from "./modes.ts";
 import type {
   ScoringPolicies,
   ScoringReply,
+  ScoringReviews,
   ScoringTable,
   ScoringTask,
   ScoringWorkerData,
@@ -28,6 +30,8 @@ export interface ScoringPool extends BatchScorer {
   rebind(memory: WebAssembly.Memory): void;
   /** Every batch sent from now on is judged by this policy of its tenant. */
   sendPolicy(event: PolicyEvent): void;
+  /** Every batch sent from now on is judged by this. */
+  sendReview(news: ReviewNews): void;
   /** Batches that wait for a thread. */
   readonly waiting: number;
   close(): Promise<void>;
@@ -36,24 +40,28 @@ export interface ScoringPool extends BatchScorer {
 /** Start data of the threads, and where the assessments go that their batches leave. */
 export type ScoringPoolOptions = Omit<ScoringWorkerData, "nextSlot"> & {
   readonly assessments: AssessmentLog;
+  /** Takes the calls of the batches that wait for a person. */
+  readonly onAsked: (asked: readonly ReviewAsked[]) => void;
 };
 
 /** Starts the pool for a mode; undefined for `inline`. */
 export function openScoringPool(
   mode: ScoringMode,
-  { assessments, ...shared }: ScoringPoolOptions,
+  { assessments, onAsked, ...shared }: ScoringPoolOptions,
 ): ScoringPool | undefined {
   if (mode === "inline") return undefined;
   const pool = poolOver(shared);
-  const score = (task: ScoringTask) => scoreOn(pool, assessments, task);
+  const score = (task: ScoringTask) => scoreOn(pool, { assessments, onAsked }, task);
   let table: ScoringTable | undefined;
   let policies: ScoringPolicies | undefined;
+  let reviews: ScoringReviews | undefined;
   const changed = new Map<string, PolicyEvent>();
+  const decided = new Map<string, ReviewNews>();
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score(task) {
-      if (table === undefined && policies === undefined) return score(task);
-      return score({ ...task, table, policies });
+      const isUnchanged = table === undefined && policies === undefined && reviews === undefined;
+      return score(isUnchanged ? task : { ...task, table, policies, reviews });
     },
     // With the tasks, not by other threads: those would take a second to start, and batches with a
     // deadline wait for them.
@@ -64,16 +72,26 @@ export function openScoringPool(
     // task may be cloned a thousand times a second.
     sendPolicy(event) {
       changed.set(event.tenant, event);
-      const text = Buffer.from(JSON.stringify([...changed.values()]));
-      const json = new SharedArrayBuffer(text.byteLength);
-      new Uint8Array(json).set(text);
+      const json = shareJson([...changed.values()]);
       policies = { json, generation: (policies?.generation ?? 0) + 1 };
+    },
+    sendReview(news) {
+      decided.set("ruling" in news ? subjectOf(news.ruling) : news.tenant, news);
+      const json = shareJson([...decided.values()]);
+      reviews = { json, generation: (reviews?.generation ?? 0) + 1 };
     },
     get waiting() {
       return pool.queueLength;
     },
     close: () => pool.close(),
   };
+}
+
+function shareJson(value: unknown): SharedArrayBuffer {
+  const text = Buffer.from(JSON.stringify(value));
+  const json = new SharedArrayBuffer(text.byteLength);
+  new Uint8Array(json).set(text);
+  return json;
 }
 
 function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
@@ -83,7 +101,9 @@ function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
   return openPool({ filename: WORKER, workerData });
 }
 
-async function scoreOn(pool: Pool, assessments: AssessmentLog, task: ScoringTask) {
+type Left = Pick<ScoringPoolOptions, "assessments" | "onAsked">;
+
+async function scoreOn(pool: Pool, { assessments, onAsked }: Left, task: ScoringTask) {
   const reply = await pool
     .run<ScoringTask, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
     .catch((error: unknown) => {
@@ -92,6 +112,7 @@ async function scoreOn(pool: Pool, assessments: AssessmentLog, task: ScoringTask
     });
   if ("result" in reply) {
     for (const assessment of reply.assessments) assessments.note(assessment);
+    if (reply.asked.length > 0) onAsked(reply.asked);
     return reply.result;
   }
   const { code, detail, errors } = reply.fault;

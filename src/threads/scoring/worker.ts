@@ -3,10 +3,12 @@
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
 import { PolicyBook } from "../../policy/policy-book.ts";
+import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { type FieldError, ServiceFault } from "../../contract/faults.ts";
 import type { Assessment } from "../../contract/assessments.ts";
 import type { FaultCode } from "../../contract/faults.ts";
+import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -28,6 +30,8 @@ export interface ScoringWorkerData {
   isReservedEnabled: boolean;
   /** Journal payloads of the policies at the start, in order. */
   policies: readonly Uint8Array[];
+  /** What people had decided on agents that are held back at the start. */
+  reviews: readonly ReviewRuling[];
   /** One ring of the decision log for each thread. */
   decisionRings: readonly SharedArrayBuffer[];
 }
@@ -47,14 +51,27 @@ export interface ScoringPolicies {
   readonly generation: number;
 }
 
+/** News of reviews since the start; come with every task from then on. */
+export interface ScoringReviews {
+  /** JSON of the newest of each subject. */
+  readonly json: SharedArrayBuffer;
+  readonly generation: number;
+}
+
 export type ScoringTask = VerifyBatchTask & {
   readonly table?: ScoringTable | undefined;
   readonly policies?: ScoringPolicies | undefined;
+  readonly reviews?: ScoringReviews | undefined;
 };
 
 /** A result, or a fault as data: class instances do not survive the crossing. */
 export type ScoringReply =
-  | { result: VerifyBatchResult; assessments: readonly Assessment[] }
+  | {
+      result: VerifyBatchResult;
+      assessments: readonly Assessment[];
+      /** Calls that wait for a person. */
+      asked: readonly ReviewAsked[];
+    }
   | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
 
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
@@ -74,6 +91,10 @@ const book = new PolicyBook(started.policies);
 let policyGeneration = 0;
 /** Left by the batch in progress: this thread has no way to the ledger, so they go with the reply. */
 let assessments: Assessment[] = [];
+let asked: ReviewAsked[] = [];
+const reviews = new ReviewDesk((calls) => void asked.push(...calls), started.reviews);
+/** Generation of the news of reviews in use; 0 for none. */
+let reviewGeneration = 0;
 const bureau = openBureau({
   engine,
   ledger: {
@@ -92,6 +113,7 @@ const bureau = openBureau({
   policies: book,
   assessments: { note: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
+  reviews,
 });
 const requestIds = new RequestIds(clock);
 
@@ -107,11 +129,18 @@ export default async function score(task: ScoringTask): Promise<ScoringReply> {
     for (const event of JSON.parse(json) as PolicyEvent[]) book.apply(event);
     policyGeneration = task.policies.generation;
   }
+  if (task.reviews !== undefined && task.reviews.generation !== reviewGeneration) {
+    const json = Buffer.from(new Uint8Array(task.reviews.json)).toString();
+    for (const news of JSON.parse(json) as ReviewNews[]) reviews.apply(news);
+    reviewGeneration = task.reviews.generation;
+  }
   try {
     const result = await scoreVerifyBatch(task, bureau, () => requestIds.next());
-    const left = assessments;
+    reviews.flush(clock());
+    const left = { assessments, asked };
     assessments = [];
-    return { result, assessments: left };
+    asked = [];
+    return { result, ...left };
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;

@@ -6,7 +6,7 @@ import type { SignedRoot } from "../../contract/schemas/sources.ts";
 
 /** Signing key of the bureau, as far as the vault needs it. */
 export interface RootSigner {
-  /** Raw 32 bytes. */
+  /** Raw 32 bytes; another array once another key has taken over. */
   readonly publicKey: Uint8Array;
   /** Ed25519, 64 bytes. */
   sign(message: Uint8Array): Uint8Array;
@@ -31,24 +31,23 @@ const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString(
 export class RootSeal {
   readonly #signer: RootSigner;
   readonly #clock: () => number;
-  readonly #jwk: SignedRoot["jwk"];
-  readonly #header: string;
+  #key: Uint8Array;
+  #jwk: SignedRoot["jwk"];
+  #header: string;
   #newest: SignedRoot | undefined;
   #signedAt = 0;
 
   constructor(signer: RootSigner, clock: () => number) {
     this.#signer = signer;
     this.#clock = clock;
-    const x = Buffer.from(signer.publicKey).toString("base64url");
-    // RFC 7638: required members in lexical order.
-    const thumbprint = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
-    const kid = createHash("sha256").update(thumbprint).digest("base64url");
-    this.#jwk = { kty: "OKP", crv: "Ed25519", x, kid, alg: "EdDSA", use: "sig" };
-    this.#header = encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
+    this.#key = signer.publicKey;
+    this.#jwk = jwkOf(this.#key);
+    this.#header = headerOf(this.#jwk);
   }
 
   /** The head with its signature; the same until the tree grows or an hour has passed. */
   seal(head: RootHead): SignedRoot {
+    this.#lookAtKey();
     const newest = this.#newest;
     const seconds = Math.floor(this.#clock() / 1000);
     const isSame = newest?.tree_size === head.tree_size && newest.root === head.root;
@@ -61,4 +60,26 @@ export class RootSeal {
     this.#newest = { ...head, signed_at, jws: `${input}.${signature}`, jwk: this.#jwk };
     return this.#newest;
   }
+
+  /** After a rotation the same head is signed anew, by the key that is published now. */
+  #lookAtKey(): void {
+    const { publicKey } = this.#signer;
+    if (publicKey === this.#key) return;
+    this.#key = publicKey;
+    this.#jwk = jwkOf(publicKey);
+    this.#header = headerOf(this.#jwk);
+    this.#newest = undefined;
+  }
+}
+
+function jwkOf(publicKey: Uint8Array): SignedRoot["jwk"] {
+  const x = Buffer.from(publicKey).toString("base64url");
+  // RFC 7638: required members in lexical order.
+  const thumbprint = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
+  const kid = createHash("sha256").update(thumbprint).digest("base64url");
+  return { kty: "OKP", crv: "Ed25519", x, kid, alg: "EdDSA", use: "sig" };
+}
+
+function headerOf({ kid }: SignedRoot["jwk"]): string {
+  return encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
 }

@@ -98,6 +98,49 @@ describe.each([
   });
 });
 
+it("tells once that the bound is reached, and once that there is room", () => {
+  const told: unknown[] = [];
+  let nowMs = 0;
+  const log = {
+    warn: (message: string, fields: object) => void told.push([message, fields]),
+    info: (message: string, fields: object) => void told.push([message, fields]),
+  };
+  const connections = new Connections(8, log, () => nowMs);
+  const stranger = () => false;
+  for (let count = 0; count < 12; count++) {
+    if (!connections.enter(stranger))
+      connections.turnAway(count % 2 === 0 ? "refused" : "closedIdle");
+  }
+  expect(told).toEqual([["connections_full", { connections_max: 8 }]]);
+  for (let count = 0; count < 12; count++) connections.leave();
+  expect(told.slice(1)).toEqual([["connections_free", { open: 6, closed: 4 }]]);
+  expect([connections.open, connections.refused, connections.closedIdle]).toEqual([0, 2, 2]);
+  // A crowd that comes and goes fills no log.
+  const crowd = () => {
+    for (let count = 0; count < 9; count++) {
+      if (!connections.enter(stranger)) connections.turnAway("refused");
+    }
+    for (let count = 0; count < 9; count++) connections.leave();
+  };
+  crowd();
+  expect(told).toHaveLength(2);
+  nowMs = 60_000;
+  crowd();
+  expect(told.slice(2)).toEqual([
+    ["connections_full", { connections_max: 8 }],
+    ["connections_free", { open: 6, closed: 1 }],
+  ]);
+});
+
+it("keeps room for sockets of the file system beyond the bound, and not without end", () => {
+  const connections = new Connections(4);
+  for (let count = 0; count < 4; count++) expect(connections.enter(() => false)).toBe(true);
+  expect(connections.enter(() => false)).toBe(false);
+  connections.leave();
+  const local = Array.from({ length: 17 }, () => connections.enter(() => true));
+  expect(local).toEqual([...Array.from({ length: 16 }, () => true), false]);
+});
+
 it("over uws a reply ends its connection once three quarters of the bound are taken", async () => {
   const { server } = await open(listenUws);
   const caller = watched(await connect(server));

@@ -86,6 +86,7 @@ function save(files: SimulatedFiles, { core, table }: Opened): number {
     keyEventBytes: events.byteLength,
     policyBytes: rules.byteLength,
     sourceBytes: places.byteLength,
+    reviewBytes: 0,
   };
   const body = Buffer.concat([table.memory, guard, events, rules, places]);
   writeSnapshot(files, "/s", header, body);

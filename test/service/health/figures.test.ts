@@ -8,6 +8,7 @@ import {
   ledgerFigures,
   storeFigures,
   tableFigures,
+  webhookFigures,
 } from "../../../src/service/health/figures.ts";
 import { STATE_START } from "../../../src/store/options.ts";
 
@@ -125,4 +126,35 @@ test("every name is in the table, and one that is not ends the scrape", () => {
   const figures = { ...tableFigures(use as never, admission), ...storeFigures(STATE_START, 0) };
   expect(familiesOf(figures)).toHaveLength(Object.keys(METRICS).length);
   expect(() => familiesOf({ lag: 2 } as never)).toThrow("lag");
+});
+
+test("webhooks; nothing before the first endpoint", () => {
+  expect(webhookFigures(undefined, NOW_MS)).toEqual({});
+  const figures = webhookFigures(
+    {
+      endpoints: [
+        ["active", 2],
+        ["stopped", 1],
+      ],
+      waiting: 5,
+      dead: 3,
+      delivered: 70,
+      failed: 8,
+      oldestMs: NOW_MS - 90_000,
+    },
+    NOW_MS,
+  );
+  expect(figures).toMatchObject({
+    webhook_endpoints: [
+      { labels: ["active"], value: 2 },
+      { labels: ["stopped"], value: 1 },
+    ],
+    webhook_attempts_total: [
+      { labels: ["delivered"], value: 70 },
+      { labels: ["failed"], value: 8 },
+    ],
+    webhook_events_waiting: 5,
+    webhook_dead_letters: 3,
+    webhook_oldest_seconds: 90,
+  });
 });

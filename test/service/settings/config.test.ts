@@ -39,6 +39,7 @@ describe("settings of serve", () => {
         scrubEveryMs: 86_400_000,
       },
       archive: undefined,
+      webhookAllow: undefined,
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
       provenanceKeptDays: 396,

@@ -1,0 +1,189 @@
+// bench:path: where the time of a request goes. Two tables. Steps: an echo that does one thing more at a
+// time (the head's lines, the body's scan, an id, a reply of a verdict's size, work that only takes
+// time) beside the echo and the service, CPU per request by turns under wrk. Parts: the service's own
+// profile under the same load, by part of the code.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { cpuOf } from "./load/cpu.ts";
+import { ask } from "./load/generators.ts";
+import { secondsByPart } from "./load/profile.ts";
+import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
+import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
+import { machine, type ServerProcess, startFloor, startServiceWith } from "./server-process.ts";
+
+const HELP = `npm run bench:path -- [options]
+
+  --rounds N       rounds of the steps (default 10)
+  --seconds S      of a step in a round, and four times as long for a profile (default 1)
+  --connections N  (default 64)
+  --seed N         of the order (default 1)
+  --smoke          one short round, to see that it works
+
+Two tables on stderr, one JSON object on the last line. A profile makes a request some 10 % dearer; its
+shares are taken of the CPU time that the main thread used without one.
+`;
+
+/** Steps of the echo, each beside the plain one; \`all\` does everything at once. */
+const STEPS = {
+  echo: "uws",
+  "reply of a verdict's size": "uws+reply",
+  "head lines": "uws+head",
+  "body as a buffer": "uws+buffer",
+  "scan of the body": "uws+scan",
+  "request id": "uws+id",
+  "all of these": "uws+reply+head+scan+id",
+  "3 us of arithmetic": "uws+3000ns",
+} as const;
+const KINDS = ["plain", "cited", "denied"] as const;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "10" },
+    seconds: { type: "string", default: "1" },
+    connections: { type: "string", default: "64" },
+    seed: { type: "string", default: "1" },
+    smoke: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+const roundCount = values.smoke ? 1 : Number(values.rounds);
+const seconds = values.smoke ? 1 : Number(values.seconds);
+
+interface Side {
+  readonly name: string;
+  readonly server: ServerProcess;
+  readonly body: string;
+  readonly user: number[];
+  readonly system: number[];
+}
+
+async function load({ server, body }: Pick<Side, "server" | "body">, forSeconds: number) {
+  const before = cpuOf(server.pid);
+  const question = { url: server.url + ROUTE, body, headers: HEADERS };
+  const connections = Number(values.connections);
+  const answered = await ask("wrk", { ...question, connections, seconds: forSeconds });
+  const after = cpuOf(server.pid);
+  if (answered.errors > 0) throw new Error(`${answered.errors} requests failed`);
+  const perRequest = (spent: number) => (spent / answered.requests) * 1e6;
+  return {
+    userUs: perRequest(after.user - before.user),
+    systemUs: perRequest(after.system - before.system),
+  };
+}
+
+function startService(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-path-"));
+  const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
+  return startServiceWith(env, dataDir, cleanUp);
+}
+
+interface StepRow {
+  readonly cpu_us: Spread;
+  readonly user_us: Spread;
+  readonly system_us: Spread;
+  /** Of the echo, round by round. */
+  readonly ratio: Spread;
+}
+
+async function measureSteps(): Promise<Record<string, StepRow>> {
+  const sides: Side[] = [];
+  const add = (name: string, server: ServerProcess, body: string) =>
+    sides.push({ name, server, body, user: [], system: [] });
+  try {
+    for (const [name, kind] of Object.entries(STEPS)) {
+      add(name, await startFloor(kind), BODIES.plain);
+    }
+    for (const kind of KINDS) add(`verify, ${kind}`, await startService(), BODIES[kind]);
+    const random = seeded(Number(values.seed));
+    for (const side of values.smoke ? [] : sides) await load(side, 1);
+    for (let round = 0; round < roundCount; round += 1) {
+      process.stderr.write(`round ${round + 1} of ${roundCount}\n`);
+      for (const side of shuffled(sides, random)) {
+        const { userUs, systemUs } = await load(side, seconds);
+        side.user.push(userUs);
+        side.system.push(systemUs);
+      }
+    }
+  } finally {
+    await Promise.all(sides.map(({ server }) => server.stop()));
+  }
+  const [echo] = sides;
+  const echoUs = sumOf(echo!);
+  return Object.fromEntries(
+    sides.map((side) => {
+      const cpuUs = sumOf(side);
+      const ratios = cpuUs.map((each, round) => each / echoUs[round]!);
+      const row = { cpu_us: cpuUs, user_us: side.user, system_us: side.system, ratio: ratios };
+      const spreads = Object.entries(row).map(([name, each]) => [name, spreadOf(each)]);
+      return [side.name, Object.fromEntries(spreads) as StepRow];
+    }),
+  );
+}
+
+const sumOf = ({ user, system }: Side): number[] =>
+  user.map((each, round) => each + system[round]!);
+
+/** Microseconds of a request by part of the code. */
+async function measureParts(kind: (typeof KINDS)[number], cpuUs: number) {
+  const directory = mkdtempSync(path.join(tmpdir(), "trustrank-profile-"));
+  const flags = ["--cpu-prof", `--cpu-prof-dir=${directory}`, "--cpu-prof-interval=200"];
+  try {
+    const server = await startService({ NODE_OPTIONS: flags.join(" ") });
+    const side = { server, body: BODIES[kind] };
+    let from = 0;
+    let to = 0;
+    try {
+      await load(side, values.smoke ? 1 : 2);
+      from = Number(process.hrtime.bigint() / 1000n);
+      await load(side, seconds * (values.smoke ? 1 : 4));
+      to = Number(process.hrtime.bigint() / 1000n);
+    } finally {
+      await server.stop();
+    }
+    const parts = secondsByPart(directory, from, to);
+    parts.delete("not running");
+    const all = [...parts.values()].reduce((sum, each) => sum + each, 0);
+    const sorted = [...parts].toSorted(([, one], [, other]) => other - one);
+    return Object.fromEntries(sorted.map(([part, each]) => [part, rounded((each / all) * cpuUs)]));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function printSteps(steps: Readonly<Record<string, StepRow>>): void {
+  const head = ["step", "CPU us", "user us", "system us", "of the echo"];
+  const rows = Object.entries(steps).map(([name, { cpu_us, user_us, system_us, ratio }]) => [
+    name,
+    told(cpu_us),
+    told(user_us),
+    told(system_us),
+    told(ratio),
+  ]);
+  process.stderr.write(`\n${tableOf(head, rows)}`);
+}
+
+function printParts(parts: Readonly<Record<string, Record<string, number>>>): void {
+  const names = Object.keys(parts["plain"] ?? {});
+  const rows = names.map((name) => [
+    name,
+    ...KINDS.map((kind) => String(parts[kind]?.[name] ?? 0)),
+  ]);
+  process.stderr.write(`\n${tableOf(["part, CPU us of a request", ...KINDS], rows)}`);
+}
+
+async function main(): Promise<void> {
+  if (values.help) return void process.stdout.write(HELP);
+  const steps = await measureSteps();
+  printSteps(steps);
+  const parts: Record<string, Record<string, number>> = {};
+  for (const kind of KINDS) {
+    parts[kind] = await measureParts(kind, steps[`verify, ${kind}`]!.cpu_us.median);
+  }
+  printParts(parts);
+  const report = { bench: "path", machine: machine(), rounds: roundCount, seconds, steps, parts };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+await main();

@@ -1,0 +1,71 @@
+// Readers that wait for reviews to be decided. Bounded; released when the service ends. Their time is
+// looked at by whoever calls `sweep`, so that a thousand of them are one timer.
+import { ServiceFault } from "../../contract/faults.ts";
+
+/** Readers that may wait at one time. */
+export const WAITING_MAX = 2000;
+
+interface Waiter {
+  readonly id: string;
+  readonly untilMs: number;
+  readonly end: () => void;
+}
+
+export class Waiting {
+  readonly #clock: () => number;
+  readonly #byId = new Map<string, Set<Waiter>>();
+  #count = 0;
+  #isReleased = false;
+
+  /** `clock`: epoch ms. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Resolves when the review is settled, after `waitMs`, or when all are released.
+   * @throws ServiceFault `overloaded` when too many wait.
+   */
+  async forReview(id: string, waitMs: number): Promise<void> {
+    if (this.#isReleased || waitMs <= 0) return;
+    if (this.#count >= WAITING_MAX) {
+      throw new ServiceFault("overloaded", "too many wait for reviews: ask without `wait`");
+    }
+    await new Promise<void>((end) => {
+      const waiters = this.#byId.get(id) ?? new Set();
+      this.#byId.set(id, waiters.add({ id, untilMs: this.#clock() + waitMs, end }));
+      this.#count += 1;
+    });
+  }
+
+  /** Ends the wait for a review. */
+  settle(id: string): void {
+    for (const waiter of this.#byId.get(id) ?? []) this.#end(waiter);
+  }
+
+  /** Ends those whose time is over. Call it a few times a second. */
+  sweep(): void {
+    const nowMs = this.#clock();
+    for (const waiters of this.#byId.values()) {
+      for (const waiter of waiters) if (waiter.untilMs <= nowMs) this.#end(waiter);
+    }
+  }
+
+  /** Ends all, and lets nobody wait from now on. */
+  release(): void {
+    this.#isReleased = true;
+    for (const id of this.#byId.keys()) this.settle(id);
+  }
+
+  #end(waiter: Waiter): void {
+    const waiters = this.#byId.get(waiter.id);
+    if (waiters?.delete(waiter) !== true) return;
+    if (waiters.size === 0) this.#byId.delete(waiter.id);
+    this.#count -= 1;
+    waiter.end();
+  }
+}

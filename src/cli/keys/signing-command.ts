@@ -1,0 +1,37 @@
+// `trustrank keys rotate-signing`: another signing key for the bureau, in the files or through the
+// running server.
+import type { SigningKeySet } from "../../contract/schemas/signing-keys.ts";
+import { encodedKey, publishedKeys, readKeySet } from "../../journal/signing/key-set.ts";
+import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
+import { rotateInFiles } from "../../ledger/signing/rotate-in-files.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { type DataAccess, withClaim } from "../data-access.ts";
+import { print, printJson } from "../output.ts";
+
+/** Lets another key sign from now on; what the former ones have signed verifies for ever. */
+export async function rotateSigningKey(
+  access: DataAccess,
+  flags: { readonly json?: boolean },
+): Promise<void> {
+  const set = await withClaim<SigningKeySet>(
+    access,
+    async (claim) => rotated(claim),
+    (client) => client.sendJson("POST", "/v1/signing-keys/rotate"),
+  );
+  if (flags.json === true) {
+    printJson(set);
+    return;
+  }
+  const [newest, ...former] = set.keys;
+  print(`key ${newest!.kid} signs from now on; ${former.length} before it still verify`);
+}
+
+/** @throws CommandFailure when there is no key yet. */
+function rotated(claim: DataDirectoryClaim): SigningKeySet {
+  const key = rotateInFiles(claim, Date.now());
+  if (key === undefined) {
+    throw new CommandFailure(`${claim.paths.root} has no signing key: the first start makes one`);
+  }
+  const { publicKey } = key;
+  return publishedKeys(readKeySet(claim.paths.root, publicKey), encodedKey(publicKey));
+}

@@ -1,0 +1,186 @@
+// `trustrank reviews list | show | claim | decide`: agents that are held back until a person has looked.
+// Works on the files when no server holds them; otherwise the server takes it, at once.
+import { parseReviewClaim, parseReviewDecision } from "../../contract/parse/reviews.ts";
+import type { StoredReview } from "../../contract/reviews/book.ts";
+import { describeReview } from "../../contract/reviews/description.ts";
+import type { ReviewDecision } from "../../contract/reviews/events.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import type { QueuedReview } from "../../contract/schemas/reviews.ts";
+import { pageOf } from "../../http/routes/review-page.ts";
+import { makeLog } from "../../platform/log.ts";
+import { type Core, openCore } from "../../service/core.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import { type DataAccess, withData } from "../data-access.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
+
+interface OutputFlags {
+  readonly json?: boolean;
+}
+
+interface ListFlags extends OutputFlags {
+  readonly state?: string;
+  readonly agent?: string;
+  readonly level?: string;
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+interface ClaimFlags extends OutputFlags {
+  readonly who?: string;
+  /** Seconds. */
+  readonly lease?: number;
+}
+
+interface DecisionFlags extends OutputFlags {
+  readonly who?: string;
+  /** Epoch ms. */
+  readonly until?: number;
+  readonly maxStakes?: string;
+  readonly note?: string;
+  readonly again?: boolean;
+}
+
+interface Page {
+  readonly reviews: readonly QueuedReview[];
+  readonly next: string | null;
+}
+
+const COLUMNS = [
+  "id",
+  "state",
+  "agent",
+  "level",
+  "calls",
+  "stakes",
+  "opened",
+  "reason",
+  "decision",
+];
+const { principal: operator } = OPERATOR;
+
+/** The queue, oldest first; what waits unless a state is named. */
+export async function list(access: DataAccess, flags: ListFlags): Promise<void> {
+  const { json, state = "open", ...rest } = flags;
+  const query = new URLSearchParams({ state });
+  for (const name of ["agent", "level", "limit", "after"] as const) {
+    const value = rest[name];
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const page = await withData<Page>(
+    access,
+    (dataDir) =>
+      onFiles(dataDir, async ({ reviews }) => {
+        const nowMs = Date.now();
+        const found = pageOf(reviews.all(), query, undefined, nowMs);
+        const described = found.reviews.map((review) => describeReview(review, nowMs));
+        return { reviews: described, next: found.next };
+      }),
+    (client) => client.sendJson("GET", `/v1/reviews?${query.toString()}`),
+  );
+  if (json === true) {
+    printJson(page);
+    return;
+  }
+  for (const line of formatTable(COLUMNS, page.reviews.map(cellsOf))) print(line);
+  if (page.next !== null) note(`there are more: --after ${page.next}`);
+}
+
+/** One review with all that is known of it. */
+export async function show(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
+  const review = await withData<QueuedReview>(
+    access,
+    (dataDir) => describedOnFiles(dataDir, ({ reviews }) => reviews.find(id, undefined)),
+    (client) => client.sendJson("GET", routeOf(id)),
+  );
+  tell(review, flags);
+}
+
+/** Keeps others from deciding for a while. */
+export async function claim(access: DataAccess, id: string, flags: ClaimFlags): Promise<void> {
+  const { who, lease } = flags;
+  const request = {
+    ...(who === undefined ? {} : { who }),
+    ...(lease === undefined ? {} : { lease_sec: lease }),
+  };
+  const review = await withData<QueuedReview>(
+    access,
+    (dataDir) =>
+      describedOnFiles(dataDir, ({ reviews }) =>
+        reviews.claim(id, undefined, parseReviewClaim(request), operator),
+      ),
+    (client) => client.sendJson("POST", `${routeOf(id)}/claim`, request),
+  );
+  tell(review, flags);
+}
+
+/** Decides; a running service goes by it from the next request on. */
+export async function decide(
+  access: DataAccess,
+  id: string,
+  decision: ReviewDecision,
+  flags: DecisionFlags,
+): Promise<void> {
+  const { who, until, maxStakes, note: text, again } = flags;
+  const request = {
+    decision,
+    ...(who === undefined ? {} : { who }),
+    ...(until === undefined ? {} : { until }),
+    ...(maxStakes === undefined ? {} : { max_stakes: Number(maxStakes) }),
+    ...(text === undefined ? {} : { note: text }),
+    ...(again === undefined ? {} : { again }),
+  };
+  const review = await withData<QueuedReview>(
+    access,
+    (dataDir) =>
+      describedOnFiles(dataDir, ({ reviews }) =>
+        reviews.decide(id, undefined, parseReviewDecision(request), operator),
+      ),
+    (client) => client.sendJson("POST", `${routeOf(id)}/decision`, request),
+  );
+  tell(review, flags);
+}
+
+function routeOf(id: string): string {
+  return `/v1/reviews/${encodeURIComponent(id)}`;
+}
+
+function tell(review: QueuedReview, { json }: OutputFlags): void {
+  if (json === true) {
+    printJson(review);
+    return;
+  }
+  for (const [name, value] of Object.entries(review)) {
+    if (value !== null) print(`${name.padEnd(18)}${String(value)}`);
+  }
+}
+
+function cellsOf(review: QueuedReview): unknown[] {
+  const { id, state, agent, level, count, stakes_max: stakes, opened_at: opened } = review;
+  return [id, state, agent, level, count, stakes, opened, review.reason, review.decision ?? ""];
+}
+
+async function describedOnFiles(
+  dataDir: string,
+  run: (core: Core) => Promise<StoredReview>,
+): Promise<QueuedReview> {
+  return describeReview(await onFiles(dataDir, run), Date.now());
+}
+
+async function onFiles<T>(dataDir: string, run: (core: Core) => Promise<T>): Promise<T> {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const core = await openCore({
+    dataDir,
+    isReservedEnabled: false,
+    onFatal: () => undefined,
+    log: { ...log, info: () => undefined },
+  });
+  try {
+    return await run(core);
+  } catch (error) {
+    if (error instanceof ServiceFault) throw new CommandFailure(error.detail);
+    throw error;
+  } finally {
+    await core.close();
+  }
+}

@@ -1,0 +1,52 @@
+// Bodies and parameters of the review queue -> claims, decisions, words of a query, seconds to wait.
+import { type FieldError, invalidRequest, ServiceFault } from "../faults.ts";
+import { REVIEW_WAIT_SEC_MAX } from "../reviews/events.ts";
+import { ReviewClaim, ReviewDecision, type ReviewDecisionRequest } from "../schemas/reviews.ts";
+import { type Parser, parserOf } from "./parser.ts";
+
+export const parseReviewClaim = parserOf(ReviewClaim);
+const parseDecision = parserOf(ReviewDecision);
+
+/**
+ * A decision: what lets through needs an end, what holds back no bound.
+ * @throws ServiceFault `invalid_request`.
+ */
+export const parseReviewDecision: Parser<ReviewDecisionRequest> = (value) => {
+  const request = parseDecision(value);
+  const { decision, until, max_stakes: stakes } = request;
+  const faults: FieldError[] = [];
+  if (decision === "overturned" && until === undefined) {
+    const detail = "is required: what is let through has an end";
+    faults.push({ pointer: "/until", code: "required", detail });
+  }
+  if (decision === "upheld" && stakes !== undefined) {
+    const detail = "is for what is overturned";
+    faults.push({ pointer: "/max_stakes", code: "unknown", detail });
+  }
+  if (faults.length > 0) throw invalidRequest(faults);
+  return request;
+};
+
+/**
+ * One of the words that a parameter may be; undefined where it is left out.
+ * @throws ServiceFault `invalid_parameter`.
+ */
+export function parseWord<Word extends string>(
+  name: string,
+  text: string | null,
+  words: readonly Word[],
+): Word | undefined {
+  if (text === null) return undefined;
+  const word = words.find((each) => each === text);
+  if (word !== undefined) return word;
+  throw new ServiceFault("invalid_parameter", `\`${name}\` must be one of ${words.join(", ")}`);
+}
+
+/** `wait`: whole seconds that a reader waits for the decision; 0 when left out. */
+export function parseWaitSec(text: string | null): number {
+  if (text === null) return 0;
+  const seconds = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= REVIEW_WAIT_SEC_MAX) return seconds;
+  const detail = `\`wait\` must be whole seconds, 0 to ${REVIEW_WAIT_SEC_MAX}`;
+  throw new ServiceFault("invalid_parameter", detail);
+}

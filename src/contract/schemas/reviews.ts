@@ -1,0 +1,70 @@
+// Messages of the review queue: a review, and what a person claims and decides.
+import { REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
+import {
+  REVIEW_DECISIONS,
+  REVIEW_LEASE_SEC_MAX,
+  REVIEW_LEVELS,
+  REVIEW_STATES,
+  REVIEWER_BYTES_MAX,
+} from "../reviews/events.ts";
+import * as t from "./schema.ts";
+
+const who = t.said(
+  t.plainText(REVIEWER_BYTES_MAX),
+  "The person, where several share a key; the key's id when left out.",
+);
+
+const leaseSec = t.checked<number>(
+  { "~shown": { type: "integer", minimum: 1, maximum: REVIEW_LEASE_SEC_MAX } },
+  (value) => Number.isInteger(value) && 1 <= Number(value) && Number(value) <= REVIEW_LEASE_SEC_MAX,
+  () => `range must be whole seconds, 1 to ${REVIEW_LEASE_SEC_MAX}`,
+);
+
+/** Body of `POST /v1/reviews/{id}/claim`. */
+export const ReviewClaim = t.strict("ReviewClaim", {
+  who: t.optional(who),
+  lease_sec: t.optional(t.said(leaseSec, "Seconds before others may decide again.")),
+});
+export type ReviewClaimRequest = t.MessageOf<typeof ReviewClaim>;
+
+/** Body of `POST /v1/reviews/{id}/decision`. */
+export const ReviewDecision = t.strict("ReviewDecision", {
+  decision: t.oneOf(REVIEW_DECISIONS),
+  note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
+  who: t.optional(who),
+  until: t.optional(
+    t.said(t.timeOrMs, "When it expires. Overturned needs it; upheld holds for a day without."),
+  ),
+  max_stakes: t.optional(t.said(t.stakes, "Overturned: up to these stakes; any when left out.")),
+  again: t.optional(t.said(t.flag, "True: decides a decided review anew.")),
+});
+export type ReviewDecisionRequest = t.MessageOf<typeof ReviewDecision>;
+
+/** One entry of the queue: an agent that is held back at a level, with the calls of a day. */
+export const QueuedReview = t.message("QueuedReview", {
+  id: t.text,
+  state: t.oneOf(REVIEW_STATES),
+  ...t.all(t.text, "tenant", "agent"),
+  level: t.said(
+    t.oneOf(REVIEW_LEVELS),
+    "The tool level of verify; `connect` for check and handshake, which name none.",
+  ),
+  day: t.said(t.text, "UTC day of the calls."),
+  reason: t.said(t.text, "The rule that held the first call back, as `log_reason` names it."),
+  count: t.said(t.integer, "Calls that it stands for."),
+  opened_at: t.time,
+  last_at: t.time,
+  first_request_id: t.said(t.text, "The decision that opened it."),
+  last_request_id: t.text,
+  ...t.all(t.number, "first_stakes", "last_stakes", "stakes_max"),
+  claimed_by: t.said(t.textOrNull, "Who looks at it; null when nobody does, or the lease is over."),
+  claimed_until: t.timeOrNull,
+  decision: t.orNull(t.oneOf(REVIEW_DECISIONS)),
+  ...t.all(t.textOrNull, "note", "decided_by"),
+  decided_at: t.timeOrNull,
+  until: t.said(t.timeOrNull, "The decision holds before this."),
+  in_force: t.said(t.flag, "Whether the decision holds now."),
+  max_stakes: t.said(t.numberOrNull, "Overturned: up to these stakes; null for any."),
+  settled_by: t.said(t.textOrNull, "The review whose decision settled this one as well."),
+});
+export type QueuedReview = t.MessageOf<typeof QueuedReview>;

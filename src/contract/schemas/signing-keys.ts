@@ -1,0 +1,24 @@
+// Messages of the bureau's own signing keys: the published set (RFC 7517).
+import * as t from "./schema.ts";
+
+/** A public key of the bureau, with the time in which it signs. */
+export const SigningKey = t.message("SigningKey", {
+  kty: t.oneOf(["OKP"]),
+  crv: t.oneOf(["Ed25519"]),
+  x: t.text,
+  /** RFC 7638 thumbprint. */
+  kid: t.text,
+  alg: t.oneOf(["EdDSA"]),
+  use: t.oneOf(["sig"]),
+  valid_from: t.said(t.timeOrNull, "null: since before the first rotation"),
+  valid_until: t.said(t.timeOrNull, "When the next took over; null: in use. It verifies for ever."),
+  vouched_by: t.said(
+    t.textOrNull,
+    "Compact JWS of `{jwk, iat}`, `typ` `bureau-key+jws`, by the key before it; null: the first.",
+  ),
+});
+export type SigningKey = t.MessageOf<typeof SigningKey>;
+
+/** `GET /.well-known/jwks.json`. */
+export const SigningKeySet = t.message("SigningKeySet", { keys: t.list(SigningKey) });
+export type SigningKeySet = t.MessageOf<typeof SigningKeySet>;

@@ -1,0 +1,58 @@
+// Pages of the review queue: which reviews a query asks for, and where the next page begins.
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseLimit } from "../../contract/parse/parameters.ts";
+import { parseWord } from "../../contract/parse/reviews.ts";
+import { stateOf, type StoredReview } from "../../contract/reviews/book.ts";
+import { isReviewId, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/reviews/events.ts";
+
+/** What `state` may be; `all` for the whole queue. */
+export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
+
+/** Whether a query is for the queue, not for flagged decisions. */
+export function isForQueue(query: URLSearchParams): boolean {
+  return query.has("state") || query.has("level") || query.has("after");
+}
+
+/**
+ * The reviews of one page, oldest first, and the cursor of the next one, null where there is none.
+ * `tenant` undefined: of all tenants.
+ * @throws ServiceFault `invalid_parameter`.
+ */
+export function pageOf(
+  reviews: Iterable<StoredReview>,
+  query: URLSearchParams,
+  tenant: string | undefined,
+  nowMs: number,
+): { reviews: StoredReview[]; next: string | null } {
+  const state = parseWord("state", query.get("state"), REVIEW_LIST_STATES) ?? "all";
+  const level = parseWord("level", query.get("level"), REVIEW_LEVELS);
+  const agent = query.get("agent");
+  const limit = parseLimit(query.get("limit"));
+  const after = query.get("after");
+  const from = after === null ? undefined : placeOf(after);
+  const found: StoredReview[] = [];
+  for (const review of reviews) {
+    if (tenant !== undefined && review.tenant !== tenant) continue;
+    if (agent !== null && review.agent !== agent) continue;
+    if (level !== undefined && review.level !== level) continue;
+    if (state !== "all" && stateOf(review, nowMs) !== state) continue;
+    if (from === undefined || compare(review, from) > 0) found.push(review);
+  }
+  found.sort(compare);
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { reviews: page, next: last === undefined ? null : `${last.first_ms}-${last.id}` };
+}
+
+type Place = Pick<StoredReview, "first_ms" | "id">;
+
+function compare(left: Place, right: Place): number {
+  if (left.first_ms !== right.first_ms) return left.first_ms - right.first_ms;
+  return left.id < right.id ? -1 : Number(left.id > right.id);
+}
+
+function placeOf(cursor: string): Place {
+  const [, first = "", id = ""] = /^(\d{1,15})-(.+)$/.exec(cursor) ?? [];
+  if (isReviewId(id)) return { first_ms: Number(first), id };
+  throw new ServiceFault("invalid_parameter", "`after` must be the `next` of a page");
+}

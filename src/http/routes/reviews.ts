@@ -1,0 +1,187 @@
+// Routes of human review (SPEC §8.2). The queue: agents that are held back until a person has looked,
+// one review for each agent, level and day, whose decision changes what the policy does. And what
+// people make of single decisions, for the record alone.
+import type { ReviewQueue } from "../../bureau/reviews/queue.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseReviewResolution } from "../../contract/parse/requests.ts";
+import {
+  parseReviewClaim,
+  parseReviewDecision,
+  parseWaitSec,
+} from "../../contract/parse/reviews.ts";
+import type { StoredReview } from "../../contract/reviews/book.ts";
+import { describeReview } from "../../contract/reviews/description.ts";
+import { isReviewId, REVIEW_LEVELS } from "../../contract/reviews/events.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { filterOf, legsOf, LIST_QUERY, OF_TENANT, tenantOf } from "./decisions.ts";
+import { isForQueue, pageOf, REVIEW_LIST_STATES } from "./review-page.ts";
+
+const READ_DEADLINE_MS = 10_000;
+/** Longest wait until a review that is durable is among the rows, too. */
+const SHOWN_MS_MAX = 2000;
+/** A wait of a minute, and the answer. */
+const WAIT_DEADLINE_MS = 65_000;
+/** Left of the caller's own deadline for the answer. */
+const ANSWER_MS = 200;
+/** Another thread's opening may be a moment behind the reply that named it. */
+const OPENED_MS_MAX = 1000;
+
+const REVIEW_ID = "Id of the review, or of a decision where one is settled by it";
+
+const SHARED = { isSynchronous: false, parameter: REVIEW_ID } as const;
+
+export const REVIEW_ROUTES: readonly Route[] = [
+  {
+    name: "list_reviews",
+    method: "GET",
+    path: "/v1/reviews",
+    summary:
+      "With `state`: the queue of agents that wait for a person, oldest first. Without: decisions " +
+      "flagged for a person, newest first",
+    access: "score:read",
+    query: {
+      ...LIST_QUERY,
+      open: { description: "Decisions that nobody has resolved", values: ["1"] },
+      state: { description: "The queue: reviews in this state", values: REVIEW_LIST_STATES },
+      level: { description: "The queue: reviews of this level", values: REVIEW_LEVELS },
+      after: "The queue: goes on after this, the `next` of the page before",
+    },
+    responses: { 200: { description: "The reviews", schema: "ReviewList" } },
+    isSynchronous: false,
+    deadlineMs: READ_DEADLINE_MS,
+    handle: listReviews,
+  },
+  {
+    ...SHARED,
+    name: "claim_review",
+    method: "POST",
+    path: "/v1/reviews/{id}/claim",
+    summary: "Keeps others from deciding a review for a while",
+    access: "reviews:decide",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewClaim" },
+    responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
+    handle: claim,
+  },
+  {
+    ...SHARED,
+    name: "decide_review",
+    method: "POST",
+    path: "/v1/reviews/{id}/decision",
+    summary: "Decides a review: what the policy does with the agent at the level until the expiry",
+    access: "reviews:decide",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewDecision" },
+    responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
+    handle: decide,
+  },
+  {
+    ...SHARED,
+    name: "read_review",
+    method: "GET",
+    path: "/v1/reviews/{id}",
+    summary: "One review of the queue; with `wait` answered once it is decided",
+    access: "score:read",
+    query: { wait: { description: "Seconds to wait for the decision, 0 to 60", example: "30" } },
+    responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
+    isLongPoll: true,
+    deadlineMs: WAIT_DEADLINE_MS,
+    handle: readReview,
+  },
+  {
+    ...SHARED,
+    name: "resolve_review",
+    method: "POST",
+    path: "/v1/reviews/{id}",
+    summary: "Records what a person made of a flagged decision; changes nothing else",
+    access: "admin",
+    query: OF_TENANT,
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewResolution" },
+    responses: { 200: { description: "As it is recorded", schema: "Review" } },
+    deadlineMs: READ_DEADLINE_MS,
+    handle: resolveReview,
+  },
+];
+
+function queueOf({ services: { reviews } }: Exchange): ReviewQueue {
+  if (reviews !== undefined) return reviews;
+  throw new ServiceFault("not_found", "this service keeps no reviews");
+}
+
+async function listReviews(exchange: Exchange): Promise<Reply> {
+  const query = new URLSearchParams(exchange.head.query);
+  if (isForQueue(query)) {
+    const nowMs = exchange.services.clock();
+    const { reviews, next } = pageOf(queueOf(exchange).all(), query, tenantOf(exchange), nowMs);
+    return exchange.document(200, {
+      reviews: reviews.map((each) => describeReview(each, nowMs)),
+      next,
+    });
+  }
+  const filter = filterOf(exchange);
+  const reviews = await exchange.services.store.reviews(filter, query.get("open") === "1");
+  return exchange.document(200, { reviews });
+}
+
+async function readReview(exchange: Exchange): Promise<Reply> {
+  const queue = queueOf(exchange);
+  const id = exchange.decodedParameter();
+  const tenant = tenantOf(exchange);
+  const waitMs = 1000 * parseWaitSec(new URLSearchParams(exchange.head.query).get("wait"));
+  const leftMs = Math.min(waitMs, exchange.deadlineMs - ANSWER_MS);
+  if (leftMs > 0 && isReviewId(id) && !queue.isKnown(id)) {
+    await queue.waiting.forReview(id, Math.min(leftMs, OPENED_MS_MAX));
+  }
+  const review = await queue.find(id, tenant);
+  if (review.decision !== null || leftMs <= 0) return answerOf(exchange, review);
+  await queue.waiting.forReview(id, leftMs);
+  return answerOf(exchange, await queue.find(id, tenant));
+}
+
+async function claim(exchange: Exchange): Promise<Reply> {
+  const isEmpty = exchange.body.length === 0;
+  const request = parseReviewClaim(isEmpty ? {} : exchange.readDocument());
+  const id = exchange.decodedParameter();
+  const { principal } = exchange;
+  return answerOf(
+    exchange,
+    await queueOf(exchange).claim(id, tenantOf(exchange), request, principal),
+  );
+}
+
+async function decide(exchange: Exchange): Promise<Reply> {
+  const request = parseReviewDecision(exchange.readDocument());
+  const id = exchange.decodedParameter();
+  const { principal } = exchange;
+  return answerOf(
+    exchange,
+    await queueOf(exchange).decide(id, tenantOf(exchange), request, principal),
+  );
+}
+
+function answerOf(exchange: Exchange, review: StoredReview): Reply {
+  return exchange.document(200, describeReview(review, exchange.services.clock()));
+}
+
+async function resolveReview(exchange: Exchange): Promise<Reply> {
+  const { resolution, note = null } = parseReviewResolution(exchange.readDocument());
+  if (isReviewId(exchange.decodedParameter())) {
+    const detail = "this is a review of the queue: decide it at its `/decision`";
+    throw new ServiceFault("not_found", detail);
+  }
+  const [leg] = await legsOf(exchange);
+  if (leg?.flagged !== true) {
+    throw new ServiceFault("not_found", "no flagged decision has this request id");
+  }
+  const { notes, store, clock } = exchange.services;
+  const recordedAtMs = clock();
+  const { request_id, tenant } = leg;
+  const key_id = exchange.principal.keyId;
+  const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
+  const position = await notes.note("reviews", event);
+  // Who looks again at once should see it; it is durable in any case.
+  await store.appliedUpTo(position, SHOWN_MS_MAX).catch(() => undefined);
+  const recorded_at = new Date(recordedAtMs).toISOString();
+  return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
+}

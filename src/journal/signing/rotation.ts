@@ -1,0 +1,119 @@
+// Rotation of the bureau's signing key: another key takes over, vouched for by the one before it in
+// the journal and in the key set. The rename of its file is the one moment at which it happens: a
+// crash before leaves an announcement without effect, a crash after is a rotation that is done.
+import { dirname } from "node:path";
+import type { FileLayer } from "../files.ts";
+import { type BureauKey, prepareBureauKey } from "../signing-key.ts";
+import {
+  encodedKey,
+  type KeyLink,
+  type KeySet,
+  linkTo,
+  readKeySet,
+  thumbprintOf,
+  writeKeySet,
+} from "./key-set.ts";
+
+/** Name of the journal's record of it, of kind `audit`. */
+export const ROTATED_EVENT = "bureau_key.rotated";
+
+/** The journal, as far as a rotation needs it. */
+export interface KeyedJournal {
+  /**
+   * Makes a record of kind `audit` durable, under the former key.
+   * @throws JournalFull when the disk is full: nothing has happened.
+   */
+  appendAudit(payload: Uint8Array, nowMs: number): void;
+  /** Signs with another key from the next record on, in a segment of its own. */
+  useKey(key: BureauKey): void;
+}
+
+export interface RotationOptions {
+  readonly files: FileLayer;
+  /** Path of `bureau.key`. */
+  readonly path: string;
+  readonly former: BureauKey;
+  readonly journal: KeyedJournal;
+  /** Key of the identifier hash in use, which stays. */
+  readonly tableSeed: bigint;
+  /** Id of the API key that asks; null: a command on the files. */
+  readonly actor: string | null;
+  /** Epoch ms. */
+  readonly nowMs: number;
+}
+
+/**
+ * Puts another key in the place of the former, durably; returns it.
+ * @throws JournalFull, or the file system's error, when nothing has changed but that the journal may
+ *   name a key that was never used.
+ */
+export function rotateBureauKey(options: RotationOptions): BureauKey {
+  const { files, path, former, journal, nowMs } = options;
+  const root = dirname(path);
+  const next = prepareBureauKey(files, path);
+  const link = linkTo(next.key.publicKey, former, nowMs);
+  journal.appendAudit(announcementOf(link, former, options), nowMs);
+  const before = readKeySet(root, former.publicKey);
+  writeKeySet(files, root, setWith(link, before, former, options.tableSeed));
+  next.install();
+  journal.useKey(next.key);
+  return next.key;
+}
+
+function setWith(
+  link: KeyLink,
+  before: KeySet | undefined,
+  former: BureauKey,
+  tableSeed: bigint,
+): KeySet {
+  const x = encodedKey(former.publicKey);
+  if (before === undefined) return { first: x, links: [link], tableSeed };
+  const known = [before.first, ...before.links.map((each) => each.x)];
+  // After a repair made another key, what came before is in the journal alone.
+  if (!known.includes(x)) return { first: x, links: [link], tableSeed };
+  return { ...before, links: [...before.links, link], tableSeed };
+}
+
+/** Payload of the journal's record. */
+function announcementOf(link: KeyLink, former: BureauKey, { actor, nowMs }: RotationOptions) {
+  const formerX = encodedKey(former.publicKey);
+  return Buffer.from(
+    JSON.stringify({
+      event: ROTATED_EVENT,
+      at_ms: nowMs,
+      kid: thumbprintOf(link.x),
+      x: link.x,
+      former_kid: thumbprintOf(formerX),
+      former_x: formerX,
+      vouched_by: link.vouchedBy,
+      actor,
+    }),
+  );
+}
+
+/** Which keys may follow one another in a journal: each must be announced by the one before it. */
+export class KeySuccession {
+  #key: string | undefined;
+  readonly #announced = new Set<string>();
+
+  /** A segment under this key begins; returns whether it may. */
+  begin(publicKey: Uint8Array): boolean {
+    const key = encodedKey(publicKey);
+    if (key === this.#key) return true;
+    const may = this.#key === undefined || this.#announced.has(key);
+    this.#key = key;
+    this.#announced.clear();
+    return may;
+  }
+
+  /** A record of kind `audit` in that segment. */
+  take(payload: Buffer): void {
+    if (!payload.includes(ROTATED_EVENT)) return;
+    try {
+      const { event, x } = JSON.parse(payload.toString()) as { event?: unknown; x?: unknown };
+      if (event === ROTATED_EVENT && typeof x === "string") this.#announced.add(x);
+    } catch {
+      // Another event's, of a form that is not for us to judge.
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Webhooks of a service: the thread that tells them, by the service's own name and clock.
+import { randomUUID } from "node:crypto";
+import type { DataPaths } from "../journal/data-directory.ts";
+import type { OpenLedger } from "../ledger/client.ts";
+import { loadServiceId } from "../ledger/service-id.ts";
+import type { Log } from "../platform/log.ts";
+import type { OpenStore } from "../store/client.ts";
+import { WebhookKeeper } from "../threads/webhooks/keeper.ts";
+import { LagWatch } from "./health/lag-watch.ts";
+import { versionOf } from "./identity.ts";
+import type { ServeConfig } from "./settings/config.ts";
+
+interface WebhookGround {
+  readonly paths: DataPaths;
+  readonly store: Pick<OpenStore, "status">;
+  readonly clock: { readonly now: () => number };
+  readonly evidence: {
+    readonly ledger: Pick<OpenLedger, "position" | "figures" | "appendAudit">;
+  };
+}
+
+/**
+ * Begins to tell the endpoints that there are, and to look whether the store lags, which no other part puts
+ * on record; puts the end of both on `closers`.
+ */
+export function openWebhooks(
+  config: Pick<ServeConfig, "serviceId" | "webhookAllow">,
+  { paths, store, clock, evidence }: WebhookGround,
+  log: Log,
+  closers: { push(close: () => Promise<void>): unknown },
+): WebhookKeeper {
+  const { ledger } = evidence;
+  const serviceId = config.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
+  const keeper = new WebhookKeeper({
+    data: () => ({
+      dataDir: paths.root,
+      serviceId,
+      allowed: config.webhookAllow ?? "",
+      userAgent: `TrustRank/${versionOf()}`,
+      figures: ledger.figures.memory,
+      durable: ledger.position(),
+    }),
+    log,
+  });
+  const append = (payload: Uint8Array) => ledger.appendAudit(payload);
+  const state = () => store.status();
+  const lag = new LagWatch({ state, append, clock: clock.now, log });
+  closers.push(() => {
+    lag.close();
+    return keeper.close();
+  });
+  return keeper;
+}

@@ -1,0 +1,108 @@
+// Events of the journal, read beside its writer up to the durable position. A place is the position of
+// the last record read.
+import type { KeyEvent } from "../../contract/key-events.ts";
+import type { NoteEvents } from "../../contract/notes.ts";
+import type { FileLayer } from "../../journal/files.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameTimeUs,
+} from "../../journal/format.ts";
+import { type JournalReader, openJournalReader } from "../../journal/reader.ts";
+import {
+  type EventSource,
+  eventIdOf,
+  type Reading,
+  type WebhookEvent,
+} from "../../webhooks/event.ts";
+
+const NAME = "journal";
+/** Records of one read: nearly all are outcomes, which give no event. */
+const RECORDS_MAX = 4096;
+
+/** What a record says, before it has an id; undefined: nothing that anybody is told. */
+type Told = Omit<WebhookEvent, "id"> | undefined;
+
+export class JournalEvents implements EventSource {
+  readonly name = NAME;
+  readonly types = ["key.revoked", "journal.damaged", "store.lagging"] as const;
+  readonly #reader: JournalReader;
+  readonly #serviceId: string;
+  readonly #durable: () => number;
+
+  constructor(files: FileLayer, directory: string, serviceId: string, durable: () => number) {
+    this.#reader = openJournalReader(files, directory);
+    this.#serviceId = serviceId;
+    this.#durable = durable;
+  }
+
+  head(): number {
+    return this.#durable();
+  }
+
+  read(from: unknown): { readings: Reading[]; next: number } {
+    const durable = this.#durable();
+    // A journal that was restored to an earlier time ends before: told from there on.
+    const after = typeof from === "number" ? Math.min(from, durable) : durable;
+    const readings: Reading[] = [];
+    const next = this.#reader.read(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
+      const told = toldBy(bytes, at);
+      if (told === undefined) return;
+      const id = eventIdOf(this.#serviceId, NAME, lsn);
+      readings.push({ events: [{ id, ...told }], next: lsn });
+    });
+    return { readings, next };
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+}
+
+function reporterKey(payload: string, atMs: number): Told {
+  const event = JSON.parse(payload) as KeyEvent;
+  if (event.event !== "revoked") return undefined;
+  const { tenant, kid, compromised_since_ms: sinceMs } = event;
+  const since = sinceMs === null ? null : new Date(sinceMs).toISOString();
+  const data = { kind: "reporter_key", kid, compromised_since: since };
+  return { type: "key.revoked", tenant, lane: "", atMs, data };
+}
+
+function apiKey(payload: string, atMs: number): Told {
+  const { event, tenant, actor, detail } = JSON.parse(payload) as NoteEvents["audit_events"];
+  if (event !== "api_key.revoked") return undefined;
+  const { key_id: keyId, label } = detail as { key_id: string; label: string | null };
+  const data = { kind: "api_key", key_id: keyId, label, revoked_by: actor };
+  return { type: "key.revoked", tenant, lane: "", atMs, data };
+}
+
+/** Of the audit records, those of the service itself that somebody has to act on. */
+function serviceAudit(payload: string, atMs: number): Told {
+  const { event: type, ...members } = JSON.parse(payload) as { event: string };
+  if (type !== "journal.damaged" && type !== "store.lagging") return undefined;
+  const data = Object.fromEntries(Object.entries(members).filter(([name]) => name !== "at_ms"));
+  return { type, tenant: null, lane: "", atMs, data };
+}
+
+/** By kind of record; all others say nothing that anybody is told. A new kind is one line. */
+const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => Told>> = {
+  [FRAME_KINDS.key]: reporterKey,
+  [FRAME_KINDS.keyAudit]: apiKey,
+  [FRAME_KINDS.audit]: serviceAudit,
+};
+
+function toldBy(bytes: Buffer, at: number): Told {
+  const decode = DECODERS[frameKind(bytes, at)];
+  if (decode === undefined) return undefined;
+  const start = at + FRAME_BYTES;
+  const payload = bytes.toString("utf8", start, start + frameLength(bytes, at));
+  const atMs = Math.floor(frameTimeUs(bytes, at) / 1000);
+  try {
+    return decode(payload, atMs);
+  } catch {
+    // Not one of ours, or of a later version.
+    return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+// Messages between the main thread and the thread that tells webhooks.
+import type { FaultCode, FieldError } from "../../contract/faults.ts";
+import type { WebhookFigures } from "../../webhooks/fares.ts";
+import type { Webhooks } from "../../contract/webhooks/port.ts";
+
+export interface WebhookThreadData {
+  readonly dataDir: string;
+  readonly serviceId: string;
+  /** Networks beside the public ones, as the setting has them; empty: none. */
+  readonly allowed: string;
+  readonly userAgent: string;
+  /** Of the ledger thread: how far the journal is on disk; and how far it was at the start. */
+  readonly figures: SharedArrayBuffer;
+  readonly durable: number;
+}
+
+export type WebhookCall = keyof Webhooks;
+
+export type ToWebhooks =
+  | {
+      readonly kind: "call";
+      readonly number: number;
+      readonly name: WebhookCall;
+      readonly parameters: readonly unknown[];
+    }
+  | { readonly kind: "end" };
+
+export type FromWebhooks =
+  | { readonly kind: "answer"; readonly number: number; readonly value: unknown }
+  | {
+      readonly kind: "refusal";
+      readonly number: number;
+      readonly code: FaultCode;
+      readonly detail: string;
+      readonly errors: readonly FieldError[];
+    }
+  | { readonly kind: "figures"; readonly figures: WebhookFigures }
+  | { readonly kind: "log"; readonly event: string; readonly detail: string };

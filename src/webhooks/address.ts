@@ -1,0 +1,90 @@
+// Addresses that may be told (SSRF): public unicast, and what the operator allows. Whoever registers an
+// endpoint must not reach the metadata of a cloud, this machine or its network through the service.
+import { BlockList, isIP, isIPv4 } from "node:net";
+
+/** Special purposes by IANA's registry; and Azure's own server, which has a public address. */
+const V4_REFUSED = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.31.196.0/24",
+  "192.52.193.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "192.175.48.0/24",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  "168.63.129.16/32",
+];
+/** Nothing else is global unicast. */
+const V6_PUBLIC = ["2000::/3"];
+/** Within it: IETF protocols with Teredo, documentation, 6to4, which leads to any v4 address. */
+const V6_REFUSED = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"];
+
+const v4Refused = listOf(V4_REFUSED);
+const v6Public = listOf(V6_PUBLIC);
+const v6Refused = listOf(V6_REFUSED);
+
+/** Networks that an operator allows beside the public ones. */
+export interface Networks {
+  has(address: string): boolean;
+}
+
+export const NO_NETWORKS: Networks = { has: () => false };
+
+/** `10.0.0.0/8,::1/128`; an address alone is itself. @throws RangeError naming what is no network. */
+export function parseNetworks(text: string): Networks {
+  const list = listOf(text.split(",").map((each) => each.trim()));
+  return { has: (address) => isIn(list, address) };
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const version = isIP(address);
+    const most = version === 4 ? 32 : 128;
+    const isBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+    if (version === 0 || !isBits) throw new RangeError(`\`${network}\` is not a network`);
+    list.addSubnet(address, bits === undefined ? most : Number(bits), `ipv${version as 4 | 6}`);
+  }
+  return list;
+}
+
+function isIn(list: BlockList, address: string): boolean {
+  return list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
+}
+
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** One spelling of an address; a v4 address inside a v6 one is the v4 one. Undefined: it is none. */
+export function plainAddress(address: string): string | undefined {
+  const version = isIP(address);
+  if (version === 4) return address;
+  // A zone leads to one of our own links.
+  if (version === 0 || address.includes("%")) return undefined;
+  const text = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const [, high, low] = MAPPED.exec(text) ?? [];
+  if (high === undefined || low === undefined) return text;
+  const words = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return words.flatMap((word) => [word >> 8, word & 255]).join(".");
+}
+
+/** Whether an address may be connected to. */
+export function isReachable(address: string, allowed: Networks): boolean {
+  const plain = plainAddress(address);
+  return plain !== undefined && (allowed.has(plain) || isPublic(plain));
+}
+
+function isPublic(plain: string): boolean {
+  if (isIPv4(plain)) return !isIn(v4Refused, plain);
+  return isIn(v6Public, plain) && !isIn(v6Refused, plain);
+}

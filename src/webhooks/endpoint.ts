@@ -1,0 +1,284 @@
+// One endpoint at work: reads events from their sources into its outbox, sends them, keeps how far it
+// got. Nothing here waits for another endpoint. What is sent is written down after it: a crash sends a
+// second's events once more, and loses none.
+import { isDeepStrictEqual } from "node:util";
+import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
+import {
+  WEBHOOK_DEAD_MAX,
+  WEBHOOK_TEST_EVENT,
+  type WebhookPause,
+} from "../contract/webhooks/events.ts";
+import { bodyOf, type EventSource, type Place, type WebhookEvent } from "./event.ts";
+import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
+import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";
+import { descriptionOf, type EndpointFigures, figuresOf } from "./fares.ts";
+import type { Attempt, Post } from "./post.ts";
+import { signedHeaders } from "./signature.ts";
+
+/** An endpoint that fails for so long is told no more. */
+export const FAILING_MS_MAX = 72 * 3_600_000;
+/** Attempts kept for people to see. */
+const ATTEMPTS_KEPT = 50;
+/** Longest time, ms, between a delivery and the file that knows of it; and where only a cursor moved. */
+const SAVE_MS = 1000;
+const SAVE_CURSOR_MS = 60_000;
+/** Ids of events read that are remembered, to send none twice. */
+const KNOWN_MAX = 4096;
+/** Reads of one source in one turn: other endpoints have theirs between. */
+const READS_A_TURN = 8;
+const GONE = 410;
+
+export interface EndpointOptions {
+  readonly files: WebhookFiles;
+  readonly sources: readonly EventSource[];
+  readonly post: Post;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** In [0, 1). */
+  readonly chance: () => number;
+  readonly log: (event: string, detail: string) => void;
+  /** Called after every attempt. */
+  readonly onAttempt: (isDelivered: boolean) => void;
+  /** Called when it stops itself; to be written down. */
+  readonly onPause: (id: string, by: WebhookPause) => void;
+}
+
+export class Endpoint {
+  stored: StoredEndpoint;
+  readonly #options: EndpointOptions;
+  readonly #outbox: Outbox;
+  #cursors: Record<string, Place>;
+  #attempts: KeptAttempt[];
+  #dead: DeadLetter[];
+  #savedMs: number;
+  #isDirty = false;
+  #hasMoved = false;
+  #isClosed = false;
+  /** Ids of events that were read; a crash forgets them, and the receiver knows repeats by their id. */
+  readonly #known = new Set<string>();
+  /** Sources that could not be read, told of once. */
+  readonly #broken = new Set<string>();
+
+  /** @throws FileUnusable when what it keeps cannot be read. */
+  constructor(stored: StoredEndpoint, options: EndpointOptions) {
+    this.stored = stored;
+    this.#options = options;
+    const { files, chance, clock } = options;
+    const state = files.readState(stored.id);
+    this.#outbox = new Outbox(chance, state?.health ?? NEW_HEALTH, state?.waiting ?? []);
+    this.#cursors = { ...state?.cursors };
+    this.#attempts = [...(state?.attempts ?? [])];
+    this.#dead = files.readDead(stored.id);
+    this.#savedMs = clock();
+    this.follow();
+  }
+
+  /** Begins to follow the sources that its events come from, from now on; others are forgotten. */
+  follow(isFromNow = false): void {
+    const cursors: Record<string, Place> = {};
+    for (const source of this.#sources()) {
+      const known = isFromNow ? undefined : this.#cursors[source.name];
+      cursors[source.name] = known ?? source.head();
+    }
+    if (isFromNow) this.#outbox.clear();
+    if (!isFromNow && isDeepStrictEqual(cursors, this.#cursors)) return;
+    this.#cursors = cursors;
+    // What it is told begins here, whatever comes: written down before it is acknowledged.
+    this.save();
+  }
+
+  /** Reads, sends and saves what is due. */
+  tick(): void {
+    const nowMs = this.#options.clock();
+    if (this.stored.pausedBy === null) {
+      this.#fill();
+      this.#sendDue(nowMs);
+    }
+    const isDue = this.#isDirty && nowMs - this.#savedMs >= SAVE_MS;
+    if (isDue || (this.#hasMoved && nowMs - this.#savedMs >= SAVE_CURSOR_MS)) this.save();
+  }
+
+  /** As if nothing had failed yet: whatever waits is sent at once. */
+  resume(): void {
+    this.#outbox.resume(this.#options.clock());
+  }
+
+  figures(): EndpointFigures {
+    return figuresOf(this.stored, this.#outbox, this.#dead.length);
+  }
+
+  get inFlight(): number {
+    return this.#outbox.inFlight;
+  }
+
+  get dead(): readonly DeadLetter[] {
+    return this.#dead;
+  }
+
+  /** Newest first. */
+  get attempts(): readonly KeptAttempt[] {
+    return this.#attempts.toReversed();
+  }
+
+  describe(): Webhook {
+    return descriptionOf(this.stored, this.#outbox, this.#dead.length);
+  }
+
+  /** Sends one event that stands in no log. */
+  async test(id: string): Promise<WebhookTested> {
+    const { clock } = this.#options;
+    const atMs = clock();
+    const { tenant } = this.stored;
+    const data = { message: "a test: nothing has happened" };
+    const event: WebhookEvent = { id, type: WEBHOOK_TEST_EVENT, tenant, lane: "", atMs, data };
+    const { isDelivered, status, detail } = await this.#post(event, 1);
+    if (isDelivered) this.resume();
+    const elapsed_ms = clock() - atMs;
+    return { webhook_id: id, delivered: isDelivered, status: status ?? null, detail, elapsed_ms };
+  }
+
+  /** Sends dead letters again, as new: all, or those with these ids. Returns how many fitted in. */
+  redeliver(ids: ReadonlySet<string> | undefined): number {
+    const room = OUTBOX_EVENTS_MAX - this.#outbox.size;
+    const chosen = this.#dead.filter(({ event }) => ids?.has(event.id) ?? true).slice(0, room);
+    if (chosen.length === 0) return 0;
+    for (const { event } of chosen) this.#outbox.add(event);
+    this.save();
+    // Only now: a crash in between sends them twice.
+    const taken = new Set(chosen);
+    this.#dead = this.#dead.filter((letter) => !taken.has(letter));
+    this.#options.files.writeDead(this.stored.id, this.#dead);
+    return chosen.length;
+  }
+
+  save(): void {
+    const { files, clock } = this.#options;
+    files.writeState(this.stored.id, {
+      cursors: this.#cursors,
+      waiting: this.#outbox.list(),
+      health: this.#outbox.health,
+      attempts: this.#attempts,
+    });
+    this.#isDirty = false;
+    this.#hasMoved = false;
+    this.#savedMs = clock();
+  }
+
+  /** Nothing is sent or written any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #sources(): EventSource[] {
+    const { events } = this.stored;
+    return this.#options.sources.filter(({ types }) => types.some((type) => events.includes(type)));
+  }
+
+  #fill(): void {
+    for (const source of this.#sources()) {
+      try {
+        for (let reads = 0; reads < READS_A_TURN && !this.#outbox.isFull; reads++) {
+          if (!this.#readOnce(source)) break;
+        }
+        this.#broken.delete(source.name);
+      } catch (error) {
+        if (this.#broken.has(source.name)) continue;
+        this.#broken.add(source.name);
+        const detail = `${source.name} for ${this.stored.id}: ${(error as Error).message}`;
+        this.#options.log("webhook_source_failed", detail);
+      }
+    }
+  }
+
+  /** True when there may be more. */
+  #readOnce(source: EventSource): boolean {
+    const from = this.#cursors[source.name];
+    const { readings, next } = source.read(from);
+    for (const reading of readings) {
+      if (this.#outbox.isFull) return false;
+      for (const event of reading.events) if (this.#isWanted(event)) this.#add(event);
+      this.#cursors[source.name] = reading.next;
+      this.#hasMoved = true;
+    }
+    if (isDeepStrictEqual(next, from)) return false;
+    this.#cursors[source.name] = next;
+    this.#hasMoved = true;
+    return true;
+  }
+
+  #isWanted({ type, tenant }: WebhookEvent): boolean {
+    const { events, tenant: own } = this.stored;
+    return (events as readonly string[]).includes(type) && (own === null || own === tenant);
+  }
+
+  /** Some events tell of one thing many times a day, under one id: the first is sent. */
+  #add(event: WebhookEvent): void {
+    if (this.#known.has(event.id)) return;
+    this.#known.add(event.id);
+    const [oldest] = this.#known;
+    if (this.#known.size > KNOWN_MAX) this.#known.delete(oldest!);
+    this.#outbox.add(event);
+    this.#isDirty = true;
+  }
+
+  #sendDue(nowMs: number): void {
+    for (let due = this.#outbox.take(nowMs); due !== undefined; due = this.#outbox.take(nowMs)) {
+      void this.#send(due);
+    }
+  }
+
+  async #send(waiting: Waiting): Promise<void> {
+    const attempt = await this.#post(waiting.event, waiting.attempts);
+    if (this.#isClosed) return;
+    const { clock, onAttempt, onPause } = this.#options;
+    onAttempt(attempt.isDelivered);
+    const nowMs = clock();
+    this.#isDirty = true;
+    if (attempt.isDelivered) this.#outbox.delivered(waiting, nowMs);
+    else if (this.#outbox.failed(waiting, nowMs, attempt.retryAfterSec))
+      this.#bury(waiting, attempt);
+    const by = this.#pauseAfter(attempt, nowMs);
+    if (by !== undefined && this.stored.pausedBy === null) onPause(this.stored.id, by);
+    if (this.stored.pausedBy === null) this.#sendDue(nowMs);
+  }
+
+  async #post(event: WebhookEvent, number: number): Promise<Attempt> {
+    const { clock, post } = this.#options;
+    const atMs = clock();
+    const { url, secret, former } = this.stored;
+    const secrets = former !== null && former.untilMs > atMs ? [secret, former.secret] : [secret];
+    const body = bodyOf(event);
+    const attempt = await post(url, signedHeaders(secrets, event.id, atMs, body), body);
+    const { id, type } = event;
+    const { isDelivered, status, detail } = attempt;
+    const elapsedMs = Math.max(0, clock() - atMs);
+    this.#attempts.push({
+      id,
+      type,
+      atMs,
+      attempt: number,
+      isDelivered,
+      status,
+      detail,
+      elapsedMs,
+    });
+    if (this.#attempts.length > ATTEMPTS_KEPT) this.#attempts.shift();
+    return attempt;
+  }
+
+  /** On disk before the file that no longer has it among those that wait. */
+  #bury({ event, attempts }: Waiting, { detail }: Attempt): void {
+    const { files, clock, log } = this.#options;
+    const { id } = this.stored;
+    this.#dead.push({ event, attempts, diedAtMs: clock(), detail });
+    files.writeDead(id, this.#dead);
+    log("webhook_dead_letter", `${event.type} ${event.id} for ${id}: ${detail}`);
+  }
+
+  #pauseAfter({ status }: Attempt, nowMs: number): WebhookPause | undefined {
+    if (status === GONE) return "gone";
+    if (this.#dead.length >= WEBHOOK_DEAD_MAX) return "dead_full";
+    const sinceMs = this.#outbox.health.failingSinceMs ?? nowMs;
+    return nowMs - sinceMs >= FAILING_MS_MAX ? "failing" : undefined;
+  }
+}

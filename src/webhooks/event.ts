@@ -1,0 +1,55 @@
+// Events as they are sent, and as their sources give them. An event's id comes from its place in a
+// durable log: whoever reads the place again, after a crash too, sends the same id.
+import { createHash } from "node:crypto";
+import type { WEBHOOK_TEST_EVENT, WebhookEventType } from "../contract/webhooks/events.ts";
+
+export interface WebhookEvent {
+  /** Value of `webhook-id`; the same for every attempt and every endpoint. */
+  readonly id: string;
+  readonly type: WebhookEventType | typeof WEBHOOK_TEST_EVENT;
+  /** Whose event it is; null: the service's own. */
+  readonly tenant: string | null;
+  /** Events of one lane are delivered in order: the agent, or empty. */
+  readonly lane: string;
+  /** When it happened, epoch ms. */
+  readonly atMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A place in a source, as JSON; only the source reads it. */
+export type Place = unknown;
+
+/** What one record of a source gives, and the place behind it. */
+export interface Reading {
+  readonly events: readonly WebhookEvent[];
+  readonly next: Place;
+}
+
+/** A durable log that events are read from. */
+export interface EventSource {
+  readonly name: string;
+  /** Types that it gives. */
+  readonly types: readonly WebhookEventType[];
+  /** The place behind everything that is there now. */
+  head(): Place;
+  /**
+   * What stands from a place on, in order, as much as one call takes. The same place gives the same
+   * events again. `next` is the place behind all of it.
+   * @throws the error of the disk.
+   */
+  read(from: Place): { readonly readings: readonly Reading[]; readonly next: Place };
+}
+
+const ID_LENGTH = 32;
+
+/** Id of the event at a place of a source. */
+export function eventIdOf(serviceId: string, source: string, ...place: readonly unknown[]): string {
+  const text = JSON.stringify([serviceId, source, ...place]);
+  return `evt_${createHash("sha256").update(text).digest("hex").slice(0, ID_LENGTH)}`;
+}
+
+/** The body that is signed and sent. */
+export function bodyOf(event: WebhookEvent): string {
+  const { type, tenant, atMs, data } = event;
+  return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), tenant, data });
+}

@@ -1,0 +1,88 @@
+// Accounts of how endpoints fare: one endpoint as an operator sees it, and all of them as metrics.
+import type { Webhook } from "../contract/schemas/webhooks.ts";
+import type { StoredEndpoint } from "./files.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** `paused` by an operator, `stopped` by itself. */
+export const WEBHOOK_STATES = ["active", "failing", "paused", "stopped"] as const;
+
+/** How one endpoint fares, for metrics. */
+export interface EndpointFigures {
+  readonly state: (typeof WEBHOOK_STATES)[number];
+  readonly waiting: number;
+  readonly dead: number;
+  /** Time of the oldest event that waits, epoch ms; undefined without one, or while it is paused. */
+  readonly oldestMs: number | undefined;
+}
+
+/** How all endpoints fare, for metrics. */
+export interface WebhookFigures {
+  readonly endpoints: readonly (readonly [state: string, count: number])[];
+  readonly waiting: number;
+  readonly dead: number;
+  /** Attempts since the start, by what came of them. */
+  readonly delivered: number;
+  readonly failed: number;
+  /** When the oldest event that waits for an enabled endpoint happened, epoch ms. */
+  readonly oldestMs: number | undefined;
+}
+
+export function figuresOf(stored: StoredEndpoint, outbox: Outbox, dead: number): EndpointFigures {
+  const { pausedBy } = stored;
+  const enabled = outbox.health.failingSinceMs === undefined ? "active" : "failing";
+  const paused = pausedBy === "operator" ? "paused" : "stopped";
+  return {
+    state: pausedBy === null ? enabled : paused,
+    waiting: outbox.size,
+    dead,
+    oldestMs: pausedBy === null ? outbox.oldestMs() : undefined,
+  };
+}
+
+/** All together; `attempts` are those since the start. */
+export function sumOf(
+  endpoints: readonly EndpointFigures[],
+  attempts: { readonly delivered: number; readonly failed: number },
+): WebhookFigures {
+  const total = (pick: (each: EndpointFigures) => number) =>
+    endpoints.reduce((sum, each) => sum + pick(each), 0);
+  const oldest = endpoints.flatMap(({ oldestMs }) => (oldestMs === undefined ? [] : [oldestMs]));
+  return {
+    endpoints: WEBHOOK_STATES.map((wanted) => {
+      return [wanted, endpoints.filter(({ state }) => state === wanted).length] as const;
+    }),
+    waiting: total((each) => each.waiting),
+    dead: total((each) => each.dead),
+    ...attempts,
+    oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+  };
+}
+
+export function descriptionOf(stored: StoredEndpoint, outbox: Outbox, dead: number): Webhook {
+  const { id, url, events, tenant, description, pausedBy, createdAtMs, former } = stored;
+  const { health, size } = outbox;
+  return {
+    id,
+    url,
+    events: [...events],
+    tenant,
+    description,
+    enabled: pausedBy === null,
+    paused_by: pausedBy,
+    created_at: isoTime(createdAtMs),
+    waiting: size,
+    delivered: health.delivered,
+    dead,
+    failing_since: timeOrNull(health.failingSinceMs),
+    last_success_at: timeOrNull(health.lastSuccessMs),
+    former_secret_until: timeOrNull(former?.untilMs),
+  };
+}
+
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function timeOrNull(timeMs: number | undefined): string | null {
+  return timeMs === undefined ? null : isoTime(timeMs);
+}

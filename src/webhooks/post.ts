@@ -1,0 +1,134 @@
+// One attempt: a POST to a checked address, bounded in time and in what is read of the answer. Redirects
+// are answers like others: a receiver that has moved must be told at its new place.
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import { isIPv6 } from "node:net";
+import type { Networks } from "./address.ts";
+import { addressesOf, type Resolve, TargetRefused } from "./target.ts";
+
+/** From the first byte of DNS to the answer's head. */
+const TIMEOUT_MS = 15_000;
+/** Bytes of an answer that are read away before its connection is closed. */
+const REPLY_BYTES_MAX = 64 * 1024;
+
+/** What came of an attempt. */
+export interface Attempt {
+  readonly isDelivered: boolean;
+  readonly status: number | undefined;
+  /** What went wrong; empty when it was delivered. Nothing of the answer's own. */
+  readonly detail: string;
+  readonly retryAfterSec: number | undefined;
+}
+
+/** Sends one event. Never rejects. */
+export type Post = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+) => Promise<Attempt>;
+
+export interface PostOptions {
+  readonly allowed: Networks;
+  readonly resolve: Resolve;
+  readonly userAgent: string;
+  readonly timeoutMs?: number;
+}
+
+/** Sends over connections of their own: none is shared between endpoints. */
+export function openPost({ allowed, resolve, userAgent, timeoutMs }: PostOptions): Post {
+  return async (text, headers, body) => {
+    const signal = AbortSignal.timeout(timeoutMs ?? TIMEOUT_MS);
+    try {
+      const url = new URL(text);
+      const addresses = await within(signal, addressesOf(url, allowed, resolve));
+      const own = { ...headers, "content-type": "application/json", "user-agent": userAgent };
+      return attemptOf(await send(url, addresses, own, body, signal));
+    } catch (error) {
+      return {
+        isDelivered: false,
+        status: undefined,
+        detail: wordsOf(error, signal),
+        retryAfterSec: undefined,
+      };
+    }
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+}
+
+function send(
+  url: URL,
+  addresses: readonly string[],
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const bytes = Buffer.from(body);
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: "POST",
+      headers: { ...headers, "content-length": String(bytes.byteLength), connection: "close" },
+      agent: false,
+      signal,
+      lookup: lookupIn(addresses),
+    });
+    sent.on("error", reject);
+    sent.on("response", (response) => {
+      resolve({ status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] });
+      let count = 0;
+      response.on("error", () => undefined);
+      response.on("data", (piece: Buffer) => {
+        count += piece.byteLength;
+        if (count > REPLY_BYTES_MAX) response.destroy();
+      });
+    });
+    sent.end(bytes);
+  });
+}
+
+/** Stands in for the system's resolver: connections go to the addresses that were looked at. */
+function lookupIn(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_name, options, done) => {
+    if (options.all === true) done(null, found);
+    else done(null, found[0]!.address, found[0]!.family);
+  };
+}
+
+function attemptOf({ status, retryAfter }: Answer): Attempt {
+  const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : undefined;
+  const isDelivered = status >= 200 && status < 300;
+  return {
+    isDelivered,
+    status,
+    detail: isDelivered ? "" : answered(status),
+    retryAfterSec: seconds,
+  };
+}
+
+function answered(status: number): string {
+  const isRedirect = status >= 300 && status < 400;
+  return `answered ${status}${isRedirect ? ": redirects are not followed" : ""}`;
+}
+
+/** The system's own words for errors name addresses of a network that is not the reader's: codes do. */
+function wordsOf(error: unknown, signal: AbortSignal): string {
+  if (error instanceof TargetRefused) return error.message;
+  if (signal.aborted) return "no answer in time";
+  const { code, errors } = error as { code?: string; errors?: readonly { code?: string }[] };
+  const found = code ?? errors?.find((each) => each.code !== undefined)?.code;
+  return found === undefined ? "no connection" : `no connection: ${found}`;
+}
+
+/** The resolver is not told of the time: its answer may be too late. */
+function within<T>(signal: AbortSignal, awaited: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    awaited.then(resolve, reject);
+  });
+}

@@ -1,0 +1,52 @@
+// The guide's ways to verify a webhook, run as they stand there: they take what the service has signed, and
+// nothing that was changed.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { secretOf, signedHeaders } from "../../src/webhooks/signature.ts";
+import { ROOT } from "../examples/_sample-service.ts";
+import { fencesOf } from "./_fences.ts";
+
+/** Inside the package: what it imports is found. */
+const FOLDER = join(ROOT, "build/guide-webhooks");
+const BODY = '{"type":"decision.denied","data":{"agent_id":"agent://ünï/cøde"}}';
+const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => secretOf(new Uint8Array(32).fill(n)));
+
+const textOf = (name: string) =>
+  fencesOf("docs/guide/webhooks.md").find(({ runs }) => runs === name)!.text;
+
+/** Given as JSON: body, headers and secret. */
+const NODE = `import { readEvent } from "./verify.mjs";
+const { body, headers, secret } = JSON.parse(process.argv[2]);
+console.log(readEvent(body, headers, secret).type);`;
+const PYTHON = `import sys
+given = json.loads(sys.argv[1])
+print(read_event(given["body"].encode(), given["headers"], given["secret"])["type"])`;
+
+beforeAll(() => {
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(join(FOLDER, "verify.mjs"), textOf("verify in Node"));
+  writeFileSync(join(FOLDER, "run.mjs"), NODE);
+  writeFileSync(join(FOLDER, "run.py"), `${textOf("verify in Python")}\n\n${PYTHON}\n`);
+});
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+it.each([
+  ["Node", process.execPath, "run.mjs"],
+  ["Python", "python3", "run.py"],
+])("verify in %s", (_language, program, file) => {
+  const nowMs = Date.now();
+  const headers = signedHeaders([SECRET!, FORMER!], "evt_1", nowMs, BODY);
+  const isTaken = (given: object) => {
+    const parameters = [join(FOLDER, file), JSON.stringify({ body: BODY, headers, ...given })];
+    const { status, stdout } = spawnSync(program, parameters, { encoding: "utf8" });
+    return status === 0 && stdout === "decision.denied\n";
+  };
+  expect(isTaken({ secret: SECRET })).toBe(true);
+  expect(isTaken({ secret: FORMER })).toBe(true);
+  expect(isTaken({ secret: OTHER })).toBe(false);
+  expect(isTaken({ secret: SECRET, body: BODY.replace("denied", "deniee") })).toBe(false);
+  const old = signedHeaders([SECRET!], "evt_1", nowMs - 600_000, BODY);
+  expect(isTaken({ secret: SECRET, headers: old })).toBe(false);
+});

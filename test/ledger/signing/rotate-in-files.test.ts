@@ -1,0 +1,186 @@
+// Rotation of the bureau's key in a real directory: stopped before each of its writes, syncs, renames
+// and removals, either the former key is in force or the next one, and everything verifies.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
+import { encodedKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
+import { publishedKeys, thumbprintOf } from "../../../src/journal/signing/key-set.ts";
+import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
+import { verifyJournal } from "../../../src/journal/verify.ts";
+import { rotateInFiles } from "../../../src/ledger/signing/rotate-in-files.ts";
+import { tableSeedOf } from "../../../src/ledger/snapshot/format.ts";
+import { NOW_MS, openCore, recordOf, runOf } from "../_fixtures.ts";
+
+const ROTATED_MS = Date.UTC(2026, 2, 1);
+let root: string;
+const claim = () => ({ paths: dataPaths(root), epoch: 1, owner: { id: "test" } as never });
+const current = () => loadBureauKey(dataPaths(root).bureauKey, false);
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "trustrank-rekey-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+class Stopped extends Error {}
+
+/** Does nothing from the `limit`th change on, as a process that was killed before it. */
+function stoppingAt(limit: number): FileLayer {
+  let count = 0;
+  const step = () => {
+    count++;
+    if (count > limit) throw new Stopped();
+  };
+  const files = nodeFiles;
+  return {
+    ...files,
+    open(path, mode) {
+      if (mode === "create") step();
+      return files.open(path, mode);
+    },
+    write(descriptor, parts, position) {
+      step();
+      return files.write(descriptor, parts, position);
+    },
+    truncate(descriptor, length) {
+      step();
+      files.truncate(descriptor, length);
+    },
+    syncData(descriptor) {
+      step();
+      files.syncData(descriptor);
+    },
+    syncDirectory(directory) {
+      step();
+      files.syncDirectory(directory);
+    },
+    rename(from, to) {
+      step();
+      files.rename(from, to);
+    },
+    remove(path) {
+      step();
+      files.remove(path);
+    },
+  };
+}
+
+/** Adds outcomes as the service would, with the key that is in force. */
+function report(count: number, from = 0): void {
+  const { core } = openCore(dataPaths(root).journal, current());
+  const records = Array.from({ length: count }, (_, index) => recordOf(from + index));
+  const results = core.commit([runOf(records)], NOW_MS);
+  expect(results).toHaveLength(count);
+  core.close();
+}
+
+describe("a rotation of the bureau's key", () => {
+  let first: BureauKey;
+
+  beforeEach(() => {
+    first = loadBureauKey(dataPaths(root).bureauKey);
+    report(3);
+  });
+
+  it("lets another key sign, announced and vouched for by the former", () => {
+    const seed = tableSeedOf(root, first);
+    const second = rotateInFiles(claim(), ROTATED_MS)!;
+    report(3, 3);
+    const third = rotateInFiles(claim(), ROTATED_MS + 5000)!;
+    report(3, 6);
+    const keys = [first, second, third];
+    const verified = verifyJournal(nodeFiles, dataPaths(root).journal);
+    expect(verified).toMatchObject({ damage: undefined, unannounced: [] });
+    expect(verified.records).toBe(11);
+    expect(verified.publicKeys).toEqual(keys.map((key) => key.publicKey.toString("hex")));
+    const set = readKeySet(root, third.publicKey)!;
+    const [x1, x2, x3] = keys.map((key) => encodedKey(key.publicKey)) as [string, string, string];
+    expect([isVouchedFor(set.links[0]!, x1), isVouchedFor(set.links[1]!, x2)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(isVouchedFor(set.links[1]!, x1)).toBe(false);
+    expect(isVouchedFor({ ...set.links[1]!, x: x1 }, x2)).toBe(false);
+    expect(tableSeedOf(root, third)).toBe(seed);
+    expect(publishedKeys(set, x3).keys).toMatchObject([
+      { x: x3, valid_from: "2026-03-01T00:00:05.000Z", valid_until: null },
+      { x: x2, valid_from: "2026-03-01T00:00:00.000Z", valid_until: "2026-03-01T00:00:05.000Z" },
+      { x: x1, kid: thumbprintOf(x1), valid_from: null, valid_until: "2026-03-01T00:00:00.000Z" },
+    ]);
+    for (const name of ["bureau.key", "bureau-keys.json"]) {
+      expect(statSync(join(root, name)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it("is done or has not happened, wherever it is stopped", () => {
+    let limit = 0;
+    let isDone = false;
+    const outcomesSeen = new Set<string>();
+    for (; !isDone && limit < 60; limit++) {
+      const before = current();
+      const seed = tableSeedOf(root, before);
+      try {
+        rotateInFiles(claim(), ROTATED_MS, stoppingAt(limit));
+        isDone = true;
+      } catch (error) {
+        if (
+          !(error instanceof Stopped) &&
+          !(((error as Error).cause as Error) instanceof Stopped)
+        ) {
+          throw error;
+        }
+      }
+      const after = current();
+      outcomesSeen.add(after.publicKey.equals(before.publicKey) ? "former" : "next");
+      expect(statSync(dataPaths(root).bureauKey).mode & 0o777).toBe(0o600);
+      expect(tableSeedOf(root, after)).toBe(seed);
+      const x = encodedKey(after.publicKey);
+      const { keys } = publishedKeys(readKeySet(root, after.publicKey), x);
+      expect(keys[0]).toMatchObject({ x, valid_until: null });
+      report(1, 100 + limit);
+      expect(verifyJournal(nodeFiles, dataPaths(root).journal)).toMatchObject({
+        damage: undefined,
+        unannounced: [],
+      });
+      for (const [index, key] of keys.entries()) {
+        const former = keys[index + 1];
+        if (former === undefined) continue;
+        expect(isVouchedFor({ x: key.x, fromMs: 0, vouchedBy: key.vouched_by! }, former.x)).toBe(
+          true,
+        );
+      }
+    }
+    expect(isDone).toBe(true);
+    expect(limit).toBeGreaterThan(8);
+    expect(outcomesSeen).toEqual(new Set(["former", "next"]));
+  });
+
+  it("is told from a key that somebody put there", () => {
+    rmSync(dataPaths(root).bureauKey);
+    loadBureauKey(dataPaths(root).bureauKey);
+    report(1, 50);
+    expect(verifyJournal(nodeFiles, dataPaths(root).journal)).toMatchObject({
+      damage: undefined,
+      unannounced: [expect.stringMatching(/^seg-/)],
+    });
+    const { publicKey } = current();
+    expect(publishedKeys(readKeySet(root, publicKey), encodedKey(publicKey)).keys).toHaveLength(1);
+    rotateInFiles(claim(), ROTATED_MS);
+    report(1, 60);
+    expect(verifyJournal(nodeFiles, dataPaths(root).journal).unannounced).toHaveLength(1);
+  });
+
+  it("refuses a key set that is none, and needs a key to begin with", () => {
+    rotateInFiles(claim(), ROTATED_MS);
+    const file = join(root, "bureau-keys.json");
+    const text = readFileSync(file, "utf8");
+    for (const wrong of ["", "{}", text.replace('"format": 1', '"format": 2'), text.slice(0, 99)]) {
+      writeFileSync(file, wrong);
+      expect(() => readKeySet(root, current().publicKey)).toThrow(/bureau-keys\.json/);
+    }
+    const empty = { ...claim(), paths: dataPaths(join(root, "none")) };
+    expect(rotateInFiles(empty, ROTATED_MS)).toBeUndefined();
+  });
+});
