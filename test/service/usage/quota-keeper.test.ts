@@ -22,7 +22,7 @@ async function openKeeper(dataDir = temporaryDirectory()) {
     look: () => undefined,
     paidIn: (month, tenant) => used.get(`${month} ${tenant}`) ?? 0,
     clock: now,
-    logger: { warn: (event, fields) => void events.push(`${event} ${fields?.["tenant"]}`) },
+    logger: { warn: (event, fields) => void events.push(`${event} ${String(fields?.["tenant"])}`) },
   });
   return { dataDir, clock, used, events, quotas, guard: new QuotaGuard(memory, now) };
 }
