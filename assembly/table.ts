@@ -39,8 +39,16 @@ export const ROW_ABSENT: u32 = 0xffffffff;
 const CACHE_LINE: usize = 64;
 const CHUNK_MASK: u32 = (1 << CHUNK_ROWS_LOG2) - 1;
 const CHUNK_BYTES: u64 = (<u64>ROW_STRIDE) << CHUNK_ROWS_LOG2;
-/** A reader that meets a writer mid-row spins; far beyond any real write it reads on regardless. */
-const SPINS_MAX: i32 = 1 << 22;
+/**
+ * Looks of a reader that meets a writer mid-row, some microseconds: far beyond any write that runs. A
+ * writer that takes longer was put to sleep inside the row, and a reader that kept its core would keep
+ * it from waking: beyond that the reader sleeps between two looks.
+ */
+const SPINS_MAX: i32 = 1 << 10;
+const PAUSE_NS: i64 = 50_000;
+/** Some two seconds or more. A writer that is gone for good ends the service; then it reads on regardless. */
+const PAUSES_MAX = 20_000;
+const LOOKS_MAX: i32 = SPINS_MAX + PAUSES_MAX;
 
 /** Address of a row's record. The row must exist. */
 export function rowAddress(row: u32): u32 {
@@ -196,19 +204,27 @@ export function createIndex(): bool {
   return buildIndex(INDEX_LOG2_MIN);
 }
 
+/** Reader: the row is open. Waits a little, unless it has done so for too long. */
+function isWorthWaiting(record: u32, seq: u32, looks: i32): bool {
+  if (looks >= LOOKS_MAX) return false;
+  // Ends at once when the row has been closed since. Nobody is told of a close: a fold does not pay.
+  if (looks >= SPINS_MAX) atomic.wait<i32>(record + ROW_SEQ, <i32>seq, PAUSE_NS);
+  return true;
+}
+
 /**
  * Copies a row to `target` as one consistent state, retrying while a writer is inside it. Atomic
  * words keep the copy between the two reads of `seq` on every processor.
  */
 export function copyRow(row: u32, target: u32): void {
   const record = rowAddress(row);
-  for (let spins = 0; ; spins++) {
+  for (let looks = 0; ; looks++) {
     const before = atomic.load<u32>(record, ROW_SEQ);
-    if ((before & 1) != 0 && spins < SPINS_MAX) continue;
+    if ((before & 1) != 0 && isWorthWaiting(record, before, looks)) continue;
     for (let offset: u32 = 0; offset < <u32>ROW_STRIDE; offset += 8) {
       copyWord(record, target, offset);
     }
-    if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
+    if (atomic.load<u32>(record, ROW_SEQ) == before || looks >= LOOKS_MAX) return;
   }
 }
 
@@ -218,9 +234,9 @@ export function copyRow(row: u32, target: u32): void {
  */
 export function copySubject(row: u32, target: u32): void {
   const record = rowAddress(row);
-  for (let spins = 0; ; spins++) {
+  for (let looks = 0; ; looks++) {
     const before = atomic.load<u32>(record, ROW_SEQ);
-    if ((before & 1) != 0 && spins < SPINS_MAX) continue;
+    if ((before & 1) != 0 && isWorthWaiting(record, before, looks)) continue;
     copyWord(record, target, 0); // seq and ROW_FLAGS
     copyWord(record, target, ROW_MEAN_A);
     copyWord(record, target, ROW_VARIANCE_A);
@@ -234,7 +250,7 @@ export function copySubject(row: u32, target: u32): void {
     copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED
     copyWord(record, target, ROW_LATEST); // and ROW_BROKEN
     copyWord(record, target, ROW_PRAISE); // and ROW_REPORTED_LATEST
-    if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
+    if (atomic.load<u32>(record, ROW_SEQ) == before || looks >= LOOKS_MAX) return;
   }
 }
 

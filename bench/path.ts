@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { cpuOf } from "./load/cpu.ts";
-import { ask } from "./load/generators.ts";
+import { byTurns, loadOnce, type Row, type Side, type Turns } from "./load/by-turns.ts";
+import { report } from "./load/flags.ts";
 import { secondsByPart } from "./load/profile.ts";
-import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
-import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
+import { BODIES, ROUTE } from "./load/questions.ts";
+import { rounded, tableOf, told } from "./load/spread.ts";
 import { machine, type ServerProcess, startFloor, startServiceWith } from "./server-process.ts";
 
 const HELP = `npm run bench:path -- [options]
@@ -19,13 +19,14 @@ const HELP = `npm run bench:path -- [options]
   --seconds S      of a step in a round, and four times as long for a profile (default 1)
   --connections N  (default 64)
   --seed N         of the order (default 1)
+  --out FILE       the result as a file as well, for \`npm run bench:results\`
   --smoke          one short round, to see that it works
 
 Two tables on stderr, one JSON object on the last line. A profile makes a request some 10 % dearer; its
 shares are taken of the CPU time that the main thread used without one.
 `;
 
-/** Steps of the echo, each beside the plain one; \`all\` does everything at once. */
+/** Steps of the echo, each beside the plain one. */
 const STEPS = {
   echo: "uws",
   "reply of a verdict's size": "uws+reply",
@@ -44,34 +45,20 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "1" },
     connections: { type: "string", default: "64" },
     seed: { type: "string", default: "1" },
+    out: { type: "string" },
     smoke: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
-const roundCount = values.smoke ? 1 : Number(values.rounds);
 const seconds = values.smoke ? 1 : Number(values.seconds);
-
-interface Side {
-  readonly name: string;
-  readonly server: ServerProcess;
-  readonly body: string;
-  readonly user: number[];
-  readonly system: number[];
-}
-
-async function load({ server, body }: Pick<Side, "server" | "body">, forSeconds: number) {
-  const before = cpuOf(server.pid);
-  const question = { url: server.url + ROUTE, body, headers: HEADERS };
-  const connections = Number(values.connections);
-  const answered = await ask("wrk", { ...question, connections, seconds: forSeconds });
-  const after = cpuOf(server.pid);
-  if (answered.errors > 0) throw new Error(`${answered.errors} requests failed`);
-  const perRequest = (spent: number) => (spent / answered.requests) * 1e6;
-  return {
-    userUs: perRequest(after.user - before.user),
-    systemUs: perRequest(after.system - before.system),
-  };
-}
+const connections = Number(values.connections);
+const turns: Turns = {
+  rounds: values.smoke ? 1 : Number(values.rounds),
+  seconds,
+  connections,
+  seed: Number(values.seed),
+  warmUpSeconds: values.smoke ? 0 : 1,
+};
 
 function startService(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-path-"));
@@ -79,51 +66,23 @@ function startService(env: Readonly<Record<string, string>> = {}): Promise<Serve
   return startServiceWith(env, dataDir, cleanUp);
 }
 
-interface StepRow {
-  readonly cpu_us: Spread;
-  readonly user_us: Spread;
-  readonly system_us: Spread;
-  /** Of the echo, round by round. */
-  readonly ratio: Spread;
-}
-
-async function measureSteps(): Promise<Record<string, StepRow>> {
+async function measureSteps(): Promise<Record<string, Row>> {
+  const servers: ServerProcess[] = [];
   const sides: Side[] = [];
-  const add = (name: string, server: ServerProcess, body: string) =>
-    sides.push({ name, server, body, user: [], system: [] });
+  const add = (name: string, server: ServerProcess, body: string) => {
+    servers.push(server);
+    sides.push({ name, server, route: ROUTE, body });
+  };
   try {
     for (const [name, kind] of Object.entries(STEPS)) {
       add(name, await startFloor(kind), BODIES.plain);
     }
     for (const kind of KINDS) add(`verify, ${kind}`, await startService(), BODIES[kind]);
-    const random = seeded(Number(values.seed));
-    for (const side of values.smoke ? [] : sides) await load(side, 1);
-    for (let round = 0; round < roundCount; round += 1) {
-      process.stderr.write(`round ${round + 1} of ${roundCount}\n`);
-      for (const side of shuffled(sides, random)) {
-        const { userUs, systemUs } = await load(side, seconds);
-        side.user.push(userUs);
-        side.system.push(systemUs);
-      }
-    }
+    return await byTurns(sides, turns);
   } finally {
-    await Promise.all(sides.map(({ server }) => server.stop()));
+    await Promise.all(servers.map((server) => server.stop()));
   }
-  const [echo] = sides;
-  const echoUs = sumOf(echo!);
-  return Object.fromEntries(
-    sides.map((side) => {
-      const cpuUs = sumOf(side);
-      const ratios = cpuUs.map((each, round) => each / echoUs[round]!);
-      const row = { cpu_us: cpuUs, user_us: side.user, system_us: side.system, ratio: ratios };
-      const spreads = Object.entries(row).map(([name, each]) => [name, spreadOf(each)]);
-      return [side.name, Object.fromEntries(spreads) as StepRow];
-    }),
-  );
 }
-
-const sumOf = ({ user, system }: Side): number[] =>
-  user.map((each, round) => each + system[round]!);
 
 /** Microseconds of a request by part of the code. */
 async function measureParts(kind: (typeof KINDS)[number], cpuUs: number) {
@@ -131,13 +90,13 @@ async function measureParts(kind: (typeof KINDS)[number], cpuUs: number) {
   const flags = ["--cpu-prof", `--cpu-prof-dir=${directory}`, "--cpu-prof-interval=200"];
   try {
     const server = await startService({ NODE_OPTIONS: flags.join(" ") });
-    const side = { server, body: BODIES[kind] };
+    const side = { name: kind, server, route: ROUTE, body: BODIES[kind] };
     let from = 0;
     let to = 0;
     try {
-      await load(side, values.smoke ? 1 : 2);
+      await loadOnce(side, { seconds: values.smoke ? 1 : 2, connections });
       from = Number(process.hrtime.bigint() / 1000n);
-      await load(side, seconds * (values.smoke ? 1 : 4));
+      await loadOnce(side, { seconds: seconds * (values.smoke ? 1 : 4), connections });
       to = Number(process.hrtime.bigint() / 1000n);
     } finally {
       await server.stop();
@@ -152,7 +111,7 @@ async function measureParts(kind: (typeof KINDS)[number], cpuUs: number) {
   }
 }
 
-function printSteps(steps: Readonly<Record<string, StepRow>>): void {
+function printSteps(steps: Readonly<Record<string, Row>>): void {
   const head = ["step", "CPU us", "user us", "system us", "of the echo"];
   const rows = Object.entries(steps).map(([name, { cpu_us, user_us, system_us, ratio }]) => [
     name,
@@ -182,8 +141,8 @@ async function main(): Promise<void> {
     parts[kind] = await measureParts(kind, steps[`verify, ${kind}`]!.cpu_us.median);
   }
   printParts(parts);
-  const report = { bench: "path", machine: machine(), rounds: roundCount, seconds, steps, parts };
-  process.stdout.write(`${JSON.stringify(report)}\n`);
+  const result = { bench: "path", machine: machine(), rounds: turns.rounds, seconds, steps, parts };
+  report(result, values.out);
 }
 
 await main();

@@ -24,7 +24,7 @@ function turn(): void {
     watch.see(stateOf(reader.check(WATCHED, 10, NOW_MS)));
   }
   if (!isStopped) return void setImmediate(turn);
-  const { readings, torn, backwards, statesSeen } = watch;
-  parentPort!.postMessage({ readings, torn, backwards, statesSeen });
+  const { readings, torn, backwards, statesSeen, examples } = watch;
+  parentPort!.postMessage({ readings, torn, backwards, statesSeen, examples });
 }
 turn();

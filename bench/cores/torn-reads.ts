@@ -15,6 +15,7 @@ export const WATCHED = "agent://torn/watched";
 const SEED = 42n;
 /** Folds about agents never heard of between two about the watched one: the table grows meanwhile. */
 const STRANGERS = 20;
+const EXAMPLES_MAX = 5;
 /** What may change without the row: the base rate, and what time alone does. */
 const STILL = { base_variance: 0, subject_tau_days: 1e9 };
 
@@ -28,6 +29,8 @@ export interface TornReads {
   readonly states_seen: number;
   readonly torn: number;
   readonly backwards: number;
+  /** Of torn readings. */
+  readonly examples: readonly string[];
 }
 
 /** All of a reading but its config, as text: two halves of two states make a third. */
@@ -54,6 +57,8 @@ export class StateWatch {
   readings = 0;
   torn = 0;
   backwards = 0;
+  /** The first readings that no state explains. */
+  readonly examples: string[] = [];
 
   constructor(states: readonly string[]) {
     this.#lastOf = new Map(states.map((state, at) => [state, at]));
@@ -68,6 +73,9 @@ export class StateWatch {
     const last = this.#lastOf.get(state);
     if (last === undefined) {
       this.torn++;
+      if (this.examples.length < EXAMPLES_MAX) {
+        this.examples.push(`${state} (after state ${this.#reached})`);
+      }
       return;
     }
     this.#seen.add(state);
@@ -113,7 +121,7 @@ function statesAfter(folds: number): string[] {
   return states;
 }
 
-type Answer = Pick<StateWatch, "readings" | "torn" | "backwards" | "statesSeen">;
+type Answer = Pick<StateWatch, "readings" | "torn" | "backwards" | "statesSeen" | "examples">;
 
 async function pass(folds: number, readers: number, states: readonly string[]): Promise<Answer[]> {
   const { memory, writer } = openTable();
@@ -159,5 +167,6 @@ export async function tornReads(
     states_seen: Math.max(...answers.map(({ statesSeen }) => statesSeen)),
     torn: sum(({ torn }) => torn),
     backwards: sum(({ backwards }) => backwards),
+    examples: answers.flatMap(({ examples }) => examples).slice(0, EXAMPLES_MAX),
   };
 }

@@ -11,6 +11,9 @@ export interface Suite {
 const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
   serving: [
     "http",
+    "path",
+    "pool",
+    "cores",
     "compare",
     "tail",
     "overload",

@@ -87,6 +87,11 @@ test.concurrent("bench:path: steps of the echo, and parts of the service", async
   expect(parts["denied"]!["policy and verdict"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:pool: an item in place and on the pool, alone and in batches", async () => {
+  const { rows } = await lastLine("bench/pool.ts", "--smoke", "--items", "1,16");
+  expect(Object.keys(rows as object)).toHaveLength(5);
+});
+
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
   const { before, over } = await lastLine("bench/overload.ts", "--smoke");
   expect(before).toMatchObject({ failed: 0 });

@@ -3,6 +3,13 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
+import {
+  CHUNK_DIRECTORY_BASE,
+  ROW_ID_LENGTH,
+  ROW_ID_PTR,
+  ROW_MEAN_A,
+  ROW_SEQ,
+} from "../../assembly/layout.ts";
 import { configDigest, configName, defaultConfig } from "../../src/engine/config.ts";
 import { openEngine, START_MS } from "./_engine.ts";
 
@@ -60,6 +67,42 @@ test("growth and config swaps under readers", async () => {
       settledAtMs: START_MS,
     });
   }
+});
+
+test("a writer that is put to sleep inside a row is waited for", async () => {
+  const { memory, writer } = openEngine();
+  const anchor = "agent://sleep/anchor";
+  writer.fold({
+    subject: anchor,
+    reporter: "agent://sleep/witness",
+    outcome: 1,
+    stakes: 10,
+    gradeIndex: 3,
+    signatureIndex: 1,
+    settledAtMs: START_MS,
+  });
+  const view = new DataView(memory.buffer);
+  const row = view.getUint32(CHUNK_DIRECTORY_BASE, true);
+  const idAt = view.getUint32(row + ROW_ID_PTR, true);
+  const id = new Uint8Array(memory.buffer, idAt, view.getUint16(row + ROW_ID_LENGTH, true));
+  expect(Buffer.from(id).toString()).toBe(anchor);
+
+  const workerData = { memory, slot: 1, anchor, nowMs: START_MS };
+  const worker = new Worker(READER, { workerData });
+  await once(worker, "message");
+  const seq = new Int32Array(memory.buffer, row + ROW_SEQ, 1);
+  Atomics.add(seq, 0, 1);
+  const mean = view.getFloat64(row + ROW_MEAN_A, true);
+  view.setFloat64(row + ROW_MEAN_A, mean + 3, true);
+  // Far longer than any reader looks at the row without a pause.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  view.setFloat64(row + ROW_MEAN_A, mean, true);
+  Atomics.add(seq, 0, 1);
+  const answer = once(worker, "message");
+  worker.postMessage("stop");
+  const [{ seen }] = (await answer) as [{ seen: [string, number][] }];
+  await worker.terminate();
+  expect(seen).toHaveLength(1);
 });
 
 test("every identifier folded is found again, through all growth steps", () => {
