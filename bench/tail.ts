@@ -72,6 +72,7 @@ const { values } = parseArgs({
 
 function settingsOf() {
   const { smoke } = values;
+  if (values.levels === "") throw new Error("--levels takes at least one level");
   const barRate = smoke ? 400 : numberOf("bar-rate", values["bar-rate"]);
   const rates = smoke ? [200, 400] : numbersOf("rates", values.rates, 1);
   return {

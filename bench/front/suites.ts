@@ -14,7 +14,6 @@ const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
     "path",
     "pool",
     "cores",
-    "compare",
     "tail",
     "overload",
     "first-call",

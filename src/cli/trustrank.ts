@@ -47,6 +47,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.grpcPort))
     .addOption(optionOf(SETTINGS.logLevel))
     .addOption(optionOf(SETTINGS.logFormat))
+    .addOption(optionOf(SETTINGS.accessLog))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(

@@ -12,6 +12,7 @@ import type {
   VerifyResponse,
 } from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
+import { awaitReview } from "./gates/await-review.ts";
 import { asTrustRankError, refusal, TrustRankError } from "./errors.ts";
 import {
   batchesOf,
@@ -36,6 +37,7 @@ import { holdingsOfCheck, ScoreCache } from "./score-cache.ts";
 import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./options.ts";
 import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
+import type { Review } from "./review.ts";
 import { type CallOptions, Transport } from "./transport.ts";
 
 /** SPEC §2.7. */
@@ -155,6 +157,21 @@ export class TrustRankClient {
     const verdict = await this.check(agentId, options);
     if (verdict.decision === "refuse" && !isShadow(verdict)) throw refusal(agentId, verdict);
     return verdict;
+  }
+
+  /**
+   * Waits until a person has decided on the review that a held back verdict names: the review then,
+   * or as it stands after `timeoutMs` (five minutes). Ask the question again: it is the verdict that
+   * counts. The wait outlives restarts of the service.
+   * @throws TrustRankError `not_found` when there is no such review (any more).
+   */
+  async awaitReview(id: string, options: RequestOptions = {}): Promise<Review> {
+    const review = await awaitReview(id, options, (path, call) =>
+      this.#transport.send("GET", path, undefined, call),
+    );
+    // What was answered before the decision does not hold after it.
+    if (review.decision !== null) this.#cache?.clear(review.agent);
+    return review;
   }
 
   /**

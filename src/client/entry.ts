@@ -19,6 +19,7 @@ export {
   TrustRankClient,
 } from "./client.ts";
 export type { TrustRankClientOptions } from "./options.ts";
+export type { Review } from "./review.ts";
 export { useTrustRank } from "./default-client.ts";
 export { TrustGateError, TrustRankError } from "./errors.ts";
 export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";

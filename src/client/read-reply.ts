@@ -11,7 +11,9 @@ import type {
   VerifyResponse,
 } from "./messages.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
+import { REVIEW_DECISIONS, REVIEW_STATES } from "../contract/vocabulary.ts";
 import { TrustRankError } from "./errors.ts";
+import type { Review } from "./review.ts";
 import { malformed } from "./transport.ts";
 
 type Members = Record<string, unknown>;
@@ -95,6 +97,21 @@ function readLevels(levels: Members): void {
       if (typeof level[flag] !== "boolean") throw wrong(flag, "a boolean");
     }
   }
+}
+
+/**
+ * A review of the queue.
+ * @throws TrustRankError `malformed_reply`.
+ */
+export function readReview(value: unknown, id: string): Review {
+  const members = objectOf(value, "the review");
+  same(members, "id", id);
+  wordIndex(members, "state", REVIEW_STATES);
+  text(members, "agent");
+  const isDecided = members["state"] === "decided";
+  if (isDecided) wordIndex(members, "decision", REVIEW_DECISIONS);
+  else if (members["decision"] !== null) throw malformed("`decision` is not of this state");
+  return value as Review;
 }
 
 /** One result of a batch: the verdict, or the problem of that item alone. */

@@ -13,6 +13,7 @@ import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { faultReply, withoutOverridden } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
+import type { RequestWatch } from "./request-watch.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
 import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
 import { TurningAway } from "./turning-away.ts";
@@ -39,6 +40,7 @@ export class Application implements HttpApplication {
   readonly #logger: HttpLogger;
   readonly #monotonic: () => number;
   readonly #estimates: DurationEstimate[];
+  readonly #watch: RequestWatch | undefined;
   #pendingCount = 0;
 
   constructor(dependencies: HttpDependencies, routes: readonly Route[]) {
@@ -56,6 +58,7 @@ export class Application implements HttpApplication {
     this.#requestIds = new RequestIds(dependencies.clock);
     this.#keyring = dependencies.keyring;
     this.#logger = dependencies.logger;
+    this.#watch = dependencies.watch;
     this.#monotonic = dependencies.monotonic ?? (() => performance.now());
     this.#estimates = routes.map(() => new DurationEstimate());
     this.services = this.#makeServices(dependencies);
@@ -72,6 +75,7 @@ export class Application implements HttpApplication {
     const requestId = head.relayedId ?? this.#requestIds.next();
     const unmatched = this.#table.routes.length;
     const exchange = new Exchange(this.services, head, requestId, unmatched, peer);
+    this.#watch?.begin(exchange);
     try {
       this.#guard(exchange);
     } catch (thrown) {
@@ -112,9 +116,7 @@ export class Application implements HttpApplication {
     exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
     exchange.keepsBody = !route.isSynchronous;
     if (route.access !== "none") this.#authorize(exchange, route);
-    if (route.rateClass !== undefined && !this.#limiter.isUnlimited) {
-      this.#limit(exchange, route.rateClass);
-    }
+    if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
     if (route.rateClass === "score") askQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
@@ -244,6 +246,7 @@ export class Application implements HttpApplication {
   #finish(exchange: Exchange, reply: Reply): Reply {
     const { routeIndex, wholeMs } = exchange;
     this.#metrics.countRequest(routeIndex, reply.status);
+    this.#watch?.end(exchange, reply);
     if (wholeMs >= 0) {
       this.#metrics.timeRequest(routeIndex, reply.status, this.#monotonic() - wholeMs);
     }

@@ -10,6 +10,7 @@ import { bodyReply, documentReply } from "./codec/reply.ts";
 import { echoOf } from "./codec/request-id.ts";
 import { traceIdOf } from "./codec/trace-context.ts";
 import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
+import type { Watching } from "./request-watch.ts";
 import type { Services } from "./services.ts";
 
 /** Principal on routes that need no key. */
@@ -38,6 +39,8 @@ export class Exchange implements Admission {
   readonly echoedId: string;
   /** The trace that it is part of, 32 hexadecimal digits; empty for none. */
   traceId: string;
+  /** Set while it is watched (request-watch.ts). */
+  watching: Watching | undefined = undefined;
   /** Index of the route for metrics; one past the last route when none matched. */
   routeIndex: number;
   parameter = "";

@@ -21,6 +21,7 @@ import type { Tallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
 import type { ApiPages } from "./openapi/pages.ts";
+import type { RequestWatch } from "./request-watch.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
@@ -109,6 +110,8 @@ export interface HttpDependencies {
   signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
+  /** Watches requests for the access log and for traces; without it none is watched. */
+  watch?: RequestWatch | undefined;
   /** Endpoints that are told of events; without them their routes answer `not_found`. */
   webhooks?: Webhooks;
   /** The evidence vault; without it its routes answer `not_found`. */

@@ -55,7 +55,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const routes = options.routes ?? ROUTES;
   const application = new Application(options, routes);
   const { usage, tallies } = application.services;
-  const relayed = new Application({ ...options, rateLimits: {}, usage, tallies }, routes);
+  // The thread that received a request watches it.
+  const relaying = { ...options, rateLimits: {}, usage, tallies, watch: undefined };
+  const relayed = new Application(relaying, routes);
   const drain = () => {
     for (const file of options.sockets ?? []) file.withdraw();
     application.isDraining = true;

@@ -12,6 +12,7 @@ import type { Services } from "./services.ts";
 /** Stands in the text of the refusal for what each one has of its own. */
 const ID = "00000000-0000-0000-0000-000000000000";
 const US_PER_MS = 1000;
+const NOBODY = { keyId: "", tenant: "" };
 const DETAIL = "the queue is too long";
 
 /** Turning away for one serving thread. Nobody is while its queue is not started. */
@@ -41,11 +42,15 @@ export class TurningAway {
     const index = this.#table.match(path)?.methods.byMethod.get(head.method);
     if (index === undefined || this.#table.routes[index]?.rateClass !== "score") return undefined;
     const { keyring, requestIds } = this.#services;
-    const caller = keyring.authenticate(authorization)?.keyId ?? "";
-    if (!this.queue.turnsAway(caller)) return undefined;
+    const principal = keyring.authenticate(authorization) ?? NOBODY;
+    if (!this.queue.turnsAway(principal.keyId)) return undefined;
     this.#services.metrics.countRequest(index, STATUS);
     this.#services.metrics.tallies.countFault("overloaded");
-    return new TurnedAway(this.#replyTo(path, head.requestId, requestIds.next()));
+    const requestId = requestIds.next();
+    const reply = this.#replyTo(path, head.requestId, requestId);
+    const named = { principal, requestId, traceId: "", routeIndex: index };
+    this.#services.watch?.endAtOnce(head, this.#table.routes, named, reply);
+    return new TurnedAway(reply);
   }
 
   #tell(isBusy: boolean): void {

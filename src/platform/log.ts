@@ -19,6 +19,8 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
+  /** Lines that `say` writes reach the output in one piece: one system call for many. */
+  together?(say: () => void): void;
 }
 
 export interface LogOptions {
@@ -42,6 +44,21 @@ export function makeLog(
   { level = "info", format = "json", secrets = [] }: LogOptions = {},
 ): Log {
   const finish = format === "human" ? humanLine : (line: string) => line;
+  let held: string[] | undefined;
+  const put = (line: string) => {
+    if (held === undefined) write(line);
+    else held.push(line);
+  };
+  const together = (say: () => void) => {
+    held = [];
+    try {
+      say();
+    } finally {
+      const all = held.join("");
+      held = undefined;
+      if (all !== "") write(all);
+    }
+  };
   const unread = [...SECRET_MEMBERS, ...BODIES];
   const logger = pino(
     {
@@ -51,13 +68,13 @@ export function makeLog(
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: unread.flatMap((name) => [name, `*.${name}`]), censor: CENSOR },
     },
-    { write: (line) => write(finish(withoutSecrets(line, secrets))) },
+    { write: (line) => put(finish(withoutSecrets(line, secrets))) },
   );
   const say =
     (at: LogLevel) =>
     (message: string, fields?: LogFields): void =>
       // The event stands before its facts, as a member of the object: pino's own message comes last.
       logger[at]({ message, ...fields });
-  const log = { info: say("info"), warn: say("warn"), error: say("error") };
+  const log = { info: say("info"), warn: say("warn"), error: say("error"), together };
   return level === "debug" ? { ...log, debug: say("debug") } : log;
 }

@@ -14,6 +14,7 @@ import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
+import type { WatchSink } from "./watch/sink.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
@@ -35,6 +36,8 @@ export interface ListenersParts {
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
+  /** Sink of requests that further threads watch. */
+  readonly watchSink: WatchSink | undefined;
   /** Called when a thread has failed: the service must end, in order. */
   readonly onBroken: () => void;
 }
@@ -247,7 +250,8 @@ function startThreads(
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
-  const { evidence, decisions, scorer, dependencies, usageMemories, quotaMemory } = parts;
+  const { evidence, decisions, scorer, dependencies, usageMemories, quotaMemory, watchSink } =
+    parts;
   const {
     host,
     httpAdapter,
@@ -278,6 +282,7 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
+      watch: watchSink?.shares,
       isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
@@ -288,6 +293,7 @@ function startThreads(
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
+    onWatched: (batch, thread) => watchSink?.take(batch, thread),
     onAsked: (asked) => evidence.reviews.take(asked),
     onBroken: parts.onBroken,
   });

@@ -25,6 +25,7 @@ import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
+import { openWatching, type Watching } from "./watch/sink.ts";
 import { tendReviews } from "./reviews.ts";
 import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
@@ -87,17 +88,7 @@ async function openService(
   const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({
-    ...config,
-    paths: claim.paths,
-    ledger,
-    store: ground.store,
-    onNamespaceEvent: (event) => {
-      evidence.owners.apply(event);
-      subscribers.sendNamespace(event);
-    },
-    clock: clock.now,
-  });
+  const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
@@ -109,7 +100,8 @@ async function openService(
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
-  const parts = { ...ground, ...learning, ...metering, scorer, reporting, webhooks };
+  const watching = await openWatching(config.watch, log, clock.now, closers);
+  const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
@@ -140,6 +132,21 @@ async function openService(
   };
 }
 
+function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscribers): Reporters {
+  const { claim, evidence, store, clock } = ground;
+  return openReporters({
+    ...config,
+    paths: claim.paths,
+    ledger: evidence.ledger,
+    store,
+    onNamespaceEvent: (event) => {
+      evidence.owners.apply(event);
+      subscribers.sendNamespace(event);
+    },
+    clock: clock.now,
+  });
+}
+
 /** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
 async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
   return (await import("./sample.ts")).loadSample(bureau, nowMs);
@@ -158,7 +165,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning, Metering {
+interface Parts extends Ground, Learning, Metering, Watching {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
   webhooks: WebhookKeeper;
@@ -194,6 +201,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),
+    watch: parts.watch,
   };
 }
 

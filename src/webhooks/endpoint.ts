@@ -3,20 +3,15 @@
 // second's events once more, and loses none.
 import { isDeepStrictEqual } from "node:util";
 import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
-import {
-  WEBHOOK_DEAD_MAX,
-  WEBHOOK_TEST_EVENT,
-  type WebhookPause,
-} from "../contract/webhooks/events.ts";
+import { WEBHOOK_TEST_EVENT, type WebhookPause } from "../contract/webhooks/events.ts";
 import { bodyOf, type EventSource, type Place, type WebhookEvent } from "./event.ts";
 import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
 import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";
 import { descriptionOf, type EndpointFigures, figuresOf } from "./fares.ts";
+import { pauseAfter } from "./pausing.ts";
 import type { Attempt, Post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 
-/** An endpoint that fails for so long is told no more. */
-export const FAILING_MS_MAX = 72 * 3_600_000;
 /** Attempts kept for people to see. */
 const ATTEMPTS_KEPT = 50;
 /** Longest time, ms, between a delivery and the file that knows of it; and where only a cursor moved. */
@@ -26,7 +21,7 @@ const SAVE_CURSOR_MS = 60_000;
 const KNOWN_MAX = 4096;
 /** Reads of one source in one turn: other endpoints have theirs between. */
 const READS_A_TURN = 8;
-const GONE = 410;
+const STATE = "state";
 
 export interface EndpointOptions {
   readonly files: WebhookFiles;
@@ -53,10 +48,11 @@ export class Endpoint {
   #savedMs: number;
   #isDirty = false;
   #hasMoved = false;
+  #hasNewDead = false;
   #isClosed = false;
   /** Ids of events that were read; a crash forgets them, and the receiver knows repeats by their id. */
   readonly #known = new Set<string>();
-  /** Sources that could not be read, told of once. */
+  /** Names of sources that could not be read, and of the state where it could not be written. */
   readonly #broken = new Set<string>();
 
   /** @throws FileUnusable when what it keeps cannot be read. */
@@ -95,7 +91,7 @@ export class Endpoint {
       this.#sendDue(nowMs);
     }
     const isDue = this.#isDirty && nowMs - this.#savedMs >= SAVE_MS;
-    if (isDue || (this.#hasMoved && nowMs - this.#savedMs >= SAVE_CURSOR_MS)) this.save();
+    if (isDue || (this.#hasMoved && nowMs - this.#savedMs >= SAVE_CURSOR_MS)) this.#trySave(nowMs);
   }
 
   /** As if nothing had failed yet: whatever waits is sent at once. */
@@ -151,8 +147,12 @@ export class Endpoint {
     return chosen.length;
   }
 
+  /** @throws the error of the disk. */
   save(): void {
     const { files, clock } = this.#options;
+    // Dead letters first: the state no longer has them among those that wait.
+    if (this.#hasNewDead) files.writeDead(this.stored.id, this.#dead);
+    this.#hasNewDead = false;
     files.writeState(this.stored.id, {
       cursors: this.#cursors,
       waiting: this.#outbox.list(),
@@ -162,6 +162,25 @@ export class Endpoint {
     this.#isDirty = false;
     this.#hasMoved = false;
     this.#savedMs = clock();
+  }
+
+  /** A disk that takes nothing now costs repeats after a crash, and no delivery. */
+  #trySave(nowMs: number): void {
+    const { log } = this.#options;
+    try {
+      this.save();
+      this.#broken.delete(STATE);
+    } catch (error) {
+      this.#savedMs = nowMs;
+      this.#tellOnce(STATE, error, (detail) => log("webhook_state_not_saved", detail));
+    }
+  }
+
+  /** Told once, until it works again. */
+  #tellOnce(what: string, error: unknown, tell: (detail: string) => void): void {
+    if (this.#broken.has(what)) return;
+    this.#broken.add(what);
+    tell(`${what} of ${this.stored.id}: ${(error as Error).message}`);
   }
 
   /** Nothing is sent or written any more. */
@@ -175,6 +194,7 @@ export class Endpoint {
   }
 
   #fill(): void {
+    const { log } = this.#options;
     for (const source of this.#sources()) {
       try {
         for (let reads = 0; reads < READS_A_TURN && !this.#outbox.isFull; reads++) {
@@ -182,10 +202,7 @@ export class Endpoint {
         }
         this.#broken.delete(source.name);
       } catch (error) {
-        if (this.#broken.has(source.name)) continue;
-        this.#broken.add(source.name);
-        const detail = `${source.name} for ${this.stored.id}: ${(error as Error).message}`;
-        this.#options.log("webhook_source_failed", detail);
+        this.#tellOnce(source.name, error, (detail) => log("webhook_source_failed", detail));
       }
     }
   }
@@ -237,7 +254,8 @@ export class Endpoint {
     if (attempt.isDelivered) this.#outbox.delivered(waiting, nowMs);
     else if (this.#outbox.failed(waiting, nowMs, attempt.retryAfterSec))
       this.#bury(waiting, attempt);
-    const by = this.#pauseAfter(attempt, nowMs);
+    const sinceMs = this.#outbox.health.failingSinceMs;
+    const by = pauseAfter(attempt, this.#dead.length, sinceMs, nowMs);
     if (by !== undefined && this.stored.pausedBy === null) onPause(this.stored.id, by);
     if (this.stored.pausedBy === null) this.#sendDue(nowMs);
   }
@@ -266,19 +284,10 @@ export class Endpoint {
     return attempt;
   }
 
-  /** On disk before the file that no longer has it among those that wait. */
   #bury({ event, attempts }: Waiting, { detail }: Attempt): void {
-    const { files, clock, log } = this.#options;
-    const { id } = this.stored;
+    const { clock, log } = this.#options;
     this.#dead.push({ event, attempts, diedAtMs: clock(), detail });
-    files.writeDead(id, this.#dead);
-    log("webhook_dead_letter", `${event.type} ${event.id} for ${id}: ${detail}`);
-  }
-
-  #pauseAfter({ status }: Attempt, nowMs: number): WebhookPause | undefined {
-    if (status === GONE) return "gone";
-    if (this.#dead.length >= WEBHOOK_DEAD_MAX) return "dead_full";
-    const sinceMs = this.#outbox.health.failingSinceMs ?? nowMs;
-    return nowMs - sinceMs >= FAILING_MS_MAX ? "failing" : undefined;
+    this.#hasNewDead = true;
+    log("webhook_dead_letter", `${event.type} ${event.id} for ${this.stored.id}: ${detail}`);
   }
 }

@@ -235,7 +235,12 @@ export class WebhookService implements Webhooks {
     const endpoint = this.#endpoints.get(id);
     if (endpoint === undefined) return;
     endpoint.stored = { ...endpoint.stored, pausedBy: by };
-    this.#saveList();
+    try {
+      this.#saveList();
+    } catch (error) {
+      // Then it is paused again after the next start, when it fails again.
+      this.#options.log("webhook_state_not_saved", `the list: ${(error as Error).message}`);
+    }
     this.#options.log(
       "webhook_paused",
       `${id} by \`${by}\`: it is told nothing until it is enabled`,

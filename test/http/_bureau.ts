@@ -52,6 +52,8 @@ export class MemoryBureau implements Bureau {
   /** Calls by name: a smuggled request must not show up here. */
   readonly calls = { verify: 0, check: 0, handshake: 0, recordOutcome: 0, explain: 0 };
   readonly recorded: { request: OutcomeRequest; call: OutcomeContext }[] = [];
+  /** Traces of the verifications, in order. */
+  readonly traces: (string | undefined)[] = [];
   readonly imported: { request: OutcomeRequest; source: string }[] = [];
   /** While set, outcomes wait for it: makes "in flight" last as long as a test needs. */
   hold: Promise<void> | undefined = undefined;
@@ -62,6 +64,7 @@ export class MemoryBureau implements Bureau {
 
   verify(request: VerifyRequest, call: CallContext): VerifyResponse | Promise<VerifyResponse> {
     this.calls.verify += 1;
+    this.traces.push(call.traceId);
     if (request.agent_id === "agent://test/broken") throw new Error("secret detail of a defect");
     const response = this.#verdict(request, call);
     if (request.agent_id === "agent://test/slow") {

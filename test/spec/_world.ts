@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
+import { ReviewDesk } from "../../src/bureau/reviews/desk.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type { Principal } from "../../src/contract/principal.ts";
@@ -110,6 +111,8 @@ export async function openWorld(): Promise<World> {
   const sources = openEvidenceVault(ledger, dataPaths(dataDir).journal);
   const bureau = openBureau({
     engine: openEngineReader(engineMemory, 1),
+    // As on the further thread: answers are the same on both.
+    reviews: new ReviewDesk(() => undefined),
     ledger,
     provenance: sources.assessor,
     clock,
@@ -192,6 +195,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       queueMsMax: 0,
       quotaMemory: createQuotaMemory(),
       isDebugLogged: false,
+      watch: undefined,
     },
     ledger,
     decisionRings: [createDecisionRing()],
@@ -200,6 +204,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
+    onWatched: () => undefined,
     onRefused: () => undefined,
     onAsked: () => undefined,
     onBroken: () => {

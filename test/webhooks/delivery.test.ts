@@ -1,6 +1,8 @@
 // Endpoints over a real decision log, to real receivers that verify with the specification's own library,
 // on a clock of the test: a receiver that is down for a day, a restart between deliveries, one that is
 // slow, one that is gone, and what an endpoint is told at all.
+import * as fs from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { denial } from "./_decision-log.ts";
 import type { Receiver } from "./_receiver.ts";
@@ -91,18 +93,18 @@ describe("an endpoint", () => {
     });
   });
 
-  it("is told once a day that an agent waits for a review, however often it asks", async () => {
+  it("is told once a day that an agent carries a fraud flag, however often it asks", async () => {
     const stage = openStage();
     const receiver = await receiverOf();
-    await register(stage, receiver, { events: ["review.opened"] });
-    const flagged = { ...denial("a"), isFlagged: true };
+    await register(stage, receiver, { events: ["agent.fraud_flagged"] });
+    const flagged = { ...denial("a"), reasonCodes: ["FRAUD_FLAG"] };
     for (let n = 0; n < 5; n++) {
       stage.log.log(flagged, flagged);
       await stage.settle();
     }
     stage.log.log({ ...flagged, evaluatedAtMs: stage.clock.nowMs + 24 * HOUR_MS });
     await stage.settle();
-    expect(receiver.accepted().map(({ type }) => type)).toEqual(["review.opened", "review.opened"]);
+    expect(receiver.accepted()).toHaveLength(2);
     expect(idsOf(receiver.accepted())).toHaveLength(2);
   });
 
@@ -224,6 +226,28 @@ describe("an endpoint", () => {
     expect(await stage.service.test(id)).toMatchObject({ delivered: false, status: 401 });
     receiver.secret = secret;
     expect(await stage.service.test(id)).toMatchObject({ delivered: true, status: 204 });
+  });
+
+  it("goes on while its disk takes nothing, and says so once", async () => {
+    const stage = openStage();
+    const receiver = await receiverOf();
+    const id = await register(stage, receiver);
+    const folder = join(stage.dataDir, "webhooks");
+    // What is in the way of the temporary file stands for a disk that refuses.
+    fs.mkdirSync(join(folder, `${id}.json.tmp`));
+    for (const agent of AGENTS) {
+      stage.log.log(denial(agent));
+      await stage.pass(2000, 1000);
+    }
+    expect(receiver.accepted()).toHaveLength(5);
+    const told = stage.logged.filter((line) => line.startsWith("webhook_state_not_saved"));
+    expect(told).toHaveLength(1);
+    fs.rmdirSync(join(folder, `${id}.json.tmp`));
+    stage.log.log(denial("zoe"));
+    await stage.pass(2000, 1000);
+    stage.crash();
+    await stage.pass(5000, 1000);
+    expect(receiver.received).toHaveLength(6);
   });
 
   it("of a copied directory under another name is told nothing", async () => {

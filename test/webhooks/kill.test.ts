@@ -90,8 +90,8 @@ it("loses no event to kill -9 between deliveries", { timeout: WAIT_MS_MAX * 3 },
   }
   const tested = await call("POST", `/v1/webhooks/${created.id}/test`);
   expect(tested.json).toMatchObject({ delivered: true, status: 204, detail: "" });
-  // A key that is revoked is told of by an endpoint that asks for it.
-  await call("PATCH", `/v1/webhooks/${created.id}`, { events: ["key.revoked"] });
+  // A key that is revoked, and an agent that waits for a person, is told of by an endpoint that asks for it.
+  await call("PATCH", `/v1/webhooks/${created.id}`, { events: ["key.revoked", "review.opened"] });
   const key = await call("POST", "/v1/keys", { tenant: "acme", scopes: ["score:read"] });
   const keyId = key.json["key_id"] as unknown as string;
   await call("DELETE", `/v1/keys/${keyId}`);
@@ -100,6 +100,13 @@ it("loses no event to kill -9 between deliveries", { timeout: WAIT_MS_MAX * 3 },
     tenant: "acme",
     data: { kind: "api_key", key_id: keyId },
   });
+  for (let n = 0; n < 3; n++) {
+    await call("POST", "/v1/check", { subject: "agent://test/escalate", stakes: n });
+  }
+  const reviews = () => receiver.accepted().filter(({ type }) => type === "review.opened");
+  await expect
+    .poll(reviews, { timeout: WAIT_MS_MAX })
+    .toMatchObject([{ data: { agent_id: "agent://test/escalate", level: "connect" } }]);
   server.process.kill("SIGTERM");
   expect((await server.ended).code).toBe(0);
   await receiver.close();

@@ -5,13 +5,12 @@ import {
   reviewDay,
   reviewIdOf,
   type ReviewAsked,
-  type ReviewDecision,
   type ReviewKey,
-  type ReviewLevel,
   type ReviewNews,
   type ReviewRuling,
   subjectOf,
 } from "../../contract/reviews/events.ts";
+import type { ReviewDecision, ReviewLevel } from "../../contract/vocabulary.ts";
 
 /** A decision that is in force. */
 export interface InForce {

@@ -1,6 +1,6 @@
 // Flags of the commands by which people work through the review queue.
-import { REVIEW_DECISIONS, REVIEW_LEVELS } from "../../contract/reviews/events.ts";
-import type { ReviewDecision } from "../../contract/reviews/events.ts";
+import { REVIEW_DECISIONS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
+import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { REVIEW_LIST_STATES } from "../../http/routes/review-page.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";

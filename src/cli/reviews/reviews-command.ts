@@ -3,7 +3,7 @@
 import { parseReviewClaim, parseReviewDecision } from "../../contract/parse/reviews.ts";
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
-import type { ReviewDecision } from "../../contract/reviews/events.ts";
+import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { QueuedReview } from "../../contract/schemas/reviews.ts";
 import { pageOf } from "../../http/routes/review-page.ts";

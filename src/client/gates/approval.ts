@@ -8,6 +8,7 @@ import { TrustGateError, TrustRankError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
 import { isShadow } from "../read-reply.ts";
+import { afterReview } from "./await-review.ts";
 import { type CallIdentity, DecisionRecord } from "./decision-record.ts";
 import { VerdictMemory } from "./verdict-memory.ts";
 import { answerOf } from "./with-trust-rank.ts";
@@ -46,6 +47,11 @@ export interface ApprovalOptions {
    * person and is the default at L2 and L3, `approve` runs it and is the default below.
    */
   readonly onVerification?: "approve" | "ask";
+  /**
+   * Milliseconds to wait for a person's decision in the service's review queue before an `escalate`
+   * is parked; then the question is asked again. 0, the default: it is parked at once.
+   */
+  readonly reviewWaitMs?: number;
   /** Additional verification of your own; anything but true denies. */
   readonly verify?: (verdict: CheckVerdict | HandshakeVerdict, call: ToolCall) => unknown;
   /** Called with every decision, once per question; for logs. */
@@ -148,10 +154,15 @@ function makePolicy(
   const memory = new VerdictMemory();
   const record = new DecisionRecord();
   const answer = async (call: ToolCall): Promise<ToolDecision> => {
-    const { key, subject, stakes, read } = questionOf(clientFor(options.client), call);
+    const client = clientFor(options.client);
+    const { key, subject, stakes, read } = questionOf(client, call);
     const { conversationId = null, callId = null, toolName } = call;
     const question = JSON.stringify([conversationId, callId, toolName, key, stakes]);
-    const decision = await decide(await memory.recall(question, read), call, options);
+    const { reviewWaitMs: timeoutMs = 0 } = options;
+    const { signal } = call;
+    const wait = (id: string) => client.awaitReview(id, { timeoutMs, signal });
+    const ask = timeoutMs > 0 ? async () => afterReview(await read(), read, wait) : read;
+    const decision = await decide(await memory.recall(question, ask), call, options);
     return { ...decision, subject, stakes };
   };
   const policy = async (call: ToolCall): Promise<ToolDecision> => {

@@ -8,12 +8,11 @@ import {
   type ReviewClaimed,
   type ReviewCounted,
   type ReviewDecided,
-  type ReviewDecision,
   type ReviewEvent,
   type ReviewRuling,
-  type ReviewState,
   subjectOf,
 } from "./events.ts";
+import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
 
 /** One review, as it is kept, also in snapshots. Times are epoch ms; null for what has not been. */
 export interface StoredReview extends ReviewAsked {

@@ -1,19 +1,7 @@
 // Reviews: agents that are held back until a person has looked. One review for each tenant, agent,
 // level and day, however often the agent asks; the journal has these events of it, kind `reviewEvent`.
 import { createHash } from "node:crypto";
-import { TOOL_LEVELS } from "../vocabulary.ts";
-
-/** What was asked: verify at a tool level, or a connection (check, handshake), which names none. */
-export const REVIEW_LEVELS = [...TOOL_LEVELS, "connect"] as const;
-export type ReviewLevel = (typeof REVIEW_LEVELS)[number];
-
-/** `claimed`: a person is at it, for as long as the lease runs. */
-export const REVIEW_STATES = ["open", "claimed", "decided"] as const;
-export type ReviewState = (typeof REVIEW_STATES)[number];
-
-/** `upheld`: it stays held back. `overturned`: it is let through. Both until an expiry. */
-export const REVIEW_DECISIONS = ["overturned", "upheld"] as const;
-export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
+import type { ReviewDecision, ReviewLevel } from "../vocabulary.ts";
 
 /** Bytes of the name of the person who claims or decides. */
 export const REVIEWER_BYTES_MAX = 128;

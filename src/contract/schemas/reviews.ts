@@ -1,12 +1,7 @@
 // Messages of the review queue: a review, and what a person claims and decides.
 import { REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
-import {
-  REVIEW_DECISIONS,
-  REVIEW_LEASE_SEC_MAX,
-  REVIEW_LEVELS,
-  REVIEW_STATES,
-  REVIEWER_BYTES_MAX,
-} from "../reviews/events.ts";
+import { REVIEW_LEASE_SEC_MAX, REVIEWER_BYTES_MAX } from "../reviews/events.ts";
+import { REVIEW_DECISIONS, REVIEW_LEVELS, REVIEW_STATES } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
 const who = t.said(

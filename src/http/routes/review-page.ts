@@ -3,7 +3,8 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { parseLimit } from "../../contract/parse/parameters.ts";
 import { parseWord } from "../../contract/parse/reviews.ts";
 import { stateOf, type StoredReview } from "../../contract/reviews/book.ts";
-import { isReviewId, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/reviews/events.ts";
+import { isReviewId } from "../../contract/reviews/events.ts";
+import { REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
 
 /** What `state` may be; `all` for the whole queue. */
 export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;

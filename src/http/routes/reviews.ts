@@ -12,7 +12,8 @@ import {
 } from "../../contract/parse/reviews.ts";
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
-import { isReviewId, REVIEW_LEVELS } from "../../contract/reviews/events.ts";
+import { isReviewId } from "../../contract/reviews/events.ts";
+import { REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";

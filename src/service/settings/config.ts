@@ -13,6 +13,7 @@ import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
 import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
+import { type WatchConfig, watchConfigOf } from "./watch-config.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
@@ -42,6 +43,7 @@ export interface LogConfig {
 /** Settings of `serve`. */
 export interface ServeConfig extends ListenConfig {
   readonly log: LogConfig;
+  readonly watch: WatchConfig;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -127,12 +129,14 @@ export interface ServeFlags extends ListenFlags {
   grpcPort?: string;
   logLevel?: string;
   logFormat?: string;
+  accessLog?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
     log: logConfigOf(flags, environment),
+    watch: watchConfigOf(flags, environment),
     ...listenOf(flags, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),

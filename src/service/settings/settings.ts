@@ -14,6 +14,7 @@ import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts"
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { LISTEN_SETTINGS } from "./listen-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
+import { WATCH_SETTINGS } from "./watch-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
@@ -175,6 +176,7 @@ export const SETTINGS = {
   ...ARCHIVE_SETTINGS,
   ...WEBHOOK_SETTINGS,
   ...LOG_SETTINGS,
+  ...WATCH_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],

@@ -10,6 +10,7 @@ import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import type { Adapter, Reply, RequestHead } from "../../http/server/port.ts";
 import type { HttpLogger } from "../../http/services.ts";
+import type { WatchedBatch, WatchShares } from "../../http/request-watch.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import type { LedgerInvitation } from "../../ledger/join.ts";
@@ -50,6 +51,8 @@ export interface HttpThreadData {
   readonly isSignatureRequired: boolean;
   /** Body size in bytes from which batches go to the pool; undefined: all are scored in place. */
   readonly poolBytesMin: number | undefined;
+  /** Which requests are watched; undefined: none. */
+  readonly watch: WatchShares | undefined;
   /** Whether lines of the level `debug` are wanted. */
   readonly isDebugLogged: boolean;
   /** One word, raised after every message that must be applied before the next request. */
@@ -100,6 +103,7 @@ export type FromHttpThread =
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }
+  | { readonly kind: "watched"; readonly batch: WatchedBatch }
   | { readonly kind: "refused"; readonly refusals: RefusalBatch }
   /** Calls that wait for a person. */
   | { readonly kind: "asked"; readonly asked: readonly ReviewAsked[] }

@@ -16,7 +16,7 @@ export function relayedHead(exchange: Exchange): RequestHead {
     accept: head.accept,
     requestId: head.requestId,
     relayedId: requestId,
-    traceparent: head.traceparent,
+    traceparent: traceparentOf(exchange),
     deadlineMs: undefined,
     idempotencyKey: head.idempotencyKey,
     signature: head.signature,
@@ -25,4 +25,10 @@ export function relayedHead(exchange: Exchange): RequestHead {
     forwarded: forwarded === undefined ? undefined : new Map(forwarded),
     peerAddress: exchange.peerAddress(),
   };
+}
+
+/** Under its own span where it has one, which may be the first of its trace. */
+function traceparentOf({ head, traceId, watching }: Exchange): string | undefined {
+  const spanId = watching?.spanId;
+  return spanId === undefined ? head.traceparent : `00-${traceId}-${spanId}-01`;
 }

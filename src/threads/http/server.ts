@@ -14,6 +14,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
 import { QuotaGuard } from "../../http/access/quotas.ts";
+import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
@@ -36,6 +37,8 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { loggerTo } from "./log-lines.ts";
+import { watchOf } from "./watch.ts";
 import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
@@ -108,6 +111,8 @@ class HttpThread {
   readonly #reviews: ReviewDesk;
   readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
+  readonly #logger: HttpLogger;
+  readonly #watch: RequestWatch | undefined;
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -125,6 +130,9 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
+    const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
+    this.#watch = data.watch && watchOf(data.watch, clock, deliver);
     this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
     this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
@@ -177,7 +185,7 @@ class HttpThread {
         store: elsewhere,
         notes: elsewhere,
         clock: this.#clock,
-        logger: this.#logger(),
+        logger: this.#logger,
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
@@ -191,6 +199,7 @@ class HttpThread {
         quotaGuard: new QuotaGuard(this.#data.quotaMemory, this.#clock),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
+        watch: this.#watch,
       });
       this.#send({ kind: "listening" });
     } catch (error) {
@@ -273,23 +282,15 @@ class HttpThread {
       await this.#ledger.close();
       await this.#decisions.flush();
       this.#refusals.flush();
+      this.#watch?.flush();
     } catch (error) {
-      this.#logger().error("http_thread_close", {
+      this.#logger.error("http_thread_close", {
         thread: this.#data.number,
         error: String(error),
       });
     }
     this.#send({ kind: "closed" });
     this.#port.close();
-  }
-
-  #logger(): HttpLogger {
-    const say =
-      (level: keyof HttpLogger): HttpLogger["info"] =>
-      (message, fields) =>
-        this.#send({ kind: "log", level, message, fields });
-    const logger = { info: say("info"), warn: say("warn"), error: say("error") };
-    return this.#data.isDebugLogged ? { ...logger, debug: say("debug") } : logger;
   }
 
   #send(message: FromHttpThread): void {

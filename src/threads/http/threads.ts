@@ -9,6 +9,7 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewAsked, ReviewNews } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
+import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
@@ -54,6 +55,8 @@ export interface HttpThreadsOptions {
   readonly assess: LaterAssessment;
   /** Called with the requests that a thread has refused. */
   readonly onRefused: (refusals: RefusalBatch) => void;
+  /** Called with requests that a thread has watched. */
+  readonly onWatched: (batch: WatchedBatch, thread: number) => void;
   /** Called with the calls of a thread that wait for a person. */
   readonly onAsked: (asked: readonly ReviewAsked[]) => void;
   /** Called once when a thread threw an uncaught error, or ended unasked; end the process. */
@@ -233,6 +236,7 @@ class HttpThread {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
+    else if (message.kind === "watched") this.#options.onWatched(message.batch, this.#number);
     else if (message.kind === "asked") this.#options.onAsked(message.asked);
     else if (message.kind === "log") {
       const { level, message: text, fields } = message;

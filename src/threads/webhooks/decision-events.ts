@@ -8,7 +8,6 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import { DECISIONS, type ReasonCode, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import {
   FLAG_ENFORCED,
-  FLAG_FLAGGED,
   FLAG_LET_THROUGH,
   FLAG_RESERVED,
 } from "../../store/decisions/ring-layout.ts";
@@ -28,6 +27,9 @@ import {
 const NAME = "decisions";
 /** The reason of decisions about an agent that carries a fraud flag. */
 const FRAUD: ReasonCode = "FRAUD_FLAG";
+
+/** Records of one read: a segment may have many thousands. */
+const RECORDS_MAX = 1024;
 
 interface DecisionPlace {
   readonly segment: string;
@@ -49,7 +51,7 @@ interface Stretch {
 
 export class DecisionEvents implements EventSource {
   readonly name = NAME;
-  readonly types = ["decision.denied", "review.opened", "agent.fraud_flagged"] as const;
+  readonly types = ["decision.denied", "agent.fraud_flagged"] as const;
   readonly #directory: string;
   readonly #serviceId: string;
   #stretch: Stretch | undefined;
@@ -78,11 +80,13 @@ export class DecisionEvents implements EventSource {
     if (stretch === undefined) return { readings: [], next: at };
     const { columns, end } = stretch;
     const readings: Reading[] = [];
-    for (let row = at.taken; row < columns.count; row++) {
+    const until = Math.min(columns.count, at.taken + RECORDS_MAX);
+    for (let row = at.taken; row < until; row++) {
       const next = { ...at, taken: row + 1 };
       const events = this.#eventsOf(columns, row, at.segment, at.before + row);
       if (events.length > 0) readings.push({ events, next });
     }
+    if (until < columns.count) return { readings, next: { ...at, taken: until } };
     // A segment that another follows is complete: its writer has left it.
     const passed = { segment: at.segment, byte: end, before: at.before + columns.count, taken: 0 };
     return { readings, next: begun ?? passed };
@@ -116,8 +120,8 @@ export class DecisionEvents implements EventSource {
   #eventsOf(columns: DecisionColumns, row: number, segment: string, index: number): WebhookEvent[] {
     const flags = columns.indexes[8]![row]!;
     const isDenied = (flags & FLAG_LET_THROUGH) === 0;
-    const isFlagged = (flags & FLAG_FLAGGED) !== 0;
-    if (!isDenied && !isFlagged) return [];
+    const isFraud = columns.texts[9]![row]!.includes(FRAUD);
+    if (!isDenied && !isFraud) return [];
     const data = decisionOf(columns, row);
     const atMs = columns.numbers[0]![row]!;
     const { tenant, agent_id: lane } = data;
@@ -127,23 +131,13 @@ export class DecisionEvents implements EventSource {
       const id = eventIdOf(this.#serviceId, NAME, segment, index, "denied");
       events.push({ ...common, id, type: "decision.denied" });
     }
-    if (isFlagged)
-      events.push({ ...common, id: this.#dailyId("review", data, atMs), type: "review.opened" });
-    if (data.reason_codes.includes(FRAUD)) {
-      events.push({
-        ...common,
-        id: this.#dailyId("fraud", data, atMs),
-        type: "agent.fraud_flagged",
-      });
+    if (isFraud) {
+      // One id for all of a day: an endpoint is told of the first, and knows a repeat by it.
+      const day = new Date(atMs).toISOString().slice(0, 10);
+      const id = eventIdOf(this.#serviceId, NAME, "fraud", tenant, lane, day);
+      events.push({ ...common, id, type: "agent.fraud_flagged" });
     }
     return events;
-  }
-
-  /** One id for all of a day: an endpoint is told of the first, and knows a repeat by it. */
-  #dailyId(what: "review" | "fraud", data: Decision, atMs: number): string {
-    const day = new Date(atMs).toISOString().slice(0, 10);
-    const level = what === "review" ? (data.tool_level ?? data.kind) : null;
-    return eventIdOf(this.#serviceId, NAME, what, data.tenant, data.agent_id, level, day);
   }
 }
 
@@ -154,8 +148,6 @@ function placeOf(value: unknown): DecisionPlace {
   const count = (each: unknown) => (Number.isSafeInteger(each) ? (each as number) : 0);
   return { segment, byte: count(byte), before: count(before), taken: count(taken) };
 }
-
-type Decision = ReturnType<typeof decisionOf>;
 
 /** The columns of a record in its order (store/decisions/rows.ts), as a receiver reads them. */
 function decisionOf({ indexes, numbers, texts, counts }: DecisionColumns, row: number) {

@@ -2,6 +2,7 @@
 // the last record read.
 import type { KeyEvent } from "../../contract/key-events.ts";
 import type { NoteEvents } from "../../contract/notes.ts";
+import type { ReviewEvent } from "../../contract/reviews/events.ts";
 import type { FileLayer } from "../../journal/files.ts";
 import {
   FRAME_BYTES,
@@ -22,12 +23,12 @@ const NAME = "journal";
 /** Records of one read: nearly all are outcomes, which give no event. */
 const RECORDS_MAX = 4096;
 
-/** What a record says, before it has an id; undefined: nothing that anybody is told. */
-type Told = Omit<WebhookEvent, "id"> | undefined;
+/** What a record says, before it has an id, which is that of its place or what it is `about`; undefined: nothing that anybody is told. */
+type Told = (Omit<WebhookEvent, "id"> & { readonly about?: string }) | undefined;
 
 export class JournalEvents implements EventSource {
   readonly name = NAME;
-  readonly types = ["key.revoked", "journal.damaged", "store.lagging"] as const;
+  readonly types = ["key.revoked", "review.opened", "journal.damaged", "store.lagging"] as const;
   readonly #reader: JournalReader;
   readonly #serviceId: string;
   readonly #durable: () => number;
@@ -50,8 +51,9 @@ export class JournalEvents implements EventSource {
     const next = this.#reader.read(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
       const told = toldBy(bytes, at);
       if (told === undefined) return;
-      const id = eventIdOf(this.#serviceId, NAME, lsn);
-      readings.push({ events: [{ id, ...told }], next: lsn });
+      const { about = lsn, ...event } = told;
+      const id = eventIdOf(this.#serviceId, NAME, about);
+      readings.push({ events: [{ id, ...event }], next: lsn });
     });
     return { readings, next };
   }
@@ -78,6 +80,16 @@ function apiKey(payload: string, atMs: number): Told {
   return { type: "key.revoked", tenant, lane: "", atMs, data };
 }
 
+/** A review that a crash has lost is opened again, under its id. */
+function reviewOpened(payload: string, atMs: number): Told {
+  const event = JSON.parse(payload) as ReviewEvent;
+  if (event.event !== "review.opened") return undefined;
+  const { id, tenant, agent, level, day, reason } = event;
+  const { first_request_id: request_id, first_stakes: stakes } = event;
+  const data = { review_id: id, tenant, agent_id: agent, level, day, reason, request_id, stakes };
+  return { type: "review.opened", tenant, lane: agent, atMs, data, about: id };
+}
+
 /** Of the audit records, those of the service itself that somebody has to act on. */
 function serviceAudit(payload: string, atMs: number): Told {
   const { event: type, ...members } = JSON.parse(payload) as { event: string };
@@ -90,6 +102,7 @@ function serviceAudit(payload: string, atMs: number): Told {
 const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => Told>> = {
   [FRAME_KINDS.key]: reporterKey,
   [FRAME_KINDS.keyAudit]: apiKey,
+  [FRAME_KINDS.reviewEvent]: reviewOpened,
   [FRAME_KINDS.audit]: serviceAudit,
 };
 

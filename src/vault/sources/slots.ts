@@ -7,18 +7,30 @@
 
 /** Word of the header that counts the beginnings and ends of moves. */
 export const MOVES_AT = 2;
-/** A reader that meets a writer mid-move looks again; far beyond any real move it gives up. */
+/** A reader that meets a writer mid-move looks again; seconds later it gives up. */
 const LOOKS_MAX = 1 << 16;
+/** Looks in a row, longer than any move that runs: beyond it the writer was put to sleep in one. */
+const EAGER_LOOKS = 1 << 10;
+const PAUSE_MS = 0.05;
 
 /** The count of moves, for `isSettled`. */
 export function movesOf(header: Uint32Array): number {
   return Atomics.load(header, MOVES_AT);
 }
 
-/** Whether a miss counts that began at `moves` and was the `looks`-th. */
+/** Whether a miss counts that began at `moves` and was the `looks`-th. May sleep for a moment. */
 export function isSettled(header: Uint32Array, moves: number, looks: number): boolean {
-  const isStill = (moves & 1) === 0 && Atomics.load(header, MOVES_AT) === moves;
-  return isStill || looks >= LOOKS_MAX;
+  const isMoving = (moves & 1) === 1;
+  if (!isMoving && Atomics.load(header, MOVES_AT) === moves) return true;
+  if (looks >= LOOKS_MAX) return true;
+  if (isMoving && looks >= EAGER_LOOKS) sleepWhile(header, moves);
+  return false;
+}
+
+/** Leaves the core to the writer, who may need it to go on. */
+function sleepWhile(header: Uint32Array, moves: number): void {
+  const signed = new Int32Array(header.buffer, header.byteOffset, header.length);
+  Atomics.wait(signed, MOVES_AT, moves | 0, PAUSE_MS);
 }
 
 /**

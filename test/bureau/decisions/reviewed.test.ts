@@ -5,12 +5,8 @@ import { ReviewDesk } from "../../../src/bureau/reviews/desk.ts";
 import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
-import {
-  reviewDay,
-  type ReviewAsked,
-  type ReviewDecision,
-  type ReviewLevel,
-} from "../../../src/contract/reviews/events.ts";
+import { reviewDay, type ReviewAsked } from "../../../src/contract/reviews/events.ts";
+import type { ReviewDecision, ReviewLevel } from "../../../src/contract/vocabulary.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";

@@ -6,7 +6,6 @@ import { ReviewBook, stateOf } from "../../../src/contract/reviews/book.ts";
 import {
   isReviewId,
   REVIEW_KEPT_MS,
-  REVIEW_LEVELS,
   type ReviewAsked,
   reviewDay,
   type ReviewEvent,
@@ -15,6 +14,7 @@ import {
   REVIEWS_PER_TENANT_MAX,
   subjectOf,
 } from "../../../src/contract/reviews/events.ts";
+import { REVIEW_LEVELS } from "../../../src/contract/vocabulary.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;

@@ -15,6 +15,7 @@ describe("settings of serve", () => {
   it("have defaults", () => {
     expect(serveConfigOf(flags, {})).toEqual({
       log: { level: "info", format: undefined },
+      watch: { accessLogShare: 0, traces: undefined },
       host: "127.0.0.1",
       port: 8080,
       isTcpWanted: true,
@@ -68,6 +69,41 @@ describe("settings of serve", () => {
       directory: "/mnt/a",
       everyMs: 30_000,
     });
+  });
+
+  it("say which requests are logged, and where spans go", () => {
+    const watchOf = (environment: Record<string, string>, accessLog?: string) =>
+      serveConfigOf({ ...flags, ...(accessLog === undefined ? {} : { accessLog }) }, environment)
+        .watch;
+    expect(watchOf({ TRUSTRANK_ACCESS_LOG: "0.01" })).toEqual({
+      accessLogShare: 0.01,
+      traces: undefined,
+    });
+    expect(watchOf({ TRUSTRANK_ACCESS_LOG: "0.01" }, "1").accessLogShare).toBe(1);
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" };
+    const url = "http://collector:4318/v1/traces";
+    const sampled = (OTEL_TRACES_SAMPLER: string, OTEL_TRACES_SAMPLER_ARG = "0.25") =>
+      watchOf({ ...endpoint, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }).traces;
+    expect(watchOf(endpoint).traces).toEqual({ url, shares: { share: 1, isParentBased: true } });
+    expect(sampled("traceidratio")?.shares).toEqual({ share: 0.25, isParentBased: false });
+    expect(sampled("parentbased_traceidratio")?.shares).toEqual({
+      share: 0.25,
+      isParentBased: true,
+    });
+    expect(sampled("parentbased_always_off")?.shares).toEqual({ share: 0, isParentBased: true });
+    expect(sampled("always_on")?.shares).toEqual({ share: 1, isParentBased: false });
+    expect(sampled("always_off")).toBeUndefined();
+    const whole = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://c/own", ...endpoint };
+    expect(watchOf(whole).traces?.url).toBe("https://c/own");
+    expect(watchOf({ ...endpoint, OTEL_SDK_DISABLED: "true" }).traces).toBeUndefined();
+    // Meant for other programs: refused only where it would be asked.
+    expect(watchOf({ OTEL_TRACES_SAMPLER: "xray" }).traces).toBeUndefined();
+    expect(() => sampled("xray")).toThrow("OTEL_TRACES_SAMPLER: `xray` is not one of");
+    for (const wrong of ["collector:4317", "unix:/x", "http://"]) {
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: wrong };
+      expect(() => watchOf(environment), wrong).toThrow(InvalidSetting);
+    }
+    expect(() => watchOf({ TRUSTRANK_ACCESS_LOG: "2" })).toThrow(InvalidSetting);
   });
 
   it("say whom the operator vouches for", () => {

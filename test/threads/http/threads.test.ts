@@ -84,6 +84,7 @@ test("threads that cannot start say why, and are no failure of a service that ru
     scorer: undefined,
     assess: () => Promise.reject(new Error("nothing is assessed")),
     onRefused: () => undefined,
+    onWatched: () => undefined,
     onAsked: () => undefined,
     onBroken: () => onBroken("broken"),
     entry: new URL("data:text/javascript,throw new Error('as planned')"),

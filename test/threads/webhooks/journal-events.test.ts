@@ -37,6 +37,12 @@ it("tells of revoked keys, in order, from any place on", async () => {
     await ledger.appendAudit(Buffer.from(JSON.stringify(damage)));
     await ledger.appendAudit(Buffer.from(JSON.stringify({ event: "access.denied" })));
     await ledger.appendAudit(Buffer.from("not JSON"));
+    const review = { id: "rv-1", tenant: "acme", agent: "agent://shop/a", level: "L3" };
+    const opened = { event: "review.opened", at_ms: NOW_MS, ...review, first_request_id: "r" };
+    const counted = { event: "review.counted", at_ms: NOW_MS, reviews: [] };
+    for (const each of [opened, counted, opened]) {
+      await ledger.appendReviewEvent(Buffer.from(JSON.stringify(each)));
+    }
     const { readings, next } = source.read(begin);
     expect(next).toBe(ledger.position());
     expect(readings.flatMap(({ events }) => events)).toMatchObject([
@@ -51,7 +57,12 @@ it("tells of revoked keys, in order, from any place on", async () => {
         tenant: null,
         data: { segment: "seg-1.log", offset: 7 },
       },
+      { type: "review.opened", tenant: "acme", lane: "agent://shop/a", data: { request_id: "r" } },
+      { type: "review.opened", tenant: "acme", data: { review_id: "rv-1", level: "L3" } },
     ]);
+    // One review is one event, however often it is on record.
+    const ids = readings.slice(-2).flatMap(({ events }) => events.map(({ id }) => id));
+    expect(ids[0]).toBe(ids[1]);
     expect(readings[0]!.next).toBe(position);
     // The same ids again, and from between them the rest.
     expect(source.read(begin).readings).toEqual(readings);
@@ -61,8 +72,8 @@ it("tells of revoked keys, in order, from any place on", async () => {
     expect(source.read(next + 1000)).toEqual({ readings: [], next });
     // Of another service they have other names.
     const other = new JournalEvents(nodeFiles, dataPaths(dataDir).journal, "tr-2", () => next);
-    const ids = other.read(begin).readings.flatMap(({ events }) => events.map(({ id }) => id));
-    expect(ids).not.toContain(readings[0]!.events[0]!.id);
+    const others = other.read(begin).readings.flatMap(({ events }) => events.map(({ id }) => id));
+    expect(others).not.toContain(readings[0]!.events[0]!.id);
     other.close();
   } finally {
     source.close();
