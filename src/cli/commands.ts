@@ -35,12 +35,14 @@ const reviews = () => import("./reviews/reviews-command.ts");
 const serve = () => import("./serve-command.ts");
 const webhooks = () => import("./webhooks/webhooks-command.ts");
 const usage = () => import("./usage/usage-command.ts");
+const upgrade = () => import("./upgrade/upgrade-command.ts");
 const vouching = () => import("./policy/vouch-command.ts");
 
 export const addEvidence = loaded(evidence, (module) => module.addEvidence);
 export const addWebhook = loaded(webhooks, (module) => module.add);
 export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);
 export const checkConfig = loaded(config, (module) => module.checkConfig);
+export const checkUpgrade = loaded(upgrade, (module) => module.checkUpgrade);
 export const claimReview = loaded(reviews, (module) => module.claim);
 export const createKey = loaded(keys, (module) => module.createKey);
 export const decideReview = loaded(reviews, (module) => module.decide);

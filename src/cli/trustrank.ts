@@ -8,6 +8,7 @@ import { describeVariables } from "../service/settings/settings-text.ts";
 import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
 import {
   addDoctor,
+  addUpgrade,
   addEvidenceCommands,
   addExport,
   addImport,
@@ -108,6 +109,7 @@ for (const add of [
   addQuotas,
   addKaizen,
   addDoctor,
+  addUpgrade,
   addBackup,
   addRestore,
   addArchive,

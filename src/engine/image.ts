@@ -15,6 +15,9 @@ import { moduleBytes } from "./memory.ts";
 
 const PAGE_BYTES = 65_536;
 
+/** Layout of the table's bytes: an image of another one is of no use. */
+export const TABLE_LAYOUT: number = LAYOUT_VERSION;
+
 /** Views of a table in use; see `tableImage`. */
 export interface TableImage {
   readonly layoutVersion: number;

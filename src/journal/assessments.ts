@@ -20,7 +20,7 @@ import { FRAME_BYTES } from "./format.ts";
  *   +-------+-------+-------+-------+-- - - - - -+
  */
 export const ASSESSMENT_HEAD_BYTES = 56;
-const VERSION = 1;
+export const ASSESSMENT_VERSION = 1;
 const ASKER_AT = 4;
 const TIME_AT = 8;
 const DIGEST_AT = 16;
@@ -33,7 +33,7 @@ export function encodeAssessment(assessment: Assessment): Buffer {
   const { tenant, kindIndex, digest, assessedAtMs } = assessment;
   const strings = STRINGS.map((name) => Buffer.from(assessment[name]));
   const head = Buffer.alloc(ASSESSMENT_HEAD_BYTES);
-  head[0] = VERSION;
+  head[0] = ASSESSMENT_VERSION;
   head[1] = kindIndex;
   head.writeUInt32LE(askerOf(tenant), ASKER_AT);
   head.writeDoubleLE(assessedAtMs, TIME_AT);
@@ -51,7 +51,10 @@ export function encodeAssessment(assessment: Assessment): Buffer {
  */
 export function decodeAssessment(bytes: Buffer, at: number): Assessment & FoldAssessment {
   const head = at + FRAME_BYTES;
-  assert(bytes[head] === VERSION, `an assessment of version ${bytes[head]} is not known`);
+  assert(
+    bytes[head] === ASSESSMENT_VERSION,
+    `an assessment of version ${bytes[head]} is not known`,
+  );
   const kindIndex = bytes[head + 1] as number;
   assert(kindIndex < ASSESSMENT_KINDS.length, "assessment kind out of range");
   let end = head + ASSESSMENT_HEAD_BYTES;

@@ -23,7 +23,7 @@ export const FRAME_KINDS = {
   reviewEvent: 17,
   usage: 18,
 } as const;
-/** The highest kind; a number above it is damage. */
+/** The highest kind; one above it is a newer release's (formats/newer.ts). */
 export const FRAME_KIND_MAX = 18;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -136,16 +136,20 @@ export function encodeHeader(header: SegmentHeader): Buffer {
   return bytes;
 }
 
-/** The header of a segment, or undefined when it does not verify. Copies out of `bytes`. */
-export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
+/** Version of a segment, of any release; undefined when its header does not verify. */
+export function headerVersion(bytes: Buffer): number | undefined {
   if (bytes.byteLength < HEADER_BYTES) return undefined;
   const header = Buffer.from(bytes.subarray(0, HEADER_BYTES));
-  const crc = header.readUInt32LE(HEADER_CRC_AT);
   header.writeUInt32LE(0, HEADER_CRC_AT);
-  if (crc32(header) !== crc || !header.subarray(0, MAGIC.byteLength).equals(MAGIC)) {
-    return undefined;
-  }
-  if (header.readUInt32LE(HEADER_VERSION_AT) !== JOURNAL_VERSION) return undefined;
+  if (crc32(header) !== bytes.readUInt32LE(HEADER_CRC_AT)) return undefined;
+  const isOurs = header.subarray(0, MAGIC.byteLength).equals(MAGIC);
+  return isOurs ? header.readUInt32LE(HEADER_VERSION_AT) : undefined;
+}
+
+/** The header of a segment, or undefined when it does not verify. Copies out of `bytes`. */
+export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
+  if (headerVersion(bytes) !== JOURNAL_VERSION) return undefined;
+  const header = Buffer.from(bytes.subarray(0, HEADER_BYTES));
   return {
     nodeId: header.subarray(HEADER_NODE_AT, HEADER_NODE_AT + 16),
     epoch: readUint64(header, HEADER_EPOCH_AT),
@@ -155,7 +159,7 @@ export function decodeHeader(bytes: Buffer): SegmentHeader | undefined {
   };
 }
 
-/** Fields of the frame at `at`; the caller has checked that 25 bytes are there. */
+/** Fields of the frame at `at`, of which 25 bytes are there. */
 export function frameLength(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at);
 }
@@ -191,10 +195,10 @@ function frameCrc(bytes: Buffer, at: number): number {
 }
 
 /** Total bytes of an intact frame at `at` that ends by `end`; 0 when there is none. */
-export function intactFrameBytes(bytes: Buffer, at: number, end: number): number {
+export function intactFrameBytes(bytes: Buffer, at: number, end: number, kindMax = FRAME_KIND_MAX) {
   if (at + FRAME_BYTES > end) return 0;
   const kind = frameKind(bytes, at);
-  if (kind < 1 || kind > FRAME_KIND_MAX) return 0;
+  if (kind < 1 || kind > kindMax) return 0;
   const length = frameLength(bytes, at);
   if (length > PAYLOAD_BYTES_MAX || at + FRAME_BYTES + length > end) return 0;
   if (frameCrc(bytes, at) !== frameChecksum(bytes, at)) return 0;
@@ -282,7 +286,7 @@ export function decodeGap(bytes: Buffer, at: number): GapFields & { signature: B
   };
 }
 
-const SEGMENT_NAME = /^seg-(\d{20})\.log$/;
+const SEGMENT_NAME = /^seg-\d{20}\.log$/;
 
 export function segmentName(firstLsn: number): string {
   return `seg-${String(firstLsn).padStart(20, "0")}.log`;
@@ -290,10 +294,7 @@ export function segmentName(firstLsn: number): string {
 
 /** Segment files in order of position; other names are ignored. */
 export function segmentsOf(names: readonly string[]): { name: string; firstLsn: number }[] {
-  return names
-    .flatMap((name) => {
-      const match = SEGMENT_NAME.exec(name);
-      return match === null ? [] : [{ name, firstLsn: Number(match[1]) }];
-    })
-    .toSorted((left, right) => left.firstLsn - right.firstLsn);
+  // Numbers of one length: their order is that of the names.
+  const own = names.filter((name) => SEGMENT_NAME.test(name)).toSorted();
+  return own.map((name) => ({ name, firstLsn: Number(name.slice(4, 24)) }));
 }

@@ -27,7 +27,7 @@ import { formatUuid, writeUuid } from "../platform/uuid.ts";
  * proof that stand between the strings and the body; zero for records without one.
  */
 export const OUTCOME_HEAD_BYTES = 64;
-const OUTCOME_VERSION = 1;
+export const OUTCOME_VERSION = 1;
 export const FLAG_SUCCESS = 1;
 export const FLAG_AGENT_FAULT = 2;
 const FLAG_TIME_GIVEN = 4;

@@ -1,5 +1,6 @@
 // Recovers a journal directory to its last commit at start: verifies every segment, replays the
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
+import { assertKnownFrames, assertKnownHeader } from "./formats/newer.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type FileLayer, readWhole } from "./files.ts";
 import { endLostReason, JournalDamaged } from "./faults.ts";
@@ -182,6 +183,7 @@ function recoverSegment(
   const header = decodeHeader(bytes);
   const { lsn } = walk.tail;
   if (header === undefined) {
+    assertKnownHeader(bytes, walk.directory, segment.name);
     if (isLast && isNeverUsed(bytes, lsn)) {
       assertKnown(walk, segment.name, 0, lsn);
       dropUnusedSegment(walk, segment.name, bytes.byteLength);
@@ -193,6 +195,7 @@ function recoverSegment(
   const scan = scanBatches(bytes, HEADER_BYTES, lsn, (frames, at, found) => {
     walk.visit(frames, at, found, segment.firstLsn);
   });
+  assertKnownFrames(bytes, scan.end, walk.directory, segment.name);
   walk.bytes += scan.end;
   const isRotten = scan.end < bytes.byteLength && !isTornTail(bytes, scan.end, scan.lsn);
   if (isLast && !isRotten) assertKnown(walk, segment.name, scan.end, scan.lsn);

@@ -20,7 +20,7 @@ import { FRAME_BYTES, frameLength, readUint64, writeUint64 } from "./format.ts";
  */
 const HEAD_BYTES = 24;
 const ROW_BYTES = 12;
-const VERSION = 1;
+export const STANDINGS_VERSION = 1;
 const FLAG_IN_FORCE = 1;
 const THOUSANDTHS = 1000;
 /** Half of the size of one sync: outcomes that arrive meanwhile share it. */
@@ -47,7 +47,7 @@ export function encodeStandings(batch: StandingsRecord, before: Rules): Buffer[]
   return parts.map((rows, i) => {
     const { isInForce, stakesHigh } = i === parts.length - 1 ? batch : before;
     const head = Buffer.alloc(HEAD_BYTES);
-    head[0] = VERSION;
+    head[0] = STANDINGS_VERSION;
     head[1] = isInForce ? FLAG_IN_FORCE : 0;
     head.writeUInt32LE(rows.length, 4);
     writeUint64(head, 8, batch.computedFrom);
@@ -88,7 +88,7 @@ function encodeRow({ agent, flags, credibility, cluster }: AgentStanding): Buffe
 export function decodeStandings(bytes: Buffer, at: number): StandingsRecord {
   const start = at + FRAME_BYTES;
   const end = start + frameLength(bytes, at);
-  assert(bytes[start] === VERSION, `standings of version ${bytes[start]} are not known`);
+  assert(bytes[start] === STANDINGS_VERSION, `standings of version ${bytes[start]} are not known`);
   const agents: AgentStanding[] = [];
   let row = start + HEAD_BYTES;
   for (let left = bytes.readUInt32LE(start + 4); left > 0; left--) {

@@ -87,15 +87,17 @@ export class StatementRefused extends Error {}
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
  * @param exportDirectory the one place where files may be written and read.
  * @param timeZone IANA name of the zone of local times.
- * @throws DuckDB's error when it does not open.
+ * @throws DuckDB's error when it does not open: when another process holds it, READ_ONLY too.
  */
 export async function openDatabase(
   path: string,
   memoryMegabytes: number,
   exportDirectory: string,
   timeZone = "UTC",
+  access: "READ_WRITE" | "READ_ONLY" = "READ_WRITE",
 ): Promise<Database> {
   const instance = await DuckDBInstance.create(path, {
+    access_mode: access,
     threads: "1",
     memory_limit: `${memoryMegabytes}MB`,
     temp_directory: "",

@@ -23,6 +23,8 @@ export interface Place {
   readonly command: string;
   /** The data directory. */
   readonly data: string;
+  /** What lies in the command's directory, and its packages; else what the tests have built. */
+  readonly from?: { readonly command: string; readonly modules: string };
 }
 
 export interface Sandbox {
@@ -41,6 +43,10 @@ export function openSandbox(place: Place): Sandbox {
   mkdirSync(dataDir);
   chownSync(dataDir, UID, UID);
   const modules = join(place.command, "node_modules");
+  const from = place.from ?? {
+    command: join(ROOT, "build/test-command"),
+    modules: join(ROOT, "node_modules"),
+  };
   // A mount point that this machine does not have is made in memory, which hides what is beside it.
   const script = `set -e
     mount --make-rprivate /
@@ -48,9 +54,9 @@ export function openSandbox(place: Place): Sandbox {
       [ -d "$at" ] || { mount -t tmpfs none "$(dirname "$at")"; mkdir "$at"; }
     done
     mount -t tmpfs none "${place.command}"
-    cp -r "${ROOT}build/test-command/." "${place.command}"
+    cp -r "${from.command}/." "${place.command}"
     mkdir -p "${modules}"
-    mount --bind "${ROOT}node_modules" "${modules}"
+    mount --bind "${from.modules}" "${modules}"
     touch "${place.command}/node"
     mount --bind "${process.execPath}" "${place.command}/node"
     mount --bind "${dataDir}" "${place.data}"

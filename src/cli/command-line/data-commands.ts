@@ -135,3 +135,14 @@ export function addDoctor(program: Command): void {
       return commands.runDoctor(dataDir, settings, flags);
     });
 }
+
+export function addUpgrade(program: Command): void {
+  program
+    .command("upgrade")
+    .description("what this release would do with a data directory; changes nothing")
+    .requiredOption("--check", "compare the formats that are there with those of this release")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.checkUpgrade(dataDirOf(flags.dataDir, environment()), flags));
+}

@@ -41,6 +41,19 @@ export const SERVICE_METRICS = {
     "towards 256 new ones are refused (10,000 signatures)",
     "pool",
   ),
+  reviews_undecided: gauge(
+    "agents that are held back and that nobody has decided on",
+    "rises: nobody works through the queue",
+  ),
+  reviews_oldest_seconds: gauge(
+    "age of the oldest undecided review; 0 without one",
+    "above a day: `trustrank reviews list` has it first",
+  ),
+  reviews_waiting: gauge("readers that wait for a decision", "towards 2,000 new ones are refused"),
+  reviews_unopened_total: counter(
+    "calls held back whose review could not be opened: no room, or the journal took nothing",
+    "rises: decide on what is open, or look at the journal",
+  ),
   webhook_endpoints: gauge(
     "webhook endpoints by state: `failing` since their last success, `paused` by an operator, `stopped` by themselves; absent before the first, as are the next five",
     "`stopped`: it is told nothing until somebody enables it",

@@ -171,7 +171,7 @@ function readText(path: string): string | undefined {
 }
 
 /** @throws FileUnusable: whether a champion was promoted is not guessed. */
-function readState(path: string): KaizenState | undefined {
+export function readState(path: string): KaizenState | undefined {
   try {
     const state = readJson<KaizenState>(path);
     if (state === undefined || isState(state)) return state;

@@ -135,6 +135,13 @@ export function decodeSnapshotHeader(
   };
 }
 
+/** Version and table layout that a file's header names, of any release; undefined without its magic. */
+export function snapshotFormat(bytes: Buffer): { version: number; layout: number } | undefined {
+  const isOurs = bytes.subarray(0, MAGIC.byteLength).equals(MAGIC);
+  if (!isOurs || bytes.byteLength < SNAPSHOT_HEADER_BYTES) return undefined;
+  return { version: bytes.readUInt32LE(VERSION_AT), layout: bytes.readUInt32LE(LAYOUT_AT) };
+}
+
 /** Payloads of records (key events, policies) and reviews in their form in a body. */
 export function encodePayloads(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(

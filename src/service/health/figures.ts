@@ -54,6 +54,7 @@ export function figuresOf(parts: Measured): Figures {
     ...storeFigures(state, clock.now()),
     store_lag_records: Math.max(0, ledger.position() - state.appliedLsn),
     ...decisions.gauges(),
+    ...reviewFigures(evidence.reviews, clock.now()),
     ...kaizenFigures(parts.kaizen.kaizen.measured.figures()),
     ...webhookFigures(parts.webhooks.figures, clock.now()),
     pool_tasks_waiting: [
@@ -115,6 +116,20 @@ export function archiveFigures(archive: ArchiveStatus | undefined, position: num
     archive_lag_records: Math.max(0, position - (archive.position ?? 0)),
     archive_failures_total: archive.failures,
     archive_parted: archive.parted === undefined ? 0 : 1,
+  };
+}
+
+/** The review queue. */
+export function reviewFigures(
+  { book, waiting, refusedCount }: Core["reviews"],
+  nowMs: number,
+): Figures {
+  const oldestMs = book.oldestUndecidedMs() ?? nowMs;
+  return {
+    reviews_undecided: book.undecidedCount,
+    reviews_oldest_seconds: Math.max(0, nowMs - oldestMs) / MS_PER_S,
+    reviews_waiting: waiting.count,
+    reviews_unopened_total: refusedCount,
   };
 }
 

@@ -1,0 +1,182 @@
+// Formats in a data directory, part by part: the versions that are there, those that this release reads and
+// writes, and what a start would do about them. Everything is opened for reading alone.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { readKeys } from "../../http/access/key-file.ts";
+import { TABLE_LAYOUT } from "../../engine/image.ts";
+import type { DataPaths } from "../../journal/data-directory.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
+import { journalFormats, nameOfKind } from "../../journal/formats/formats.ts";
+import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";
+import { loadBureauKey } from "../../journal/signing-key.ts";
+import { KAIZEN_STATE_PATH, readState } from "../../kaizen/service/files.ts";
+import {
+  SNAPSHOT_HEADER_BYTES,
+  SNAPSHOT_VERSION,
+  snapshotFormat,
+  snapshotsOf,
+} from "../../ledger/snapshot/format.ts";
+import { DATABASE_FILE } from "../../store/files.ts";
+import { openDatabase } from "../../store/duckdb.ts";
+import { SCHEMA_VERSION } from "../../store/schema.ts";
+
+/**
+ * What a start would do: read it as it is, make it anew from the journal, go on without what some
+ * records say, or refuse to go on.
+ */
+type Outlook = "reads" | "makes anew" | "passes over" | "refuses";
+
+export interface FormatPart {
+  readonly part: string;
+  /** What is there, in words. */
+  readonly found: string;
+  /** What this release reads, and writes. */
+  readonly known: string;
+  readonly outlook: Outlook;
+  /** What a start does with it, or what it cannot read. */
+  readonly detail: string;
+}
+
+const STORE_MEMORY_MB = 512;
+const nothing = (part: string, known: string): FormatPart => ({
+  part,
+  found: "none",
+  known,
+  outlook: "reads",
+  detail: "a start makes it when it is due",
+});
+
+export async function formatParts(paths: DataPaths): Promise<FormatPart[]> {
+  return [
+    journalPart(paths),
+    snapshotPart(paths),
+    await storePart(paths),
+    signingPart(paths),
+    await apiKeysPart(paths),
+    kaizenPart(paths),
+  ];
+}
+
+function journalPart({ journal }: DataPaths): FormatPart {
+  const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
+  if (!fs.existsSync(journal)) return nothing("journal", known);
+  const { versions, kinds, unread, passedOver } = journalFormats(nodeFiles, journal);
+  const names = [...kinds].toSorted((left, right) => left - right).map(nameOfKind);
+  const found = `version ${[...versions].join(", ")}; ${names.join(", ")}`;
+  const part = { part: "journal", found, known };
+  if (unread.length === 0 && passedOver.length > 0) {
+    const detail = `what records of kind ${passedOver.join(", ")} say does not count`;
+    return { ...part, outlook: "passes over", detail };
+  }
+  if (unread.length === 0) {
+    return { ...part, outlook: "reads", detail: "goes on behind its last record" };
+  }
+  return { ...part, outlook: "refuses", detail: `cannot read ${unread.join(", ")}` };
+}
+
+function snapshotPart({ snapshots }: DataPaths): FormatPart {
+  const known = `version ${SNAPSHOT_VERSION}, layout ${TABLE_LAYOUT}`;
+  const names = fs.existsSync(snapshots) ? snapshotsOf(fs.readdirSync(snapshots)) : [];
+  const [newest] = names;
+  if (newest === undefined) {
+    return { ...nothing("snapshot", known), detail: "folds the journal from its first record" };
+  }
+  const format = snapshotFormat(headOf(join(snapshots, newest)));
+  const found =
+    format === undefined ? "no header" : `version ${format.version}, layout ${format.layout}`;
+  const isKnown = format?.version === SNAPSHOT_VERSION && format.layout === TABLE_LAYOUT;
+  const detail = isKnown
+    ? "folds what came after it, if its engine is the same"
+    : "ignores it and folds the journal from its first record; the scores are the same";
+  return { part: "snapshot", found, known, outlook: isKnown ? "reads" : "makes anew", detail };
+}
+
+function headOf(path: string): Buffer {
+  const descriptor = nodeFiles.open(path, "read");
+  try {
+    const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
+    nodeFiles.read(descriptor, head, 0, head.byteLength, 0);
+    return head;
+  } finally {
+    nodeFiles.close(descriptor);
+  }
+}
+
+async function storePart({ store }: DataPaths): Promise<FormatPart> {
+  const known = `schema ${SCHEMA_VERSION}`;
+  const path = join(store, DATABASE_FILE);
+  if (!fs.existsSync(path)) return nothing("store", known);
+  const part = { part: "store", known };
+  const anew = "rebuilds it from the journal and the kept rows";
+  try {
+    const versions = await schemasIn(path, store);
+    const found = versions.length === 0 ? "nothing applied yet" : `schema ${versions.join(", ")}`;
+    const isKnown = versions.every((each) => each === SCHEMA_VERSION);
+    if (isKnown) return { ...part, found, outlook: "reads", detail: "goes on where it ended" };
+    return { ...part, found, outlook: "makes anew", detail: anew };
+  } catch (error) {
+    const isHeld = /lock on file/i.test(String(error));
+    const found = isHeld ? "held by a service that runs" : `does not open: ${firstLine(error)}`;
+    return { ...part, found, outlook: "makes anew", detail: `${anew}, unless its schema is known` };
+  }
+}
+
+function firstLine(error: unknown): string {
+  return String(error).split("\n", 1)[0]!;
+}
+
+async function schemasIn(path: string, directory: string): Promise<number[]> {
+  const database = await openDatabase(path, STORE_MEMORY_MB, directory, "UTC", "READ_ONLY");
+  try {
+    const connection = await database.connect();
+    try {
+      const rows = await connection.rows("SELECT DISTINCT schema_version FROM applied");
+      return rows.map(([version]) => Number(version));
+    } finally {
+      connection.close();
+    }
+  } finally {
+    database.close();
+  }
+}
+
+function signingPart({ root, bureauKey }: DataPaths): FormatPart {
+  const known = `PEM; key set of format ${KEY_SET_FORMAT}`;
+  if (!fs.existsSync(bureauKey)) return nothing("signing key", known);
+  return judged("signing key", known, () => {
+    const set = readKeySet(root, loadBureauKey(bureauKey, false).publicKey);
+    const before = set === undefined ? 0 : set.links.length;
+    return before === 0 ? "one key" : `one key, ${before} before it`;
+  });
+}
+
+async function apiKeysPart({ root }: DataPaths): Promise<FormatPart> {
+  const known = "format 1";
+  try {
+    const { length } = await readKeys(root);
+    return { part: "API keys", found: `${length} keys`, known, outlook: "reads", detail: "" };
+  } catch (error) {
+    return refused("API keys", known, error);
+  }
+}
+
+function kaizenPart({ root }: DataPaths): FormatPart {
+  return judged("kaizen", "state.json as runs have left it", () => {
+    const state = readState(join(root, KAIZEN_STATE_PATH));
+    return state === undefined ? "none" : `champion ${state.champion}`;
+  });
+}
+
+function judged(part: string, known: string, look: () => string): FormatPart {
+  try {
+    return { part, found: look(), known, outlook: "reads", detail: "" };
+  } catch (error) {
+    return refused(part, known, error);
+  }
+}
+
+function refused(part: string, known: string, error: unknown): FormatPart {
+  const detail = (error as Error).message;
+  return { part, found: "not readable", known, outlook: "refuses", detail };
+}

@@ -1,0 +1,50 @@
+// `trustrank upgrade --check`: the formats of a data directory beside those of this release, before it
+// is started on it. Changes nothing, and needs no service to be stopped.
+import { existsSync } from "node:fs";
+import { dataPaths } from "../../journal/data-directory.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { versionOf } from "../../service/identity.ts";
+import { serveConfigOf } from "../../service/settings/config.ts";
+import { environment } from "../environment.ts";
+import { formatTable, print, printJson } from "../output.ts";
+import { type FormatPart, formatParts } from "./parts.ts";
+
+const REFUSED: ReadonlySet<string> = new Set(["refuses", "passes over"]);
+
+/** @throws CommandFailure when this release cannot read all of it. */
+export async function checkUpgrade(
+  dataDir: string,
+  flags: { readonly json?: boolean },
+): Promise<void> {
+  if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
+  const parts = [...(await formatParts(dataPaths(dataDir))), settingsPart()];
+  const refused = parts.filter(({ outlook }) => REFUSED.has(outlook));
+  const release = versionOf();
+  if (flags.json === true) {
+    printJson({ data_dir: dataDir, release, ok: refused.length === 0, parts });
+  } else {
+    const cells = parts.map((each) => [
+      each.part,
+      each.found,
+      each.known,
+      each.outlook,
+      each.detail,
+    ]);
+    formatTable(["part", "there", `release ${release}`, "a start", ""], cells).forEach(print);
+  }
+  if (refused.length === 0) return;
+  const names = refused.map(({ part }) => part).join(", ");
+  throw new CommandFailure(`this release cannot read all of it: ${names}`);
+}
+
+/** The settings as `serve` would read them, of the same environment and file. */
+function settingsPart(): FormatPart {
+  const part = { part: "settings", known: "those of `trustrank config check`" };
+  try {
+    serveConfigOf({ sample: true }, environment());
+    return { ...part, found: "each can be meant", outlook: "reads", detail: "" };
+  } catch (error) {
+    const detail = (error as Error).message;
+    return { ...part, found: "not readable", outlook: "refuses", detail };
+  }
+}

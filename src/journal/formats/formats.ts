@@ -1,0 +1,79 @@
+// Formats in a journal's files: the versions of its segments, the kinds of its records and the versions
+// of their payloads. Reads every byte of it and verifies none: that is doctor's.
+import { ASSESSMENT_VERSION } from "../assessments.ts";
+import { type FileLayer, readWhole } from "../files.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KIND_MAX,
+  FRAME_KINDS,
+  frameKind,
+  HEADER_BYTES,
+  headerVersion,
+  intactFrameBytes,
+  JOURNAL_VERSION,
+  segmentsOf,
+} from "../format.ts";
+import { ANY_KIND } from "./newer.ts";
+import { OUTCOME_VERSION } from "../outcome.ts";
+import { STANDINGS_VERSION } from "../standings.ts";
+
+export interface JournalFormats {
+  /** Segments without a header that verifies are left out: damage is not for us to judge. */
+  readonly versions: ReadonlySet<number>;
+  /** Kinds of records, by number. */
+  readonly kinds: ReadonlySet<number>;
+  /** What of it this release cannot read, in words; empty when it reads all. */
+  readonly unread: readonly string[];
+  /** Kinds that it reads and makes nothing of: they were given to releases beside this one. */
+  readonly passedOver: readonly number[];
+}
+
+/** Kinds whose payload begins with a version of its own, and the one that is read. */
+const PAYLOAD_VERSIONS: ReadonlyMap<number, number> = new Map([
+  [FRAME_KINDS.outcome, OUTCOME_VERSION],
+  [FRAME_KINDS.standings, STANDINGS_VERSION],
+  [FRAME_KINDS.assessment, ASSESSMENT_VERSION],
+]);
+const NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(FRAME_KINDS).map(([name, kind]) => [kind, name]),
+);
+
+/** Name of a kind; its number when this release has none. */
+export function nameOfKind(kind: number): string {
+  return NAMES.get(kind) ?? String(kind);
+}
+
+export function journalFormats(files: FileLayer, directory: string): JournalFormats {
+  const versions = new Set<number>();
+  const kinds = new Set<number>();
+  const unread = new Set<string>();
+  let buffer: Buffer = Buffer.alloc(0);
+  for (const { name } of segmentsOf(files.list(directory))) {
+    const bytes = readWhole(files, `${directory}/${name}`, buffer);
+    // Segments are of one size: keep the buffer for the next one.
+    if (bytes.byteLength > buffer.byteLength) buffer = bytes;
+    const version = headerVersion(bytes);
+    if (version === undefined) continue;
+    versions.add(version);
+    // The layout of another version's frames is not known.
+    if (version === JOURNAL_VERSION) lookAtFrames(bytes, kinds, unread);
+    else unread.add(`segments of version ${version}`);
+  }
+  const passedOver = [...kinds].filter((kind) => !NAMES.has(kind) && kind <= FRAME_KIND_MAX);
+  return { versions, kinds, unread: [...unread], passedOver };
+}
+
+function lookAtFrames(bytes: Buffer, kinds: Set<number>, unread: Set<string>): void {
+  for (let at = HEADER_BYTES, total = 0; ; at += total) {
+    total = intactFrameBytes(bytes, at, bytes.byteLength, ANY_KIND);
+    if (total === 0) return;
+    const kind = frameKind(bytes, at);
+    kinds.add(kind);
+    if (kind > FRAME_KIND_MAX) unread.add(`records of kind ${kind}`);
+    const known = PAYLOAD_VERSIONS.get(kind);
+    const found = bytes[at + FRAME_BYTES];
+    if (known !== undefined && found !== known) {
+      unread.add(`records \`${nameOfKind(kind)}\` of version ${found}`);
+    }
+  }
+}
