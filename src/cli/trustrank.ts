@@ -17,7 +17,13 @@ import {
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
 import { addReviews } from "./command-line/review-commands.ts";
-import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
+import {
+  addKaizen,
+  addKeys,
+  addNamespaces,
+  addPolicy,
+  addQuotas,
+} from "./command-line/rule-commands.ts";
 import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
@@ -100,6 +106,7 @@ for (const add of [
   addReviews,
   addExport,
   addUsage,
+  addQuotas,
   addKaizen,
   addDoctor,
   addUpgrade,

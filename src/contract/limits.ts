@@ -41,6 +41,8 @@ export const IMPORT_SOURCE_LENGTH_MAX = 256;
 /** Days of one report of usage, and the rows by key and day that it may be made of. */
 export const USAGE_DAYS_MAX = 366;
 export const USAGE_ROWS_MAX = 100_000;
+/** Paid reads a month: more is a mistake. */
+export const QUOTA_MAX = 1e15;
 /** Namespaces that a policy vouches for. */
 export const VOUCHED_MAX = 100;
 /** Rarest audit: one of so many challenges. */

@@ -19,6 +19,7 @@ import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./ser
 import { TurningAway } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
+import { askQuota } from "./access/quotas.ts";
 import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
@@ -98,7 +99,7 @@ export class Application implements HttpApplication {
     this.#logger.error("adapter failure", { error: describeError(error) });
   }
 
-  /** Guards in order: route, authentication, authorisation, rate limit, deadline. */
+  /** Guards in order: route, authentication, authorisation, rate limit, quota, deadline. */
   #guard(exchange: Exchange): void {
     const { head } = exchange;
     const match = this.#table.match(head.path);
@@ -115,9 +116,8 @@ export class Application implements HttpApplication {
     exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
     exchange.keepsBody = !route.isSynchronous;
     if (route.access !== "none") this.#authorize(exchange, route);
-    if (route.rateClass !== undefined && !this.#limiter.isUnlimited) {
-      this.#limit(exchange, route.rateClass);
-    }
+    if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
+    if (route.rateClass === "score") askQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
       this.#startClock(exchange, route);

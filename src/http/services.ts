@@ -25,6 +25,7 @@ import type { RequestWatch } from "./request-watch.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
+import type { QuotaGuard, Quotas } from "./access/quotas.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { UsageBook } from "./access/usage-report.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
@@ -79,6 +80,10 @@ export interface HttpDependencies {
   /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
   tallies?: Tallies;
+  /** Monthly quotas of tenants, as this thread asks them; without it nobody has one. */
+  quotaGuard?: QuotaGuard;
+  /** The same, to be set; without it their routes answer `not_found`. */
+  quotas?: Quotas;
   /** Usage of this process on all threads; without it this meter is all there is. */
   usageBook?: UsageBook;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */

@@ -31,6 +31,8 @@ export interface ListenersParts {
   readonly decisions: OpenDecisionLog;
   /** In which the further HTTP threads count usage. */
   readonly usageMemories: readonly SharedArrayBuffer[];
+  /** In which they find the quotas of tenants. */
+  readonly quotaMemory: SharedArrayBuffer;
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
@@ -244,10 +246,12 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, usageMemories, watchSink, onBroken }: ListenersParts,
+  parts: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
+  const { evidence, decisions, scorer, dependencies, usageMemories, quotaMemory, watchSink } =
+    parts;
   const {
     host,
     httpAdapter,
@@ -273,6 +277,7 @@ function startThreads(
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
+      quotaMemory,
       ...limitsOf(config),
       isReservedEnabled,
       isSignatureRequired,
@@ -290,6 +295,6 @@ function startThreads(
     onRefused: (batch) => refusals.take(batch),
     onWatched: (batch, thread) => watchSink?.take(batch, thread),
     onAsked: (asked) => evidence.reviews.take(asked),
-    onBroken,
+    onBroken: parts.onBroken,
   });
 }

@@ -99,7 +99,7 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const metering = await openMetering(config.httpThreads, ground, log, closers);
   const watching = await openWatching(config.watch, log, clock.now, closers);
   const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
@@ -196,6 +196,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     queueMsMax: config.queueMsMax,
     usage: parts.usageMeter,
     usageBook: parts.usageBook,
+    quotaGuard: parts.quotaGuard,
+    quotas: parts.quotas,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

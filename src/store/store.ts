@@ -106,6 +106,8 @@ export interface UsageRange {
   to: string;
   /** Undefined for all. */
   tenant?: string | undefined;
+  /** Only sums of each tenant, without days and keys. */
+  isByTenant?: boolean;
   /** Rows of this meter are told apart; those of all others are added up under the name of none. */
   meter: string;
   rowsMax: number;

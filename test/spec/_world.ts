@@ -1,6 +1,7 @@
 // Small world behind five doors: the bureau called directly, over HTTP, and through the client
 // library, the latter two at the main thread and at a further HTTP thread. Real engine, real
 // ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
+import { createQuotaMemory } from "../../src/http/access/quota-memory.ts";
 import { createUsageMemory } from "../../src/http/access/usage-memory.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -192,6 +193,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       isSignatureRequired: false,
       poolBytesMin: undefined,
       queueMsMax: 0,
+      quotaMemory: createQuotaMemory(),
       isDebugLogged: false,
       watch: undefined,
     },

@@ -33,6 +33,12 @@ export function countOf(text: string): number {
   return Number(text);
 }
 
+/** A number of reads: larger than other counts may be. */
+export function readsOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("expected a whole number");
+  return Number(text);
+}
+
 /** `30d`, `30`. */
 export function daysOf(text: string): number {
   const [, digits] = /^(\d{1,5})d?$/.exec(text) ?? [];

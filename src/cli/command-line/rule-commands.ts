@@ -3,7 +3,7 @@ import { SECRET_OVERLAP_MS } from "../../contract/limits.ts";
 import { VOUCHED_LEVELS } from "../../contract/policy.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
-import { type Command, countOf, Option, overlapOf, timeOf, withAccess } from "./flags.ts";
+import { type Command, countOf, Option, readsOf, overlapOf, timeOf, withAccess } from "./flags.ts";
 
 export function addKeys(program: Command): void {
   const keys = program
@@ -64,6 +64,22 @@ export function addNamespaces(program: Command): void {
   add("revoke <namespace>", "take it back; its owner's keys there retire").action(
     (name: string, flags) => commands.revokeNamespace(accessOf(flags), name, flags),
   );
+}
+
+export function addQuotas(program: Command): void {
+  const quotas = program.command("quotas").description("what a tenant may read in a month");
+  withAccess(quotas.command("list"))
+    .description("every tenant that has a quota; by a server with what is used of it")
+    .action((flags) => commands.listQuotas(accessOf(flags), flags));
+  withAccess(quotas.command("set"))
+    .description("set a tenant's quota, for this month too")
+    .argument("<tenant>", "whose reads")
+    .requiredOption("--reads <count>", "paid reads a month, UTC", readsOf)
+    .action((tenant: string, flags) => commands.setQuota(accessOf(flags), tenant, flags));
+  withAccess(quotas.command("remove"))
+    .description("take a tenant's quota away: its reads are counted and not limited")
+    .argument("<tenant>", "whose")
+    .action((tenant: string, flags) => commands.removeQuota(accessOf(flags), tenant, flags));
 }
 
 export function addPolicy(program: Command): void {

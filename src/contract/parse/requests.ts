@@ -8,6 +8,7 @@ import type { FieldError } from "../faults.ts";
 import * as decisions from "../schemas/decisions.ts";
 import * as kaizen from "../schemas/kaizen.ts";
 import * as namespaces from "../schemas/namespaces.ts";
+import * as quotas from "../schemas/quotas.ts";
 import * as outcomes from "../schemas/outcomes.ts";
 import * as reporters from "../schemas/reporter-keys.ts";
 import { anything, batchOf, object } from "../schemas/schema.ts";
@@ -32,6 +33,8 @@ export const parseReporterKeyRevocation = parserOf(reporters.ReporterKeyRevocati
 
 export const parseNamespaceGrant = parserOf(namespaces.NamespaceGrant);
 export const parseNamespaceTransfer = parserOf(namespaces.NamespaceTransfer);
+
+export const parseQuotaRequest = parserOf(quotas.QuotaRequest);
 
 export const parseEvidenceRequest = parserOf(sources.EvidenceRequest);
 export const parseEvidenceBatch = parserOf(sources.EvidenceBatch);

@@ -5,6 +5,7 @@ import { KEY_LABEL_LENGTH_MAX, SECRET_OVERLAP_MS, TENANT_LENGTH_MAX } from "../l
 import { PAID_READS, USAGE_GROUPS } from "../usage.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
 import { nullable } from "./nullable.ts";
+import { Quota } from "./quotas.ts";
 import { overlapSec } from "./reporter-keys.ts";
 import * as t from "./schema.ts";
 
@@ -132,6 +133,8 @@ export const UsageReport = t.message("UsageReport", {
   rows: t.list(
     t.object({ ...t.all(t.optional(t.text), "day", "month", "tenant", "key_id"), ...counted }),
   ),
+  /** The caller's own quota of this month; left out without one. */
+  quota: t.optional(Quota),
   /** Of all these days. */
   keys: t.list(t.object({ key_id: t.text, tenant: t.text, ...counted })),
 });

@@ -4,6 +4,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { USAGE_DAYS_MAX, USAGE_ROWS_MAX } from "../../contract/limits.ts";
 import { parseDay } from "../../contract/parse/parameters.ts";
 import type { Principal } from "../../contract/principal.ts";
+import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import type { UsageReport } from "../../contract/schemas/service.ts";
 import {
   addUsage,
@@ -115,6 +116,7 @@ export function usageReport(
   principal: Principal,
   { from, to, groups }: UsageQuestion,
   rows: readonly UsageRow[],
+  quota?: QuotaDescription,
 ): UsageReport {
   const own = { key_id: principal.keyId, tenant: principal.tenant };
   const keys = groupUsage(rows, ["tenant", "key"]);
@@ -126,6 +128,7 @@ export function usageReport(
     until: new Date(Date.parse(to) + DAY_MS).toISOString(),
     group_by: [...groups],
     rows: groupUsage(rows, groups),
+    ...(quota === undefined ? {} : { quota }),
     keys: keys.map((key) => ({ ...own, ...key })),
   };
 }

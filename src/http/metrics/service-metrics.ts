@@ -83,6 +83,19 @@ export const SERVICE_METRICS = {
     "its resident memory; 0 while it is not there",
     "always below `TRUSTRANK_QUERY_MEMORY_MB`",
   ),
+  usage_rows_journaled_total: counter(
+    "rows of usage that were journaled: one for each key that has read since the last record",
+    "stands still while paid reads are answered",
+  ),
+  usage_journal_failures_total: counter(
+    "records of usage that could not be journaled; their sums wait in memory",
+    "rises: what is read now is not billed if the process dies",
+  ),
+  quota_used_ratio: gauge(
+    "share of its monthly quota that a tenant has used; absent for tenants without one",
+    "above 0.8: its end is near; 1 or more: paid reads are refused with 429",
+    "tenant",
+  ),
   clock_lead_seconds: gauge(
     "lead of the system's clock over the service's; 0 while it is followed",
     "not 0: set the clock right",

@@ -8,6 +8,7 @@ import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
+import * as quotas from "../../contract/schemas/quotas.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
@@ -26,6 +27,7 @@ const FAMILIES = [
   namespaces,
   outcomes,
   policy,
+  quotas,
   reporters,
   reviews,
   scores,

@@ -60,7 +60,11 @@ export const TAGS: readonly Tag[] = [
     description: "Endpoints that are told of events, signed by the Standard Webhooks rules.",
     paths: ["/v1/webhooks"],
   },
-  { name: "Operators", description: "API keys and usage.", paths: ["/v1/keys", "/v1/usage"] },
+  {
+    name: "Operators",
+    description: "API keys, usage and quotas.",
+    paths: ["/v1/keys", "/v1/usage", "/v1/quotas"],
+  },
   {
     name: "Service",
     description: "The service about itself: life, readiness, metrics, this description.",

@@ -96,8 +96,9 @@ async function usage(exchange: Exchange): Promise<Reply> {
   const isAlone = usageBook === undefined;
   const book = usageBook ?? { meter: "own", since: 0, rows: () => meter.rows("own") };
   const tenant = tenantOf(exchange);
+  const quota = exchange.services.quotas?.of(exchange.principal.tenant);
   const rows = await usageOf(isAlone ? undefined : store, book, question, tenant);
-  return exchange.document(200, usageReport(exchange.principal, question, rows));
+  return exchange.document(200, usageReport(exchange.principal, question, rows, quota));
 }
 
 async function createKey(exchange: Exchange): Promise<Reply> {

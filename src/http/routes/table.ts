@@ -14,6 +14,7 @@ import { NAMESPACE_ROUTES } from "./namespaces.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
+import { QUOTA_ROUTES } from "./quotas.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
@@ -35,6 +36,7 @@ export const ROUTES: readonly Route[] = [
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
   ...BACKTEST_ROUTES,
+  ...QUOTA_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
   ...WEBHOOK_ROUTES,

@@ -16,6 +16,8 @@ import type { Core } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { versionOf } from "../identity.ts";
 import type { Reporters } from "../reporters.ts";
+import type { UsageKeeper } from "../usage/keeper.ts";
+import type { QuotaKeeper } from "../usage/quota-keeper.ts";
 
 const MS_PER_S = 1000;
 
@@ -26,6 +28,8 @@ export interface Measured {
   readonly decisions: OpenDecisionLog;
   readonly reporting: Pick<Reporters, "reporterKeys" | "pool">;
   readonly clock: ClockKeeper;
+  readonly usageKeeper: UsageKeeper;
+  readonly quotas: QuotaKeeper;
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly webhooks: { readonly figures: WebhookFigures | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
@@ -58,8 +62,21 @@ export function figuresOf(parts: Measured): Figures {
       { labels: ["signatures"], value: reporting.pool.waiting },
       { labels: ["texts"], value: sources.waiting },
     ],
+    ...usageFigures(parts),
     clock_lead_seconds: Math.round(clock.leadMs / MS_PER_S),
     clock_confirmed: clock.isConfirmed ? 1 : 0,
+  };
+}
+
+/** Usage on its way to the journal, and how far quotas are used. */
+function usageFigures({ usageKeeper, quotas }: Pick<Measured, "usageKeeper" | "quotas">): Figures {
+  return {
+    usage_rows_journaled_total: usageKeeper.journaledCount,
+    usage_journal_failures_total: usageKeeper.failedCount,
+    quota_used_ratio: quotas.list().map(({ tenant, used, paid_reads_per_month: limit }) => ({
+      labels: [tenant],
+      value: limit === 0 ? 1 : used / limit,
+    })),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   DAY_MS,
   dayName,
   noUsage,
+  paidReads,
   USAGE_COUNTS,
   type UsageCounts,
   type UsageRow,
@@ -20,6 +21,7 @@ import type { Log } from "../../platform/log.ts";
 export const USAGE_EVERY_MS = 900;
 /** Sums of today and yesterday are held, as the threads' memory holds them. */
 const DAYS_HELD = 2;
+const MONTH_LENGTH = "2026-01".length;
 
 export interface UsageKeeperOptions {
   /** Id of this process, which no other shares. */
@@ -44,6 +46,8 @@ interface Held {
 export class UsageKeeper {
   readonly #options: UsageKeeperOptions;
   readonly #held = new Map<string, Held>();
+  /** Paid reads of this process by month and tenant. */
+  readonly #months = new Map<string, number>();
   #writing: Promise<void> | undefined;
   #hasFailed = false;
   /** Rows journaled since the start, and journalings that failed. */
@@ -60,8 +64,13 @@ export class UsageKeeper {
 
   /** Sums of this process up to now, of today and yesterday at least. */
   rows(): UsageRow[] {
-    this.#collect();
+    this.collect();
     return [...this.#held.values()].map(({ row }) => ({ ...row }));
+  }
+
+  /** Paid reads of a tenant in a month (`2026-01`) by this process, as of the last look. */
+  paidIn(month: string, tenant: string): number {
+    return this.#months.get(`${month} ${tenant}`) ?? 0;
   }
 
   /** Journals what has risen. Resolves once that is durable, or has failed; never rejects. */
@@ -77,7 +86,7 @@ export class UsageKeeper {
   }
 
   async #write(): Promise<void> {
-    this.#collect();
+    this.collect();
     const risen = [...this.#held.values()].filter(isRisen);
     // The counts go on rising while they are written.
     const rows = risen.map(({ row }) => ({ ...row }));
@@ -99,7 +108,8 @@ export class UsageKeeper {
     this.#forget();
   }
 
-  #collect(): void {
+  /** Looks at what the threads have counted. */
+  collect(): void {
     const sums = new Map<string, { day: number; account: UsageAccount; counts: UsageCounts }>();
     for (const memory of this.#options.memories) {
       readUsage(memory, (number, day, counts) => {
@@ -114,8 +124,16 @@ export class UsageKeeper {
     for (const [name, { day, account, counts }] of sums) {
       const held = this.#held.get(name) ?? this.#open(name, day, account);
       // Less is there when one thread has begun another day over an old one: that was read before.
-      for (const kind of USAGE_COUNTS) held.row[kind] = Math.max(held.row[kind], counts[kind]);
+      const before = paidReads(held.row);
+      copyCounts(counts, held.row);
+      const risen = paidReads(held.row) - before;
+      if (risen > 0) this.#addToMonth(held.row, risen);
     }
+  }
+
+  #addToMonth({ day, tenant }: UsageRow, risen: number): void {
+    const name = `${day.slice(0, MONTH_LENGTH)} ${tenant}`;
+    this.#months.set(name, (this.#months.get(name) ?? 0) + risen);
   }
 
   #open(name: string, day: number, { keyId, tenant }: UsageAccount): Held {
@@ -131,6 +149,10 @@ export class UsageKeeper {
     const today = Math.floor(this.#options.clock() / DAY_MS);
     for (const [name, held] of this.#held) {
       if (held.day <= today - DAYS_HELD && !isRisen(held)) this.#held.delete(name);
+    }
+    const lastMonth = dayName(today - DAYS_HELD).slice(0, MONTH_LENGTH);
+    for (const name of this.#months.keys()) {
+      if (name.slice(0, MONTH_LENGTH) < lastMonth) this.#months.delete(name);
     }
   }
 }

@@ -1,54 +1,92 @@
-// Metering of a service: memory for each HTTP thread, the meter of the main one, and the keeper that
-// journals what they count.
+// Metering of a service: memory for each HTTP thread, the meter of the main one, the keeper that
+// journals what they count, and the quotas that are held against it.
 import { INSTALLED_KEY_ID } from "../../http/access/installed-key.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
+import { createQuotaMemory } from "../../http/access/quota-memory.ts";
+import { QuotaGuard } from "../../http/access/quotas.ts";
 import { type UsageAccount, UsageMeter } from "../../http/access/usage.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { UsageBook } from "../../http/access/usage-report.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Closer } from "../closers.ts";
 import type { Ground } from "../ground.ts";
+import { EarlierReads } from "./earlier-reads.ts";
 import { USAGE_EVERY_MS, UsageKeeper } from "./keeper.ts";
+import { openQuotas, QUOTA_EVERY_MS, type QuotaKeeper } from "./quota-keeper.ts";
 
 export interface Metering {
   /** Of the main thread. */
   readonly usageMeter: UsageMeter;
+  readonly quotaGuard: QuotaGuard;
   /** Of the further threads, in their order. */
   readonly usageMemories: readonly SharedArrayBuffer[];
+  /** Of all threads. */
+  readonly quotaMemory: SharedArrayBuffer;
   readonly usageKeeper: UsageKeeper;
   readonly usageBook: UsageBook;
+  readonly quotas: QuotaKeeper;
 }
 
-/** Opens it before the listeners, so that it closes after them: the last reads are journaled too. */
-export function openMetering(
+type MeteringGround = Pick<Ground, "paths" | "claim" | "keyring" | "evidence" | "clock" | "store">;
+
+/**
+ * Opens it before the listeners, so that it closes after them: the last reads are journaled too.
+ * @throws Error when quotas.json is no list of quotas.
+ */
+export async function openMetering(
   httpThreads: number,
-  { claim, keyring, evidence, clock }: Pick<Ground, "claim" | "keyring" | "evidence" | "clock">,
+  ground: MeteringGround,
   logger: Log,
   closers: Closer[],
-): Metering {
+): Promise<Metering> {
+  const { paths, claim, keyring, evidence, clock, store } = ground;
   const { ledger } = evidence;
   const [memory, ...usageMemories] = Array.from({ length: httpThreads }, () => createUsageMemory());
   const now = clock.now;
+  const meter = claim.owner.id;
   const keeper = new UsageKeeper({
-    meter: claim.owner.id,
+    meter,
     memories: [memory!, ...usageMemories],
     accountOf: accountsIn(keyring),
     log: ledger,
     clock: now,
     logger,
   });
-  const timer = setInterval(() => void keeper.keep(), USAGE_EVERY_MS).unref();
-  closers.push(() => {
-    clearInterval(timer);
-    return keeper.close();
+  // Whatever earlier processes counted lies before this start.
+  const since = ledger.position();
+  const month = new Date(now()).toISOString().slice(0, "2026-01".length);
+  const earlier = new EarlierReads({ store, meter, since, month, logger });
+  const quotaMemory = createQuotaMemory();
+  const quotas = await openQuotas({
+    dataDir: paths.root,
+    memory: quotaMemory,
+    look: () => keeper.collect(),
+    paidIn: (asked, tenant) => earlier.paidIn(asked, tenant) + keeper.paidIn(asked, tenant),
+    clock: now,
+    logger,
   });
-  const numberOf = (keyId: string) => keyring.numberOf(keyId);
+  void earlier.load();
+  closers.push(keepBoth(keeper, quotas, earlier));
   return {
-    usageMeter: new UsageMeter({ now, memory, numberOf }),
+    usageMeter: new UsageMeter({ now, memory, numberOf: (keyId) => keyring.numberOf(keyId) }),
+    quotaGuard: new QuotaGuard(quotaMemory, now),
     usageMemories,
+    quotaMemory,
     usageKeeper: keeper,
-    // Whatever earlier processes counted lies before this start.
-    usageBook: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
+    usageBook: { meter, since, rows: () => keeper.rows() },
+    quotas,
+  };
+}
+
+/** Journals and tells until what it returns is called. */
+function keepBoth(keeper: UsageKeeper, quotas: QuotaKeeper, earlier: EarlierReads): Closer {
+  const keeping = setInterval(() => void keeper.keep(), USAGE_EVERY_MS).unref();
+  const telling = setInterval(() => quotas.tell(), QUOTA_EVERY_MS).unref();
+  return () => {
+    clearInterval(keeping);
+    clearInterval(telling);
+    earlier.close();
+    return keeper.close();
   };
 }
 

@@ -83,15 +83,16 @@ export function compactUsage(connection: Connection): Promise<void> {
 
 /** Sums by key and day; of the named meter apart, of all others together. */
 export async function usageRows(connection: Connection, range: UsageRange): Promise<UsageRow[]> {
-  const { from, to, tenant, meter, rowsMax } = range;
+  const { from, to, tenant, meter, rowsMax, isByTenant = false } = range;
+  const parts = isByTenant ? "'' AS day, '' AS key_id" : "day, key_id";
   const own = `if(meter = ${literal(meter)}, meter, '')`;
   const whose = tenant === undefined ? "" : `AND tenant = ${literal(tenant)}`;
   const rows = await connection.rows(
-    `SELECT ${own} AS counted, day, key_id, tenant,
+    `SELECT ${own} AS counted, ${parts}, tenant,
         ${NAMES.map((name) => `sum(${name})::DOUBLE`).join(", ")}
       FROM (${largest("usage_rows")})
       WHERE day BETWEEN ${literal(from)} AND ${literal(to)} ${whose}
-      GROUP BY 1, 2, 3, 4 ORDER BY 2, 4, 3 LIMIT ${Math.floor(rowsMax)}`,
+      GROUP BY ALL ORDER BY 2, 4, 3 LIMIT ${Math.floor(rowsMax)}`,
   );
   return rows.map(([counted, day, key, owner, ...sums]) => {
     const counts = noUsage();

@@ -43,6 +43,8 @@ export interface HttpThreadData {
   readonly rateLimits: RateLimits;
   readonly queueMsMax: number;
   readonly bucketMemory: SharedArrayBuffer;
+  /** In which it finds the quotas of tenants. */
+  readonly quotaMemory: SharedArrayBuffer;
   /** In which it counts usage. */
   readonly usageMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;

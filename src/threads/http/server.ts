@@ -13,6 +13,7 @@ import { RefusalCounts } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
+import { QuotaGuard } from "../../http/access/quotas.ts";
 import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
@@ -195,6 +196,7 @@ class HttpThread {
           memory: this.#data.usageMemory,
           numberOf: (keyId) => keyring.numberOf(keyId),
         }),
+        quotaGuard: new QuotaGuard(this.#data.quotaMemory, this.#clock),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
         watch: this.#watch,

@@ -1,0 +1,92 @@
+// `trustrank quotas list | set | remove`: what a tenant may read in a month. In the file when no server
+// holds the data directory; otherwise the server makes the change, at once.
+import { isPlainText } from "../../contract/identifiers.ts";
+import { QUOTA_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
+import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
+import { readQuotas, writeQuotas } from "../../http/access/quota-file.ts";
+import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
+import { type DataAccess, withData } from "../data-access.ts";
+import { formatTable, print, printJson } from "../output.ts";
+
+interface OutputFlags {
+  readonly json?: boolean;
+}
+
+/** A quota; what is used of it is known where a server counts. */
+type Shown = Pick<QuotaDescription, "tenant" | "paid_reads_per_month"> & Partial<QuotaDescription>;
+
+/** Every tenant that has a quota. */
+export async function listQuotas(access: DataAccess, flags: OutputFlags): Promise<void> {
+  const quotas = await withData<Shown[]>(
+    access,
+    async (dataDir) =>
+      [...(await readQuotas(dataDir))]
+        .map(([tenant, limit]) => ({ tenant, paid_reads_per_month: limit }))
+        .toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)),
+    async (client) =>
+      (await client.sendJson<{ quotas: QuotaDescription[] }>("GET", "/v1/quotas")).quotas,
+  );
+  if (flags.json === true) return printJson(quotas);
+  const cells = quotas.map(({ tenant, paid_reads_per_month: limit, used, remaining }) => [
+    tenant,
+    limit,
+    used ?? "",
+    remaining ?? "",
+  ]);
+  const columns = ["tenant", "paid reads a month", "used", "remaining"];
+  for (const line of formatTable(columns, cells)) print(line);
+}
+
+/** Sets a tenant's quota, for this month too. */
+export async function setQuota(
+  access: DataAccess,
+  tenant: string,
+  flags: OutputFlags & { readonly reads: number },
+): Promise<void> {
+  const limit = flags.reads;
+  if (limit > QUOTA_MAX) throw new CommandFailure(`at most ${QUOTA_MAX} reads`, EXIT_USAGE);
+  const body = { paid_reads_per_month: limit };
+  const set = await withData<Shown>(
+    access,
+    async (dataDir) => {
+      const quotas = await readQuotas(dataDir);
+      await writeQuotas(dataDir, quotas.set(known(tenant), limit));
+      return { tenant, ...body };
+    },
+    (client) => client.sendJson("PUT", routeOf(tenant), body),
+  );
+  if (flags.json === true) printJson(set);
+  else print(`${tenant} may make ${limit} paid reads a month`);
+}
+
+/** Takes a tenant's quota away. */
+export async function removeQuota(
+  access: DataAccess,
+  tenant: string,
+  flags: OutputFlags,
+): Promise<void> {
+  const was = await withData<Shown>(
+    access,
+    async (dataDir) => {
+      const quotas = await readQuotas(dataDir);
+      const limit = quotas.get(tenant);
+      if (limit === undefined) throw new CommandFailure(`\`${tenant}\` has no quota`);
+      quotas.delete(tenant);
+      await writeQuotas(dataDir, quotas);
+      return { tenant, paid_reads_per_month: limit };
+    },
+    (client) => client.sendJson("DELETE", routeOf(tenant)),
+  );
+  if (flags.json === true) printJson(was);
+  else print(`${tenant} has no quota any more`);
+}
+
+function routeOf(tenant: string): string {
+  return `/v1/quotas/${encodeURIComponent(known(tenant))}`;
+}
+
+function known(tenant: string): string {
+  if (isPlainText(tenant, TENANT_LENGTH_MAX)) return tenant;
+  const detail = `a tenant is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
+  throw new CommandFailure(detail, EXIT_USAGE);
+}
