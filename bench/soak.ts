@@ -1,11 +1,14 @@
 // bench:soak: everyday work for --minutes with everything on that the service has, and what becomes of
 // its memory. Two HTTP threads, gRPC, a listener for metrics and its scrapes, credibility from seeds,
-// a dry run of kaizen and a batch of credibility each minute, verdicts, outcomes, sources, queries,
-// reads of the log and refusals in between, and callers who connect and say nothing. Agents are a
+// a dry run of kaizen and a batch of credibility each minute, an archive, webhooks and spans to a
+// receiver here, lines of access, a quota, verdicts, outcomes, sources, queries, reads of the log and
+// refusals in between, and callers who connect and say nothing. Agents are a
 // fixed set: what grows then is the service. Memory is the least of each window, after the first
 // third; its slope is in MiB a minute. One JSON object on the last line of stdout; `--smoke` lasts a
 // moment.
-import { connect } from "node:net";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -30,13 +33,33 @@ const { values } = parseArgs({
   },
 });
 const lastsMs = values.smoke ? 1500 : Number(values.minutes) * 60_000;
+const counts = { requests: 0, scrapes: 0, runs: 0, silent: 0, webhooks: 0, spans: 0 };
+
+/** Takes what the service tells others: events and spans. */
+const receiver = createServer((request, response) => {
+  if (request.url === "/hook") counts.webhooks++;
+  else counts.spans++;
+  request.resume().on("end", () => response.writeHead(200).end("{}"));
+});
+receiver.listen(0, "127.0.0.1");
+await once(receiver, "listening");
+const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-soak-"));
 const env = {
   TRUSTRANK_SEEDS: "agent://crowd/0,agent://crowd/1",
   TRUSTRANK_SNAPSHOT_OUTCOMES: "20000",
+  TRUSTRANK_WEBHOOK_ALLOW: "127.0.0.0/8",
+  OTEL_EXPORTER_OTLP_ENDPOINT: receiverUrl,
+  OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+  OTEL_TRACES_SAMPLER_ARG: "0.1",
 };
+const archive = mkdtempSync(path.join(tmpdir(), "trustrank-soak-archive-"));
 const flags = ["--http-threads", "2", "--grpc-port", "0", "--metrics-listen", "127.0.0.1:0"];
-const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
+flags.push("--archive", archive, "--access-log", "0.01");
+const cleanUp = () => {
+  for (const directory of [dataDir, archive]) rmSync(directory, { recursive: true, force: true });
+};
 const service = await startServiceWith(env, dataDir, cleanUp, ...flags);
 
 const startedAt = performance.now();
@@ -44,7 +67,6 @@ const isOver = () => performance.now() - startedAt >= lastsMs;
 const broken = new Map<string, number>();
 const latencies: number[] = [];
 const samples: [number, number][] = [];
-const counts = { requests: 0, scrapes: 0, runs: 0, silent: 0 };
 
 function note(wrong: string | undefined): void {
   if (wrong !== undefined) broken.set(wrong, (broken.get(wrong) ?? 0) + 1);
@@ -98,6 +120,8 @@ function keepSilent(): void {
   socket.unref();
 }
 
+await ask("POST", "/v1/webhooks", { url: `${receiverUrl}/hook`, events: ["decision.denied"] });
+await ask("PUT", "/v1/quotas/default", { paid_reads_per_month: 1_000_000_000 });
 for (let at = 0; at < SILENT_CONNECTIONS; at++) keepSilent();
 await Promise.all([
   ...Array.from({ length: LANES }, (_, lane) => work(lane)),
@@ -112,6 +136,7 @@ await Promise.all([
 ]);
 const slope = slopeOf(samples, lastsMs);
 const exitCode = await service.stop();
+receiver.close();
 const report = {
   bench: "soak",
   machine: machine(),
