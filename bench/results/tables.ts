@@ -69,20 +69,34 @@ function pool(report: Report): string {
   return markdown(head, rows);
 }
 
-const TAIL = ["p50_ms", "p99_ms", "p99_9_ms", "max_ms"] as const;
+const TAIL = ["p50_ms", "p99_ms", "p99_9_ms"] as const;
+
+interface TailRow {
+  readonly offered_per_second: number;
+  readonly answered_per_second: Spread;
+  readonly p50_ms: Spread;
+  readonly p99_ms: Spread;
+  readonly p99_9_ms: Spread;
+  readonly max_ms: number;
+  readonly generator_late_p99_9_ms: number;
+  readonly turned_away: number;
+  readonly errors: Readonly<Record<string, number>>;
+}
 
 function tail(report: Report): string {
-  type TailRow = Readonly<Record<string, Spread>> & { offered_per_second: number; errors: number };
   const cells = (row: TailRow) => [
     number(row.offered_per_second),
-    number(row["answered_per_second"]!.median),
-    ...TAIL.map((name) => (row[name] === undefined ? "" : number(row[name].median))),
-    number(row.errors),
+    number(row.answered_per_second.median),
+    ...TAIL.map((name) => number(row[name].median)),
+    number(row.max_ms),
+    number(row.generator_late_p99_9_ms),
+    number(row.turned_away),
+    number(Object.values(row.errors).reduce((sum, count) => sum + count, 0)),
   ];
-  const head = ["offered/s", "answered/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "errors"];
-  const rates = (report["rates"] as TailRow[]).map(cells);
+  const head = ["offered/s", "answered/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms"];
+  head.push("generator late, p99.9 ms", "turned away", "errors");
+  const table = markdown(head, (report["rates"] as TailRow[]).map(cells));
   const beside = Object.entries((report["beside"] ?? {}) as Record<string, TailRow>);
-  const table = markdown(head, rates);
   if (beside.length === 0) return table;
   const apart = beside.map(([name, row]) => [name, ...cells(row)]);
   return `${table}\n\n${markdown(["beside", ...head], apart)}`;
