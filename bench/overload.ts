@@ -61,6 +61,7 @@ class Callers {
   onFree: () => void = () => undefined;
 
   readonly #request: Buffer;
+  #isClosed = false;
 
   private constructor(request: Buffer) {
     this.#request = request;
@@ -82,6 +83,10 @@ class Callers {
       socket.on("error", reject);
       socket.on("close", () => {
         if (this.#dueAt.delete(socket)) this.phase.failed += 1;
+        // The service closes who asks nothing for ten seconds: another takes its place.
+        const at = this.free.indexOf(socket);
+        if (at >= 0) this.free.splice(at, 1);
+        if (at >= 0 && !this.#isClosed) this.#connect(url).catch(() => undefined);
       });
       socket.on("data", (bytes) => this.#take(socket, bytes));
       this.free.push(socket);
@@ -143,7 +148,8 @@ class Callers {
   }
 
   close(): void {
-    for (const socket of this.free) socket.destroy();
+    this.#isClosed = true;
+    for (const socket of [...this.free]) socket.destroy();
   }
 }
 
