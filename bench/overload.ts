@@ -149,7 +149,7 @@ class Callers {
 
   close(): void {
     this.#isClosed = true;
-    for (const socket of [...this.free]) socket.destroy();
+    for (const socket of this.free) socket.destroy();
   }
 }
 
