@@ -1,11 +1,12 @@
 // File keys.json in the data directory: the stored form of each API key, without its secret.
-// Written to a temporary file, synced and renamed, so a crash leaves the old list or the new one.
-import { open, readFile, rename } from "node:fs/promises";
+// A crash leaves the old list or the new one.
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
+import { replaceFile } from "./replace-file.ts";
 
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
@@ -83,25 +84,9 @@ function withoutOldDefault(key: StoredKey): StoredKey {
 }
 
 /** Replaces the file. Resolves when the new list is durable. */
-export async function writeKeys(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
-  const file = path.join(dataDir, FILE_NAME);
-  const temporary = `${file}.tmp`;
-  const handle = await open(temporary, "w", 0o600);
-  try {
-    await handle.chmod(0o600);
-    await handle.writeFile(`${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
-  // The rename itself is durable only once its directory is.
-  const directory = await open(dataDir, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+export function writeKeys(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
+  const text = `${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`;
+  return replaceFile(path.join(dataDir, FILE_NAME), text);
 }
 
 /** Undefined when it is not JSON: the parser's own message would quote the file. */

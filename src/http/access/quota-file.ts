@@ -1,10 +1,11 @@
-// File quotas.json in the data directory: what each tenant may read in a month. Written to a temporary
-// file, synced and renamed, so a crash leaves the old list or the new one.
-import { open, readFile, rename } from "node:fs/promises";
+// File quotas.json in the data directory: what each tenant may read in a month. A crash
+// leaves the old list or the new one.
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import { isObject } from "../../contract/parse/json-object.ts";
+import { replaceFile } from "./replace-file.ts";
 
 const FILE_NAME = "quotas.json";
 const FORMAT = 1;
@@ -47,22 +48,7 @@ function quotasIn(text: string): Map<string, number> | undefined {
 }
 
 /** Replaces the file. Resolves when the new list is durable. */
-export async function writeQuotas(dataDir: string, quotas: QuotaTable): Promise<void> {
-  const file = path.join(dataDir, FILE_NAME);
-  const temporary = `${file}.tmp`;
-  const handle = await open(temporary, "w", 0o600);
-  try {
-    const document = { format: FORMAT, quotas: Object.fromEntries(quotas) };
-    await handle.writeFile(`${JSON.stringify(document, null, 2)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
-  const directory = await open(dataDir, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+export function writeQuotas(dataDir: string, quotas: QuotaTable): Promise<void> {
+  const document = { format: FORMAT, quotas: Object.fromEntries(quotas) };
+  return replaceFile(path.join(dataDir, FILE_NAME), `${JSON.stringify(document, null, 2)}\n`);
 }
