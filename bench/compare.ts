@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { fileURLToPath } from "node:url";
-import { cpuOf } from "./load/cpu.ts";
-import { ask, type Generator } from "./load/generators.ts";
-import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
+import { loadOnce } from "./load/by-turns.ts";
+import type { Generator } from "./load/generators.ts";
+import { BODIES, ROUTE } from "./load/questions.ts";
 import { seeded, shuffled, tableOf } from "./load/spread.ts";
 import { compare, type Comparison, ROUNDS_MIN } from "./load/verdict.ts";
 import { machine, type ServerProcess, startServiceIn } from "./server-process.ts";
@@ -86,6 +86,11 @@ function copyModules(tree: string): void {
 async function compareHttp(trees: readonly string[]): Promise<Figures> {
   const figures: Figures = new Map();
   const random = seeded(1);
+  const turn = {
+    generator: values.generator as Generator,
+    connections: Number(values.connections),
+    seconds: Number(values.seconds),
+  };
   const services: ServerProcess[][] = [];
   try {
     for (const tree of trees) {
@@ -97,10 +102,11 @@ async function compareHttp(trees: readonly string[]): Promise<Figures> {
     for (let round = -1; round < roundCount; round++) {
       process.stderr.write(round < 0 ? "warming up\n" : `round ${round + 1} of ${roundCount}\n`);
       for (const { kind, at, side } of shuffled(turns, random)) {
-        const { cpuUs, perSecond, errors } = await load(services[side]![at]!, BODIES[kind]);
-        if (errors > 0) throw new Error(`${errors} requests of \`${kind}\` failed`);
+        const server = services[side]![at]!;
+        const asked = { name: kind, server, route: ROUTE, body: BODIES[kind] };
+        const { userUs, systemUs, perSecond } = await loadOnce(asked, turn);
         if (round < 0) continue;
-        add(figures, `${kind}, CPU us`, side, cpuUs);
+        add(figures, `${kind}, CPU us`, side, userUs + systemUs);
         add(figures, `${kind}, us a request`, side, 1e6 / perSecond);
       }
     }
@@ -113,20 +119,6 @@ async function compareHttp(trees: readonly string[]): Promise<Figures> {
 async function startIn(tree: string): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-compare-"));
   return startServiceIn(tree, dataDir, () => rmSync(dataDir, { recursive: true, force: true }));
-}
-
-async function load(service: ServerProcess, body: string) {
-  const before = cpuOf(service.pid);
-  const answered = await ask(values.generator as Generator, {
-    url: service.url + ROUTE,
-    body,
-    headers: HEADERS,
-    connections: Number(values.connections),
-    seconds: Number(values.seconds),
-  });
-  const after = cpuOf(service.pid);
-  const seconds = after.user - before.user + after.system - before.system;
-  return { ...answered, cpuUs: (seconds / answered.requests) * 1e6 };
 }
 
 async function compareScripts(trees: readonly string[], parameters: string[]): Promise<Figures> {

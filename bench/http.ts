@@ -13,7 +13,7 @@ import { machine, startFloor, startService } from "./server-process.ts";
 const HELP = `npm run bench:http -- [options]
 
   --generator NAME     wrk (default, Debian's package) or autocannon
-  --sides A,B,...      of: uws, allowed, cited, denied, node, fastify, cerbos (default: all but cerbos;
+  --sides A,B,...      of: uws, allowed, cited, denied, strangers, node, fastify, cerbos (default: all but cerbos;
                        cerbos is installed by npm into build/ at its first run)
   --rounds N           rounds, each with every side once (default 12)
   --seconds S          of a side in a round (default 2)
@@ -26,6 +26,7 @@ uws        uWebSockets echo: the body comes back unread. The floor: all ratios a
 allowed    verify at L2, allowed, nothing cited
 cited      the same with two cited sources, unregistered
 denied     verify of an unknown agent at L3, denied, each one in the decision log
+strangers  the same of 1,000 unknown agents in turn: no two records alike
 node       echo on node:http
 fastify    schema of the body and of the answer, a constant verdict
 cerbos     one rule on an attribute of the principal, logs off
@@ -34,7 +35,16 @@ A table on stderr: median (10th to 90th percentile of the rounds). One JSON obje
 `;
 
 const FLOOR = "uws";
-const SIDES = [FLOOR, "allowed", "cited", "denied", "node", "fastify", "cerbos"] as const;
+const SIDES = [
+  FLOOR,
+  "allowed",
+  "cited",
+  "denied",
+  "strangers",
+  "node",
+  "fastify",
+  "cerbos",
+] as const;
 type Side = (typeof SIDES)[number];
 
 interface Server {
@@ -46,7 +56,7 @@ interface Server {
 interface Started {
   readonly server: Server;
   readonly route: string;
-  readonly body: string;
+  readonly body: string | readonly string[];
 }
 
 interface Round extends Answered {
@@ -72,10 +82,11 @@ const { values } = parseArgs({
 /** A service for each kind of question: one's log must not fall into another's rounds. */
 async function start(side: Side): Promise<Started> {
   const service = () => startService("--http-threads", values["http-threads"]);
-  const of = (server: Server, body: string, route = ROUTE) => ({ server, body, route });
+  const of = (server: Server, body: Started["body"], route = ROUTE) => ({ server, body, route });
   if (side === "allowed") return of(await service(), BODIES.plain);
   if (side === "cited") return of(await service(), BODIES.cited);
   if (side === "denied") return of(await service(), BODIES.denied);
+  if (side === "strangers") return of(await service(), BODIES.strangers);
   if (side === "cerbos") return of(await startCerbos(), CERBOS_BODY, CERBOS_ROUTE);
   return of(await startFloor(side), BODIES.plain);
 }

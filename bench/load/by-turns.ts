@@ -1,7 +1,7 @@
-// Sides of a comparison by turns: each round loads every side once under wrk, in an order drawn anew, and
-// ratios are taken round by round, so that a drift of the machine hits all alike.
+// Sides of a comparison by turns: each round loads every side once, by wrk unless told otherwise, in an
+// order drawn anew, and ratios are taken round by round, so that a drift of the machine hits all alike.
 import { cpuOf } from "./cpu.ts";
-import { ask } from "./generators.ts";
+import { ask, type Generator } from "./generators.ts";
 import { HEADERS } from "./questions.ts";
 import { seeded, shuffled, type Spread, spreadOf } from "./spread.ts";
 
@@ -9,7 +9,7 @@ export interface Side {
   readonly name: string;
   readonly server: { readonly url: string; readonly pid: number };
   readonly route: string;
-  readonly body: string;
+  readonly body: string | readonly string[];
   /** What one request asks for; 1 if not given. */
   readonly items?: number;
 }
@@ -45,12 +45,16 @@ interface Turn {
 /** @throws Error when a request fails. */
 export async function loadOnce(
   side: Side,
-  { seconds, connections }: Pick<Turns, "seconds" | "connections">,
+  {
+    seconds,
+    connections,
+    generator = "wrk",
+  }: Pick<Turns, "seconds" | "connections"> & { readonly generator?: Generator },
 ): Promise<Turn> {
   const { server, route, body, items = 1 } = side;
   const before = cpuOf(server.pid);
   const url = server.url + route;
-  const answered = await ask("wrk", { url, body, headers: HEADERS, connections, seconds });
+  const answered = await ask(generator, { url, body, headers: HEADERS, connections, seconds });
   const after = cpuOf(server.pid);
   if (answered.errors > 0) throw new Error(`${answered.errors} requests of ${side.name} failed`);
   const perItem = (spent: number) => (spent / answered.requests / items) * 1e6;

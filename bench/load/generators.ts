@@ -10,10 +10,11 @@ import autocannon from "autocannon";
 export const GENERATORS = ["wrk", "autocannon"] as const;
 export type Generator = (typeof GENERATORS)[number];
 
-/** What is asked: the same request on every connection, the next when the last is answered. */
+/** What is asked on every connection, the next when the last is answered. */
 export interface Question {
   readonly url: string;
-  readonly body: string;
+  /** The same each time, or one after the other. */
+  readonly body: string | readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
@@ -44,16 +45,36 @@ done = function(summary, latency)
 end
 `;
 
-async function askByWrk({ url, body, headers, connections, seconds }: Question): Promise<Answered> {
-  const directory = mkdtempSync(path.join(tmpdir(), "trustrank-wrk-"));
-  const script = path.join(directory, "request.lua");
+/** Requests are laid out once: wrk would else do it for each that it sends. */
+const SEVERAL = `
+local at = 0
+local requests = {}
+init = function()
+  for index, body in ipairs(bodies) do requests[index] = wrk.format(nil, nil, nil, body) end
+end
+request = function()
+  at = at % #requests + 1
+  return requests[at]
+end
+`;
+
+function scriptOf({ body, headers }: Question): string {
   const lines = Object.entries(headers).map(
     ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
   );
-  writeFileSync(
-    script,
-    `wrk.method = "POST"\nwrk.body = [==[${body}]==]\n${lines.join("\n")}\n${REPORT}`,
-  );
+  const quoted = (text: string) => `[==[${text}]==]`;
+  const asked =
+    typeof body === "string"
+      ? `wrk.body = ${quoted(body)}`
+      : `bodies = {${body.map(quoted).join(",")}}\n${SEVERAL}`;
+  return ['wrk.method = "POST"', ...lines, asked, REPORT].join("\n");
+}
+
+async function askByWrk(question: Question): Promise<Answered> {
+  const { url, connections, seconds } = question;
+  const directory = mkdtempSync(path.join(tmpdir(), "trustrank-wrk-"));
+  const script = path.join(directory, "request.lua");
+  writeFileSync(script, scriptOf(question));
   const flags = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url];
   try {
     const { stdout } = await promisify(execFile)("wrk", flags);
@@ -88,7 +109,7 @@ async function askByAutocannon(question: Question): Promise<Answered> {
     url,
     method: "POST",
     headers: { ...headers },
-    body,
+    ...(typeof body === "string" ? { body } : { requests: body.map((each) => ({ body: each })) }),
     connections,
     duration: seconds,
   });

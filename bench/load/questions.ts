@@ -22,9 +22,14 @@ const verifyBody = (agent: string, level: string, cited?: readonly string[]): st
 
 const KNOWN = "agent://acme/ledger-sync";
 
-/** Allowed with nothing cited; with two sources that nobody registered; denied. */
+const STRANGERS = 1000;
+
+/** Allowed with nothing cited; with two sources that nobody registered; denied, one or many agents. */
 export const BODIES = {
   plain: verifyBody(KNOWN, "L2"),
   cited: verifyBody(KNOWN, "L2", ["doc:quarterly-report", "doc:price-list"]),
   denied: verifyBody("agent://acme/unknown-bot", "L3"),
+  strangers: Array.from({ length: STRANGERS }, (_, at) =>
+    verifyBody(`agent://acme/unknown-bot-${at}`, "L3"),
+  ),
 };
