@@ -27,7 +27,8 @@ const FLAGS = [
   "--disable-sync",
 ];
 /** Phone, laptop, wall. */
-const WIDTHS = [400, 1280, 2000];
+const LAPTOP = 1280;
+const WIDTHS = [400, LAPTOP, 2000];
 const HEIGHT = 900;
 const PICTURES = fileURLToPath(new URL("../../docs/guide/console", import.meta.url));
 const WAIT_MS = 30_000;
@@ -64,7 +65,7 @@ export async function openConsole(
     adminKey: facts.admin_key,
     async newVisitor() {
       const context = await browser.newContext({
-        viewport: { width: WIDTHS[1]!, height: HEIGHT },
+        viewport: { width: LAPTOP, height: HEIGHT },
         timezoneId: "UTC",
         colorScheme: "light",
       });
@@ -111,7 +112,7 @@ export interface Visitor {
    * Nothing was violated, no error on the page; axe finds nothing, light and dark; nothing sticks out
    * at any width; canvases have something on them. With TRUSTRANK_PICTURES the page's picture is taken.
    */
-  expectSound(name?: string): Promise<void>;
+  readonly expectSound: (name?: string) => Promise<void>;
 }
 
 function watched(context: BrowserContext, page: Page, url: string): Visitor {
@@ -164,7 +165,7 @@ async function expectSound(page: Page, complaints: string[], name?: string): Pro
     expect(await page.evaluate(stickingOut), `${width} px`).toEqual([]);
     if (width === 400 && name !== undefined) await picture(page, `${name}-narrow`);
   }
-  await page.setViewportSize({ width: WIDTHS[1]!, height: HEIGHT });
+  await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme });
     await page.waitForTimeout(100);
