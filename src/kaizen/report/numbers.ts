@@ -74,16 +74,10 @@ const POINTS_PER_LOGIT = 57.7078;
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
 function isWithin(value: number, { comparison, bound, bound_high: high = bound }: Bound): boolean {
-  switch (comparison) {
-    case "at_least":
-      return value >= bound;
-    case "above":
-      return value > bound;
-    case "at_most":
-      return value <= bound;
-    case "within":
-      return value >= bound && value <= high;
-  }
+  if (comparison === "at_least") return value >= bound;
+  if (comparison === "above") return value > bound;
+  if (comparison === "at_most") return value <= bound;
+  return value >= bound && value <= high;
 }
 
 function measuresOf(gate: GateResult, policy: GatePolicy): Measure[] {

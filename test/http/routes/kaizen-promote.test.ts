@@ -36,7 +36,7 @@ async function send(method: string, path: string, body?: unknown, key = ADMIN_KE
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: body === undefined ? null : JSON.stringify(body),
   });
-  return { status: response.status, body: await response.json() };
+  return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
 describe("promoting a dry run", () => {

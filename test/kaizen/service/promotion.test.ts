@@ -29,17 +29,15 @@ describe("a real dry run that passed every gate", () => {
     stage = await openStage();
     await stage.ledger.appendBatch(outcomesOf(1, 6000, NOW_MS, 1.5));
     run = await stage.kaizen.start({ ...DRY, isSignedOff: true, holdoutDays: 120 })!.done;
-    expect(run.reason).toMatch(/^all gates passed/);
   }, 120_000);
   afterAll(close);
 
   it("gives its numbers: bounds that agree with the verdicts, slices, bins and weights", () => {
+    expect(run.reason).toMatch(/^all gates passed/);
     const { sides } = stage!.kaizen.numbers(run)!;
     expect(sides.map(({ side }) => side)).toEqual(["check", "handshake"]);
     for (const { gates, slices, reliability, weights } of sides) {
-      expect(gates.map(({ id }) => id)).toEqual([
-        ...Array.from({ length: 11 }, (_, i) => `G${i + 1}`),
-      ]);
+      expect(gates.map(({ id }) => id)).toEqual(Array.from({ length: 11 }, (_, i) => `G${i + 1}`));
       const g2 = gates.find(({ id }) => id === "G2")!;
       expect(g2.measures.map(({ name, is_within }) => [name, is_within])).toEqual([
         ["z", true],
