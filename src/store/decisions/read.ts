@@ -75,10 +75,8 @@ const VALUES: Readonly<Record<Facet, string>> = {
 };
 
 /** Columns that counts are made from. */
-const COUNTED = [
-  ...["evaluated_ms", "stands_for", "flag_bits", "kind_index", "tool_level_index"],
-  ...["verdict_index", "decision_index", "log_reason", "reason_codes", "config_version", "tenant"],
-].join(", ");
+const COUNTED = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
+  decision_index, log_reason, reason_codes, config_version, tenant`;
 
 /** Counts of the newest entries under a filter; `limit` does not matter. */
 export async function countDecisions(
@@ -97,7 +95,7 @@ export async function countDecisions(
   const facets = emptyFacets();
   for (const [name, value, count] of await read(`${sumsOf()} UNION ALL ${valueCounts()}`)) {
     if (value === null) figures.set(name, Number(count));
-    else facets[name as Facet].push({ value: String(value), entries: Number(count) });
+    else facets[name as Facet].push({ value: value as string, entries: Number(count) });
   }
   const figure = (name: string) => figures.get(name) ?? 0;
   const stepMs = stepFor(figure("first"), figure("last"));
