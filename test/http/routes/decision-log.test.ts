@@ -16,7 +16,10 @@ let acme = "";
 let globex = "";
 
 beforeAll(async () => {
-  const config = serveConfigOf({ port: "0", dataDir }, { TRUSTRANK_ADMIN_KEY: ADMIN_KEY });
+  const config = serveConfigOf(
+    { port: "0", dataDir, sample: false },
+    { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
+  );
   service = await startService(config, silent, () => undefined);
   const scopes = ["score:read"];
   acme = (await send("POST", "/v1/keys", { tenant: "acme", scopes })).body.key;
