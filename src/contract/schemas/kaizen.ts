@@ -161,3 +161,23 @@ export const CredibilityStatus = t.message("CredibilityStatus", {
   ...t.all(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
   last: t.optional(CredibilityBatch),
 });
+
+/** Reporters and who vouched for whom. `from` and `to` number the nodes of the same answer. */
+export const CredibilityGraph = t.message("CredibilityGraph", {
+  at: t.optional(t.time),
+  position: t.optional(t.integer),
+  reporters: t.integer,
+  nodes: t.list(
+    t.object({
+      id: t.text,
+      kind: t.oneOf(["seed", "believed", "stranger"]),
+      credibility: t.share,
+      mass: t.share,
+      cluster: t.integer,
+      reports: t.integer,
+    }),
+  ),
+  edges: t.list(
+    t.object({ ...t.all(t.integer, "from", "to"), ...t.all(t.number, "mass", "weight") }),
+  ),
+});
