@@ -64,6 +64,9 @@ export interface ReporterGraph {
 const heavier = (a: ReporterEdge, b: ReporterEdge): number =>
   b.mass - a.mass || b.weight - a.weight || a.from - b.from || a.to - b.to;
 
+const heaviest = (edges: readonly ReporterEdge[]): ReporterEdge[] =>
+  edges.toSorted(heavier).slice(0, EDGES_KEPT_MAX);
+
 function kindOf({ seeds, rho, untrustedBelow }: GraphFindings, agent: number): ReporterKind {
   if (seeds.has(agent)) return "seed";
   return rho[agent]! < untrustedBelow ? "stranger" : "believed";
@@ -103,7 +106,7 @@ function keptOf(findings: GraphFindings): { kept: number[]; reporters: number } 
 
 function edgesOf({ graph, mass, damping }: GraphFindings, kept: readonly number[]) {
   const numbers = new Map(kept.map((agent, i) => [agent, i]));
-  const edges: ReporterEdge[] = [];
+  let edges: ReporterEdge[] = [];
   kept.forEach((agent, from) => {
     const total = graph.totals[agent]!;
     for (let at = graph.starts[agent]!; at < graph.starts[agent + 1]!; at++) {
@@ -113,9 +116,9 @@ function edgesOf({ graph, mass, damping }: GraphFindings, kept: readonly number[
       edges.push({ from, to, mass: (damping * mass[agent]! * weight) / total, weight });
     }
     // Room for twice as many before the lightest go: sorted now and then, not for every edge.
-    if (edges.length > 2 * EDGES_KEPT_MAX) edges.sort(heavier).splice(EDGES_KEPT_MAX);
+    if (edges.length > 2 * EDGES_KEPT_MAX) edges = heaviest(edges);
   });
-  return edges.toSorted(heavier).slice(0, EDGES_KEPT_MAX);
+  return heaviest(edges);
 }
 
 /** The graph of a batch. */
