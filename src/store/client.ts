@@ -138,8 +138,14 @@ class StoreClient implements OpenStore {
     limits: QueryLimits,
     tenant?: string,
     withheld: readonly string[] = [],
+    handle?: string,
   ): Promise<QueryResult> {
-    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld } });
+    const call: StoreCall = { name: "query", sql, limits, asker: { tenant, withheld } };
+    return this.#ofCaller(handle === undefined ? call : { ...call, handle });
+  }
+
+  cancelQuery(handle: string): Promise<boolean> {
+    return this.#call({ name: "cancelQuery", handle });
   }
 
   async stream(
