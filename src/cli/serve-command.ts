@@ -171,6 +171,9 @@ function greet(service: Service, config: ServeConfig): void {
     print(`admin key, shown this once: ${newAdminKey}`);
   }
   const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
+  if (service.consoleLink !== undefined) {
+    print(`console, opens once within 5 minutes: ${service.consoleLink}`);
+  }
   const quote = key.startsWith("$") ? '"' : "'";
   const { base, socket } = addressOf(url);
   const by = socket === undefined ? "" : ` --unix-socket ${socket}`;
