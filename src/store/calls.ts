@@ -41,6 +41,17 @@ export async function performForCaller(
   return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
 }
 
+/** A call that waits for its answer. */
+export interface AskedCall {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The thread has ended. */
+export function storeEnded(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the outcome store is not running");
+}
+
 /** What the store's own calls are answered from. */
 export interface CallGround {
   readonly core: StoreCore;
