@@ -112,7 +112,21 @@ export const KaizenRun = t.message("KaizenRun", {
 export const KaizenRuns = t.message("KaizenRuns", {
   config_version: t.text,
   cool_down_runs: t.integer,
-  runs: t.list(t.object(summary)),
+  runs: t.list(
+    t.object({
+      ...summary,
+      /** Verdicts alone; the run itself has the numbers. */
+      gates: t.optional(
+        t.list(
+          t.object({
+            side: t.oneOf(["check", "handshake"]),
+            id: t.text,
+            ...t.all(t.flag, "passed", "is_warning"),
+          }),
+        ),
+      ),
+    }),
+  ),
   promoted_by: t.optional(t.text),
   promoted_at: t.optional(t.time),
   watch: t.optional(watch),
