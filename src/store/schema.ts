@@ -9,6 +9,7 @@ import type { Connection } from "./duckdb.ts";
 import { eventTables } from "./rows/events.ts";
 import { journalTables } from "./rows/journal.ts";
 import { policyTables } from "./rows/policies.ts";
+import { reviewQueueTables } from "./rows/review-queue.ts";
 import { scoreTables } from "./rows/scores.ts";
 import { usageTables } from "./rows/usage.ts";
 import { outcomeTables } from "./rows/outcome-views.ts";
@@ -18,7 +19,7 @@ import { viewStatements } from "./query/views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /**
  * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.
@@ -46,6 +47,7 @@ function statements(): string[] {
     ...decisionTables(),
     ...eventTables(),
     ...policyTables(),
+    ...reviewQueueTables(),
     ...scoreTables(),
     ...usageTables(),
     ...viewStatements(),

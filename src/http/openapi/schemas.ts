@@ -4,6 +4,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
+import * as disputes from "../../contract/schemas/disputes.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
@@ -23,6 +24,7 @@ const FAMILIES = [
   authzen,
   backtest,
   decisions,
+  disputes,
   kaizen,
   namespaces,
   outcomes,
