@@ -35,6 +35,8 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   // Without contract/schemas: what is published has no dependency, and schemas have typebox.
   client: { any: [/^src\/contract\/(faults|limits|messages|vocabulary)\.ts$/] },
   webhooks: { any: [/^src\/(contract|platform|journal)\//] },
+  // Runs in a browser: of the rest only types, which are gone by then.
+  console: { any: [], types: [/^src\/contract\//] },
   mcp: { any: [/^src\/(contract|client)\//] },
   threads: { any: [/^src\/(?!service\/|cli\/)/] },
   service: { any: [/^src\/(?!cli\/)/] },
@@ -57,7 +59,7 @@ const TOP_LEVEL_ALSO = new Set(["deploy", "clients"]);
  * The outside world (time, chance, environment, exit) enters through these files alone. The client
  * is a library: its users are its composition root, and its defaults stand in one file.
  */
-const IS_EDGE = /^src\/(cli|service|threads)\/|^src\/client\/runtime\.ts$/;
+const IS_EDGE = /^src\/(cli|service|threads|console)\/|^src\/client\/runtime\.ts$/;
 /** uws-binary.ts sets the one variable that native code reads when it loads. */
 const ENVIRONMENT = new RegExp(`${IS_EDGE.source}|^src/http/server/uws-binary\\.ts$`);
 const IN_SOURCE = /^(src|assembly)\//;
@@ -251,6 +253,8 @@ describe("the tree", () => {
     const manifest = readFileSync(join(ROOT, "package.json"), "utf8");
     const client = JSON.parse(readFileSync(join(ROOT, "src/client/package.json"), "utf8"));
     const entries = [...manifest.matchAll(/\b(?:src|bench)\/[\w/-]+\.ts\b/g)].map(([path]) => path);
+    // Named by the document of src/http/console/assets.ts.
+    entries.push("src/console/main.ts");
     entries.push(...Object.values<string>(client.exports).map((path) => join("src/client", path)));
     const reached = new Set<string>();
     const waiting = [...entries, ...code.filter((path) => /^(bench|data|examples)\//.test(path))];

@@ -31,6 +31,8 @@ const DATA = [
   "data/grounding",
   "data/sample/outcomes.ndjson",
   "src/http/grpc/ext_authz.proto",
+  "src/console/console.css",
+  "src/console/icon.svg",
 ];
 /** Imports, and the files of threads: every string that names a TypeScript file. */
 const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;

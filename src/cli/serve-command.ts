@@ -96,7 +96,7 @@ async function serve(
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
   }
-  const { admin_key: _, ...facts } = factsOf(service, config);
+  const { admin_key: _key, console_link: _link, ...facts } = factsOf(service, config);
   log.info("service_listening", facts);
   if (flags.json === true) printJson(factsOf(service, config));
   else greet(service, config);
@@ -155,6 +155,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     sample: service.sampleCount,
     agents: service.agentCount,
     admin_key: service.newAdminKey ?? null,
+    console_link: service.consoleLink ?? null,
   };
 }
 
@@ -171,6 +172,9 @@ function greet(service: Service, config: ServeConfig): void {
     print(`admin key, shown this once: ${newAdminKey}`);
   }
   const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
+  if (service.consoleLink !== undefined) {
+    print(`console, opens once within 5 minutes: ${service.consoleLink}`);
+  }
   const quote = key.startsWith("$") ? '"' : "'";
   const { base, socket } = addressOf(url);
   const by = socket === undefined ? "" : ` --unix-socket ${socket}`;

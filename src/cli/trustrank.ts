@@ -49,6 +49,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.logLevel))
     .addOption(optionOf(SETTINGS.logFormat))
     .addOption(optionOf(SETTINGS.accessLog))
+    .addOption(optionOf(SETTINGS.console))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(

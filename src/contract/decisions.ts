@@ -1,6 +1,7 @@
 // The decision log's port: what a decision leaves behind when it is made, and which of it to read
 // (how it reads back: schemas/decisions.ts). One entry per leg: a handshake leaves two.
 import type { Principal } from "./principal.ts";
+import type { Decision, ToolLevel, Verdict } from "./vocabulary.ts";
 
 /** The question that was asked. Gateways and AuthZEN ask `verify`. */
 export const DECISION_KINDS = ["verify", "check", "handshake"] as const;
@@ -85,8 +86,73 @@ export interface DecisionFilter {
   requestId?: string;
   /** Subject or viewer. */
   agent?: string;
+  /** The agent judged. */
+  subject?: string;
   sinceMs?: number;
+  /** Only entries behind this place of the list. */
+  before?: DecisionPlace;
+  /** Chosen by somebody who sees every tenant; `tenant` is what the asker may see at all. */
+  ofTenant?: string;
+  verdict?: Verdict;
+  decision?: Decision;
+  effective?: (typeof EFFECTS)[number];
+  kind?: (typeof DECISION_KINDS)[number];
+  level?: ToolLevel;
+  /** The rule that decided, or one of the reason codes. */
+  reason?: string;
+  config?: string;
+  isFlagged?: boolean;
+  /** True: only what was not enforced. */
+  isShadow?: boolean;
   limit: number;
+}
+
+/** What a decision came to for the caller. */
+export const EFFECTS = ["allow", "deny"] as const;
+
+/**
+ * Place in the list of decisions, which goes from the newest down, within a millisecond by request id
+ * and leg. Without an id: before the first entry of that millisecond.
+ */
+export interface DecisionPlace {
+  evaluatedMs: number;
+  requestId?: string;
+  leg?: (typeof DECISION_LEGS)[number];
+}
+
+/** What decisions are counted by; each is a filter of the same name, too. */
+export const FACETS = [
+  "verdict",
+  "decision",
+  "effective",
+  "reason",
+  "kind",
+  "level",
+  "flagged",
+  "shadow",
+  "config",
+  "tenant",
+] as const;
+export type Facet = (typeof FACETS)[number];
+
+/** Newest entries that counts look at. */
+export const COUNTED_ENTRIES_MAX = 200_000;
+
+/** Decisions under a filter, counted by value, and over time. */
+export interface DecisionCounts {
+  /** Entries under the filter; those looked at for it; decisions that the former stand for. */
+  entries: number;
+  lookedAt: number;
+  /** False where older entries were left out, or newer ones still wait to become rows. */
+  isComplete: boolean;
+  decisions: number;
+  /** Of the entries looked at; epoch ms, undefined for none. */
+  oldestMs: number | undefined;
+  /** Most frequent values first. Each facet counts what all other filters leave. */
+  facets: Record<Facet, { value: string; entries: number }[]>;
+  /** Width of a step of `times` in ms. */
+  stepMs: number;
+  times: { atMs: number; allow: number; deny: number }[];
 }
 
 /** How a person settles a decision that was marked for review. */

@@ -12,4 +12,6 @@ export interface Principal {
   isFirstParty: boolean;
   /** Number of the key as a voice (voiceOf). */
   voice: number;
+  /** How it asks, where that is not by its key: `console:` and the beginning of a session. */
+  via?: string;
 }

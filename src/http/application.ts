@@ -7,14 +7,16 @@ import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics/recorder.ts";
+import type { Principal } from "../contract/principal.ts";
 import { ApiPages } from "./openapi/pages.ts";
+import { inTime } from "./in-time.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { faultReply, withoutOverridden } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
 import type { RequestWatch } from "./request-watch.ts";
-import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
+import { ASYNC_DEADLINE_MS, isPlainPost, type Route, RouteTable } from "./route.ts";
 import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
 import { TurningAway } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
@@ -77,7 +79,7 @@ export class Application implements HttpApplication {
     const exchange = new Exchange(this.services, head, requestId, unmatched, peer);
     this.#watch?.begin(exchange);
     try {
-      this.#guard(exchange);
+      this.#guard(exchange, undefined);
     } catch (thrown) {
       exchange.bodyBytesMax = BODY_BYTES_MAX;
       exchange.refusal = this.#finish(exchange, this.#problem(exchange, thrown));
@@ -100,7 +102,7 @@ export class Application implements HttpApplication {
   }
 
   /** Guards in order: route, authentication, authorisation, rate limit, quota, deadline. */
-  #guard(exchange: Exchange): void {
+  #guard(exchange: Exchange, known: Principal | undefined): void {
     const { head } = exchange;
     const match = this.#table.match(head.path);
     if (match === undefined) throw new ServiceFault("not_found", "no route has this path");
@@ -115,7 +117,8 @@ export class Application implements HttpApplication {
     exchange.parameter = match.parameter;
     exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
     exchange.keepsBody = !route.isSynchronous;
-    if (route.access !== "none") this.#authorize(exchange, route);
+    if (known !== undefined) exchange.principal = known;
+    if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
     if (route.rateClass === "score") askQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
@@ -124,8 +127,8 @@ export class Application implements HttpApplication {
     }
   }
 
-  #authorize(exchange: Exchange, route: Route): void {
-    const principal = this.#keyring.authenticate(exchange.head.authorization);
+  #authorize(exchange: Exchange, route: Route, known: Principal | undefined): void {
+    const principal = known ?? this.#keyring.authenticate(exchange.head.authorization);
     if (principal === undefined) {
       const detail = "send `Authorization: Bearer` and a key that is valid now";
       throw new ServiceFault("unauthenticated", detail);
@@ -168,6 +171,19 @@ export class Application implements HttpApplication {
     }
   }
 
+  /** Answers a request within another one, on behalf of somebody who was proved otherwise. */
+  #askAs(principal: Principal, head: RequestHead, body: Buffer, requestId: string) {
+    const exchange = new Exchange(this.services, head, requestId, this.#table.routes.length);
+    try {
+      this.#guard(exchange, principal);
+    } catch (thrown) {
+      return this.#finish(exchange, this.#problem(exchange, thrown));
+    }
+    if (body.length <= exchange.bodyBytesMax) return exchange.answer(body);
+    const detail = `the body may be at most ${exchange.bodyBytesMax} bytes`;
+    return exchange.refuse("body_too_large", detail);
+  }
+
   #answer(exchange: Exchange): Reply | Promise<Reply> {
     exchange.wholeMs = this.#monotonic();
     const route = this.#table.routes[exchange.routeIndex] as Route;
@@ -187,21 +203,12 @@ export class Application implements HttpApplication {
     const startedMs = exchange.startedMs === 0 ? exchange.wholeMs : exchange.startedMs;
     const deadlineMs = Math.min(exchange.deadlineMs, route.deadlineMs ?? ASYNC_DEADLINE_MS);
     const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      // Made only when it is late: an error captures its stack, which costs more than an answer.
-      const refuse = () => reject(new ServiceFault("deadline_exceeded", LATE_DETAIL));
-      timer = setTimeout(refuse, waitMs);
-    });
     let reply: Reply;
     try {
-      reply = await Promise.race([answer, late]);
+      reply = await inTime(answer, waitMs);
     } catch (thrown) {
       reply = this.#problem(exchange, thrown);
-      // An answer that comes too late has nobody to take its stream.
-      answer.then(({ stream }) => stream?.cancel()).catch(() => undefined);
     } finally {
-      clearTimeout(timer);
       this.#pendingCount -= 1;
     }
     if (route.isLongPoll !== true) {
@@ -276,6 +283,7 @@ export class Application implements HttpApplication {
       routes: this.#table.routes,
       pages: new ApiPages(this.#table.routes, dependencies.version),
       answer: (exchange) => this.#answer(exchange),
+      askAs: (...asked) => this.#askAs(...asked),
       refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),
       get isDraining() {
         return isDraining();
@@ -285,13 +293,6 @@ export class Application implements HttpApplication {
       },
     };
   }
-}
-
-const LATE_DETAIL =
-  "the answer did not come in time; a change may still take effect, repeat its id";
-
-function isPlainPost(method: string, path: string): boolean {
-  return method === "POST" && !path.includes("{");
 }
 
 function describeError(error: unknown): string {

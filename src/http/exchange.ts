@@ -28,6 +28,13 @@ const ANONYMOUS: Principal = {
 export interface ExchangeServices extends Services {
   answer(exchange: Exchange): Reply | Promise<Reply>;
   refuse(exchange: Exchange, fault: ServiceFault): Reply;
+  /** Answers `head` as asked by `principal`, under the id of the request that it came in. */
+  askAs(
+    principal: Principal,
+    head: RequestHead,
+    body: Buffer,
+    requestId: string,
+  ): Reply | Promise<Reply>;
 }
 
 export class Exchange implements Admission {

@@ -10,6 +10,11 @@ export interface Route extends RouteDescription {
 
 export const ASYNC_DEADLINE_MS = 2000;
 
+/** Whether a route takes `POST` at exactly its path. */
+export function isPlainPost(method: string, path: string): boolean {
+  return method === "POST" && !path.includes("{");
+}
+
 interface Methods {
   /** Value of `Allow`. */
   allow: string;

@@ -15,6 +15,7 @@ import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { ReportLinks } from "./access/report-links.ts";
+import type { Console } from "./console/console.ts";
 import type { Figures } from "./metrics/figures.ts";
 import type { Metrics } from "./metrics/recorder.ts";
 import type { Tallies } from "./metrics/tallies.ts";
@@ -114,6 +115,8 @@ export interface HttpDependencies {
   watch?: RequestWatch | undefined;
   /** Endpoints that are told of events; without them their routes answer `not_found`. */
   webhooks?: Webhooks;
+  /** Where people look; without it its paths answer `not_found`. */
+  console?: Console;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }

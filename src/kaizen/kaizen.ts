@@ -1,5 +1,6 @@
 // Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
 // over the pool, the data directory and the ledger's writer.
+import type { RunNumbers } from "./report/numbers.ts";
 import type { Findings } from "./run.ts";
 import type { Side } from "./sides.ts";
 
@@ -42,6 +43,8 @@ export interface RunRecord {
   challenger_version?: string;
   /** Set when the promotion was rolled back; `at` in RFC 3339. */
   rolled_back?: { at: string; reason: string };
+  /** Set when a person promoted the dry run: when, by which key, and why. */
+  promotion?: { at: string; by: string; reason: string };
   reason: string;
   /** Rows of evidence. */
   rows: number;
@@ -90,8 +93,17 @@ export interface Kaizen {
   runs(): RunSummary[];
   /** The whole record of a run; undefined when the id is unknown. */
   find(id: string): RunRecord | undefined;
+  /** The numbers that the run rests on, for programs that draw; undefined before its end. */
+  numbers(run: RunRecord): RunNumbers | undefined;
   /** The run as a self-contained HTML page; undefined when the id is unknown. */
   report(id: string): string | undefined;
+  /**
+   * Makes the weights live that a finished dry run has tested; undefined when the id is unknown. `by`
+   * and `reason` are kept with the promotion. Rejects with the error of the disk or the engine; the
+   * config is then as it was.
+   * @throws ServiceFault `run_not_promotable`, or `champion_changed` when others are live by now.
+   */
+  promote(id: string, order: { by: string; reason: string }): Promise<RunRecord | undefined>;
   /**
    * Restores the config before the newest promotion and installs it; undefined when there is none.
    * Promotions pause for some runs afterwards (`cool_down_runs`). Rejects with the error of the

@@ -13,6 +13,8 @@ import { startIndexing } from "../threads/texts/indexing.ts";
 import type { Core } from "./core.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
+import { Console } from "../http/console/console.ts";
+import { consoleLinkOf } from "../http/console/link.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf } from "./health/figures.ts";
@@ -47,6 +49,8 @@ export interface Service {
   readonly version: string;
   /** Set once, on the start that found no admin key. */
   readonly newAdminKey: string | undefined;
+  /** Opens the console once, within minutes; undefined where no browser here could. */
+  readonly consoleLink: string | undefined;
   /** Outcomes of the sample history loaded by this start. */
   readonly sampleCount: number;
   readonly replayedCount: number;
@@ -121,6 +125,7 @@ async function openService(
     grpcPort: listeners.grpcPort,
     version: versionOf(),
     newAdminKey,
+    consoleLink: consoleLinkOf(opening.dependencies.console, keyring, url),
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
@@ -185,6 +190,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
     webhooks: parts.webhooks,
+    console: new Console(config.console, { keyring, clock: parts.clock.now, randomBytes }),
     signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),

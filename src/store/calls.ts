@@ -66,6 +66,7 @@ export async function performForStore(
   if (call.name === "describe") return readQueue.read(describeViews);
   if (call.name === "ask") return readQueue.read((reader) => reader.rows(call.sql));
   if (call.name === "decisions") return records.decisions(call.filter, clock());
+  if (call.name === "decisionCounts") return records.counts(call.filter, clock());
   if (call.name === "reviews") return records.reviews(call.filter, call.isOpen, clock());
   await freshen();
   if (call.name === "exportDays") return exports.days(call.view, call.options);

@@ -1,9 +1,9 @@
 // Client of the store thread, for the main thread: starts it, passes queries, holds its last state.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { DecisionFilter } from "../contract/decisions.ts";
+import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
-import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { SignedId } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import type { UsageRow } from "../contract/usage.ts";
 import type { MovedNote } from "../contract/notes.ts";
@@ -172,16 +172,20 @@ class StoreClient implements OpenStore {
     if (!this.#isOver) this.#send({ kind: "table", engineMemory });
   }
 
-  findSigned(id: SignedId): Promise<SignedRecords> {
+  findSigned(id: SignedId): ReturnType<OpenStore["findSigned"]> {
     return this.#finds.run(() => this.#call({ name: "findSigned", id }));
   }
 
-  async decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return (await this.decisionPage(filter)).legs;
+  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return this.decisionPage(filter).then(({ legs }) => legs);
   }
 
   decisionPage(filter: DecisionFilter): Promise<DecisionPage> {
     return this.#logReads.run(() => this.#call({ name: "decisions", filter }));
+  }
+
+  decisionCounts(filter: DecisionFilter): Promise<DecisionCounts> {
+    return this.#logReads.run(() => this.#call({ name: "decisionCounts", filter }));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
@@ -293,6 +297,4 @@ class StoreClient implements OpenStore {
   }
 }
 
-function unavailable(): ServiceFault {
-  return new ServiceFault("store_unavailable", "the outcome store is not running");
-}
+const unavailable = () => new ServiceFault("store_unavailable", "the outcome store is not running");

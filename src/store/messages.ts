@@ -32,6 +32,7 @@ export type StoreCall =
   | { name: "describe" }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
+  | { name: "decisionCounts"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
   | { name: "note"; event: StoreEvents["kaizen_runs"] }
   | { name: "usage"; range: UsageRange }

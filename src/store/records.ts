@@ -1,11 +1,11 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
-import type { DecisionFilter } from "../contract/decisions.ts";
+import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
 import { DecisionFollower } from "./decisions/follower.ts";
 import { RepeatedDenials } from "./decisions/repeats.ts";
 import { DecisionReader } from "./decisions/ring-reader.ts";
-import { readDecisions } from "./decisions/rows.ts";
+import { countDecisions, readDecisions } from "./decisions/read.ts";
 import { DecisionSpool, type SpoolMark } from "./decisions/spool.ts";
 import { Upkeep } from "./upkeep.ts";
 import { insertRun } from "./rows/events.ts";
@@ -272,6 +272,13 @@ export class StoreRecords {
     const isComplete = await this.#settleNewest(nowMs);
     const legs = await this.#core.logQueue.read((reader) => readDecisions(reader, filter));
     return { legs, isComplete };
+  }
+
+  /** The same lane: what is listed is what is counted. */
+  async counts(filter: DecisionFilter, nowMs: number): Promise<DecisionCounts> {
+    const isSettled = await this.#settleNewest(nowMs);
+    const counts = await this.#core.logQueue.read((reader) => countDecisions(reader, filter));
+    return { ...counts, isComplete: counts.isComplete && isSettled };
   }
 
   async reviews(filter: DecisionFilter, isOpen: boolean, nowMs: number): Promise<Review[]> {

@@ -1,6 +1,6 @@
 // Port of the outcome store: SQL for analysts over the journal's records. Derived data: it may lag,
 // it may be deleted, it is rebuilt from the journal. No score waits for it.
-import type { DecisionFilter } from "../contract/decisions.ts";
+import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
 import type { UsageRow } from "../contract/usage.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
@@ -154,6 +154,8 @@ export interface Store {
    * become rows, and the newest are read first.
    */
   decisionPage(filter: DecisionFilter): Promise<DecisionPage>;
+  /** Counts of the newest of them by value and over time; `limit` does not matter. */
+  decisionCounts(filter: DecisionFilter): Promise<DecisionCounts>;
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
   /**

@@ -1,5 +1,5 @@
 // Store of fixed rows for the HTTP suite: what the transport does with a result is what is tested.
-import type { DecisionFilter } from "../../src/contract/decisions.ts";
+import { type DecisionCounts, type DecisionFilter, FACETS } from "../../src/contract/decisions.ts";
 import type { NoteTaker } from "../../src/contract/notes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
@@ -93,6 +93,12 @@ export class RowStore implements Store {
 
   async decisionPage(filter: DecisionFilter) {
     return { legs: await this.decisions(filter), isComplete: this.isLogComplete };
+  }
+
+  async decisionCounts(): Promise<DecisionCounts> {
+    const facets = Object.fromEntries(FACETS.map((facet) => [facet, []])) as never;
+    const none = { entries: 0, lookedAt: 0, decisions: 0, oldestMs: undefined };
+    return { ...none, isComplete: true, facets, stepMs: 1000, times: [] };
   }
 
   async reviews(filter: DecisionFilter) {

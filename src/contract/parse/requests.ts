@@ -5,6 +5,7 @@ import type { ProvenanceRecord } from "../schemas/decisions.ts";
 import type { OutcomeRequest } from "../schemas/outcomes.ts";
 import type { CheckRequest, HandshakeRequest, VerifyRequest } from "../schemas/scores.ts";
 import type { FieldError } from "../faults.ts";
+import * as consoles from "../schemas/console.ts";
 import * as decisions from "../schemas/decisions.ts";
 import * as kaizen from "../schemas/kaizen.ts";
 import * as namespaces from "../schemas/namespaces.ts";
@@ -40,11 +41,14 @@ export const parseEvidenceRequest = parserOf(sources.EvidenceRequest);
 export const parseEvidenceBatch = parserOf(sources.EvidenceBatch);
 export const parseTextLabels = parserOf(sources.TextLabels);
 
+export const parseConsoleLogin = parserOf(consoles.ConsoleLogin);
+
 export const parseKeyRequest = parserOf(service.KeyRequest);
 export const parseKeyPatch = parserOf(service.KeyPatch);
 export const parseKeyRotation = parserOf(service.KeyRotation);
 export const parseQueryRequest = parserOf(service.QueryRequest);
 export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
+export const parseKaizenPromoteRequest = parserOf(kaizen.KaizenPromoteRequest);
 export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);
 
 export const parseWebhookRequest = parserOf(webhooks.WebhookRequest);

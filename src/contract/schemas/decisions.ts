@@ -1,6 +1,12 @@
 // Messages of the decision log: how a decision is read back, what comes of judging it again, what
 // people make of it, and provenance that is recorded apart from a verdict.
-import { DECISION_KINDS, DECISION_LEGS, REVIEW_RESOLUTIONS } from "../decisions.ts";
+import {
+  DECISION_KINDS,
+  DECISION_LEGS,
+  EFFECTS,
+  FACETS,
+  REVIEW_RESOLUTIONS,
+} from "../decisions.ts";
 import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
@@ -23,7 +29,7 @@ const leg = t.object({
   decision: t.oneOf(DECISIONS),
   leg_decision: t.oneOf(DECISIONS),
   /** What the decision came to; `enforced`: false in shadow mode. */
-  effective: t.oneOf(["allow", "deny"]),
+  effective: t.oneOf(EFFECTS),
   ...t.all(t.flag, "enforced", "flagged", "known", "is_test"),
   ...t.all(
     t.number,
@@ -73,7 +79,25 @@ export const Accepted = t.message("Accepted", {
 export const DecisionList = t.message("DecisionList", {
   decisions: t.list(leg),
   complete: t.flag,
+  next: t.said(t.textOrNull, "`before` of the next page; null behind the last entry."),
 });
+
+const valueCount = t.object({ value: t.text, entries: t.integer });
+/** Counts of decisions under a filter. */
+export const DecisionFacets = t.message("DecisionFacets", {
+  entries: t.said(t.integer, "Entries under the filter, one per leg."),
+  decisions: t.said(t.number, "Decisions that they stand for: identical denials share an entry."),
+  looked_at: t.said(t.integer, "Entries of the time and agent asked for that were looked at."),
+  complete: t.said(t.flag, "False where there are more: only the newest were looked at."),
+  oldest_at: t.said(t.timeOrNull, "The oldest of those looked at."),
+  facets: t.said(
+    t.object(t.all(t.list(valueCount), ...FACETS)),
+    "Most frequent values first, at most 20; each facet counts what all other filters leave.",
+  ),
+  step_ms: t.said(t.integer, "Width of a step of `times`."),
+  times: t.list(t.object({ at: t.time, allow: t.integer, deny: t.integer })),
+});
+export type DecisionFacets = t.MessageOf<typeof DecisionFacets>;
 export const DecisionRecord = t.message("DecisionRecord", {
   request_id: t.text,
   legs: t.list(replayableLeg),

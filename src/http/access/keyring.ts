@@ -117,6 +117,14 @@ export class Keyring {
     return isValidAt(proved, this.#options.now) ? proved.holder.principal : undefined;
   }
 
+  /** The principal of a key that is valid now, by the key's id. */
+  principalOf(keyId: string): Principal | undefined {
+    const isInstalled = keyId === INSTALLED_KEY_ID;
+    const holder = isInstalled ? this.#installed : this.#entries.get(keyId);
+    if (holder === undefined) return undefined;
+    return isValidAt({ holder, untilMs: null }, this.#options.now) ? holder.principal : undefined;
+  }
+
   #prove(header: string): Principal | undefined {
     const token = header.startsWith("Bearer ") ? header.slice(7) : afterScheme(header);
     if (token === undefined) return undefined;

@@ -3,6 +3,7 @@
 import { isObject } from "../../contract/parse/json-object.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
+import * as console from "../../contract/schemas/console.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as disputes from "../../contract/schemas/disputes.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
@@ -23,6 +24,7 @@ type Json = Record<string, unknown>;
 const FAMILIES = [
   authzen,
   backtest,
+  console,
   decisions,
   disputes,
   kaizen,

@@ -74,6 +74,11 @@ export const TAGS: readonly Tag[] = [
     paths: ["/v1/keys", "/v1/usage", "/v1/quotas"],
   },
   {
+    name: "Console",
+    description: "The page for people, its session, and this API by the session's cookie.",
+    paths: ["/console"],
+  },
+  {
     name: "Service",
     description: "The service about itself: life, readiness, metrics, this description.",
     paths: ["/"],

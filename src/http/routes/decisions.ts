@@ -1,12 +1,14 @@
 // Routes of the decision log (SPEC §3, audited on both sides): provenance recorded afterwards,
 // decisions read back and judged again. A key sees its own tenant's rows; an administrator's key sees
 // all.
-import type { DecisionFilter } from "../../contract/decisions.ts";
+import { DECISION_KINDS, type DecisionFilter, EFFECTS } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseDecisionQuery, writePlace } from "../../contract/parse/decision-query.ts";
 import { parseLimit, parseSince } from "../../contract/parse/parameters.ts";
 import { parseProvenanceRecord, parseReplayRequest } from "../../contract/parse/requests.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -19,6 +21,29 @@ export const LIST_QUERY = {
   agent: "Subject or viewer",
   since: "Not before: a date, an RFC 3339 date-time or epoch ms",
   limit: "At most so many rows, 1 to 1000; 100 when left out",
+} as const;
+
+const BOOLEANS = ["true", "false"] as const;
+
+/** What chooses among decisions; the same for the list and for its counts. */
+const CHOICES = {
+  agent: LIST_QUERY.agent,
+  subject: "The agent judged",
+  verdict: { description: "Of a verify", values: VERDICTS },
+  decision: { description: "What the scores said", values: DECISIONS },
+  effective: { description: "What it came to for the caller", values: EFFECTS },
+  reason: { description: "The rule that decided, or a reason code", example: "THIN_FILE" },
+  kind: { description: "What was asked", values: DECISION_KINDS },
+  level: { description: "Tool level of a verify", values: TOOL_LEVELS },
+  flagged: { description: "Whether it was marked for a person", values: BOOLEANS },
+  shadow: { description: "Whether it was in shadow mode: not enforced", values: BOOLEANS },
+  config: "Version of the scoring config that answered",
+  tenant: "For an administrator: whose decisions",
+  since: LIST_QUERY.since,
+  before: {
+    description: "Only older ones: a time as in `since`, or `next` of the page before",
+    example: "2026-03-02",
+  },
 } as const;
 
 export const OF_TENANT = { tenant: "For an administrator: whose decision" } as const;
@@ -45,9 +70,20 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions",
     summary: "The tenant's decisions, newest first, one entry per leg",
     access: "score:read",
-    query: LIST_QUERY,
+    query: { ...CHOICES, limit: LIST_QUERY.limit },
     responses: { 200: { description: "The decisions", schema: "DecisionList" } },
     handle: listDecisions,
+  },
+  {
+    ...SHARED,
+    name: "count_decisions",
+    method: "GET",
+    path: "/v1/decisions/facets",
+    summary: "The same decisions counted by verdict, reason, level and more, and over time",
+    access: "score:read",
+    query: CHOICES,
+    responses: { 200: { description: "The counts", schema: "DecisionFacets" } },
+    handle: countDecisions,
   },
   {
     ...SHARED,
@@ -88,8 +124,41 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 }
 
 async function listDecisions(exchange: Exchange): Promise<Reply> {
-  const { legs, isComplete } = await exchange.services.store.decisionPage(filterOf(exchange));
-  return exchange.document(200, { decisions: legs.map(withoutInputs), complete: isComplete });
+  const query = new URLSearchParams(exchange.head.query);
+  const filter = { ...choicesOf(exchange), limit: parseLimit(query.get("limit")) };
+  const { legs, isComplete } = await exchange.services.store.decisionPage(filter);
+  const last = legs.at(-1);
+  // A full page may be the last one; then the next is empty.
+  const next = last === undefined || legs.length < filter.limit ? null : placeOf(last);
+  const decisions = legs.map(withoutInputs);
+  return exchange.document(200, { decisions, complete: isComplete, next });
+}
+
+async function countDecisions(exchange: Exchange): Promise<Reply> {
+  const filter = { ...choicesOf(exchange), limit: 0 };
+  const counts = await exchange.services.store.decisionCounts(filter);
+  const timeOf = (epochMs: number) => new Date(epochMs).toISOString();
+  const { entries, decisions, lookedAt, oldestMs, facets, stepMs, times } = counts;
+  return exchange.document(200, {
+    entries,
+    decisions,
+    looked_at: lookedAt,
+    complete: counts.isComplete,
+    oldest_at: oldestMs === undefined ? null : timeOf(oldestMs),
+    facets,
+    step_ms: stepMs,
+    times: times.map(({ atMs, allow, deny }) => ({ at: timeOf(atMs), allow, deny })),
+  });
+}
+
+/** What the query chooses among the rows that the caller sees. */
+function choicesOf(exchange: Exchange): Omit<DecisionFilter, "limit"> {
+  const choices = parseDecisionQuery(new URLSearchParams(exchange.head.query));
+  return { ...choices, tenant: tenantOf(exchange) };
+}
+
+function placeOf({ evaluated_at, request_id: requestId, leg }: ReplayableLeg): string {
+  return writePlace({ evaluatedMs: Date.parse(evaluated_at), requestId, leg });
 }
 
 function withoutInputs(leg: ReplayableLeg): Record<string, unknown> {

@@ -1,5 +1,6 @@
 // Routes about the service itself: liveness, readiness, metrics. Probes need no key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
 // else. The detail and the metrics are for the scope `metrics:read`.
+import type { Principal } from "../../contract/principal.ts";
 import type { ProbeCode } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
 import { scrape } from "../metrics/scrape.ts";
@@ -85,13 +86,17 @@ function readiness(exchange: Exchange): Reply {
 function mayReadDetail(exchange: Exchange): boolean {
   const { keyring, refusals } = exchange.services;
   const { authorization } = exchange.head;
-  if (authorization === undefined) return false;
+  if (authorization === undefined) return mayReadMetrics(exchange.principal);
   const principal = keyring.authenticate(authorization);
   if (principal === undefined) {
     refusals?.note(exchange, "unauthenticated");
     return false;
   }
-  return principal.scopes.has("metrics:read") || principal.scopes.has("admin");
+  return mayReadMetrics(principal);
+}
+
+function mayReadMetrics({ scopes }: Principal): boolean {
+  return scopes.has("metrics:read") || scopes.has("admin");
 }
 
 async function metrics(exchange: Exchange): Promise<Reply> {

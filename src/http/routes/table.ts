@@ -3,6 +3,7 @@ import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
+import { CONSOLE_ROUTES } from "../console/routes.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
 import { DESCRIPTION_ROUTES } from "./description.ts";
@@ -46,4 +47,5 @@ export const ROUTES: readonly Route[] = [
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
   ...DESCRIPTION_ROUTES,
+  ...CONSOLE_ROUTES,
 ];

@@ -8,7 +8,7 @@ import type { RequestHead } from "./port.ts";
 const LENGTH_DIGITS_MAX = 7;
 
 /** Paths on which forwarded headers are read; elsewhere they are ignored. */
-const FORWARDED_PATHS = ["/v1/gateway/", "/.well-known/"];
+const FORWARDED_PATHS = ["/v1/gateway/", "/.well-known/", "/console"] as const;
 const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "x-trust-agent-id",
   "x-trust-action",
@@ -21,6 +21,11 @@ const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "x-original-method",
   "x-forwarded-method",
   "x-forwarded-proto",
+  // What a browser says of a request to the console.
+  "cookie",
+  "origin",
+  "sec-fetch-site",
+  "x-tr-csrf",
 ]);
 
 /** One request's head while its header lines come in, in any order, any number of times. */
@@ -49,7 +54,9 @@ export class HeadReader implements RequestHead {
     this.method = method;
     this.path = path;
     const isForwarded =
-      path.startsWith(FORWARDED_PATHS[0]!) || path.startsWith(FORWARDED_PATHS[1]!);
+      path.startsWith(FORWARDED_PATHS[0]) ||
+      path.startsWith(FORWARDED_PATHS[1]) ||
+      path.startsWith(FORWARDED_PATHS[2]);
     this.#forwarded = isForwarded ? new Map() : undefined;
   }
 

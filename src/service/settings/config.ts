@@ -1,6 +1,8 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults (src/service/settings/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
+import { consoleConfigOf } from "./console-config.ts";
+import type { ConsoleOptions } from "../../http/console/console.ts";
 import { isAbsolute, resolve } from "node:path";
 import type { ListenAddress } from "../../http/metrics/listener.ts";
 import { BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
@@ -44,6 +46,7 @@ export interface LogConfig {
 export interface ServeConfig extends ListenConfig {
   readonly log: LogConfig;
   readonly watch: WatchConfig;
+  readonly console: ConsoleOptions;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -130,14 +133,17 @@ export interface ServeFlags extends ListenFlags {
   logLevel?: string;
   logFormat?: string;
   accessLog?: string;
+  console?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
+  const listen = listenOf(flags, environment);
   return {
     log: logConfigOf(flags, environment),
     watch: watchConfigOf(flags, environment),
-    ...listenOf(flags, environment),
+    console: consoleConfigOf(flags, listen, environment),
+    ...listen,
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),

@@ -13,6 +13,7 @@ import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { LISTEN_SETTINGS } from "./listen-settings.ts";
+import { CONSOLE_SETTINGS } from "./console-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
 import { WATCH_SETTINGS } from "./watch-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
@@ -177,6 +178,7 @@ export const SETTINGS = {
   ...WEBHOOK_SETTINGS,
   ...LOG_SETTINGS,
   ...WATCH_SETTINGS,
+  ...CONSOLE_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],

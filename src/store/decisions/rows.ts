@@ -1,9 +1,8 @@
 // Table and view of decisions: the table takes the ring's records as they are, the view gives their
 // numbers names. Codes stay codes in the table: eleven texts a row are expensive enough.
-import type { DecisionFilter } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
-import type { LoggedLeg, ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
 import {
   FLAG_ENFORCED,
   FLAG_FLAGGED,
@@ -110,12 +109,17 @@ export function commentOnDecision(column: keyof LoggedLeg): string {
   return VIEW_COLUMNS.find(([, name]) => name === column)?.[2] ?? "";
 }
 
-function word(words: readonly string[], column: string): string {
+/** The word of an index column, as SQL; null past the last word. */
+export function word(words: readonly string[], column: string): string {
   // Past the last word (255: does not apply) a list gives null.
   return `[${words.map((each) => `'${each}'`).join(", ")}][CAST(${column} AS INTEGER) + 1]`;
 }
 
-function flag(bit: number): string {
+/** Names of the view's columns, without the inputs. */
+export const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);
+
+/** Whether a bit of a row is set, as SQL. */
+export function flag(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
@@ -195,40 +199,6 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
   ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
-}
-
-const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);
-
-/** Decisions, newest first, with their inputs. */
-export async function readDecisions(
-  connection: Connection,
-  filter: DecisionFilter,
-): Promise<ReplayableLeg[]> {
-  const conditions: string[] = [];
-  const parameters: string[] = [];
-  const where = (value: string | undefined, condition: (parameter: string) => string) => {
-    if (value === undefined) return;
-    parameters.push(value);
-    conditions.push(condition(`$${parameters.length}::VARCHAR`));
-  };
-  where(filter.tenant, (p) => `tenant = ${p}`);
-  where(filter.requestId, (p) => `request_id = ${p}`);
-  where(filter.agent, (p) => `(subject = ${p} OR viewer = ${p})`);
-  where(filter.sinceMs?.toString(), (p) => `evaluated_at >= epoch_ms(CAST(${p} AS BIGINT))`);
-  const rows = await connection.rows(
-    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM decisions
-     ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`}
-     ORDER BY evaluated_at DESC, request_id, leg LIMIT ${filter.limit}`,
-    parameters,
-  );
-  return rows.map(legOf);
-}
-
-function legOf(row: unknown[]): ReplayableLeg {
-  const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
-  let next = LEG_COLUMNS.length;
-  const inputs = INPUTS.map((name) => (name === "" ? 0 : row[next++]));
-  return { ...leg, inputs } as unknown as ReplayableLeg;
 }
 
 /**

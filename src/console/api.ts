@@ -1,0 +1,116 @@
+// The service's API as the session asks it. Paths are those of the API itself (`/v1/keys`), which is
+// also what "as curl" shows.
+import { BASE, session, setSession } from "./session.ts";
+
+/** A request that was answered with a problem. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  /** What is wrong with single members: `pointer`, `code`, `detail`. */
+  readonly errors: readonly { pointer: string; code: string; detail: string }[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.detail ?? `the service answers ${status}`);
+    this.status = status;
+    this.code = problem.code ?? String(status);
+    this.detail = this.message;
+    this.errors = problem.errors ?? [];
+    this.requestId = problem.request_id;
+  }
+}
+
+interface Problem {
+  code: string;
+  detail: string;
+  errors: { pointer: string; code: string; detail: string }[];
+  request_id: string;
+}
+
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** `path` with those parameters that have a value. */
+export function pathWith(path: string, parameters: Parameters = {}): string {
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== undefined && value !== "",
+  );
+  if (given.length === 0) return path;
+  const text = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  return `${path}?${text.join("&")}`;
+}
+
+/** Reads a document. @throws ApiError */
+export function get<Answer>(
+  path: string,
+  parameters?: Parameters,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  return ask<Answer>("GET", pathWith(path, parameters), undefined, signal);
+}
+
+/** Sends a document and reads the answer, undefined where it has no body. @throws ApiError */
+export function send<Answer>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  return ask<Answer>(method, path, body ?? (method === "DELETE" ? undefined : {}), signal);
+}
+
+/** Rows of a SELECT as objects by column. @throws ApiError */
+export async function query<Row>(
+  sql: string,
+  parameters: readonly unknown[] = [],
+  signal?: AbortSignal,
+): Promise<Row[]> {
+  const body = parameters.length === 0 ? { sql } : { sql, parameters };
+  const { columns, rows } = await send<{
+    columns: { name: string }[];
+    rows: unknown[][];
+  }>("POST", "/v1/query", body, signal);
+  return rows.map(
+    (row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])) as Row,
+  );
+}
+
+/** The answer as it came, for downloads. @throws ApiError */
+export async function askRaw(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  accept = "application/json",
+): Promise<Response> {
+  const headers: Record<string, string> = { accept, "x-tr-csrf": session()?.csrf ?? "" };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const response = await fetch(addressOf(path), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (response.ok) return response;
+  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  // Only the session itself is over; a key that may not do this is told so.
+  if (response.status === 401) setSession(undefined);
+  throw new ApiError(response.status, problem);
+}
+
+/** Where the session finds `path`, for links to downloads and pages. */
+export function addressOf(path: string): URL {
+  return new URL(`api${path}`, BASE);
+}
+
+async function ask<Answer>(
+  method: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  const response = await askRaw(method, path, body, signal);
+  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  const text = await response.text();
+  return (isJson && text !== "" ? JSON.parse(text) : text) as Answer;
+}

@@ -1,0 +1,126 @@
+// The frame around every page: navigation, who is logged in, and the page itself, loaded when opened.
+import { html, useEffect, useRef, useState, type VNode } from "./html.ts";
+import { linkTo, type Place, usePlace } from "./location.ts";
+import { Login } from "./login.ts";
+import { GROUPS, PAGES, type PageEntry } from "./pages.ts";
+import { logOut, onSession, session, type Session } from "./session.ts";
+import { KeysHelp } from "./parts/keys-help.ts";
+import { Failure, Loading } from "./parts/notices.ts";
+import { setTheme, theme, THEMES, type Theme } from "./theme.ts";
+import { useShortcuts } from "./shortcuts.ts";
+
+export function Frame({ wrong }: { first: Place; wrong?: string }): VNode {
+  const [who, setWho] = useState(session);
+  useEffect(() => onSession(setWho), []);
+  if (who === undefined) return html`<${Login} wrong=${wrong} />`;
+  return html`<${Inside} who=${who} />`;
+}
+
+function Inside({ who }: { who: Session }): VNode {
+  const { page } = usePlace();
+  const entry = PAGES.find(({ name }) => name === page);
+  const [isOpen, setIsOpen] = useState(false);
+  useShortcuts();
+  useEffect(() => setIsOpen(false), [page]);
+  useEffect(() => {
+    document.title = `${entry?.label ?? "Not found"} · TrustRank`;
+  }, [page]);
+  return html`<div class="frame">
+    <a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
+    <header class="bar">
+      <a class="brand" href=${linkTo("")}><span class="mark" aria-hidden="true"></span>TrustRank</a>
+      <button
+        class="menu"
+        type="button"
+        aria-expanded=${isOpen}
+        aria-controls="navigation"
+        onClick=${() => setIsOpen(!isOpen)}
+      >
+        Menu
+      </button>
+    </header>
+    <nav id="navigation" class=${`side ${isOpen ? "open" : ""}`} aria-label="Pages">
+      ${GROUPS.map((group) => html`<${NavigationGroup} group=${group} current=${page} />`)}
+      <${Account} who=${who} />
+    </nav>
+    <main id="main" tabindex="-1">
+      ${
+        entry === undefined
+          ? html`<h1>Not found</h1>
+              <p>No page has this name. <a href=${linkTo("")}>Overview</a></p>`
+          : html`<${Loaded} key=${entry.name} entry=${entry} />`
+      }
+    </main>
+    <${KeysHelp} />
+  </div>`;
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+function NavigationGroup({ group, current }: { group: string; current: string }): VNode | null {
+  const pages = PAGES.filter((page) => page.group === group && page.isHidden !== true);
+  if (pages.length === 0) return null;
+  return html`<section>
+    <h2>${group}</h2>
+    <ul>
+      ${pages.map(
+        ({ name, label, letter }) =>
+          html`<li>
+            <a
+              href=${linkTo(name)}
+              aria-current=${name === current ? "page" : undefined}
+              title=${letter === undefined ? undefined : `g ${letter}`}
+              >${label}</a
+            >
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function Account({ who }: { who: Session }): VNode {
+  const [chosen, choose] = useState<Theme>(theme);
+  const pick = (event: Event) => {
+    const next = (event.target as HTMLSelectElement).value as Theme;
+    setTheme(next);
+    choose(next);
+  };
+  return html`<section class="account">
+    <p><span class="dim">logged in as</span> <b>${who.tenant}</b></p>
+    <p class="dim">${who.key_id}</p>
+    <p>
+      <label class="small"
+        >Theme${" "}
+        <select onChange=${pick} value=${chosen}>
+          ${THEMES.map((each) => html`<option value=${each}>${each}</option>`)}
+        </select>
+      </label>
+      <button type="button" class="plain" onClick=${() => void logOut()}>Log out</button>
+    </p>
+    <p class="dim small">${who.version} · <kbd>?</kbd> for keys</p>
+  </section>`;
+}
+
+/** The page's module, then the page; a module that does not come is told with a way to try again. */
+function Loaded({ entry }: { entry: PageEntry }): VNode {
+  const [page, setPage] = useState<{ Content?: () => VNode; error?: Error }>({});
+  const [turn, setTurn] = useState(0);
+  const isGone = useRef(false);
+  useEffect(() => {
+    isGone.current = false;
+    entry.load().then(
+      (module) => isGone.current || setPage({ Content: module.default }),
+      (error: unknown) => isGone.current || setPage({ error: error as Error }),
+    );
+    return () => {
+      isGone.current = true;
+    };
+  }, [entry, turn]);
+  const { Content, error } = page;
+  if (Content !== undefined) return html`<${Content} />`;
+  if (error === undefined) return html`<${Loading} />`;
+  return html`<${Failure} error=${error} onRetry=${() => setTurn(turn + 1)} />`;
+}

@@ -1,0 +1,65 @@
+// The page and all that is chosen on it live behind `#` in the address, so that a link shows what its
+// sender saw: `#/decisions?verdict=BLOCK`.
+import { useCallback, useEffect, useState } from "./html.ts";
+
+export type Parameters = Readonly<Record<string, string>>;
+
+export interface Place {
+  /** Name of the page; empty for the first. */
+  readonly page: string;
+  readonly parameters: Parameters;
+}
+
+/** Place that an address says. */
+export function placeOf(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  return { page: path, parameters: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** Address of a page for `href`; parameters without a value are left out. */
+export function linkTo(
+  page: string,
+  parameters: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== undefined && value !== "",
+  );
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return `#/${page}${given.length === 0 ? "" : `?${query}`}`;
+}
+
+/** The present place; the component is drawn again when it changes. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeOf(location.hash));
+  useEffect(() => {
+    const onChange = () => setPlace(placeOf(location.hash));
+    addEventListener("hashchange", onChange);
+    return () => removeEventListener("hashchange", onChange);
+  }, []);
+  return place;
+}
+
+/**
+ * Parameters of the page, and a function that changes some of them: undefined takes one away.
+ * `isReplacing`: the step is not one to go back to, such as a letter typed.
+ */
+export function useParameters(): [
+  Parameters,
+  (change: Readonly<Record<string, string | undefined>>, isReplacing?: boolean) => void,
+] {
+  const { parameters } = usePlace();
+  const change = useCallback(
+    (changed: Readonly<Record<string, string | undefined>>, isReplacing = false) => {
+      const place = placeOf(location.hash);
+      const next = linkTo(place.page, { ...place.parameters, ...changed });
+      if (!isReplacing) {
+        location.hash = next;
+        return;
+      }
+      history.replaceState(null, "", next);
+      dispatchEvent(new Event("hashchange"));
+    },
+    [],
+  );
+  return [parameters, change];
+}

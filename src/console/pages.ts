@@ -1,0 +1,28 @@
+// The pages of the console, in the order in which the navigation shows them. Each is a module of its own,
+// loaded when it is opened.
+import type { VNode } from "./html.ts";
+
+export interface PageEntry {
+  /** In the address: `#/name`. */
+  readonly name: string;
+  readonly label: string;
+  readonly group: Group;
+  /** Its key in the navigation: `g` and this letter. */
+  readonly letter?: string;
+  /** Not in the navigation: reached from others. */
+  readonly isHidden?: boolean;
+  readonly load: () => Promise<{ default: () => VNode }>;
+}
+
+export const GROUPS = ["Now", "Trust", "Learning", "Operate"] as const;
+type Group = (typeof GROUPS)[number];
+
+export const PAGES: readonly PageEntry[] = [
+  {
+    name: "",
+    label: "Overview",
+    group: "Now",
+    letter: "o",
+    load: () => import("./pages/overview.ts"),
+  },
+];

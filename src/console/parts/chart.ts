@@ -1,0 +1,193 @@
+// Lines over time, by uPlot on a canvas, with the same numbers in words and as a table for whoever does
+// not see it. Redrawn with its place's width and with the theme.
+import uPlot from "uplot";
+import { html, useEffect, useRef, type VNode } from "../html.ts";
+import { number } from "../format.ts";
+import { colorOf } from "../theme.ts";
+
+export interface Line {
+  readonly label: string;
+  /** One for each time; null where there is none. */
+  readonly values: readonly (number | null)[];
+  /** Name of a colour of the style sheet. */
+  readonly color: "allow" | "deny" | "warn" | "accent" | "second" | "dim";
+  readonly isDashed?: boolean;
+  /** Points alone. */
+  readonly isDots?: boolean;
+}
+
+interface ChartProps {
+  readonly title: string;
+  /** Epoch seconds, or any numbers when `isTime` is false. */
+  readonly at: readonly number[];
+  readonly lines: readonly Line[];
+  /** Bounds drawn across, such as a limit that must hold. */
+  readonly limits?: readonly { readonly label: string; readonly value: number }[];
+  readonly height?: number;
+  readonly isTime?: boolean;
+  readonly say?: (value: number) => string;
+  /** Fixes the axis of values. */
+  readonly range?: readonly [number, number];
+  /** Called with the range that was drawn with the pointer. */
+  readonly onRange?: (from: number, to: number) => void;
+}
+
+const ROWS_IN_TABLE = 60;
+
+export function Chart(props: ChartProps): VNode {
+  const { title, at, lines, limits = [], height = 180, say = (value) => number(value, 2) } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const shape = JSON.stringify([
+    lines.map(({ label, color }) => [label, color]),
+    limits,
+    props.range,
+  ]);
+  const data = [
+    at,
+    ...lines.map(({ values }) => values),
+    ...limits.map(({ value }) => at.map(() => value)),
+  ];
+  useEffect(() => {
+    const element = place.current!;
+    const draw = () => {
+      plot.current?.destroy();
+      plot.current = new uPlot(
+        optionsOf(props, element.clientWidth, height, say),
+        data as never,
+        element,
+      );
+    };
+    draw();
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height });
+    });
+    observer.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    addEventListener("themechange", draw);
+    return () => {
+      observer.disconnect();
+      dark.removeEventListener("change", draw);
+      removeEventListener("themechange", draw);
+      plot.current?.destroy();
+    };
+  }, [shape, height]);
+  useEffect(() => plot.current?.setData(data as never), [at, lines]);
+  const last = at.length - 1;
+  const words = lines.map(({ label, values }) => `${label} ${sayOf(values[last], say)}`).join(", ");
+  return html`<figure class="chart">
+    <div ref=${place} role="img" aria-label=${`${title}: ${at.length} points; last ${words}`}></div>
+    <figcaption>
+      <ul class="legend">
+        ${lines.map(
+          ({ label, color, values }) =>
+            html`<li>
+              <i class=${`key ${color}`} aria-hidden="true"></i>${label}${" "}
+              <b>${sayOf(values[last], say)}</b>
+            </li>`,
+        )}
+        ${limits.map(({ label }) => html`<li><i class="key limit" aria-hidden="true"></i>${label}</li>`)}
+      </ul>
+    </figcaption>
+    <${Numbers} ...${props} say=${say} />
+  </figure>`;
+}
+
+/** The last points as a table. */
+function Numbers({
+  title,
+  at,
+  lines,
+  isTime,
+  say,
+}: ChartProps & { say: (value: number) => string }) {
+  const from = Math.max(0, at.length - ROWS_IN_TABLE);
+  const rows = at.slice(from).map((each, index) => [each, from + index] as const);
+  const nameOf = (each: number) =>
+    isTime === false ? number(each, 3) : new Date(each * 1000).toLocaleString("en-GB");
+  return html`<details class="numbers">
+    <summary>as numbers</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`${title} as numbers`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">at</th>
+            ${lines.map(({ label }) => html`<th scope="col" class="n">${label}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            ([each, index]) =>
+              html`<tr>
+                <td>${nameOf(each)}</td>
+                ${lines.map(({ values }) => html`<td class="n">${sayOf(values[index], say)}</td>`)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+function sayOf(value: number | null | undefined, say: (value: number) => string): string {
+  return value === null || value === undefined ? "–" : say(value);
+}
+
+function optionsOf(
+  { lines, limits = [], isTime = true, range, onRange }: ChartProps,
+  width: number,
+  height: number,
+  say: (value: number) => string,
+): uPlot.Options {
+  const grid = { stroke: colorOf("line"), width: 1 };
+  const font = "12px system-ui, sans-serif";
+  const axis = { stroke: colorOf("dim"), grid, ticks: grid, font };
+  const values = (_: uPlot, splits: number[]) => splits.map((split) => say(split));
+  return {
+    width,
+    height,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: onRange !== undefined, y: false, setScale: false } },
+    scales: {
+      x: { time: isTime },
+      y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
+    },
+    axes: [axis, { ...axis, size: 56, values }],
+    series: [
+      {},
+      ...lines.map(({ label, color, isDashed, isDots }) => ({
+        label,
+        stroke: colorOf(color),
+        width: isDots === true ? 0 : 2,
+        ...(isDashed === true ? { dash: [6, 4] } : {}),
+        points: { show: isDots === true, size: 6, fill: colorOf(color) },
+      })),
+      ...limits.map(({ label }) => ({
+        label,
+        stroke: colorOf("deny"),
+        width: 1,
+        dash: [4, 4],
+        points: { show: false },
+      })),
+    ],
+    hooks: {
+      setSelect: [
+        (self) => {
+          const { left, width: wide } = self.select;
+          if (wide < 4) return;
+          onRange?.(self.posToVal(left, "x"), self.posToVal(left + wide, "x"));
+          self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+    },
+  };
+}
+
+/** Counts begin at nought; an axis without values still has a height. */
+function fromNought(_: uPlot, least: number | null, most: number | null): [number, number] {
+  const low = Math.min(0, least ?? 0);
+  const high = most === null || most <= low ? low + 1 : most;
+  return [low, high + (high - low) * 0.05];
+}

@@ -1,0 +1,108 @@
+// The head of a page and the cards that it is made of.
+import { type Children, html, type VNode } from "../html.ts";
+
+interface PageProps {
+  readonly title: Children;
+  /** One line under the title. */
+  readonly lead?: Children;
+  /** Right of the title: range, buttons. */
+  readonly tools?: Children;
+  readonly children?: Children;
+}
+
+export function Page({ title, lead, tools, children }: PageProps): VNode {
+  return html`<div class="page">
+    <div class="head">
+      <div>
+        <h1>${title}</h1>
+        ${lead !== undefined && html`<p class="dim lead">${lead}</p>`}
+      </div>
+      <div class="tools">${tools}</div>
+    </div>
+    ${children}
+  </div>`;
+}
+
+interface CardProps {
+  readonly title?: Children;
+  readonly tools?: Children;
+  /** Columns of twelve on a wide screen; all of them by default. */
+  readonly span?: 3 | 4 | 5 | 6 | 7 | 8 | 9 | 12;
+  readonly children?: Children;
+}
+
+/** A card in a `Grid`. */
+export function Card({ title, tools, span = 12, children }: CardProps): VNode {
+  return html`<section class=${`card span-${span}`}>
+    ${
+      title !== undefined &&
+      html`<div class="card-head">
+        <h2>${title}</h2>
+        <div class="tools">${tools}</div>
+      </div>`
+    }
+    ${children}
+  </section>`;
+}
+
+/** Twelve columns, fewer on narrow screens; nothing in it is wider than its column. */
+export function Grid({ children }: { children?: Children }): VNode {
+  return html`<div class="grid">${children}</div>`;
+}
+
+interface FigureProps {
+  readonly label: Children;
+  readonly value: Children;
+  /** Under it: what it is compared with. */
+  readonly note?: Children;
+  /** Where the rows behind it are. */
+  readonly href?: string;
+  readonly tone?: "allow" | "deny" | "warn" | undefined;
+}
+
+/** One number with its name, and the way to the rows behind it. */
+export function Figure({ label, value, note, href, tone }: FigureProps): VNode {
+  const number = html`<span class=${`big ${tone ?? ""}`}>${value}</span>`;
+  return html`<div class="figure">
+    <span class="dim">${label}</span>
+    ${href === undefined ? number : html`<a href=${href}>${number}</a>`}
+    ${note !== undefined && html`<span class="dim small">${note}</span>`}
+  </div>`;
+}
+
+/** Figures side by side. */
+export function Figures({ children }: { children?: Children }): VNode {
+  return html`<div class="figures">${children}</div>`;
+}
+
+/** Names with their values, such as the members of a document. */
+export function Facts({ facts }: { facts: readonly (readonly [Children, Children])[] }): VNode {
+  return html`<dl class="facts">
+    ${facts.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value ?? "–"}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+interface FieldProps {
+  readonly label: string;
+  /** Of the control that is its child. */
+  readonly id: string;
+  readonly hint?: Children;
+  readonly error?: string | undefined;
+  readonly children?: Children;
+}
+
+/** A labelled control of a form; the control carries `id` itself. */
+export function Field({ label, id, hint, error, children }: FieldProps): VNode {
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    ${children}
+    ${hint !== undefined && html`<span class="dim small" id=${`${id}-hint`}>${hint}</span>`}
+    ${error !== undefined && html`<span class="deny small" role="alert">${error}</span>`}
+  </div>`;
+}

@@ -1,0 +1,137 @@
+// Files of the console as a browser takes them: its modules with their types stripped, vendor modules as
+// their packages ship them. No bundler: a module names its neighbours by relative paths, and packages by
+// names that are replaced by the path of the vendor file. All addresses hold one hash over all files, so
+// that a browser may keep them for ever.
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire, stripTypeScriptTypes } from "node:module";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { VENDOR_FILES, type VendorFile } from "./vendor.ts";
+
+export interface Asset {
+  readonly mediaType: string;
+  readonly body: Buffer;
+}
+
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+const HASH_LENGTH = 16;
+/** `.ts` as they lie in the tree, `.js` in the built package. */
+const EXTENSION = path.extname(fileURLToPath(import.meta.url));
+const FOLDER = fileURLToPath(new URL("../../console", import.meta.url));
+const require = createRequire(import.meta.url);
+/** An import from a package: `from "preact"`, `import("d3-force")`. */
+const PACKAGE_NAME = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([\w@][\w@./-]*)\2/g;
+
+interface Loaded {
+  /** Hash over all files. */
+  readonly version: string;
+  /** Sources by the path below the version. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+export class ConsoleAssets {
+  #loading: Promise<Loaded> | undefined = undefined;
+  readonly #ready = new Map<string, Asset>();
+
+  /** The page: it holds nothing but the way to the rest. */
+  async document(): Promise<string> {
+    const { version } = await this.#load();
+    const at = `console/assets/${version}`;
+    return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>TrustRank</title>
+<link rel="icon" href="${at}/console/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${at}/vendor/uplot.css">
+<link rel="stylesheet" href="${at}/console/console.css">
+<script type="module" src="${at}/console/main${EXTENSION}"></script>
+</head>
+<body>
+<div id="console"></div>
+<noscript>The console needs JavaScript. All that it shows is in the API too: see <a href="docs">its description</a>.</noscript>
+</body>
+</html>
+`;
+  }
+
+  /** The file at `version/path`; undefined when there is none. */
+  async find(address: string): Promise<Asset | undefined> {
+    const { version, sources } = await this.#load();
+    const slash = address.indexOf("/");
+    if (address.slice(0, slash) !== version) return undefined;
+    const name = address.slice(slash + 1);
+    const ready = this.#ready.get(name);
+    if (ready !== undefined) return ready;
+    const source = sources.get(name);
+    if (source === undefined) return undefined;
+    const asset = assetOf(name, source);
+    this.#ready.set(name, asset);
+    return asset;
+  }
+
+  #load(): Promise<Loaded> {
+    this.#loading ??= load().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+}
+
+async function load(): Promise<Loaded> {
+  const sources = new Map<string, string>();
+  const entries = await readdir(FOLDER, { withFileTypes: true, recursive: true });
+  for (const entry of entries) {
+    if (!entry.isFile() || !/\.(ts|js|css|svg)$/.test(entry.name)) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const name = path.posix.join("console", path.relative(FOLDER, file).replaceAll("\\", "/"));
+    sources.set(name, await readFile(file, "utf8"));
+  }
+  for (const vendor of VENDOR_FILES) sources.set(`vendor/${vendor.name}`, await textOf(vendor));
+  const hash = createHash("sha256");
+  for (const name of [...sources.keys()].toSorted()) hash.update(`${name}\n${sources.get(name)}\n`);
+  return { version: hash.digest("hex").slice(0, HASH_LENGTH), sources };
+}
+
+async function textOf({ files, tail = "" }: VendorFile): Promise<string> {
+  const texts = files.map(async (file) => readFile(resolved(file), "utf8"));
+  const text = (await Promise.all(texts)).join("\n;\n") + tail;
+  return text.replaceAll(/\n\/\/# sourceMappingURL=.*/g, "");
+}
+
+/** Path of a package's file that its manifest may not export. */
+function resolved(file: string): string {
+  const parts = file.split("/");
+  const name = parts.slice(0, file.startsWith("@") ? 2 : 1).join("/");
+  for (const folder of require.resolve.paths(name) ?? []) {
+    const manifest = path.join(folder, name, "package.json");
+    if (require.cache[manifest] !== undefined || exists(manifest)) return path.join(folder, file);
+  }
+  throw new Error(`package \`${name}\` is not installed`);
+}
+
+function exists(file: string): boolean {
+  try {
+    require.resolve(file);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function assetOf(name: string, source: string): Asset {
+  if (name.endsWith(".css")) return { mediaType: STYLE, body: Buffer.from(source) };
+  if (name.endsWith(".svg")) return { mediaType: "image/svg+xml", body: Buffer.from(source) };
+  const script = name.endsWith(".ts") ? stripTypeScriptTypes(source) : source;
+  const up = "../".repeat(name.split("/").length - 1);
+  const linked = script.replaceAll(PACKAGE_NAME, (whole, before, quote, specifier) => {
+    const vendor = VENDOR_FILES.find((file) => file.specifier === specifier);
+    return vendor === undefined ? whole : `${before}${quote}${up}vendor/${vendor.name}${quote}`;
+  });
+  return { mediaType: SCRIPT, body: Buffer.from(linked) };
+}

@@ -1,0 +1,157 @@
+// The console's door: where it is served, who may log in, and whether a request comes from its own page.
+// The cookie counts below /console alone; every other path takes keys only, so that no page elsewhere
+// can make a browser ask them.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { Scope } from "../../contract/vocabulary.ts";
+import type { Keyring } from "../access/keyring.ts";
+import type { RequestHead } from "../server/port.ts";
+import { ConsoleAssets } from "./assets.ts";
+import { type ConsoleSession, ConsoleSessions, isCsrfOf, SESSION_MS_MAX } from "./sessions.ts";
+import { LoginTries } from "./login-tries.ts";
+
+/** `loopback`: to this machine, and through a named proxy that ends TLS. `on`: to all named hosts. */
+export const CONSOLE_MODES = ["off", "loopback", "on"] as const;
+export type ConsoleMode = (typeof CONSOLE_MODES)[number];
+
+export interface ConsoleOptions {
+  readonly mode: ConsoleMode;
+  /** Hosts under which people reach it, beside those of this machine. */
+  readonly hosts: readonly string[];
+  /** The service listens on this machine's own addresses alone. */
+  readonly isBoundToLoopback: boolean;
+  /** Cookies without `Secure`, for browsers that refuse it on plain loopback. */
+  readonly isInsecure: boolean;
+}
+
+interface ConsoleParts {
+  readonly keyring: Keyring;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly randomBytes: (size: number) => Buffer;
+}
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
+/** What a key must hold one of: with any other there is nothing to be seen. */
+const SCOPES_IN: readonly Scope[] = ["admin", "analytics:read", "reviews:decide", "metrics:read"];
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+export class Console {
+  readonly assets = new ConsoleAssets();
+  readonly sessions: ConsoleSessions;
+  readonly #options: ConsoleOptions;
+  readonly #keyring: Keyring;
+  readonly #tries: LoginTries;
+
+  constructor(options: ConsoleOptions, parts: ConsoleParts) {
+    this.#options = options;
+    this.#keyring = parts.keyring;
+    this.sessions = new ConsoleSessions(parts);
+    this.#tries = new LoginTries(parts.clock);
+  }
+
+  /** Whether a browser on this machine can reach it without a proxy. */
+  get isOpenHere(): boolean {
+    const { mode, isBoundToLoopback } = this.#options;
+    return mode === "on" || (mode === "loopback" && isBoundToLoopback);
+  }
+
+  /**
+   * A host other than the known ones is another site's name for this address (DNS rebinding).
+   * @throws ServiceFault `not_found` where the console is off, `host_not_known`.
+   */
+  checkHost({ host, forwarded }: RequestHead): void {
+    const { mode, hosts, isBoundToLoopback } = this.#options;
+    if (mode === "off") throw new ServiceFault("not_found", "no route has this path");
+    const name = (host ?? "").toLowerCase();
+    const isHere = LOOPBACK_NAMES.has(withoutPort(name));
+    if (isHere && (mode === "on" || isBoundToLoopback)) return;
+    const isNamed = hosts.includes(name) || hosts.includes(withoutPort(name));
+    if (isNamed && (mode === "on" || forwarded?.get("x-forwarded-proto") === "https")) return;
+    const detail = "name it in TRUSTRANK_CONSOLE_HOSTS, and end TLS in front of it";
+    throw new ServiceFault("host_not_known", detail);
+  }
+
+  /** @throws ServiceFault `cross_site`. */
+  checkSite({ host, forwarded }: RequestHead): void {
+    const site = forwarded?.get("sec-fetch-site");
+    if (site === "same-origin") return;
+    const origin = forwarded?.get("origin");
+    const isOwn = origin === `http://${host}` || origin === `https://${host}`;
+    if (site === undefined && isOwn) return;
+    throw new ServiceFault("cross_site", "open the console and ask from there");
+  }
+
+  /**
+   * The session of a request that comes from the console's own page.
+   * @throws ServiceFault `host_not_known`, `cross_site`, `unauthenticated`.
+   */
+  admit(head: RequestHead): ConsoleSession {
+    this.checkHost(head);
+    this.checkSite(head);
+    const session = this.sessions.use(this.#idOf(head));
+    if (session === undefined) throw new ServiceFault("unauthenticated", "log in again");
+    if (!READS.has(head.method) && !isCsrfOf(session, head.forwarded?.get("x-tr-csrf"))) {
+      throw new ServiceFault("cross_site", "header `x-tr-csrf` is not the session's");
+    }
+    return session;
+  }
+
+  /**
+   * Logs in by a key or by the token of a link, in place of the session that the request had.
+   * @throws ServiceFault `unauthenticated`, the same whatever is wrong; `insufficient_scope`;
+   *   `rate_limited` after some wrong tries from one address.
+   */
+  logIn(head: RequestHead, given: { key?: string; token?: string }, address: string) {
+    this.checkHost(head);
+    this.checkSite(head);
+    this.#tries.check(address);
+    const principal = this.#provedBy(given);
+    const opened = principal && this.sessions.open(principal.keyId);
+    if (principal === undefined || opened === undefined) {
+      this.#tries.note(address);
+      throw new ServiceFault("unauthenticated", "neither a valid key nor a link that still works");
+    }
+    if (!SCOPES_IN.some((scope) => principal.scopes.has(scope))) {
+      this.sessions.end(opened.id);
+      const detail = `the console needs one of the scopes ${SCOPES_IN.join(", ")}`;
+      throw new ServiceFault("insufficient_scope", detail);
+    }
+    this.sessions.end(this.#idOf(head));
+    return { cookie: this.#cookie(opened.id, SESSION_MS_MAX / 1000), session: opened.session };
+  }
+
+  /** Ends the request's session; what to send so that the browser forgets it. */
+  logOut(head: RequestHead): string {
+    this.sessions.end(this.#idOf(head));
+    return this.#cookie("", 0);
+  }
+
+  #provedBy({ key, token }: { key?: string; token?: string }): Principal | undefined {
+    if (key !== undefined) return this.#keyring.authenticate(`Bearer ${key}`);
+    const keyId = token === undefined ? undefined : this.sessions.redeemLink(token);
+    return keyId === undefined ? undefined : this.#keyring.principalOf(keyId);
+  }
+
+  get #cookieName(): string {
+    return this.#options.isInsecure ? "tr_session" : "__Host-tr_session";
+  }
+
+  #cookie(id: string, maxAgeSec: number): string {
+    const secure = this.#options.isInsecure ? "" : "; Secure";
+    return `${this.#cookieName}=${id}; Path=/${secure}; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSec}`;
+  }
+
+  /** The id that the browser sent; undefined as well when it sent two. */
+  #idOf({ forwarded }: RequestHead): string | undefined {
+    const prefix = `${this.#cookieName}=`;
+    const found = (forwarded?.get("cookie") ?? "")
+      .split("; ")
+      .filter((pair) => pair.startsWith(prefix));
+    return found.length === 1 ? found[0]!.slice(prefix.length) : undefined;
+  }
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d{1,5}$/, "");
+}

@@ -1,0 +1,39 @@
+// Header lines of the console's answers: what its pages may load, and who may show them.
+
+/** Nothing but the service's own files, no markup made of text, in nobody's frame. */
+export const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+/** Of every answer below /console. */
+export const GUARD_LINES = [
+  "X-Content-Type-Options",
+  "nosniff",
+  "Referrer-Policy",
+  "no-referrer",
+  "Cross-Origin-Opener-Policy",
+  "same-origin",
+  "Cross-Origin-Resource-Policy",
+  "same-origin",
+] as const;
+
+/** Of the page itself. */
+export const DOCUMENT_LINES = [
+  "Content-Security-Policy",
+  CONSOLE_POLICY,
+  "Permissions-Policy",
+  "camera=(), microphone=(), geolocation=()",
+  ...GUARD_LINES,
+] as const;
+
+/** Files are named by their content. */
+export const KEPT = "private, max-age=31536000, immutable";

@@ -1,0 +1,178 @@
+// Routes of the console: its page and files, the session, and the API as a session asks it. What is
+// below `/console/api` is answered by the very routes below `/`, with the session's key in the place of
+// `Authorization`.
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX, EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseConsoleLogin } from "../../contract/parse/requests.ts";
+import type { Console } from "./console.ts";
+import { DOCUMENT_LINES, GUARD_LINES, KEPT } from "./headers.ts";
+import type { ConsoleSession } from "./sessions.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply, RequestHead } from "../server/port.ts";
+
+const API = "/console/api";
+/** Longer than any route's own; that one cuts it off. */
+const API_DEADLINE_MS = 180_000;
+const SHARED = { access: "none", isSynchronous: false, isFixedFormat: true } as const;
+const SESSION = { ...SHARED, path: "/console/session" } as const;
+const OPEN = { 200: { description: "The session", schema: "ConsoleSession" } } as const;
+
+const apiRoute = (method: Route["method"]): Route => ({
+  ...SHARED,
+  name: `console_${method.toLowerCase()}`,
+  method,
+  path: `${API}/{path}`,
+  summary: `${method} of any route of this API by the session's cookie, for the console's own page`,
+  parameter: { description: "path of the route, as it is", example: "v1/keys" },
+  ...(method === "GET" || method === "DELETE"
+    ? {}
+    : { body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "RelayedBody" } }),
+  responses: { 200: { description: "As that route answers", mediaType: "*/*" } },
+  deadlineMs: API_DEADLINE_MS,
+  isLongPoll: true,
+  handle: relay,
+});
+
+export const CONSOLE_ROUTES: readonly Route[] = [
+  {
+    ...SHARED,
+    name: "console_page",
+    method: "GET",
+    path: "/console",
+    summary: "The console, for people; served on loopback unless set otherwise",
+    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    handle: page,
+  },
+  {
+    ...SHARED,
+    name: "console_file",
+    method: "GET",
+    path: "/console/assets/{path}",
+    summary: "A script or style sheet of the console, by its content",
+    parameter: { description: "hash and name of the file, as the page names it" },
+    responses: {
+      200: { description: "The file", mediaType: ["text/javascript", "text/css", "image/svg+xml"] },
+    },
+    handle: file,
+  },
+  {
+    ...SESSION,
+    name: "log_in",
+    method: "POST",
+    summary: "Logs in by a key or by the token of a link; sets the session's cookie",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ConsoleLogin" },
+    responses: OPEN,
+    handle: logIn,
+  },
+  {
+    ...SESSION,
+    name: "read_session",
+    method: "GET",
+    summary: "The session of the cookie",
+    responses: OPEN,
+    handle: (exchange) => told(exchange, consoleOf(exchange).admit(exchange.head)),
+  },
+  {
+    ...SESSION,
+    name: "log_out",
+    method: "DELETE",
+    summary: "Ends the session",
+    responses: { 204: { description: "It is over", isEmpty: true } },
+    handle: logOut,
+  },
+  ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(apiRoute),
+];
+
+function consoleOf({ services }: Exchange): Console {
+  if (services.console !== undefined) return services.console;
+  throw new ServiceFault("not_found", "no route has this path");
+}
+
+async function page(exchange: Exchange): Promise<Reply> {
+  const door = consoleOf(exchange);
+  door.checkHost(exchange.head);
+  const reply = exchange.text(200, "text/html; charset=utf-8", await door.assets.document());
+  return { ...reply, headers: [...reply.headers, ...DOCUMENT_LINES] };
+}
+
+async function file(exchange: Exchange): Promise<Reply> {
+  const door = consoleOf(exchange);
+  door.checkHost(exchange.head);
+  const asset = await door.assets.find(exchange.parameter);
+  if (asset === undefined) throw new ServiceFault("not_found", "no file has this name");
+  const { mediaType, body } = asset;
+  const kept = ["Content-Type", mediaType, "Cache-Control", KEPT];
+  return {
+    status: 200,
+    headers: [...kept, "X-Request-Id", exchange.echoedId, ...GUARD_LINES],
+    body,
+  };
+}
+
+function logIn(exchange: Exchange): Reply {
+  const door = consoleOf(exchange);
+  const { head } = exchange;
+  // Before the body is looked at: elsewhere there is nothing to be told about it.
+  door.checkHost(head);
+  door.checkSite(head);
+  const given = parseConsoleLogin(exchange.readDocument());
+  const { cookie, session } = door.logIn(head, given, exchange.peerAddress());
+  const reply = told(exchange, session);
+  return { ...reply, headers: [...reply.headers, "Set-Cookie", cookie] };
+}
+
+function logOut(exchange: Exchange): Reply {
+  const door = consoleOf(exchange);
+  door.admit(exchange.head);
+  const headers = ["Set-Cookie", door.logOut(exchange.head), "Cache-Control", "no-store"];
+  return {
+    status: 204,
+    headers: [...headers, "X-Request-Id", exchange.echoedId, ...GUARD_LINES],
+    body: "",
+  };
+}
+
+function told(exchange: Exchange, { csrf, principal, endsAtMs, shortId }: ConsoleSession): Reply {
+  const reply = exchange.document(200, {
+    csrf,
+    session: shortId,
+    key_id: principal.keyId,
+    tenant: principal.tenant,
+    scopes: [...principal.scopes].toSorted(),
+    ends_at: new Date(endsAtMs).toISOString(),
+    version: exchange.services.version,
+  });
+  return { ...reply, headers: [...reply.headers, ...GUARD_LINES] };
+}
+
+/** The same request without the prefix, asked by the session's key. */
+async function relay(exchange: Exchange): Promise<Reply> {
+  const { head, services, body } = exchange;
+  const { principal } = consoleOf(exchange).admit(head);
+  const path = head.path.slice(API.length);
+  if (path.startsWith("/console")) throw new ServiceFault("not_found", "no route has this path");
+  const asked: RequestHead = {
+    method: head.method,
+    path,
+    query: head.query,
+    authorization: undefined,
+    contentType: head.contentType,
+    accept: head.accept,
+    requestId: head.requestId,
+    traceparent: head.traceparent,
+    deadlineMs: head.deadlineMs,
+    idempotencyKey: head.idempotencyKey,
+    signature: undefined,
+    wantsTiming: false,
+    host: head.host,
+    forwarded: undefined,
+    peerAddress: exchange.peerAddress(),
+  };
+  const reply = await services.askAs(principal, asked, body, exchange.requestId);
+  // A lent body and raw lines are valid until the next reply is made: it may come before this one is sent.
+  const { status, stream } = reply;
+  const headers = [...reply.headers, ...GUARD_LINES];
+  if (stream !== undefined) return { status, headers, body: "", stream };
+  return { status, headers, body: reply.lentBody ? Buffer.from(reply.lentBody()) : reply.body };
+}

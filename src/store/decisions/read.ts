@@ -1,0 +1,160 @@
+// The decision log read back: entries under a filter by keyset paging, and their counts by value
+// (facets) and over time. Rows are chosen in the raw table and given words afterwards; no OFFSET.
+import {
+  COUNTED_ENTRIES_MAX,
+  DECISION_KINDS,
+  type DecisionCounts,
+  type DecisionFilter,
+  type Facet,
+  FACETS,
+} from "../../contract/decisions.ts";
+import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { Connection } from "../duckdb.ts";
+import {
+  allOf,
+  choicesOf,
+  IS_ALLOWED,
+  IS_FLAGGED,
+  IS_SHADOW,
+  Parameters,
+  REASONS,
+  scopeOf,
+} from "./conditions.ts";
+import { INPUTS, NAMED_INPUTS } from "./record-columns.ts";
+import { decisionsOf, LEG_COLUMNS, word } from "./rows.ts";
+
+/** Values of one facet. */
+const VALUES_MAX = 20;
+/** Steps of the counts over time. */
+const STEPS_MAX = 60;
+const SECOND_MS = 1000;
+/** Widths of a step, in seconds. */
+const STEP_SECONDS = [
+  1, 5, 15, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800, 2_592_000,
+  31_536_000,
+];
+
+/** Decisions, newest first, with their inputs. */
+export async function readDecisions(
+  connection: Connection,
+  filter: DecisionFilter,
+): Promise<ReplayableLeg[]> {
+  const parameters = new Parameters();
+  const scope = scopeOf(filter, parameters);
+  const where = allOf([...scope, ...Object.values(choicesOf(filter, parameters))]);
+  const chosen = `(SELECT * FROM decision_rows WHERE ${where}
+    ORDER BY evaluated_ms DESC, request_id, leg_index LIMIT ${filter.limit})`;
+  const rows = await connection.rows(
+    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM (${decisionsOf(chosen)})
+     ORDER BY evaluated_at DESC, request_id, leg`,
+    parameters.values,
+  );
+  return rows.map(legOf);
+}
+
+function legOf(row: unknown[]): ReplayableLeg {
+  const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
+  let next = LEG_COLUMNS.length;
+  const inputs = INPUTS.map((name) => (name === "" ? 0 : row[next++]));
+  return { ...leg, inputs } as unknown as ReplayableLeg;
+}
+
+/** What a row counts under, as a list of texts. */
+const VALUES: Readonly<Record<Facet, string>> = {
+  verdict: `[${word(VERDICTS, "verdict_index")}]`,
+  decision: `[${word(DECISIONS, "decision_index")}]`,
+  effective: `[if(${IS_ALLOWED}, 'allow', 'deny')]`,
+  reason: REASONS,
+  kind: `[${word(DECISION_KINDS, "kind_index")}]`,
+  level: `[${word(TOOL_LEVELS, "tool_level_index")}]`,
+  flagged: `[if(${IS_FLAGGED}, 'true', 'false')]`,
+  shadow: `[if(${IS_SHADOW}, 'true', 'false')]`,
+  config: "[config_version]",
+  tenant: "[tenant]",
+};
+
+/** Columns that counts are made from. */
+const COUNTED = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
+  decision_index, log_reason, reason_codes, config_version, tenant`;
+
+/** Counts of the newest entries under a filter; `limit` does not matter. */
+export async function countDecisions(
+  connection: Connection,
+  filter: DecisionFilter,
+): Promise<DecisionCounts> {
+  const parameters = new Parameters();
+  const scope = allOf(scopeOf(filter, parameters));
+  const choices = choicesOf(filter, parameters);
+  const marks = FACETS.map((facet) => `(${choices[facet] ?? "true"}) AS is_${facet}`).join(", ");
+  const looked = `WITH looked AS MATERIALIZED (
+    SELECT ${COUNTED}, ${marks} FROM (SELECT ${COUNTED} FROM decision_rows WHERE ${scope}
+      ORDER BY evaluated_ms DESC LIMIT ${COUNTED_ENTRIES_MAX}))`;
+  const read = (rest: string) => connection.rows(`${looked} ${rest}`, parameters.values);
+  const figures = new Map<unknown, number>();
+  const facets = emptyFacets();
+  for (const [name, value, count] of await read(`${sumsOf()} UNION ALL ${valueCounts()}`)) {
+    if (value === null) figures.set(name, Number(count));
+    else facets[name as Facet].push({ value: value as string, entries: Number(count) });
+  }
+  const figure = (name: string) => figures.get(name) ?? 0;
+  const stepMs = stepFor(figure("first"), figure("last"));
+  const steps = await read(
+    `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, count(*) FILTER (${IS_ALLOWED}),
+       count(*) FILTER (NOT ${IS_ALLOWED})
+     FROM looked WHERE ${CHOSEN} GROUP BY step ORDER BY step`,
+  );
+  const lookedAt = figure("looked");
+  return {
+    entries: figure("entries"),
+    lookedAt,
+    isComplete: lookedAt < COUNTED_ENTRIES_MAX,
+    decisions: figure("decisions"),
+    oldestMs: lookedAt === 0 ? undefined : figure("oldest"),
+    facets,
+    stepMs,
+    times: steps.map((step) => {
+      const [atMs, allow, deny] = step.map(Number);
+      return { atMs: atMs!, allow: allow!, deny: deny! };
+    }),
+  };
+}
+
+function emptyFacets(): DecisionCounts["facets"] {
+  const empty = FACETS.map((facet) => [facet, []] as const);
+  return Object.fromEntries(empty) as unknown as DecisionCounts["facets"];
+}
+
+const CHOSEN = FACETS.map((facet) => `is_${facet}`).join(" AND ");
+
+/** Rows of name, null and figure, so that one statement brings them and the values. */
+function sumsOf(): string {
+  const figures = {
+    looked: "count(*)",
+    entries: `count(*) FILTER (${CHOSEN})`,
+    decisions: `sum(coalesce(stands_for, 1)) FILTER (${CHOSEN})`,
+    oldest: "min(evaluated_ms)",
+    first: `min(evaluated_ms) FILTER (${CHOSEN})`,
+    last: `max(evaluated_ms) FILTER (${CHOSEN})`,
+  };
+  return Object.entries(figures)
+    .map(([name, sum]) => `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE) FROM looked`)
+    .join(" UNION ALL ");
+}
+
+/** Rows of facet, value and count; each facet under the choices of all others. */
+function valueCounts(): string {
+  return FACETS.map((facet) => {
+    const others = FACETS.filter((other) => other !== facet).map((other) => `is_${other}`);
+    return `(SELECT '${facet}', value, CAST(count(*) AS DOUBLE) AS entries
+      FROM (SELECT unnest(${VALUES[facet]}) AS value FROM looked WHERE ${others.join(" AND ")})
+      WHERE value IS NOT NULL GROUP BY value ORDER BY entries DESC, value LIMIT ${VALUES_MAX})`;
+  }).join(" UNION ALL ");
+}
+
+/** The smallest width at which a span has few enough steps. */
+function stepFor(firstMs: number, lastMs: number): number {
+  const span = Math.max(0, lastMs - firstMs) / SECOND_MS;
+  const seconds = STEP_SECONDS.find((each) => each * (STEPS_MAX - 1) >= span);
+  return (seconds ?? Math.ceil(span / (STEPS_MAX - 1))) * SECOND_MS;
+}

@@ -1,0 +1,255 @@
+// The real service and Debian's Chromium for tests of the console: pages visited as people visit them,
+// and what must hold on every one of them.
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { browser as command } from "../_chromium.ts";
+import { startCommand, type Started } from "../cli/_process.ts";
+
+/** Why these tests cannot run here; undefined where they can. */
+export const whySkipped =
+  command === undefined ? "needs a browser: apt-get install chromium" : undefined;
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+/** Phone, laptop, wall. */
+const LAPTOP = 1280;
+const WIDTHS = [400, LAPTOP, 2000];
+const HEIGHT = 900;
+const PICTURES = fileURLToPath(new URL("../../docs/guide/console", import.meta.url));
+const WAIT_MS = 30_000;
+
+interface Facts {
+  readonly url: string;
+  readonly admin_key: string;
+  readonly console_link: string;
+}
+
+export interface ConsoleStage {
+  readonly url: string;
+  readonly adminKey: string;
+  /** As the start prints it. */
+  readonly consoleLink: string;
+  /** An empty page of a fresh visitor, watched; nobody is logged in. */
+  newVisitor(): Promise<Visitor>;
+  /** A page of the console with an admin logged in. */
+  visit(place: string): Promise<Visitor>;
+  /** Asks the API with the admin's key. */
+  ask<Answer>(method: string, route: string, body?: unknown): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Starts the service over the sample history (unless `flags` say otherwise) and a browser. */
+export async function openConsole(
+  flags: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<ConsoleStage> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "trustrank-console-"));
+  const serve = ["serve", "--port", "0", "--data-dir", dataDir, "--json", ...flags];
+  const started: Started = startCommand(serve, environment);
+  const facts = JSON.parse(await started.firstLine) as Facts;
+  const browser: Browser = await chromium.launch({ executablePath: pathOf(command!), args: FLAGS });
+  const stage: ConsoleStage = {
+    url: facts.url,
+    adminKey: facts.admin_key,
+    consoleLink: facts.console_link,
+    async newVisitor() {
+      const context = await browser.newContext({
+        viewport: { width: LAPTOP, height: HEIGHT },
+        timezoneId: "UTC",
+        colorScheme: "light",
+      });
+      return watched(context, await context.newPage(), facts.url);
+    },
+    async visit(place) {
+      const visitor = await stage.newVisitor();
+      await visitor.logIn(facts.admin_key);
+      await visitor.go(place);
+      return visitor;
+    },
+    async ask<Answer>(method: string, route: string, body?: unknown) {
+      const response = await fetch(facts.url + route, {
+        method,
+        headers: {
+          authorization: `Bearer ${facts.admin_key}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${route}: ${response.status} ${text}`);
+      return (text === "" ? undefined : JSON.parse(text)) as Answer;
+    },
+    async close() {
+      await browser.close();
+      started.process.kill("SIGTERM");
+      await started.ended;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What a browser told of what must not happen: violations, errors, requests elsewhere. */
+  readonly complaints: string[];
+  logIn(key: string): Promise<void>;
+  /** Goes to `#/place` and waits until it has its data. */
+  go(place: string): Promise<void>;
+  /**
+   * Nothing was violated, no error on the page; axe finds nothing, light and dark; nothing sticks out
+   * at any width; canvases have something on them. With TRUSTRANK_PICTURES the page's picture is taken.
+   */
+  readonly expectSound: (name?: string) => Promise<void>;
+}
+
+function watched(context: BrowserContext, page: Page, url: string): Visitor {
+  const complaints: string[] = [];
+  page.setDefaultTimeout(WAIT_MS);
+  page.on("pageerror", (error) => complaints.push(`error: ${error.stack ?? error.message}`));
+  page.on("console", (message) => {
+    // An answer of 4xx that the page handles is told by the browser as an error too.
+    const isAnswer = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !isAnswer) complaints.push(`console: ${message.text()}`);
+  });
+  page.on("response", (response) => {
+    const isFile = response.url().includes("/console/assets/");
+    if (isFile && !response.ok()) complaints.push(`${response.status()} ${response.url()}`);
+  });
+  page.on("request", (request) => {
+    const asked = request.url();
+    if (!asked.startsWith(url) && !asked.startsWith("data:")) complaints.push(`asked ${asked}`);
+  });
+  const visitor: Visitor = {
+    page,
+    context,
+    complaints,
+    async logIn(key) {
+      await page.goto(`${url}/console`);
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    },
+    async go(place) {
+      await page.goto(`${url}/console#/${place}`);
+      await settled(page);
+    },
+    expectSound: (name) => expectSound(page, complaints, name),
+  };
+  return visitor;
+}
+
+/** Until the page has its heading and nothing says that it is still loading. */
+async function settled(page: Page): Promise<void> {
+  await page.locator("main h1").first().waitFor();
+  await expect.poll(() => page.locator("main .loading").count()).toBe(0);
+}
+
+async function expectSound(page: Page, complaints: string[], name?: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    // A chart follows its place's width after a frame or two.
+    await page.waitForTimeout(150);
+    expect(await page.evaluate(stickingOut), `${width} px`).toEqual([]);
+    if (width === 400 && name !== undefined) await picture(page, `${name}-narrow`);
+  }
+  await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.waitForTimeout(100);
+    expect(await findingsOf(page), theme).toEqual([]);
+    expect(await page.evaluate(blankCanvases), theme).toBe(0);
+    if (name !== undefined) await picture(page, theme === "light" ? name : `${name}-dark`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  expect(complaints).toEqual([]);
+}
+
+/** Kept beside the guide where TRUSTRANK_PICTURES is set: narrow and dark ones only in build/. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env["TRUSTRANK_PICTURES"]) return;
+  const isShown = !/-(?:dark|narrow)$/.test(name);
+  const folder = isShown
+    ? PICTURES
+    : fileURLToPath(new URL("../../build/pictures", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({
+    path: path.join(folder, `${name}.png`),
+    fullPage: name.endsWith("narrow"),
+  });
+}
+
+/** By the debugging protocol: a script element would be stopped by the page's own policy. */
+async function findingsOf(page: Page): Promise<unknown[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: AXE });
+  const run =
+    "axe.run(document, { resultTypes: ['violations'] }).then((result) => " +
+    "JSON.stringify(result.violations.map(({ id, nodes }) => " +
+    "[id, nodes.slice(0, 5).map(({ html, failureSummary }) => [html.slice(0, 200), failureSummary])])))";
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: run,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return JSON.parse(String(result.value)) as unknown[];
+}
+
+/** Runs in the page: elements wider than the window that no scroll region holds, or than their card. */
+function stickingOut(): string[] {
+  const found: string[] = [];
+  const isScrolled = (element: Element) =>
+    element.closest(".scroll, pre, .long, dialog, .skip, [hidden]") !== null;
+  for (const element of document.querySelectorAll("body *")) {
+    const box = element.getBoundingClientRect();
+    if (box.width === 0 || box.height === 0 || isScrolled(element)) continue;
+    const card = element.parentElement?.closest(".card")?.getBoundingClientRect();
+    const right = Math.min(document.documentElement.clientWidth, card?.right ?? Infinity);
+    if (box.right > right + 1 || box.left < -1) {
+      found.push(
+        `${element.tagName}.${element.getAttribute("class")} ${Math.round(box.right)} > ${right}`,
+      );
+    }
+  }
+  return found.slice(0, 10);
+}
+
+/** Runs in the page: canvases of one colour alone. */
+function blankCanvases(): number {
+  const isBlank = (canvas: HTMLCanvasElement) => {
+    if (canvas.width === 0 || canvas.height === 0) return true;
+    const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+    return new Uint32Array(data.buffer).every((pixel, _, all) => pixel === all[0]);
+  };
+  return [...document.querySelectorAll("canvas")].filter(isBlank).length;
+}
+
+function pathOf(name: string): string {
+  for (const folder of (process.env["PATH"] ?? "").split(":")) {
+    const file = path.join(folder, name);
+    try {
+      readFileSync(file, { flag: "r" });
+      return file;
+    } catch {
+      continue;
+    }
+  }
+  throw new Error(`${name} is not on the path`);
+}
