@@ -178,7 +178,6 @@ export type ReviewLevel = (typeof REVIEW_LEVELS)[number];
 
 /** What opened a review: calls that were held back, or somebody who disputes. */
 export const REVIEW_KINDS = ["held", "dispute"] as const;
-export type ReviewKind = (typeof REVIEW_KINDS)[number];
 
 /** `claimed`: a person is at it, for as long as the lease runs. */
 export const REVIEW_STATES = ["open", "claimed", "decided"] as const;

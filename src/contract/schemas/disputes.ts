@@ -124,6 +124,7 @@ const REPORT = {
     ),
     "The newest answers of this tenant that let nothing through.",
   ),
+  complete: t.said(t.flag, "False while decisions still wait to be stored: ask again for them."),
   reviews: t.said(
     t.list(t.object({ kind: t.oneOf(REVIEW_KINDS), ...disputeState.properties })),
     "What people of this tenant look at or have decided, the newest first.",

@@ -93,13 +93,6 @@ export class Keyring {
     return this.#entries.get(keyId)?.stored;
   }
 
-  /** Whether a key by this id would be let in now. */
-  isInForce(keyId: string): boolean {
-    if (keyId === INSTALLED_KEY_ID) return this.#installed !== undefined;
-    const holder = this.#entries.get(keyId);
-    return holder !== undefined && isValidAt({ holder, untilMs: null }, this.#options.now);
-  }
-
   /** A small number for each key, the same in every keyring over the same file. */
   numberOf(keyId: string): number {
     return this.#entries.get(keyId)?.number ?? 0;

@@ -2,6 +2,7 @@
 // follows from the bureau's own key, so that they outlive a restart and end with a rotation. A link
 // is worth no more than the API key that made it: it ends with that one.
 import { createHash } from "node:crypto";
+import type { Principal } from "../../contract/principal.ts";
 import type { SigningKeys } from "../../contract/signing-keys.ts";
 import { isSameSeal, sealOf } from "./report-links.ts";
 
@@ -21,8 +22,8 @@ export interface SharedReportsOptions {
   readonly signingKeys: Pick<SigningKeys, "sign">;
   /** Epoch ms. */
   readonly clock: () => number;
-  /** Whether a key is valid now. */
-  readonly isInForce: (keyId: string) => boolean;
+  /** Undefined for a key that is not valid now. */
+  readonly principalOf: (keyId: string) => Principal | undefined;
 }
 
 export class SharedReports {
@@ -47,7 +48,8 @@ export class SharedReports {
     const text = Buffer.from(part, "base64url").toString();
     const [tenant, agent, keyId, expirySec] = JSON.parse(text) as [string, string, string, number];
     if (expirySec * 1000 <= this.#options.clock()) return undefined;
-    return this.#options.isInForce(keyId) ? { tenant, agent, keyId } : undefined;
+    if (this.#options.principalOf(keyId) === undefined) return undefined;
+    return { tenant, agent, keyId };
   }
 
   /** Ed25519 signs the same text alike each time: a secret that needs no file. */

@@ -67,7 +67,7 @@ async function bodyOf(
   call: CallContext,
 ): Promise<ReportBody> {
   const filter = { tenant, agent, limit: DECISIONS_READ };
-  const { legs } = await store.decisionPage(filter);
+  const { legs, isComplete } = await store.decisionPage(filter);
   const denied = legs.filter((leg) => leg.subject === agent && isDenied(leg));
   const explained = bureau.explain(agent, call);
   const nowMs = clock();
@@ -103,6 +103,7 @@ async function bodyOf(
       reason: leg.log_reason,
       reason_codes: leg.reason_codes,
     })),
+    complete: isComplete,
     reviews: reviewsOf(reviews, { tenant, agent }, nowMs),
     dispute: {
       path: "/v1/disputes",

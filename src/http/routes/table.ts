@@ -17,7 +17,7 @@ import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { QUOTA_ROUTES } from "./quotas.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
-import { REPORT_ROUTES } from "./reports.ts";
+import { REPORT_ROUTES } from "../reports/routes.ts";
 import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";

@@ -1,4 +1,4 @@
-// What a dispute may say, and how many of a day there are: any text of a person, nothing that hides, and
+// Disputes as they may be worded, and their count of a day: any text of a person, nothing that hides, and
 // a count that a book made from its own list goes on with.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What those who were refused are given, in the service as it starts: the signed report, the page, the
+// Routes for those who were refused, in the service as it starts: the signed report, the page, the
 // link that opens it without a key, the dispute and what its decision does; and what none of them may
 // tell or do.
 import { createPublicKey, verify } from "node:crypto";
@@ -54,8 +54,7 @@ async function send(method: string, path: string, body?: unknown, more: Sent = {
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   const { status } = response;
-  // oxlint-disable-next-line typescript/no-explicit-any
-  return { status, headers: response.headers, text, body: (isJson ? JSON.parse(text) : {}) as any };
+  return { status, headers: response.headers, text, body: isJson ? JSON.parse(text) : {} };
 }
 
 async function makeKey(
@@ -74,6 +73,15 @@ async function denial(key = acme, agent = AGENT) {
   throw new Error("no stakes escalate");
 }
 
+/** A decision of a moment ago may still be on its way into the log. */
+async function untilLogged<Answer extends { status: number }>(ask: () => Promise<Answer>) {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await ask();
+    if (answer.status !== 504 || tries > 100) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 const reportOf = (agent: string) => `/v1/agents/${encodeURIComponent(agent)}/report`;
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
@@ -87,6 +95,8 @@ describe("the report", () => {
   it("says what counts and what helps, signed by a published key, and the tenant's own alone", async () => {
     const mine = await denial();
     const theirs = await denial(globex);
+    const isLogged = async () => (await send("GET", reportOf(AGENT))).body.denials.length > 0;
+    await expect.poll(isLogged, { timeout: 20_000 }).toBe(true);
     const { status, body } = await send("GET", reportOf(AGENT));
     expect(status).toBe(200);
     const report = body as AgentReport;
@@ -181,7 +191,9 @@ describe("a dispute", () => {
     const agent = AGENT;
     const { id, stakes } = await denial();
     const statement = "The bank recalled it.\n<b>not us</b> \u202e";
-    const sent = await send("POST", "/v1/disputes", { agent, decision: id, statement });
+    const sent = await untilLogged(() =>
+      send("POST", "/v1/disputes", { agent, decision: id, statement }),
+    );
     expect(sent.status).toBe(201);
     expect(sent.body).toMatchObject({ agent, level: "connect", state: "open", request_id: id });
     const { body: page } = await send("GET", "/v1/reviews?kind=dispute");

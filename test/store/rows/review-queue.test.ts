@@ -12,7 +12,7 @@ import { askCore, catchUp, openJournal, openStoreCore } from "../_fixtures.ts";
 
 const step = fc.record({
   kind: fc.constantFrom("open", "count", "claim", "decide"),
-  agent: fc.constantFrom("agent://a/b", "agent://a/c"),
+  agent: fc.constantFrom<string>("agent://a/b", "agent://a/c"),
   round: fc.integer({ min: 0, max: 3 }),
   isOverturned: fc.boolean(),
   isDispute: fc.boolean(),

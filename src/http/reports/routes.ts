@@ -16,15 +16,15 @@ import { SharedReports } from "../access/shared-reports.ts";
 import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
-import { isDenied, levelOf, makeReport } from "../reports/report.ts";
-import { receiptPage, REPORT_PAGE_LINES, reportPage } from "../reports/page.ts";
+import { isDenied, levelOf, makeReport } from "./report.ts";
+import { receiptPage, REPORT_PAGE_LINES, reportPage } from "./page.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { OF_TENANT } from "./decisions.ts";
+import { OF_TENANT } from "../routes/decisions.ts";
 
 const DEADLINE_MS = 10_000;
 /** Legs of one decision, and of earlier ones under the same caller's id. */
-const LEGS_MAX = 10;
+const LEGS_READ = 10;
 const FORM = "application/x-www-form-urlencoded";
 const FORMATS = ["json", "html"] as const;
 const FORMAT = {
@@ -133,7 +133,8 @@ function shareReport(exchange: Exchange): Reply {
 }
 
 async function dispute(exchange: Exchange): Promise<Reply> {
-  const { contentType = "" } = exchange.head;
+  const { contentType = "", authorization } = exchange.head;
+  if (contentType === "" && authorization === undefined) throw noSender();
   const isForm = contentType.split(";")[0]!.trim().toLowerCase() === FORM;
   const request = isForm
     ? parseDisputeForm(exchange.body.toString())
@@ -170,12 +171,14 @@ function senderOf(exchange: Exchange, { link, agent }: DisputeRequest) {
     throw invalidRequest([{ pointer: "/agent", code: "mismatch", detail }]);
   }
   const principal = exchange.services.keyring.authenticate(exchange.head.authorization);
-  if (principal === undefined) {
-    const detail = "send `Authorization: Bearer` and a valid key, or the `link` of a report";
-    throw new ServiceFault("unauthenticated", detail);
-  }
+  if (principal === undefined) throw noSender();
   exchange.principal = principal;
   return { tenant: principal.tenant, agent: agent!, keyId: principal.keyId };
+}
+
+function noSender(): ServiceFault {
+  const detail = "send `Authorization: Bearer` and a valid key, or the `link` of a report";
+  return new ServiceFault("unauthenticated", detail);
 }
 
 /**
@@ -190,10 +193,10 @@ async function legOf(
 ): Promise<ReplayableLeg | undefined> {
   if (decision === undefined) {
     if (level !== undefined) return undefined;
-    const { legs } = await store.decisionPage({ tenant, agent, limit: LEGS_MAX });
+    const { legs } = await store.decisionPage({ tenant, agent, limit: LEGS_READ });
     return legs.find((leg) => leg.subject === agent && isDenied(leg));
   }
-  const about = { tenant, requestId: decision, limit: LEGS_MAX };
+  const about = { tenant, requestId: decision, limit: LEGS_READ };
   const { legs, isComplete } = await store.decisionPage(about);
   const leg = legs.find(({ subject }) => subject === agent);
   if (leg !== undefined) return leg;
@@ -217,7 +220,7 @@ function sharedReports({ services }: Exchange): SharedReports {
   if (signingKeys === undefined) {
     throw new ServiceFault("not_found", "this service has no signing key");
   }
-  return new SharedReports({ signingKeys, clock, isInForce: (id) => keyring.isInForce(id) });
+  return new SharedReports({ signingKeys, clock, principalOf: (id) => keyring.principalOf(id) });
 }
 
 function queueOf({ services: { reviews } }: Exchange): ReviewQueue {
