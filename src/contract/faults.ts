@@ -105,6 +105,7 @@ export const FIELD_ERROR_CODES = [
   "length",
   "timeout",
   "memory",
+  "cancelled",
   ...FAULT_CODES,
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
