@@ -24,7 +24,7 @@ import { SigningKey } from "./signing-keys.ts";
 
 /** Line breaks are text here; all other control characters are not. */
 function isStatement(value: string): boolean {
-  const characters = [...value].length;
+  const characters = Array.from(value).length;
   // oxlint-disable-next-line no-control-regex
   const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(value);
   return 1 <= characters && characters <= STATEMENT_LENGTH_MAX && !hasControls && isWhole(value);
@@ -38,7 +38,7 @@ const statement = t.checked<string>(
   { type: "string", "~shown": { minLength: 1, maxLength: STATEMENT_LENGTH_MAX } },
   (value) => isStatement(value as string),
   (value) => {
-    const { length } = [...(value as string)];
+    const { length } = Array.from(value as string);
     const isLong = length > STATEMENT_LENGTH_MAX;
     if (isLong || (value as string).trim() === "") {
       return `length must be 1 to ${STATEMENT_LENGTH_MAX} characters`;

@@ -74,7 +74,6 @@ async function bodyOf(
   const { evidence, known, score, tier, config_version } = explained;
   const { successes_90d, failures_90d, outcomes } = evidence;
   const { first_seen_at, last_outcome_at, last_failure_at } = evidence;
-  const today = reviews?.book.disputesOn(reviewDay(nowMs), tenant, agent);
   return {
     agent_id: agent,
     tenant,
@@ -108,19 +107,19 @@ async function bodyOf(
     dispute: {
       path: "/v1/disputes",
       statement_length_max: STATEMENT_LENGTH_MAX,
-      left_today:
-        today === undefined
-          ? 0
-          : Math.max(
-              0,
-              Math.min(
-                DISPUTES_PER_AGENT_MAX - today.ofAgent,
-                DISPUTES_PER_TENANT_MAX - today.ofTenant,
-              ),
-            ),
+      left_today: leftToday(reviews, { tenant, agent }, nowMs),
     },
     service_id: reporters?.serviceId ?? "",
   };
+}
+
+function leftToday(queue: Needed["reviews"], { tenant, agent }: Asked, nowMs: number): number {
+  if (queue === undefined) return 0;
+  const { ofAgent, ofTenant } = queue.book.disputesOn(reviewDay(nowMs), tenant, agent);
+  return Math.max(
+    0,
+    Math.min(DISPUTES_PER_AGENT_MAX - ofAgent, DISPUTES_PER_TENANT_MAX - ofTenant),
+  );
 }
 
 /** Without who decided, and what they noted: that is the tenant's own. */

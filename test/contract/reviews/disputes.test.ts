@@ -16,7 +16,7 @@ describe("a statement", () => {
   it("is any text of 1 to 1,000 characters, and comes out as it went in", () => {
     const text = fc
       .string({ unit: "grapheme", minLength: 1, maxLength: 300 })
-      .filter((value) => value.trim() !== "" && [...value].length <= 1000);
+      .filter((value) => value.trim() !== "" && Array.from(value).length <= 1000);
     fc.assert(
       fc.property(text, (statement) => {
         expect(parseDispute({ agent: AGENT, statement }).statement).toBe(statement);
