@@ -71,6 +71,8 @@ describeServers("the console's session", (service) => {
     expect((await ask(base, "GET", "/console/session", as(open))).text).toContain(open.csrf);
     // The cookie opens nothing elsewhere.
     expect((await ask(base, "GET", "/v1/keys", as(open))).status).toBe(401);
+    // Whoever has no session is not refused anything: the page asks before it shows the login.
+    expect((await ask(base, "GET", "/console/session", OWN)).status).toBe(204);
     expect(JSON.stringify(console)).not.toContain(service.admin);
   });
 
