@@ -45,7 +45,7 @@ describe.skipIf(whySkipped !== undefined)(`Kaizen ${whySkipped ?? ""}`, () => {
     await page.getByRole("button", { name: "Start the dry run" }).click();
     await page.getByRole("button", { name: "Promote…" }).waitFor({ timeout: 90_000 });
     const { runs } = await status();
-    const { run_id: id } = runs[0]!;
+    const id = runs[0]?.run_id ?? "none";
     expect(page.url()).toContain(`run=${id}`);
     const gates = page.getByRole("region", { name: "gates" });
     await expect.poll(() => gates.locator("tbody tr").count()).toBe(11);
@@ -53,12 +53,12 @@ describe.skipIf(whySkipped !== undefined)(`Kaizen ${whySkipped ?? ""}`, () => {
       numbers: { sides: { gates: { measures: { value: number }[] }[]; slices: object[] }[] };
     }>("GET", `/v1/kaizen/runs/${id}`);
     const [check] = run.numbers.sides;
-    const rows = check!.gates[0]!.measures[0]!.value;
+    const rows = check?.gates[0]?.measures[0]?.value ?? Number.NaN;
     expect(await gates.locator("tbody tr").first().textContent()).toContain(
       rows.toLocaleString("en"),
     );
     const slices = page.getByRole("region", { name: "slices" });
-    expect(await slices.locator("tbody tr").count()).toBe(check!.slices.length);
+    expect(await slices.locator("tbody tr").count()).toBe(check?.slices.length);
     await page.getByRole("img", { name: "Reliability diagram" }).waitFor();
     await expectSound("kaizen");
 

@@ -1,4 +1,4 @@
-// What a person may do about the weights: start a run or a dry run, promote one that was tested, go back.
+// Actions on the weights: start a run or a dry run, promote one that was tested, go back.
 import { send } from "../../api.ts";
 import { html, useState, type VNode } from "../../html.ts";
 import { Confirm } from "../../parts/actions.ts";
