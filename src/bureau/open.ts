@@ -14,6 +14,7 @@ import { handshake } from "./decisions/handshake.ts";
 import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
 import { replay } from "./decisions/replay.ts";
+import { trace } from "./decisions/trace.ts";
 import { withoutVault } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
 import { verify } from "./decisions/verify.ts";
@@ -54,5 +55,7 @@ export function openBureau(options: BureauOptions): Bureau {
     importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
     explain: (agentId, call) => explain(services, agentId, call),
     replay: (legs, configVersion) => replay(services, legs, configVersion),
+    trace: (legs, config) => trace(services, legs, config),
+    holdsConfig: (version) => services.engine.holdsConfig(version),
   };
 }

@@ -4,6 +4,7 @@ import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
+import { CONFIG_ROUTES } from "./configs.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
 import { DESCRIPTION_ROUTES } from "./description.ts";
@@ -34,6 +35,7 @@ export const ROUTES: readonly Route[] = [
   ...DECISION_ROUTES,
   ...REVIEW_ROUTES,
   ...KAIZEN_ROUTES,
+  ...CONFIG_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
   ...BACKTEST_ROUTES,

@@ -14,12 +14,21 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import { findConfig, listConfigs } from "./configs.ts";
 import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
 import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
-import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
+import type {
+  ConfigDetail,
+  ConfigSummary,
+  Kaizen,
+  KaizenStatus,
+  RunRecord,
+  RunRequest,
+  RunSummary,
+} from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
@@ -136,6 +145,12 @@ export class KaizenService implements Kaizen {
         ? {}
         : { next_run_at: new Date(this.nextRunMs).toISOString() }),
     };
+  }
+
+  configs = (): ConfigSummary[] => listConfigs(this.#champion);
+
+  findConfig(version: string, against?: string): ConfigDetail | undefined {
+    return findConfig(this.#champion, version, against);
   }
 
   runs(): RunSummary[] {
