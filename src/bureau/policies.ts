@@ -34,12 +34,28 @@ export class Policies {
   }
 
   /**
+   * The document that `set` would answer now, before anybody has set it.
+   * @throws ServiceFault as `set` does for the policy itself.
+   */
+  check(tenant: string, policy: Policy): PolicyDocument {
+    refuseExpired(policy, this.#options.clock());
+    const { version, policy: whole } = activePolicy(policy);
+    return { tenant, version, policy: whole, set_by: null, set_at: null };
+  }
+
+  /**
    * Puts a policy in force for a tenant.
+   * @param reason why, for the record.
    * @throws ServiceFault `invalid_request` when it vouches for somebody until a time that has passed.
    * @throws ServiceFault `journal_unavailable` or `overloaded` when it cannot be made durable; then
    *   nothing has changed.
    */
-  set(tenant: string, policy: Policy, principal: Principal): Promise<PolicyDocument> {
+  set(
+    tenant: string,
+    policy: Policy,
+    principal: Principal,
+    reason?: string,
+  ): Promise<PolicyDocument> {
     const { log, book, onPolicy, clock } = this.#options;
     const change = this.#lastChange.then(async () => {
       const nowMs = clock();
@@ -51,6 +67,8 @@ export class Policies {
         version: activePolicy(policy).version,
         set_by: principal.keyId,
         at_ms: nowMs,
+        ...(reason === undefined ? {} : { reason }),
+        ...(principal.via === undefined ? {} : { via: principal.via }),
       };
       await log.appendPolicy(Buffer.from(JSON.stringify(event)));
       book.apply(event);

@@ -56,6 +56,7 @@ export const listQuotas = loaded(quotas, (module) => module.listQuotas);
 export const listNamespaces = loaded(namespaces, (module) => module.list);
 export const listReviews = loaded(reviews, (module) => module.list);
 export const listThresholds = loaded(labels, (module) => module.listThresholds);
+export const promoteRun = loaded(kaizen, (module) => module.promoteRun);
 export const removeQuota = loaded(quotas, (module) => module.removeQuota);
 export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence);
 export const revokeKey = loaded(keys, (module) => module.revokeKey);

@@ -197,6 +197,26 @@ export async function showRun(
   else printRun(run);
 }
 
+/** Promotes a finished dry run. */
+export async function promoteRun(
+  access: DataAccess,
+  id: string,
+  flags: KaizenFlags & { reason: string },
+): Promise<void> {
+  const { reason } = flags;
+  const run = await withData<LinkedRun | undefined>(
+    access,
+    (dataDir) => onFiles(dataDir, (kaizen) => kaizen.promote(id, { by: "command", reason })),
+    (client) => {
+      const path = `/v1/kaizen/runs/${encodeURIComponent(id)}/promote`;
+      return client.sendJson("POST", path, { reason });
+    },
+  );
+  if (run === undefined) throw new CommandFailure(`there is no run \`${id}\``);
+  if (flags.json === true) printJson(run);
+  else print(`live: ${run.challenger_version} (promoted ${id})`);
+}
+
 /** Takes the newest promotion back. */
 export async function rollBack(
   access: DataAccess,

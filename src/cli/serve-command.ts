@@ -96,7 +96,7 @@ async function serve(
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
   }
-  const { admin_key: _, ...facts } = factsOf(service, config);
+  const { admin_key: _key, console_link: _link, ...facts } = factsOf(service, config);
   log.info("service_listening", facts);
   if (flags.json === true) printJson(factsOf(service, config));
   else greet(service, config);
@@ -155,6 +155,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     sample: service.sampleCount,
     agents: service.agentCount,
     admin_key: service.newAdminKey ?? null,
+    console_link: service.consoleLink ?? null,
   };
 }
 

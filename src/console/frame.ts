@@ -4,6 +4,7 @@ import { linkTo, type Place, usePlace } from "./location.ts";
 import { Login } from "./login.ts";
 import { GROUPS, PAGES, type PageEntry } from "./pages.ts";
 import { logOut, onSession, session, type Session } from "./session.ts";
+import { KeysHelp } from "./parts/keys-help.ts";
 import { Failure, Loading } from "./parts/notices.ts";
 import { setTheme, theme, THEMES, type Theme } from "./theme.ts";
 import { useShortcuts } from "./shortcuts.ts";
@@ -50,6 +51,7 @@ function Inside({ who }: { who: Session }): VNode {
           : html`<${Loaded} key=${entry.name} entry=${entry} />`
       }
     </main>
+    <${KeysHelp} />
   </div>`;
 }
 
@@ -98,7 +100,7 @@ function Account({ who }: { who: Session }): VNode {
       </label>
       <button type="button" class="plain" onClick=${() => void logOut()}>Log out</button>
     </p>
-    <p class="dim small">${who.version}</p>
+    <p class="dim small">${who.version} · <kbd>?</kbd> for keys</p>
   </section>`;
 }
 

@@ -35,6 +35,8 @@ export const FAULTS = {
   key_conflict: { status: 409, title: "the key belongs to another agent" },
   review_claimed: { status: 409, title: "another person is at the review" },
   review_decided: { status: 409, title: "the review is decided" },
+  champion_changed: { status: 409, title: "other weights are live by now" },
+  run_not_promotable: { status: 409, title: "the run cannot be promoted" },
   api_key_revoked: { status: 409, title: "the API key is revoked" },
   api_key_overlaps: { status: 409, title: "too many secrets of the API key still work" },
   length_required: { status: 411, title: "Content-Length is required" },
@@ -98,6 +100,7 @@ export const FIELD_ERROR_CODES = [
   "length",
   "timeout",
   "memory",
+  "cancelled",
   ...FAULT_CODES,
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];

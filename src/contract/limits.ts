@@ -36,6 +36,10 @@ export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;
 /** Body that names every dead letter of an endpoint. */
 export const WEBHOOK_IDS_BYTES_MAX = 80 * 1024;
+/** Reason that a policy is set for, in bytes. */
+export const POLICY_REASON_LENGTH_MAX = 500;
+/** Id that a caller gives a query, in bytes. */
+export const QUERY_ID_LENGTH_MAX = 64;
 export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
 /** Days of one report of usage, and the rows by key and day that it may be made of. */

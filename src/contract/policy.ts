@@ -124,4 +124,8 @@ export interface PolicyEvent {
   set_by: string;
   /** Epoch ms. */
   at_ms: number;
+  /** Why, in the words of who set it; left out for none. */
+  reason?: string;
+  /** `Principal.via` of who set it; left out for a key. */
+  via?: string;
 }

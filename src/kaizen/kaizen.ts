@@ -1,6 +1,7 @@
 // Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
 // over the pool, the data directory and the ledger's writer.
 import type { ScoringConfig } from "../engine/config.ts";
+import type { RunNumbers } from "./report/numbers.ts";
 import type { Findings } from "./run.ts";
 import type { Side } from "./sides.ts";
 
@@ -43,6 +44,8 @@ export interface RunRecord {
   challenger_version?: string;
   /** Set when the promotion was rolled back; `at` in RFC 3339. */
   rolled_back?: { at: string; reason: string };
+  /** Set when a person promoted the dry run: when, by which key, and why. */
+  promotion?: { at: string; by: string; reason: string };
   reason: string;
   /** Rows of evidence. */
   rows: number;
@@ -110,11 +113,18 @@ export interface ConfigDetail extends ConfigSummary {
   differences: ConfigDifference[];
 }
 
+export interface Configs {
+  /** Those that are or were live: the live one first, then the newest. */
+  list(): ConfigSummary[];
+  /**
+   * One of them (`active`: the live one), with what differs from another; undefined when either is not
+   * on file.
+   */
+  find(version: string, against?: string): ConfigDetail | undefined;
+}
+
 export interface Kaizen {
-  /** Configs that are or were live, the newest first. */
-  configs(): ConfigSummary[];
-  /** One of them (`active`: the live one), with what differs from another; undefined when either is not on file. */
-  findConfig(version: string, against?: string): ConfigDetail | undefined;
+  readonly configs: Configs;
   /**
    * Starts a run on a thread of its own; undefined when one is running. `done` never rejects: a
    * failed run resolves with state `failed` and its reason, and the champion stays.
@@ -127,8 +137,17 @@ export interface Kaizen {
   runs(): RunSummary[];
   /** The whole record of a run; undefined when the id is unknown. */
   find(id: string): RunRecord | undefined;
+  /** The numbers that the run rests on, for programs that draw; undefined before its end. */
+  numbers(run: RunRecord): RunNumbers | undefined;
   /** The run as a self-contained HTML page; undefined when the id is unknown. */
   report(id: string): string | undefined;
+  /**
+   * Makes the weights live that a finished dry run has tested; undefined when the id is unknown. `by`
+   * and `reason` are kept with the promotion. Rejects with the error of the disk or the engine; the
+   * config is then as it was.
+   * @throws ServiceFault `run_not_promotable`, or `champion_changed` when others are live by now.
+   */
+  promote(id: string, order: { by: string; reason: string }): Promise<RunRecord | undefined>;
   /**
    * Restores the config before the newest promotion and installs it; undefined when there is none.
    * Promotions pause for some runs afterwards (`cool_down_runs`). Rejects with the error of the

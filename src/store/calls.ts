@@ -19,7 +19,7 @@ const MOVED_MAX = 200;
 
 /** Whether a call carries SQL of a caller, or takes parts of its answer. */
 export function isOfCaller(call: StoreCall): call is CallerCall {
-  return ["query", "openStream", "nextPart", "closeStream"].includes(call.name);
+  return ["query", "cancelQuery", "openStream", "nextPart", "closeStream"].includes(call.name);
 }
 
 /** Runs callers' SQL in the sandbox; without one, for an operator's command, in the store itself. */
@@ -32,12 +32,24 @@ export async function performForCaller(
   const streams = sandbox ?? readQueue.streams;
   if (call.name === "nextPart") return streams.next(call.stream);
   if (call.name === "closeStream") return streams.close(call.stream);
+  if (call.name === "cancelQuery") return sandbox?.cancel(call.handle) ?? false;
   if (sandbox !== undefined) {
     return call.name === "query" ? sandbox.query(call) : sandbox.openStream(call);
   }
   await freshen();
   if (call.name === "query") return readQueue.query(call.sql, call.limits, call.asker);
   return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
+}
+
+/** A call that waits for its answer. */
+export interface AskedCall {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The thread has ended. */
+export function storeEnded(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the outcome store is not running");
 }
 
 /** What the store's own calls are answered from. */

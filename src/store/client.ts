@@ -1,7 +1,6 @@
 // Client of the store thread, for the main thread: starts it, passes queries, holds its last state.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
-import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
@@ -24,7 +23,7 @@ import type {
   UsageRange,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
-import { faultOf } from "./calls.ts";
+import { type AskedCall, faultOf, storeEnded } from "./calls.ts";
 import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -75,11 +74,6 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
   return client;
 }
 
-interface Call {
-  resolve: (result: never) => void;
-  reject: (error: Error) => void;
-}
-
 class StoreClient implements OpenStore {
   isLate = false;
   readonly ledgerPort: MessagePort;
@@ -88,7 +82,7 @@ class StoreClient implements OpenStore {
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
-  #calls = new Map<number, Call>();
+  #calls = new Map<number, AskedCall>();
   readonly #waiting = new Waiting();
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
@@ -138,8 +132,13 @@ class StoreClient implements OpenStore {
     limits: QueryLimits,
     tenant?: string,
     withheld: readonly string[] = [],
+    handle?: string,
   ): Promise<QueryResult> {
-    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld } });
+    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld }, handle });
+  }
+
+  cancelQuery(handle: string): Promise<boolean> {
+    return this.#call({ name: "cancelQuery", handle });
   }
 
   async stream(
@@ -220,7 +219,7 @@ class StoreClient implements OpenStore {
   }
 
   #call<T>(call: StoreCall): Promise<T> {
-    if (this.#isOver) return Promise.reject(unavailable());
+    if (this.#isOver) return Promise.reject(storeEnded());
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#calls.set(id, { resolve, reject });
@@ -230,7 +229,7 @@ class StoreClient implements OpenStore {
 
   appliedUpTo(position: number, waitMsMax?: number): Promise<void> {
     if (this.#state.appliedLsn >= position) return Promise.resolve();
-    if (this.#isOver) return Promise.reject(unavailable());
+    if (this.#isOver) return Promise.reject(storeEnded());
     return this.#waiting.until(position, waitMsMax, () => this.#state.appliedLsn);
   }
 
@@ -290,11 +289,9 @@ class StoreClient implements OpenStore {
 
   #end(): void {
     this.#isOver = true;
-    for (const call of this.#calls.values()) call.reject(unavailable());
-    this.#hasState.reject(unavailable());
-    this.#waiting.end(unavailable());
+    for (const call of this.#calls.values()) call.reject(storeEnded());
+    this.#hasState.reject(storeEnded());
+    this.#waiting.end(storeEnded());
     this.#calls.clear();
   }
 }
-
-const unavailable = () => new ServiceFault("store_unavailable", "the outcome store is not running");

@@ -24,7 +24,8 @@ export interface StoreThreadData {
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
-  | { name: "query"; sql: string; limits: QueryLimits; asker: Asker }
+  | { name: "query"; sql: string; limits: QueryLimits; asker: Asker; handle?: string | undefined }
+  | { name: "cancelQuery"; handle: string }
   | { name: "openStream"; sql: string; asker: Asker }
   | { name: "nextPart"; stream: number }
   | { name: "closeStream"; stream: number }

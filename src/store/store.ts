@@ -124,13 +124,20 @@ export interface Store {
    *   memory or text in its answer; `overloaded` when too many reads wait; `rate_limited` when too
    *   many of the tenant's do, or one had to be stopped by force; `store_unavailable` when the store
    *   cannot answer; `insufficient_scope` when it reads a view of `withheld`.
+   * @param handle name by which `cancelQuery` ends it; used by one query at a time.
    */
   query(
     sql: string,
     limits: QueryLimits,
     tenant?: string,
     withheld?: readonly string[],
+    handle?: string,
   ): Promise<QueryResult>;
+  /**
+   * Ends the query that has the handle: it rejects with `query_rejected`, whose error has code
+   * `cancelled`. False when none has, and in a store without a process for callers' SQL.
+   */
+  cancelQuery(handle: string): Promise<boolean>;
   /**
    * Starts the same as a stream without a limit on rows, from one snapshot. The client's pace does
    * not hold up other queries.

@@ -75,8 +75,10 @@ function sourceOf(payload: Buffer): Partial<JournalRows> {
 }
 
 function policyOf(payload: Buffer): Partial<JournalRows> {
-  const { tenant, version, set_by: setBy, at_ms: setAtMs, policy } = readPolicyEvent(payload);
-  return { policies: [{ tenant, version, setBy, setAtMs, policy: JSON.stringify(policy) }] };
+  const { policy: rules, reason = null, ...event } = readPolicyEvent(payload);
+  const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
+  const policy = JSON.stringify(rules);
+  return { policies: [{ tenant, version, setBy, setAtMs, policy, reason }] };
 }
 
 /** A note, and the id of the row of an older version whose place it takes, if any. */

@@ -36,11 +36,14 @@ const WAIT_MS = 30_000;
 interface Facts {
   readonly url: string;
   readonly admin_key: string;
+  readonly console_link: string;
 }
 
 export interface ConsoleStage {
   readonly url: string;
   readonly adminKey: string;
+  /** As the start prints it. */
+  readonly consoleLink: string;
   /** An empty page of a fresh visitor, watched; nobody is logged in. */
   newVisitor(): Promise<Visitor>;
   /** A page of the console with an admin logged in. */
@@ -63,6 +66,7 @@ export async function openConsole(
   const stage: ConsoleStage = {
     url: facts.url,
     adminKey: facts.admin_key,
+    consoleLink: facts.console_link,
     async newVisitor() {
       const context = await browser.newContext({
         viewport: { width: LAPTOP, height: HEIGHT },

@@ -29,7 +29,17 @@ export class RowStore implements Store {
     return [];
   }
 
-  async query(sql: string, _limits?: unknown, tenant?: string, withheld: readonly string[] = []) {
+  /** Of the last query that was given one. */
+  handle: string | undefined;
+
+  async query(
+    sql: string,
+    _limits?: unknown,
+    tenant?: string,
+    withheld: readonly string[] = [],
+    handle?: string,
+  ) {
+    this.handle = handle;
     this.tenants.push(tenant);
     this.withheld = withheld;
     if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
@@ -46,6 +56,13 @@ export class RowStore implements Store {
       elapsedMs: 1.5,
       asOf: { position: 7, timeMs: READ_MS },
     };
+  }
+
+  /** Names of queries that could be ended. */
+  readonly running = new Set<string>();
+
+  async cancelQuery(handle: string) {
+    return this.running.delete(handle);
   }
 
   /** Parts of the streams that are asked for; the last may be an error. */

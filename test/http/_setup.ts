@@ -1,5 +1,6 @@
 // Starts a test server on a loopback port: real server, real keyring on a real directory, an
 // in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
 import net from "node:net";
@@ -12,6 +13,7 @@ import {
   type RunningServer,
   startHttpServer,
 } from "../../src/http/start.ts";
+import { Console } from "../../src/http/console/console.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { MemoryBureau } from "./_bureau.ts";
@@ -27,6 +29,7 @@ export interface TestServer {
   server: RunningServer;
   bureau: MemoryBureau;
   keyring: Keyring;
+  console: Console;
   base: string;
   /** A key with every scope that is not `admin`. */
   key: string;
@@ -47,6 +50,11 @@ export async function openTestServer(
   const now = () => clock.nowMs;
   const keyring = await openKeyring({ dataDir, now });
   keyring.installAdminKey(ADMIN_SECRET);
+  const loopback = { mode: "loopback", hosts: [], isBoundToLoopback: true } as const;
+  const console = new Console(
+    { ...loopback, isInsecure: false },
+    { keyring, clock: now, randomBytes },
+  );
   const bureau = new MemoryBureau(now);
   const readiness = { ready: true, reasons: [] as string[] };
   const logged: TestServer["logged"] = [];
@@ -63,6 +71,7 @@ export async function openTestServer(
     logger: { info: log, warn: log, error: log },
     health: { isReady: () => readiness },
     version: "0.0.0-test",
+    console,
     figures: () => ({ config_info: [{ labels: ["c-0123456789abcdef"], value: 1 }], agents: 7 }),
     ...options,
   });
@@ -75,6 +84,7 @@ export async function openTestServer(
     server,
     bureau,
     keyring,
+    console,
     base: `http://127.0.0.1:${server.port}`,
     key: await makeKey(scopes),
     admin: ADMIN_SECRET,

@@ -104,7 +104,7 @@ export class ReviewQueue {
       if (review.decision !== null) throw decidedAlready();
       refuseForeignClaim(review, name, nowMs);
       const until_ms = nowMs + leaseSec * 1000;
-      const by = { ...keyOf(review), who: name, actor: principal.keyId, until_ms };
+      const by = { ...keyOf(review), who: name, ...askerOf(principal), until_ms };
       return { event: "review.claimed", at_ms: nowMs, ...by };
     });
   }
@@ -125,7 +125,7 @@ export class ReviewQueue {
       refuseForeignClaim(review, who, nowMs);
       const { decision, note = null, until, max_stakes = null } = request;
       const until_ms = expiryOf(until, nowMs);
-      const by = { ...keyOf(review), who, actor: principal.keyId, until_ms };
+      const by = { ...keyOf(review), who, ...askerOf(principal), until_ms };
       return { event: "review.decided", at_ms: nowMs, ...by, decision, note, max_stakes };
     });
   }
@@ -254,4 +254,9 @@ function expiryOf(until: number | undefined, nowMs: number): number {
 
 function payloadOf(event: ReviewEvent): Buffer {
   return Buffer.from(JSON.stringify(event));
+}
+
+/** The key, and the way it asks where that is another than the API. */
+function askerOf({ keyId: actor, via }: Principal): { actor: string; via?: string } {
+  return via === undefined ? { actor } : { actor, via };
 }

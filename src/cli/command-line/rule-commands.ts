@@ -141,6 +141,11 @@ export function addKaizen(program: Command): void {
     .description("weigh reporters anew, from the seeds that TRUSTRANK_SEEDS names")
     .option("--status", "only show what holds now")
     .action((flags) => commands.runCredibility(accessOf(flags), flags));
+  withAccess(kaizen.command("promote"))
+    .description("make the weights live that a finished dry run has tested")
+    .argument("<run>", "id of the run")
+    .requiredOption("--reason <text>", "kept with the run")
+    .action((id: string, flags) => commands.promoteRun(accessOf(flags), id, flags));
   withAccess(kaizen.command("rollback"))
     .description("restore the config before the newest promotion")
     .option("--reason <text>", "kept with the run")

@@ -48,6 +48,7 @@ export const parseKeyPatch = parserOf(service.KeyPatch);
 export const parseKeyRotation = parserOf(service.KeyRotation);
 export const parseQueryRequest = parserOf(service.QueryRequest);
 export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
+export const parseKaizenPromoteRequest = parserOf(kaizen.KaizenPromoteRequest);
 export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);
 
 export const parseWebhookRequest = parserOf(webhooks.WebhookRequest);

@@ -69,6 +69,8 @@ interface ByPerson extends ReviewKey {
   readonly who: string;
   /** Id of the API key that did it. */
   readonly actor: string;
+  /** `Principal.via`; left out for a key. */
+  readonly via?: string;
   readonly until_ms: number;
 }
 

@@ -17,6 +17,8 @@ const summary = {
   champion_version: t.optional(t.text),
   challenger_version: t.optional(t.text),
   rolled_back: t.optional(t.object({ at: t.time, reason: t.text })),
+  /** A dry run that a person promoted: when, by which key, why. */
+  promotion: t.optional(t.object({ at: t.time, by: t.text, reason: t.text })),
   reason: t.optional(t.text),
   as_of: t.optional(t.time),
   ...t.all(t.optional(t.integer), "rows", "position", "duration_ms"),
@@ -35,6 +37,62 @@ const watch = t.object({
   ),
 });
 
+/** A number of a gate beside its bound. */
+const measure = t.object({
+  name: t.text,
+  value: t.number,
+  comparison: t.oneOf(["at_least", "above", "at_most", "within"]),
+  bound: t.number,
+  bound_high: t.optional(t.number),
+  is_within: t.flag,
+});
+const gateNumbers = t.object({
+  ...t.all(t.text, "id", "name", "question"),
+  ...t.all(t.flag, "passed", "is_warning"),
+  sentence: t.text,
+  measures: t.list(measure),
+  /** Estimates with their 90 % interval and the border that decides. */
+  intervals: t.list(
+    t.object({ label: t.text, ...t.all(t.number, "low", "value", "high", "border") }),
+  ),
+});
+const sliceNumbers = t.object({
+  name: t.text,
+  rows: t.integer,
+  ...t.all(
+    t.optional(t.number),
+    "z",
+    "loss_change",
+    "foretold",
+    "seen",
+    "champion_foretold",
+    "chance",
+  ),
+});
+const bins = t.list(
+  t.object({ ...t.all(t.share, "expected", "observed", "low", "high"), rows: t.integer }),
+);
+/** What a run rests on, for programs that draw it; by scorecard. */
+const numbers = t.object({
+  sides: t.list(
+    t.object({
+      side: t.oneOf(["check", "handshake"]),
+      passed: t.flag,
+      gates: t.list(gateNumbers),
+      slices: t.list(sliceNumbers),
+      reliability: t.optional(t.object({ champion: bins, challenger: bins })),
+      weights: t.optional(
+        t.list(
+          t.object({
+            name: t.text,
+            ...t.all(t.number, "champion", "challenger", "champion_points", "challenger_points"),
+          }),
+        ),
+      ),
+    }),
+  ),
+});
+
 export const KaizenRunRequest = t.strict("KaizenRunRequest", {
   dry_run: t.defaulted(t.flag, false),
   holdout_days: t.optional(t.between(1, HOLDOUT_DAYS_MAX, DAYS)),
@@ -46,6 +104,7 @@ export const KaizenRunRequest = t.strict("KaizenRunRequest", {
 export const KaizenRun = t.message("KaizenRun", {
   ...summary,
   findings: t.optional(t.anObject),
+  numbers: t.optional(numbers),
   watch: t.optional(watch),
   /** Opens the report in a browser, without a key, until then. */
   report: t.optional(t.object({ url: t.text, expires_at: t.time })),
@@ -83,6 +142,13 @@ export const ConfigDocument = t.message("ConfigDocument", {
   config: t.said(t.anObject, "All its members: weights and references of both scorecards too."),
   against: t.textOrNull,
   differences: t.list(t.object({ pointer: t.text, from: t.anything, to: t.anything })),
+});
+export const KaizenPromoteRequest = t.strict("KaizenPromoteRequest", {
+  reason: t.textOfLength(
+    { minLength: 1, maxLength: REASON_LENGTH_MAX },
+    ({ length }) => length >= 1 && length <= REASON_LENGTH_MAX,
+    `must be 1 to ${REASON_LENGTH_MAX} characters`,
+  ),
 });
 export const KaizenRollbackRequest = t.strict("KaizenRollbackRequest", {
   reason: t.defaulted(

@@ -1,7 +1,12 @@
 // Messages of operators and analysts: API keys, SQL, usage, health; and the problem, which is the
 // answer of every route that fails.
 import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
-import { KEY_LABEL_LENGTH_MAX, SECRET_OVERLAP_MS, TENANT_LENGTH_MAX } from "../limits.ts";
+import {
+  KEY_LABEL_LENGTH_MAX,
+  QUERY_ID_LENGTH_MAX,
+  SECRET_OVERLAP_MS,
+  TENANT_LENGTH_MAX,
+} from "../limits.ts";
 import { PAID_READS, USAGE_GROUPS } from "../usage.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
 import { nullable } from "./nullable.ts";
@@ -90,7 +95,12 @@ export const KeyList = t.message("KeyList", { keys: t.list(KeyDescription) });
 export const QueryRequest = t.strict("QueryRequest", {
   sql: t.textOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
   format: t.defaulted(t.oneOf(["json", "csv"]), "json"),
+  /** The caller's own name for it, by which `DELETE /v1/query/{id}` ends it. */
+  query_id: t.optional(t.plainText(QUERY_ID_LENGTH_MAX)),
 });
+
+/** `DELETE /v1/query/{id}`. */
+export const QueryCancelled = t.message("QueryCancelled", { query_id: t.text });
 
 export const QueryResult = t.message("QueryResult", {
   columns: t.list(t.object({ name: t.text, type: t.text })),

@@ -182,9 +182,10 @@ async function noteKeyChange(
   detail: KeyDescription & { readonly before?: KeyDescription },
 ): Promise<void> {
   const { notes, clock } = exchange.services;
-  const { keyId: actor } = exchange.principal;
+  const { keyId: actor, via } = exchange.principal;
   const { tenant } = detail;
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  const marked = via === undefined ? detail : { ...detail, via };
+  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail: marked });
 }
 
 function newKeyOf(request: KeyRequest): NewKey {

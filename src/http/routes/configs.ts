@@ -1,7 +1,7 @@
 // Routes of scoring configs that are or were live: where each came from, all its weights, and how it
 // differs from another.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { ConfigSummary, Kaizen } from "../../kaizen/kaizen.ts";
+import type { Configs, ConfigSummary } from "../../kaizen/kaizen.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -19,7 +19,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The configs, the live one first", schema: "ConfigList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const configs = kaizenOf(exchange).configs();
+      const configs = configsOf(exchange).list();
       return exchange.document(200, { configs: configs.map((each) => shown(exchange, each)) });
     },
   },
@@ -37,22 +37,22 @@ export const CONFIG_ROUTES: readonly Route[] = [
   },
 ];
 
-function kaizenOf({ services: { kaizen } }: Exchange): Kaizen {
-  if (kaizen !== undefined) return kaizen;
+function configsOf({ services: { kaizen } }: Exchange): Configs {
+  if (kaizen !== undefined) return kaizen.configs;
   throw new ServiceFault("not_found", "this service runs without kaizen");
 }
 
 function readConfig(exchange: Exchange): Reply {
-  const kaizen = kaizenOf(exchange);
+  const configs = configsOf(exchange);
   const version = exchange.decodedParameter();
   const against = new URLSearchParams(exchange.head.query).get("against") ?? undefined;
   if (against !== undefined && against !== "active" && !VERSION.test(against)) {
     const detail = "`against` must be `active` or the version of a config, `c-` and 16 hex digits";
     throw new ServiceFault("invalid_parameter", detail);
   }
-  const found = kaizen.findConfig(version, against);
+  const found = configs.find(version, against);
   if (found !== undefined) return exchange.document(200, shown(exchange, found));
-  const missing = kaizen.findConfig(version) === undefined ? version : against;
+  const missing = configs.find(version) === undefined ? version : against;
   throw new ServiceFault("not_found", `no config \`${missing}\` is on file`);
 }
 

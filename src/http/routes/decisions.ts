@@ -193,7 +193,7 @@ async function traceDecision(exchange: Exchange): Promise<Reply> {
   const { bureau, kaizen } = exchange.services;
   const legs = await legsOf(exchange);
   const version = legs[0]?.config_version;
-  const config = version === undefined ? undefined : kaizen?.findConfig(version)?.config;
+  const config = version === undefined ? undefined : kaizen?.configs.find(version)?.config;
   return exchange.document(200, bureau.trace(legs, config));
 }
 

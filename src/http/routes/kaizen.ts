@@ -3,6 +3,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import {
+  parseKaizenPromoteRequest,
   parseKaizenRollbackRequest,
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
@@ -82,6 +83,19 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     handle: (exchange) => pageOf(exchange, exchange.decodedParameter()),
   },
   {
+    name: "kaizen_promote",
+    method: "POST",
+    path: "/v1/kaizen/runs/{id}/promote",
+    parameter: RUN,
+    summary:
+      "Makes the weights live that a finished dry run has tested, if nothing has changed since",
+    access: "kaizen:run",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenPromoteRequest" },
+    responses: { 200: { description: "The run, promoted", schema: "KaizenRun" } },
+    isSynchronous: false,
+    handle: promote,
+  },
+  {
     name: "kaizen_rollback",
     method: "POST",
     path: "/v1/kaizen/rollback",
@@ -126,10 +140,18 @@ function readByLink(exchange: Exchange): Reply {
   throw new ServiceFault("not_found", detail);
 }
 
-/** A run with the link that opens its report. */
-function withReport(exchange: Exchange, run: Pick<RunRecord, "run_id" | "state">): object {
+/** A run with its numbers for programs that draw, and the link that opens its report. */
+function withReport(
+  exchange: Exchange,
+  run: RunRecord | Pick<RunRecord, "run_id" | "state">,
+): object {
   const report = exchange.services.reportLinks?.make(run.run_id);
-  return report === undefined ? run : { ...run, report };
+  const numbers = "findings" in run ? kaizenOf(exchange).numbers(run) : undefined;
+  return {
+    ...run,
+    ...(numbers && { numbers }),
+    ...(report && { report }),
+  };
 }
 
 function findRun(exchange: Exchange): RunRecord {
@@ -154,9 +176,27 @@ async function startRun(exchange: Exchange): Promise<Reply> {
   return exchange.document(202, withReport(exchange, { run_id: started.id, state: "running" }));
 }
 
+async function promote(exchange: Exchange): Promise<Reply> {
+  const { reason } = parseKaizenPromoteRequest(exchange.readDocument());
+  const by = exchange.principal.keyId;
+  const run = await kaizenOf(exchange).promote(exchange.decodedParameter(), { by, reason });
+  if (run === undefined) throw new ServiceFault("not_found", "no such run");
+  const { run_id, champion_version: config_from, challenger_version: config_to } = run;
+  await noteChange(exchange, "kaizen.promoted", { run_id, config_from, config_to, reason });
+  return exchange.document(200, withReport(exchange, run));
+}
+
 async function rollback(exchange: Exchange): Promise<Reply> {
   const { reason } = parseKaizenRollbackRequest(exchange.readDocument());
   const done = await kaizenOf(exchange).rollback(reason);
   if (done === undefined) throw new ServiceFault("not_found", "there is no promotion to take back");
+  await noteChange(exchange, "kaizen.rolled_back", { ...done, reason });
   return exchange.document(200, done);
+}
+
+/** Row of `audit_events`, durable before the change is answered. */
+async function noteChange(exchange: Exchange, event: string, detail: object): Promise<void> {
+  const { notes, clock } = exchange.services;
+  const { keyId: actor, tenant } = exchange.principal;
+  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
 }

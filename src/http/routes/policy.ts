@@ -3,7 +3,11 @@
 import type { Policies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
-import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
+import {
+  BODY_BYTES_MAX,
+  POLICY_REASON_LENGTH_MAX,
+  TENANT_LENGTH_MAX,
+} from "../../contract/limits.ts";
 import { parsePolicy } from "../../contract/parse/policy.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -31,7 +35,14 @@ export const POLICY_ROUTES: readonly Route[] = [
     summary: "Sets a tenant's policy: journaled, and in force on every thread before the answer",
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "PolicyRequest" },
-    query: { tenant: TENANT },
+    query: {
+      tenant: TENANT,
+      dry_run: {
+        description: "Checks the document and answers the policy that it makes; sets nothing",
+        values: ["1"],
+      },
+      reason: `Why, for the record: 1 to ${POLICY_REASON_LENGTH_MAX} bytes of plain text`,
+    },
     responses: { 200: { description: "The policy as it is now", schema: "PolicyDocument" } },
     isSynchronous: false,
     handle: setPolicy,
@@ -61,7 +72,19 @@ export function namedTenantOf({ head, principal }: Exchange): string {
 
 async function setPolicy(exchange: Exchange): Promise<Reply> {
   const tenant = namedTenantOf(exchange);
+  const asked = new URLSearchParams(exchange.head.query);
+  const isDryRun = asked.has("dry_run");
+  if (isDryRun && asked.get("dry_run") !== "1") {
+    throw new ServiceFault("invalid_parameter", "`dry_run` takes `1`, or is left out");
+  }
+  const reason = asked.get("reason") ?? undefined;
+  if (reason !== undefined && !isPlainText(reason, POLICY_REASON_LENGTH_MAX)) {
+    const detail = `\`reason\` must be 1 to ${POLICY_REASON_LENGTH_MAX} bytes of plain text`;
+    throw new ServiceFault("invalid_parameter", detail);
+  }
   const policy = parsePolicy(exchange.readDocument());
-  const set = await policiesOf(exchange).set(tenant, policy, exchange.principal);
+  const policies = policiesOf(exchange);
+  if (isDryRun) return exchange.document(200, policies.check(tenant, policy));
+  const set = await policies.set(tenant, policy, exchange.principal, reason);
   return exchange.document(200, set);
 }

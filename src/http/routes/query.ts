@@ -50,6 +50,17 @@ export const QUERY_ROUTES: readonly Route[] = [
     handle: query,
   },
   {
+    name: "query_cancel",
+    method: "DELETE",
+    path: "/v1/query/{id}",
+    parameter: { description: "`query_id` of a query that runs or waits", example: "q-1" },
+    summary: "Ends a query of the same key, which is then answered with code `cancelled`",
+    access: "analytics:read",
+    responses: { 200: { description: "It is ended", schema: "QueryCancelled" } },
+    isSynchronous: false,
+    handle: cancel,
+  },
+  {
     name: "query_schema",
     method: "GET",
     path: "/v1/query/schema",
@@ -66,7 +77,7 @@ async function query(exchange: Exchange): Promise<Reply> {
   const { store } = exchange.services;
   const isStreamed = wantsNdjson(exchange.head.accept);
   if (!isStreamed) exchange.replyFormat = replyFormat(exchange.head.accept);
-  const { sql, format } = parseQueryRequest(exchange.readDocument());
+  const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = new URLSearchParams(exchange.head.query).get("min_position");
   if (position !== null) await store.appliedUpTo(parsePosition(position), POSITION_WAIT_MS);
   const asker = [tenantOf(exchange), withheldFrom(exchange)] as const;
@@ -79,6 +90,7 @@ async function query(exchange: Exchange): Promise<Reply> {
     sql,
     QUERY_LIMITS,
     ...asker,
+    id === undefined ? undefined : handleOf(exchange, id),
   );
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...asOfHeaders(asOf)];
   if (format === "csv") {
@@ -92,6 +104,19 @@ async function query(exchange: Exchange): Promise<Reply> {
     elapsed_ms: elapsedMs,
     as_of: { position: asOf.position, time: new Date(asOf.timeMs).toISOString() },
   });
+}
+
+/** A caller ends its own queries alone: an id of another key's is none. */
+function handleOf({ principal }: Exchange, id: string): string {
+  return `${principal.keyId}\n${id}`;
+}
+
+async function cancel(exchange: Exchange): Promise<Reply> {
+  const id = exchange.decodedParameter();
+  const isEnded = await exchange.services.store.cancelQuery(handleOf(exchange, id));
+  if (!isEnded)
+    throw new ServiceFault("not_found", "no query of this key by that id runs or waits");
+  return exchange.document(200, { query_id: id });
 }
 
 /** Lines and CSV have no place for it but these. */

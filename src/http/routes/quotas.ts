@@ -74,8 +74,8 @@ async function noteChange(
   { tenant, paid_reads_per_month }: QuotaDescription,
 ): Promise<void> {
   const { notes, clock } = exchange.services;
-  const { keyId: actor } = exchange.principal;
-  const detail = { paid_reads_per_month };
+  const { keyId: actor, via } = exchange.principal;
+  const detail = { paid_reads_per_month, ...(via === undefined ? {} : { via }) };
   await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
 }
 

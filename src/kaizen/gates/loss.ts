@@ -23,6 +23,10 @@ export function sampleGate(
     successes: failures.length - bads,
     effective_reporters: effectiveClusters(weights, reporters),
     effective_subjects: effectiveClusters(weights, subjects),
+    rows_min: rowsMin,
+    each_min: least,
+    reporters_min: policy.effective_reporters_min,
+    subjects_min: policy.effective_subjects_min,
   };
   const passed =
     numbers.rows >= rowsMin &&
@@ -54,7 +58,14 @@ export function superiorityGate(holdout: Holdout, policy: GatePolicy): GateResul
   const zMin = isStrict ? policy.z_min_strict : policy.z_min;
   const relative = base > 0 ? mean / base : 0;
   const passed = z > zMin && relative >= policy.relative_gain_min;
-  const numbers = { gain: mean, z, z_min: zMin, relative_gain: relative, champion_loss: base };
+  const numbers = {
+    gain: mean,
+    z,
+    z_min: zMin,
+    relative_gain: relative,
+    relative_gain_min: policy.relative_gain_min,
+    champion_loss: base,
+  };
   const sentence =
     `log-loss falls by ${show(relative * 100, 2)} % (z ${show(z, 2)} clustered by subject and ` +
     `reporter); needed ${show(policy.relative_gain_min * 100, 2)} % and z above ${zMin}`;

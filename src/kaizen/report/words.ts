@@ -2,15 +2,15 @@
 // person who has not read the code.
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringModel } from "../../engine/config.ts";
-import type { RunRecord } from "../kaizen.ts";
 
-export const HEADLINES: Record<RunRecord["state"], string> = {
+/** By the state of a run. */
+export const HEADLINES = {
   running: "Under way",
   kept: "The weights stay as they are",
   promoted: "New weights are live",
   dry_run: "A trial: nothing was changed",
   failed: "The run broke; the weights stay as they are",
-};
+} as const;
 
 export const SIDE_WORDS = {
   check: {

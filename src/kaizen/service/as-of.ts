@@ -1,6 +1,7 @@
 // The record of a run that begins, and runs as of an earlier time: a look at what kaizen would have found then. Such a run knows neither
 // what came in later nor later weights, spends no evidence and changes nothing.
 import { invalidRequest } from "../../contract/faults.ts";
+import type { Champion } from "./champion.ts";
 import type { RunRecord, RunRequest } from "../kaizen.ts";
 
 /** Which evidence had been in a test by then is not on record. */
@@ -42,4 +43,12 @@ export function begun(
     rows: 0,
     position,
   };
+}
+
+/** The weights that a run challenges: those live now, or at the time it runs as of. */
+export function versionFor(
+  champion: Pick<Champion, "version" | "versionAt">,
+  { asOfMs }: RunRequest,
+): string {
+  return asOfMs === undefined ? champion.version : champion.versionAt(asOfMs);
 }

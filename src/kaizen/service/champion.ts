@@ -138,6 +138,7 @@ export class Champion {
   /**
    * Makes exactly the tested config live; false when the weights it was tested against are not live
    * any more.
+   * @param order who asked for it and why, where the run did not promote by itself.
    * @throws the error of the engine, the journal or the disk; nothing has changed then.
    */
   promote(
@@ -145,6 +146,7 @@ export class Champion {
     config: ScoringConfig,
     change: (state: KaizenState) => KaizenState,
     nowMs: number,
+    order: { by?: string; reason?: string } = {},
   ): Promise<boolean> {
     return this.#inTurn(async () => {
       if (this.version !== run.champion_version) return false;
@@ -158,7 +160,7 @@ export class Champion {
       const parent = next.champion;
       const { run_id, kind } = run;
       const promotion: Promotion = { run_id, version, parent, at_ms: nowMs, ...(kind && { kind }) };
-      const promotions = [...next.promotions, promotion];
+      const promotions = [...next.promotions, { ...promotion, ...order }];
       await this.#commit({ ...next, champion: version, promotions });
       return true;
     });

@@ -2,40 +2,43 @@
 // how it differs from another. Contents come from their files, which their names are digests of.
 import type { ScoringConfig } from "../../engine/config.ts";
 import { configDigest } from "../../engine/config.ts";
-import type { ConfigDetail, ConfigDifference, ConfigSummary } from "../kaizen.ts";
+import type { ConfigDetail, Configs, ConfigDifference, ConfigSummary } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { Promotion } from "./files.ts";
 
 /** Configs listed: the newest. */
 const CONFIGS_LISTED = 100;
 
-/** The live config first, then by the time at which each was made live, the newest first. */
-export function listConfigs(champion: Champion): ConfigSummary[] {
-  const { promotions, champion: live, shipped = live } = champion.state;
-  const versions = [live, shipped];
-  for (const { version, parent, rolled_back: back } of promotions.toReversed()) {
-    versions.push(version, back?.left ?? parent, parent);
-  }
-  return [...new Set(versions)]
-    .slice(0, CONFIGS_LISTED)
-    .map((version) => summaryOf(champion, version));
-}
+export class ConfigShelf implements Configs {
+  readonly #champion: Champion;
 
-/** One config with all its members, `active` for the live one; undefined when it is not on file. */
-export function findConfig(
-  champion: Champion,
-  named: string,
-  other?: string,
-): ConfigDetail | undefined {
-  const version = named === "active" ? champion.version : named;
-  const against = other === "active" ? champion.version : other;
-  const config = champion.readable(version);
-  if (config === undefined) return undefined;
-  const summary = summaryOf(champion, version);
-  if (against === undefined) return { ...summary, config, against: null, differences: [] };
-  const from = champion.readable(against);
-  if (from === undefined) return undefined;
-  return { ...summary, config, against, differences: differencesOf(from, config) };
+  constructor(champion: Champion) {
+    this.#champion = champion;
+  }
+
+  list(): ConfigSummary[] {
+    const { promotions, champion: live, shipped = live } = this.#champion.state;
+    const versions = [live, shipped];
+    for (const { version, parent, rolled_back: back } of promotions.toReversed()) {
+      versions.push(version, back?.left ?? parent, parent);
+    }
+    return [...new Set(versions)]
+      .slice(0, CONFIGS_LISTED)
+      .map((version) => summaryOf(this.#champion, version));
+  }
+
+  find(named: string, other?: string): ConfigDetail | undefined {
+    const champion = this.#champion;
+    const version = named === "active" ? champion.version : named;
+    const config = champion.readable(version);
+    if (config === undefined) return undefined;
+    const summary = summaryOf(champion, version);
+    if (other === undefined) return { ...summary, config, against: null, differences: [] };
+    const against = other === "active" ? champion.version : other;
+    const from = champion.readable(against);
+    if (from === undefined) return undefined;
+    return { ...summary, config, against, differences: differencesOf(from, config) };
+  }
 }
 
 function summaryOf(champion: Champion, version: string): ConfigSummary {

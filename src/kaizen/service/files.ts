@@ -21,6 +21,9 @@ export interface Promotion {
   at_ms: number;
   /** Absent in files of older releases: full. */
   kind?: RunKind;
+  /** Who promoted a dry run, and why; absent where the run promoted by itself. */
+  by?: string;
+  reason?: string;
   /** `left`: version live without it; absent in files of older releases: the parent. */
   rolled_back?: { at_ms: number; reason: string; left?: string };
 }
@@ -206,10 +209,15 @@ export function withFate<R extends RunSummary>(
     const when = isTested ? "before the promotion was committed" : "during the run";
     return { ...run, state: "failed", reason: `the process ended ${when}: the champion stays` };
   }
-  const { rolled_back } = promotion;
-  if (rolled_back === undefined) return { ...run, state: "promoted" };
+  const { rolled_back, at_ms, by, reason = "" } = promotion;
+  const promoted: R = {
+    ...run,
+    state: "promoted",
+    ...(by === undefined ? {} : { promotion: { at: new Date(at_ms).toISOString(), by, reason } }),
+  };
+  if (rolled_back === undefined) return promoted;
   const at = new Date(rolled_back.at_ms).toISOString();
-  return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
+  return { ...promoted, rolled_back: { at, reason: rolled_back.reason } };
 }
 
 /** State after a finished run: tested evidence, a pause less, its place in the schedule. */

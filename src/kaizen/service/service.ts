@@ -2,7 +2,7 @@
 // rollback through the champion (champion.ts), a watch over each scorecard (watch.ts), and every run
 // on record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { assertPast, begun, testedBefore } from "./as-of.ts";
+import { assertPast, begun, testedBefore, versionFor } from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
@@ -14,22 +14,16 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
-import { findConfig, listConfigs } from "./configs.ts";
+import { ConfigShelf } from "./configs.ts";
 import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
+import { promoteDryRun, type PromotionOrder } from "./promotion.ts";
 import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
-import type {
-  ConfigDetail,
-  ConfigSummary,
-  Kaizen,
-  KaizenStatus,
-  RunRecord,
-  RunRequest,
-  RunSummary,
-} from "../kaizen.ts";
+import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
+import { runNumbers, type RunNumbers } from "../report/numbers.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
 
@@ -44,11 +38,13 @@ export class KaizenService implements Kaizen {
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
   readonly measured: LiveFigures;
+  readonly configs: ConfigShelf;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.configs = new ConfigShelf(this.#champion);
     this.measured = new LiveFigures(this.#files, this.#champion, () =>
       newestWatch(this.#files, changesOf(this.#champion)),
     );
@@ -147,12 +143,6 @@ export class KaizenService implements Kaizen {
     };
   }
 
-  configs = (): ConfigSummary[] => listConfigs(this.#champion);
-
-  findConfig(version: string, against?: string): ConfigDetail | undefined {
-    return findConfig(this.#champion, version, against);
-  }
-
   runs(): RunSummary[] {
     return this.#files.listRuns().map((run) => this.#withFate(run));
   }
@@ -164,9 +154,24 @@ export class KaizenService implements Kaizen {
     return { ...this.#withFate(run), ...(watch === undefined ? {} : { watch }) };
   }
 
+  numbers = ({ findings }: RunRecord): RunNumbers | undefined => findings && runNumbers(findings);
+
   report(id: string): string | undefined {
     const run = this.find(id);
     return run === undefined ? undefined : reportPage(run);
+  }
+
+  async promote(id: string, order: PromotionOrder): Promise<RunRecord | undefined> {
+    const run = this.#files.loadRun(id);
+    if (run === undefined) return undefined;
+    const isRunning = this.#running !== undefined;
+    const ground = { files: this.#files, champion: this.#champion, isRunning };
+    await promoteDryRun(run, ground, this.#options.clock(), order);
+    const promoted = this.find(id)!;
+    this.measured.take(promoted);
+    this.#options.onRun?.(promoted);
+    this.#options.log.warn("kaizen_promoted", { run: id, ...order });
+    return promoted;
   }
 
   async rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined> {
@@ -192,7 +197,7 @@ export class KaizenService implements Kaizen {
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const position = this.#options.ledger.position();
-    const run = begun(id, request, nowMs, this.#versionFor(request), position);
+    const run = begun(id, request, nowMs, versionFor(this.#champion, request), position);
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
@@ -241,11 +246,6 @@ export class KaizenService implements Kaizen {
     return due.length === 0 ? undefined : due.map(({ reason }) => reason).join("; ");
   }
 
-  /** The weights that a run challenges: those live now, or at the time it runs as of. */
-  #versionFor({ asOfMs }: RunRequest): string {
-    return asOfMs === undefined ? this.#champion.version : this.#champion.versionAt(asOfMs);
-  }
-
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
     const watch = changesOf(this.#champion);
     const last = this.#champion.live();
@@ -261,7 +261,7 @@ export class KaizenService implements Kaizen {
       journal,
       uptoLsn,
       ...(seeds && { seeds }),
-      champion: this.#champion.config(this.#versionFor(request)),
+      champion: this.#champion.config(versionFor(this.#champion, request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),
       ...(Object.keys(watch).length > 0 && asOfMs === undefined ? { watch } : {}),
       ...(isCalibration ? { isCalibration } : {}),

@@ -19,6 +19,7 @@ export class DatabaseSuspect extends Error {}
  * Runs one query.
  * @param asker whose rows are visible; a tenant's on a connection of its own.
  * @param clock epoch ms.
+ * @param onWatch called with what can interrupt it, before it begins.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
  *   trouble with its files or itself.
  */
@@ -28,9 +29,11 @@ export async function runQuery(
   limits: QueryLimits,
   asker: Asker,
   clock: () => number,
+  onWatch: (watch: Watch) => void = () => undefined,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new Watch(connection, limits.timeoutMs);
+  onWatch(watch);
   try {
     return await watch.during(async () => {
       const { stream, asOf, budget } = await startReading(connection, sql, asker, clock);
@@ -142,6 +145,7 @@ const SUSPECT = /^(IO|INTERNAL|FATAL|Serialization) Error/;
 /** The error of a query as its caller shall see it. */
 export function faultOf(error: unknown, watch: Watch, limitMs: number): Error {
   if (error instanceof ServiceFault) return error;
+  if (watch.isCancelled) return queryCancelled();
   if (watch.isOver) return tookTooLong(limitMs);
   if (error instanceof StatementRefused) return queryRejected("only one SELECT is allowed");
   if (error instanceof TextOverflow) {
@@ -168,7 +172,11 @@ export function tookTooMuchMemory(): ServiceFault {
   return rejectedFor("memory", "the query needs more memory than the store may use");
 }
 
-/** `code` tells a program which limit it was. */
-function rejectedFor(code: "timeout" | "memory", detail: string): ServiceFault {
+export function queryCancelled(): ServiceFault {
+  return rejectedFor("cancelled", "the query was ended by the key that asked it");
+}
+
+/** `code` tells a program what ended it. */
+function rejectedFor(code: "timeout" | "memory" | "cancelled", detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail, [{ pointer: "/sql", code, detail }]);
 }

@@ -7,7 +7,7 @@ import type { Asker } from "./guard.ts";
 import { DatabaseSuspect, runQuery } from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
-import { INTERRUPT_REPEAT_MS } from "./watch.ts";
+import { INTERRUPT_REPEAT_MS, type Watch } from "./watch.ts";
 
 class Lane {
   #last: Promise<unknown> = Promise.resolve();
@@ -55,6 +55,8 @@ export class ReadQueue {
   /** Answers that are taken in parts, beside the queries: their clients set the pace. */
   readonly streams: RowStreams;
   #streamsHeld: Promise<void> | undefined;
+  /** The query that runs, and the name it was given. */
+  #watched: { readonly handle: string | undefined; readonly watch: Watch } | undefined;
   readonly #clock: () => number;
 
   /**
@@ -77,21 +79,37 @@ export class ReadQueue {
   }
 
   /** An analyst's query. */
-  query(sql: string, limits: QueryLimits, asker: Asker): Promise<QueryResult> {
+  query(sql: string, limits: QueryLimits, asker: Asker, handle?: string): Promise<QueryResult> {
+    const onWatch = (watch: Watch) => (this.#watched = { handle, watch });
     return this.#reading.run(async (use) => {
       const connections = await this.#open();
       // A tenant's query reads temporary views: they end with their connection.
       const own = asker.tenant === undefined ? undefined : await connections.another();
       try {
-        return await runQuery(use(own ?? connections.reader), sql, limits, asker, this.#clock);
+        return await runQuery(
+          use(own ?? connections.reader),
+          sql,
+          limits,
+          asker,
+          this.#clock,
+          onWatch,
+        );
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#suspect(error);
         throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
       } finally {
+        this.#watched = undefined;
         own?.close();
       }
     });
+  }
+
+  /** Interrupts the query that runs, where it has the handle. */
+  cancel(handle: string): boolean {
+    if (this.#watched?.handle !== handle) return false;
+    this.#watched.watch.cancel();
+    return true;
   }
 
   /** A read of the store itself, in line with the queries and without their limits. */

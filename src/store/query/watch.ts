@@ -7,6 +7,8 @@ export const INTERRUPT_REPEAT_MS = 20;
 
 export class Watch {
   isOver = false;
+  /** Its caller wants no answer any more. */
+  isCancelled = false;
   readonly #connection: Connection;
   #leftMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -26,6 +28,12 @@ export class Watch {
       clearTimeout(this.#timer);
       this.#leftMs -= performance.now() - startedAt;
     }
+  }
+
+  /** Interrupts it for its caller's sake. */
+  cancel(): void {
+    this.isCancelled = true;
+    this.#end();
   }
 
   #end(): void {

@@ -252,13 +252,14 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
   audit_events: {
     // Records signed by a key belong to the tenant that registered the key.
     sql: (from) => `SELECT a.recorded_at, a.position, a.event,
-        coalesce(a.tenant, k.tenant) AS tenant, a.detail->>'$.actor' AS actor,
-        coalesce(a.agent, k.agent) AS agent, a.kid, a.detail
+        coalesce(a.tenant, k.tenant) AS tenant, coalesce(a.detail->>'$.actor', a.detail->>'$.set_by') AS actor,
+        coalesce(a.agent, k.agent) AS agent, a.kid, a.detail, a.detail->>'$.via' AS via
       FROM ${from("audit_rows")} AS a LEFT JOIN (
         SELECT kid, arg_min(tenant, position) AS tenant, arg_min(agent, position) AS agent
         FROM ${from("audit_rows")} WHERE event = 'reporter_key.registered' GROUP BY kid
       ) AS k USING (kid)
-      UNION ALL BY NAME SELECT recorded_at, position, event, tenant, actor, detail
+      UNION ALL BY NAME SELECT recorded_at, position, event, tenant, actor, detail,
+        detail->>'$.via' AS via
       FROM ${from("audit_note_rows")}`,
     comment:
       "changes of keys and configs, refused access, damage found in the journal, and reporters " +
@@ -280,6 +281,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
       ["agent", "the agent whose key it is about, or null"],
       ["kid", "the reporter's key, or null"],
       ["detail", "all that is known, as JSON"],
+      ["via", "`console:` and the beginning of the session, or null: by the API"],
     ],
   },
 };

@@ -11,13 +11,15 @@ export interface PolicyRow {
   setAtMs: number;
   /** The whole policy, as JSON. */
   policy: string;
+  /** Null for none given. */
+  reason: string | null;
 }
 
 export function policyTables(): string[] {
   return [
     `CREATE TABLE policy_rows (position BIGINT NOT NULL, set_at TIMESTAMP NOT NULL,
       tenant VARCHAR NOT NULL, version VARCHAR NOT NULL, set_by VARCHAR NOT NULL,
-      policy JSON NOT NULL)`,
+      policy JSON NOT NULL, reason VARCHAR)`,
   ];
 }
 
@@ -26,6 +28,8 @@ export function appendPolicy(appender: RowAppender, row: PolicyRow, position: nu
   appender.appendBigInt(BigInt(position));
   appender.appendInstant(row.setAtMs);
   for (const text of [row.tenant, row.version, row.setBy, row.policy]) appender.appendVarchar(text);
+  if (row.reason === null) appender.appendNull();
+  else appender.appendVarchar(row.reason);
 }
 
 const bound = (level: string) =>
@@ -36,7 +40,7 @@ export const POLICY_VIEWS: Readonly<Record<string, View>> = {
     sql: (from) => `SELECT tenant, version, set_at,
         lead(set_at) OVER (PARTITION BY tenant ORDER BY position) AS replaced_at,
         row_number() OVER (PARTITION BY tenant ORDER BY position DESC) = 1 AS in_force,
-        set_by, ${TOOL_LEVELS.map(bound).join(", ")}, policy, position
+        set_by, ${TOOL_LEVELS.map(bound).join(", ")}, policy, position, reason
       FROM ${from("policy_rows")}`,
     comment:
       "every policy that was set; a tenant that has set none is judged by the shipped one, and has " +
@@ -57,6 +61,7 @@ export const POLICY_VIEWS: Readonly<Record<string, View>> = {
       ),
       ["policy", "the whole policy, as JSON"],
       ["position", "its record in the evidence journal"],
+      ["reason", "why, in the words of who set it, or null"],
     ],
   },
 };

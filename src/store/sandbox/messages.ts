@@ -13,7 +13,7 @@ export interface TablePart {
 /** A caller's SQL, and the parts of its answer. */
 export type CallerCall = Extract<
   StoreCall,
-  { name: "query" | "openStream" | "nextPart" | "closeStream" }
+  { name: "query" | "cancelQuery" | "openStream" | "nextPart" | "closeStream" }
 >;
 
 export type SandboxCall =

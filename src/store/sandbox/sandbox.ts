@@ -9,6 +9,7 @@ import type { QueryResult } from "../store.ts";
 import { STREAM_WORK_MS, type OpenedStream } from "../query/row-streams.ts";
 import { QueryLine } from "./line.ts";
 import type { CallerCall } from "./messages.ts";
+import { NamedQueries } from "./named-queries.ts";
 import { type Liable, ProcessLost, SandboxProcess, type StartProcess } from "./process.ts";
 import { StreamTable } from "./stream-table.ts";
 import { StrikeBook } from "./strikes.ts";
@@ -16,6 +17,8 @@ import { RowSupply } from "./supply.ts";
 
 /** A query is interrupted at its limit; one that goes on is killed with its process after this. */
 const GRACE_MS = 1000;
+/** Beyond the limit of any query: no process ends for being slow to hear that one is ended. */
+const CANCEL_MS_MAX = 30_000;
 /** Longest time to start and copy, and to add rows. */
 const OPEN_MS_MAX = 60_000;
 const ADD_MS_MAX = 60_000;
@@ -58,6 +61,7 @@ export class Sandbox {
   readonly #supply: RowSupply;
   readonly #line = new QueryLine();
   readonly #strikes = new StrikeBook();
+  readonly #named = new NamedQueries();
   readonly #streams = new StreamTable(GRACE_MS);
   #process: SandboxProcess | undefined;
   #preparing: Promise<unknown> = Promise.resolve();
@@ -86,13 +90,24 @@ export class Sandbox {
     const tenant = nameOf(call);
     const assertFree = () => this.#strikes.assertFree(tenant, performance.now());
     assertFree();
-    const work = async () => {
-      assertFree();
-      const liable = { tenant, limitMs: call.limits.timeoutMs };
-      const { result, asOfMs } = await this.#ask<QueryResult>(call, liable);
-      return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
-    };
-    return this.#line.run(tenant, work, () => this.#options.readScores(call));
+    return this.#named.run(call.handle, (assertWanted) => {
+      const work = async () => {
+        assertFree();
+        assertWanted();
+        const liable = { tenant, limitMs: call.limits.timeoutMs };
+        const { result, asOfMs } = await this.#ask<QueryResult>(call, liable, assertWanted);
+        return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
+      };
+      return this.#line.run(tenant, work, () => this.#options.readScores(call));
+    });
+  }
+
+  /** Ends the query of that name, running or waiting; false when there is none. */
+  cancel(handle: string): boolean {
+    if (!this.#named.cancel(handle)) return false;
+    // Where it runs already, it is interrupted. A process that does not hear ends at its deadline.
+    this.#process?.call({ name: "cancelQuery", handle }, CANCEL_MS_MAX).catch(() => undefined);
+    return true;
   }
 
   /** @throws ServiceFault as Store.stream does, and `rate_limited`. */
@@ -132,10 +147,11 @@ export class Sandbox {
     await this.#endProcess();
   }
 
-  async #ask<T>(call: QueryCall | StreamCall, liable: Liable) {
+  async #ask<T>(call: QueryCall | StreamCall, liable: Liable, assertWanted = () => {}) {
     for (let attempt = 1; ; attempt++) {
       try {
         const ready = await this.#prepared();
+        assertWanted();
         const startedAt = performance.now();
         const deadlineMs = liable.limitMs + GRACE_MS;
         const result = await ready.process

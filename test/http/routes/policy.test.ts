@@ -12,6 +12,10 @@ const DOCUMENT = { levels: { L3: { allow_up_to: 0.01, minimum_score: 700 } } };
 
 afterEach(closeServices);
 
+function vouchedUntil(untilMs: number) {
+  return { namespace: "agent://acme/*", until: new Date(untilMs).toISOString() };
+}
+
 async function openPolicies(adapter: (typeof ADAPTERS)[number]) {
   const journal: Uint8Array[] = [];
   const policies = new Policies({
@@ -53,6 +57,30 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     expect(new PolicyBook(journal).of("acme").version).toBe(set.json.version);
     const other = await call(service, "/v1/policy?tenant=other", { key: admin });
     expect(other.json).toEqual({ ...shipped.json, tenant: "other" });
+    await service.stop();
+  });
+
+  it("checks a document without setting it, and keeps the reason of one that is set", async () => {
+    const { service, journal } = await openPolicies(adapter);
+    const put = (query: string, body: unknown) =>
+      call(service, `/v1/policy?${query}`, { key: service.admin, method: "PUT", body });
+    const checked = await put("tenant=acme&dry_run=1", DOCUMENT);
+    expect(checked.status).toBe(200);
+    expect(checked.json).toMatchObject({ tenant: "acme", set_by: null, set_at: null });
+    expect(journal).toEqual([]);
+    const wrong = problemIn(await put("dry_run=1", { levels: { L3: { allow_up_to: 2 } } }));
+    expect(wrong.errors?.[0]).toMatchObject({ pointer: "/levels/L3/allow_up_to", code: "range" });
+    const late = problemIn(await put("dry_run=1", { vouched: [vouchedUntil(START_MS - 1)] }));
+    expect(late.errors?.[0]?.pointer).toBe("/vouched/0/until");
+    for (const query of ["dry_run=yes", "reason=", "reason=%00", `reason=${"x".repeat(501)}`]) {
+      expect(problemIn(await put(query, DOCUMENT)).code).toBe("invalid_parameter");
+    }
+    expect(journal).toEqual([]);
+    const set = await put("tenant=acme&reason=after+the+review", DOCUMENT);
+    expect(set.json.version).toBe(checked.json.version);
+    const event = JSON.parse(Buffer.from(journal[0] as Uint8Array).toString());
+    expect(event).toMatchObject({ event: "policy.set", reason: "after the review" });
+    expect(event).not.toHaveProperty("via");
     await service.stop();
   });
 

@@ -64,6 +64,19 @@ describeAdapters("queries", (adapter) => {
     }
   });
 
+  it("ends a query of the same key by its id, and no other", async () => {
+    const end = (key?: string) =>
+      call(service, "/v1/query/q-1", { method: "DELETE", ...(key === undefined ? {} : { key }) });
+    expect((await end()).status).toBe(404);
+    expect((await query({ sql, query_id: "q-1" })).status).toBe(200);
+    store.running.add(`${store.handle}`);
+    expect(problemIn(await end(service.admin)).code).toBe("not_found");
+    expect((await end()).json).toEqual({ query_id: "q-1" });
+    expect((await end()).status).toBe(404);
+    const tooLong = problemIn(await query({ sql, query_id: "x".repeat(65) }));
+    expect(tooLong.errors?.[0]?.pointer).toBe("/query_id");
+  });
+
   it("waits for a position, and says when it is not reached", async () => {
     expect((await query({ sql }, {}, "/v1/query?min_position=7")).status).toBe(200);
     for (const headers of [{}, NDJSON]) {

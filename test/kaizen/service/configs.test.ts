@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
-import { differencesOf, findConfig, listConfigs } from "../../../src/kaizen/service/configs.ts";
+import { ConfigShelf, differencesOf } from "../../../src/kaizen/service/configs.ts";
 import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 
@@ -48,7 +48,7 @@ const promote = () =>
   champion.promote(run("k-20260601-000000000"), learnt, (state) => state, AT_MS);
 
 it("lists the shipped config where nothing was promoted", () => {
-  expect(listConfigs(champion)).toEqual([
+  expect(new ConfigShelf(champion).list()).toEqual([
     {
       version: SHIPPED,
       name: shipped.name,
@@ -67,7 +67,7 @@ it("lists the shipped config where nothing was promoted", () => {
 
 it("names the run of a promotion, and why it was taken back", async () => {
   await promote();
-  const [live, before] = listConfigs(champion);
+  const [live, before] = new ConfigShelf(champion).list();
   expect(live).toMatchObject({
     version: LEARNT,
     in_force: true,
@@ -81,7 +81,7 @@ it("names the run of a promotion, and why it was taken back", async () => {
   expect(before).toMatchObject({ version: SHIPPED, in_force: false, shipped: true });
   expect(live!.digest!.slice(0, 23)).toBe(`sha256:${LEARNT.slice(2)}`);
   await champion.rollBack("worse", AT_MS + 1000);
-  const found = listConfigs(champion);
+  const found = new ConfigShelf(champion).list();
   expect(found.map(({ version, in_force }) => [version, in_force])).toEqual([
     [SHIPPED, true],
     [LEARNT, false],
@@ -92,21 +92,21 @@ it("names the run of a promotion, and why it was taken back", async () => {
 
 it("reads a config whole, and says what differs from another", async () => {
   await promote();
-  const found = findConfig(champion, LEARNT, SHIPPED)!;
+  const found = new ConfigShelf(champion).find(LEARNT, SHIPPED)!;
   expect(found.config).toEqual(learnt);
   expect(found.differences).toEqual([
     { pointer: "/check/intercept", from: shipped.check.intercept, to: learnt.check.intercept },
     { pointer: "/name", from: shipped.name, to: "learnt" },
   ]);
-  expect(findConfig(champion, "active", "active")).toMatchObject({
+  expect(new ConfigShelf(champion).find("active", "active")).toMatchObject({
     version: LEARNT,
     against: LEARNT,
     differences: [],
   });
-  expect(findConfig(champion, SHIPPED)).toMatchObject({ against: null, differences: [] });
-  expect(findConfig(champion, LEARNT, "c-0000000000000000")).toBeUndefined();
+  expect(new ConfigShelf(champion).find(SHIPPED)).toMatchObject({ against: null, differences: [] });
+  expect(new ConfigShelf(champion).find(LEARNT, "c-0000000000000000")).toBeUndefined();
   for (const unknown of ["c-0000000000000000", "../state", ""]) {
-    expect(findConfig(champion, unknown)).toBeUndefined();
+    expect(new ConfigShelf(champion).find(unknown)).toBeUndefined();
   }
 });
 
@@ -114,8 +114,12 @@ it("does not show a file that was changed", async () => {
   await promote();
   const file = join(dataDir, "kaizen", "configs", `${LEARNT}.json`);
   writeFileSync(file, JSON.stringify({ ...learnt, loss: 99 }));
-  expect(findConfig(champion, LEARNT)).toBeUndefined();
-  expect(listConfigs(champion)[0]).toMatchObject({ version: LEARNT, on_file: false, digest: null });
+  expect(new ConfigShelf(champion).find(LEARNT)).toBeUndefined();
+  expect(new ConfigShelf(champion).list()[0]).toMatchObject({
+    version: LEARNT,
+    on_file: false,
+    digest: null,
+  });
 });
 
 it("tells members that one of two lacks", () => {

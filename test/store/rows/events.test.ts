@@ -42,7 +42,7 @@ const AUDIT = {
   event: "api_key.created",
   tenant: "acme",
   actor: "key-admin",
-  detail: { id: "key-1" },
+  detail: { id: "key-1", via: "console:0a1b2c3d" },
 };
 const BACKTEST = {
   recorded_at: NOW_MS,
@@ -70,10 +70,12 @@ test("notes are rows of their views, and again when the store's directory is gon
       [new Date(NOW_MS).toISOString(), PROVENANCE.cited_sources, 1],
     ]);
     expect(
-      await rowsOf("SELECT event, tenant, actor, position FROM audit_events ORDER BY position"),
+      await rowsOf(
+        "SELECT event, tenant, actor, position, via FROM audit_events ORDER BY position",
+      ),
     ).toEqual([
-      ["api_key.created", "acme", "key-admin", 2],
-      ["policy.backtested", "acme", "key-acme", 3],
+      ["api_key.created", "acme", "key-admin", 2, "console:0a1b2c3d"],
+      ["policy.backtested", "acme", "key-acme", 3, null],
     ]);
     expect(await rowsOf("SELECT backtest_id, changed, report->'rows'->>0 FROM backtests")).toEqual([
       ["b-1", 1, "1"],

@@ -1,0 +1,166 @@
+// Numbers of a run for programs that draw: each gate's values beside their bounds, slices of the test,
+// bins with their intervals, weights before and after. All from the run's record; nothing is judged
+// anew, a gate's verdict stands in the record.
+import type { ScoringModel } from "../../engine/config.ts";
+import { wilsonInterval } from "../../policy/interval.ts";
+import type { GatePolicy, GateResult } from "../gates/gate.ts";
+import type { Figures, ModelFigures } from "../model/figures.ts";
+import type { Findings, SideRecord } from "../run.ts";
+import type { Side } from "../sides.ts";
+import { boundsOf } from "./gate-bounds.ts";
+import type { Bound } from "./gate-bounds.ts";
+import { intervalsOf } from "./plot-bars.ts";
+import type { IntervalMark } from "./plot-bars.ts";
+import { INGREDIENTS, QUESTIONS } from "./words.ts";
+
+/** A number beside its bound; several of them make a verdict, not each by itself. */
+export interface Measure extends Bound {
+  name: string;
+  value: number;
+  is_within: boolean;
+}
+
+interface GateNumbers {
+  id: string;
+  name: string;
+  question: string;
+  passed: boolean;
+  is_warning: boolean;
+  sentence: string;
+  measures: Measure[];
+  intervals: IntervalMark[];
+}
+
+/** Of a slice of the test; what the run did not compute is left out. */
+export type SliceNumbers = { name: string; rows: number } & Partial<
+  Record<"z" | "loss_change" | "foretold" | "seen" | "champion_foretold" | "chance", number>
+>;
+
+interface BinNumbers {
+  expected: number;
+  observed: number;
+  rows: number;
+  /** 95 % interval of the share that failed. */
+  low: number;
+  high: number;
+}
+
+interface WeightNumbers {
+  name: string;
+  champion: number;
+  challenger: number;
+  /** Points that a usual difference moves a score; 0 for the starting point. */
+  champion_points: number;
+  challenger_points: number;
+}
+
+interface SideNumbers {
+  side: Side;
+  passed: boolean;
+  gates: GateNumbers[];
+  slices: SliceNumbers[];
+  reliability?: { champion: BinNumbers[]; challenger: BinNumbers[] };
+  weights?: WeightNumbers[];
+}
+
+export interface RunNumbers {
+  sides: SideNumbers[];
+}
+
+/** 40 points double the odds (scoring 3). */
+const POINTS_PER_LOGIT = 57.7078;
+
+/** A record is JSON: what was not finite came back as null. */
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+
+function isWithin(value: number, { comparison, bound, bound_high: high = bound }: Bound): boolean {
+  if (comparison === "at_least") return value >= bound;
+  if (comparison === "above") return value > bound;
+  if (comparison === "at_most") return value <= bound;
+  return value >= bound && value <= high;
+}
+
+function measuresOf(gate: GateResult, policy: GatePolicy): Measure[] {
+  return boundsOf(gate, policy).flatMap(({ name, ...bound }) => {
+    const value = gate.numbers[name];
+    if (!isNumber(value) || !isNumber(bound.bound)) return [];
+    return [{ name, value, ...bound, is_within: isWithin(value, bound) }];
+  });
+}
+
+const SLICE_MEMBERS: Readonly<Record<string, Exclude<keyof SliceNumbers, "name">>> = {
+  rows: "rows",
+  z: "z",
+  "loss change": "loss_change",
+  foretold: "foretold",
+  seen: "seen",
+  "champion foretold": "champion_foretold",
+  chance: "chance",
+};
+
+/** The numbers of G10 by slice: their names are `slice: member`. */
+function slicesOf(gates: readonly GateResult[]): SliceNumbers[] {
+  const slices = new Map<string, SliceNumbers>();
+  const { numbers = {} } = gates.find(({ id }) => id === "G10") ?? {};
+  for (const [key, value] of Object.entries(numbers)) {
+    const at = key.lastIndexOf(": ");
+    const member = SLICE_MEMBERS[key.slice(at + 2)];
+    if (at < 0 || member === undefined || !isNumber(value)) continue;
+    const name = key.slice(0, at);
+    const slice = slices.get(name) ?? { name, rows: 0 };
+    slice[member] = value;
+    slices.set(name, slice);
+  }
+  return [...slices.values()];
+}
+
+function binsOf({ reliability }: ModelFigures): BinNumbers[] {
+  return reliability
+    .filter(({ rows }) => rows > 0)
+    .map(({ expected, observed, rows }) => {
+      const { low, high } = wilsonInterval(observed, rows);
+      return { expected, observed, rows, low, high };
+    });
+}
+
+function weightsOf(before: ScoringModel, after: ScoringModel, { spreads }: Figures) {
+  const points = (weight: number, column: number) =>
+    column === 0 ? 0 : Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
+  return INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0).map(
+    ({ name, column, of }) => ({
+      name,
+      champion: of(before),
+      challenger: of(after),
+      champion_points: points(of(before), column),
+      challenger_points: points(of(after), column),
+    }),
+  );
+}
+
+function sideNumbers(record: SideRecord, policy: GatePolicy): SideNumbers {
+  const { side, passed, gates, figures, champion, challenger } = record;
+  return {
+    side,
+    passed,
+    gates: gates.map((gate) => ({
+      id: gate.id,
+      name: gate.name,
+      question: QUESTIONS[gate.id] ?? gate.name,
+      passed: gate.passed,
+      is_warning: gate.isWarning === true,
+      sentence: gate.sentence,
+      measures: measuresOf(gate, policy),
+      intervals: intervalsOf(gate),
+    })),
+    slices: slicesOf(gates),
+    ...(figures && {
+      reliability: { champion: binsOf(figures.champion), challenger: binsOf(figures.challenger) },
+    }),
+    ...(figures && challenger && { weights: weightsOf(champion, challenger, figures) }),
+  };
+}
+
+/** The numbers of a run's findings, in the order of its gates. */
+export function runNumbers({ sides, policy }: Findings): RunNumbers {
+  return { sides: sides.map((side) => sideNumbers(side, policy)) };
+}
