@@ -51,10 +51,10 @@ export function traceRules(inputs: RuleInputs): RuleStep[] {
   const onRecord = level.enforce ? enforcedRecord(inputs) : watchedRecord(inputs);
   // Of the rules on the record the first that holds settles it; those behind it are not asked.
   const first = onRecord.findIndex(({ holds }) => holds);
-  for (const step of onRecord.slice(first + 1)) step.holds = null;
+  for (const behind of onRecord.slice(first + 1)) behind.holds = null;
   const steps = [...onRecord, ...(level.enforce ? stricterRules(inputs) : []), ...broken(inputs)];
   const strictness = ({ holds, verdict }: RuleStep) => (holds ? VERDICTS.indexOf(verdict) : -1);
-  const decided = steps.reduce((best, step) => (strictness(step) > strictness(best) ? step : best));
+  const decided = steps.reduce((best, each) => (strictness(each) > strictness(best) ? each : best));
   decided.decides = true;
   return steps;
 }

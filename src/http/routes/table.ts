@@ -4,7 +4,6 @@ import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
-import { CONFIG_ROUTES } from "./configs.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
 import { DESCRIPTION_ROUTES } from "./description.ts";
@@ -37,7 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...REVIEW_ROUTES,
   ...REPORT_ROUTES,
   ...KAIZEN_ROUTES,
-  ...CONFIG_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
   ...BACKTEST_ROUTES,
