@@ -25,4 +25,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "o",
     load: () => import("./pages/overview.ts"),
   },
+  {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
 ];
