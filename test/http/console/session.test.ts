@@ -286,17 +286,12 @@ describe("where the console is served", () => {
     ["on: this machine", { ...LOOPBACK, mode: "on" }, "localhost:8080", {}, 200],
     ["on: a host that is not named", { ...LOOPBACK, mode: "on" }, "evil.example", {}, 421],
   ])("%s", async (_, options, host, headers, status) => {
-    const { keyring } = await shared();
+    const { keyring, stop } = await openTestServer("node");
+    await stop();
     const parts = { keyring, clock: () => 0, randomBytes: () => Buffer.alloc(32) };
     const server = await openTestServer("node", { console: new Console(options, parts) });
     const answer = await ask(server.base, "GET", "/console", { ...headers, host });
     await server.stop();
     expect(answer.status).toBe(status);
   });
-
-  const shared = () =>
-    openTestServer("node").then(async (server) => {
-      await server.stop();
-      return server;
-    });
 });
