@@ -25,4 +25,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "o",
     load: () => import("./pages/overview.ts"),
   },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
 ];
