@@ -1,6 +1,7 @@
 // Port of the bureau: the calls that HTTP routes, gateways and tests may make. No HTTP, no SQL, no
 // memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
 import type { DecisionReplay, ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { Objection } from "../contract/schemas/disputes.ts";
 import type { AgentExplanation } from "../contract/schemas/scores.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/principal.ts";
@@ -81,6 +82,8 @@ export interface Bureau {
   ): Promise<ImportResult[]>;
   /** Inputs behind an agent's score, and changes that would raise it. Never cached. */
   explain(agentId: string, call: CallContext): AgentExplanation;
+  /** What counts against an agent, the weightiest first, in sentences for its own people. */
+  objections(explanation: AgentExplanation): Objection[];
   /**
    * Judges a logged decision again, under the active config or the one named.
    * @throws ServiceFault `not_found` when no config of that name is held.

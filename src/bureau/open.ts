@@ -13,6 +13,7 @@ import { check } from "./decisions/check.ts";
 import { handshake } from "./decisions/handshake.ts";
 import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
+import { objectionsTo } from "./decisions/reasons.ts";
 import { replay } from "./decisions/replay.ts";
 import { withoutVault } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
@@ -53,6 +54,7 @@ export function openBureau(options: BureauOptions): Bureau {
     recordOutcomeBatch: (rows, call) => recordOutcomeBatch(services, rows, call),
     importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
     explain: (agentId, call) => explain(services, agentId, call),
+    objections: (explanation) => objectionsTo(explanation),
     replay: (legs, configVersion) => replay(services, legs, configVersion),
   };
 }

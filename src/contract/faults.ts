@@ -65,6 +65,11 @@ export const FAULTS = {
     title: "too many new agents or pairs from this key",
     retryAfterSec: 60,
   },
+  disputes_limited: {
+    status: 429,
+    title: "too many disputes today",
+    retryAfterSec: 3600,
+  },
   quota_exceeded: { status: 429, title: "the month's quota is used up", retryAfterSec: 3600 },
   rate_limited: { status: 429, title: "rate limit exceeded", retryAfterSec: 1 },
   internal: { status: 500, title: "internal error" },

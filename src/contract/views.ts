@@ -20,6 +20,7 @@ export const WHOLE_VIEWS = [
   "kaizen_runs",
   "policies",
   "reporters",
+  "review_queue",
   "reviews",
   "usage",
 ] as const;

@@ -176,6 +176,9 @@ export type Scope = (typeof SCOPES)[number];
 export const REVIEW_LEVELS = [...TOOL_LEVELS, "connect"] as const;
 export type ReviewLevel = (typeof REVIEW_LEVELS)[number];
 
+/** What opened a review: calls that were held back, or somebody who disputes. */
+export const REVIEW_KINDS = ["held", "dispute"] as const;
+
 /** `claimed`: a person is at it, for as long as the lease runs. */
 export const REVIEW_STATES = ["open", "claimed", "decided"] as const;
 export type ReviewState = (typeof REVIEW_STATES)[number];

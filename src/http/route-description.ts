@@ -19,6 +19,8 @@ export interface RouteDescription {
   readonly path: string;
   readonly summary: string;
   readonly access: Access;
+  /** Of a route that is open to all: a key is read where one is sent. */
+  readonly isKeyOptional?: boolean;
   readonly rateClass?: RateClass;
   readonly body?: RouteBody;
   /** Query parameters by name, with their meaning. Asynchronous or `GET` routes only. */

@@ -58,8 +58,17 @@ export interface RunRecord {
   watch?: WatchRecord;
 }
 
-/** A run in a list: without gates and figures. */
-export type RunSummary = Omit<RunRecord, "findings" | "watch">;
+/** A run in a list: of its gates the verdicts alone, without figures. */
+export type RunSummary = Omit<RunRecord, "findings" | "watch"> & { gates?: GateVerdict[] };
+
+/** Verdict of a gate on the new weights of one scorecard. */
+export interface GateVerdict {
+  side: Side;
+  id: string;
+  passed: boolean;
+  /** Passed, but a person should look. */
+  is_warning: boolean;
+}
 
 /** Newest comparison of a promotion with the weights it replaced, on live outcomes. */
 export interface WatchRecord {

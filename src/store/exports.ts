@@ -23,6 +23,7 @@ const DAY_COLUMNS: Readonly<Record<ExportView, string | null>> = {
   kaizen_runs: null,
   policies: null,
   reporters: null,
+  review_queue: null,
   reviews: null,
   usage: null,
 };

@@ -9,6 +9,7 @@ import type { Connection } from "./duckdb.ts";
 import { eventTables } from "./rows/events.ts";
 import { journalTables } from "./rows/journal.ts";
 import { policyTables } from "./rows/policies.ts";
+import { reviewQueueTables } from "./rows/review-queue.ts";
 import { scoreTables } from "./rows/scores.ts";
 import { usageTables } from "./rows/usage.ts";
 import { outcomeTables } from "./rows/outcome-views.ts";
@@ -46,6 +47,7 @@ function statements(): string[] {
     ...decisionTables(),
     ...eventTables(),
     ...policyTables(),
+    ...reviewQueueTables(),
     ...scoreTables(),
     ...usageTables(),
     ...viewStatements(),

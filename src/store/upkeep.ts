@@ -8,6 +8,7 @@ import { compactTaken, noteTaken } from "./decisions/taken.ts";
 import { checkpoint, type StoreCore } from "./core.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
+import { compactCalls, spareCalls } from "./rows/review-queue.ts";
 import { compactUsage, replacedUsage } from "./rows/usage.ts";
 
 const DAY_MS = 86_400_000;
@@ -18,6 +19,8 @@ export const KEPT_BYTES_MAX = 64 * 1024 * 1024 * 1024;
 const TAKEN_ROWS_SPARE = 1000;
 /** Replaced rows of usage that are not: some hours of one busy key. */
 const USAGE_ROWS_SPARE = 10_000;
+/** Counts of calls that wait for a review that are not: a row for each review and five seconds. */
+const CALL_ROWS_SPARE = 10_000;
 
 export interface KeptSize {
   readonly count: number;
@@ -136,10 +139,12 @@ export class Upkeep {
     const [row] = await writer.rows("SELECT count(*) FROM spool_taken");
     const isTaken = Number(row?.[0]) > 2 * names.size + TAKEN_ROWS_SPARE;
     const isUsage = (await replacedUsage(writer)) > USAGE_ROWS_SPARE;
-    if (!isTaken && !isUsage) return;
+    const areCalls = (await spareCalls(writer)) > CALL_ROWS_SPARE;
+    if (!isTaken && !isUsage && !areCalls) return;
     await inTransaction(writer, async () => {
       if (isTaken) await compactTaken(writer, (name) => names.has(name));
       if (isUsage) await compactUsage(writer);
+      if (areCalls) await compactCalls(writer);
     });
     await checkpoint(writer);
   }

@@ -50,6 +50,9 @@ export const VISIBLE = {
   // All events of the tenant's keys, by any actor.
   audit_rows: ({ tenant, kids }) => `tenant = ${tenant} OR kid IN (${kids})`,
   audit_note_rows: ({ tenant }) => `tenant = ${tenant}`,
+  review_event_rows: ({ tenant }) => `tenant = ${tenant}`,
+  review_call_rows: ({ tenant }) =>
+    `review_id IN (SELECT review_id FROM ${CATALOG}.main.review_event_rows WHERE tenant = ${tenant})`,
   usage_rows: ({ tenant }) => `tenant = ${tenant}`,
   policy_rows: ({ tenant }) => `tenant = ${tenant}`,
   backtest_rows: ({ tenant }) => `tenant = ${tenant}`,

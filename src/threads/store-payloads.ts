@@ -5,7 +5,6 @@ import { createHash } from "node:crypto";
 import { BACKTEST_EVENT } from "../bureau/notes.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
 import { type NamespaceEvent, namespaceOf } from "../contract/namespaces.ts";
-import type { ReviewEvent } from "../contract/reviews/events.ts";
 import type { NoteTable } from "../contract/notes.ts";
 import { configName } from "../engine/config.ts";
 import {
@@ -17,6 +16,7 @@ import {
 } from "../journal/format.ts";
 import { decodeUsage } from "../contract/usage-records.ts";
 import { readPolicyEvent } from "../policy/policy-book.ts";
+import { reviewRowsOf } from "./review-payloads.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { NoteRow } from "../store/rows/notes.ts";
 import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
@@ -40,7 +40,7 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     if (kind === FRAME_KINDS.policy) {
       return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
     }
-    if (kind === FRAME_KINDS.reviewEvent) return reviewOf(payload, recordedAtMs);
+    if (kind === FRAME_KINDS.reviewEvent) return reviewRowsOf(payload, recordedAtMs);
     if (kind === FRAME_KINDS.usage) return { usage: decodeUsage(payload) };
     if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
   } catch {
@@ -131,16 +131,6 @@ function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
     recordedAtMs,
     detail: payload.toString(),
   };
-}
-
-/** What people did is an audit event; openings and counts are not. */
-function reviewOf(payload: Buffer, recordedAtMs: number): Partial<JournalRows> {
-  const event = JSON.parse(payload.toString()) as ReviewEvent;
-  if (event.event !== "review.claimed" && event.event !== "review.decided") return {};
-  const { tenant, agent } = event;
-  const namespace = agent.startsWith("agent://") ? namespaceOf(agent) : null;
-  const detail = payload.toString();
-  return auditOf({ event: event.event, tenant, agent, namespace, kid: null, recordedAtMs, detail });
 }
 
 /** The payload is the config's canonical JSON, whose digest is its version. */

@@ -150,6 +150,10 @@ export class MemoryBureau implements Bureau {
     });
   }
 
+  objections() {
+    return [];
+  }
+
   explain(agentId: string): AgentExplanation {
     this.calls.explain += 1;
     const leg = legOf(agentId);

@@ -107,6 +107,12 @@ test(
       "/v1/reviews?state=decided",
     );
     expect(listed.body.reviews.map((review) => review.id)).toEqual([id]);
+    const disputed = { agent: AGENT, decision: held[0]!.body.request_id, statement: "not us" };
+    const sent = await onAllThreads(() =>
+      send<{ id: string }>(first.url, "POST", "/v1/disputes", disputed),
+    );
+    const disputeIds = sent.filter(({ status }) => status === 201).map(({ body }) => body.id);
+    expect([disputeIds.length, new Set(disputeIds).size]).toEqual([3, 3]);
     first.started.process.kill("SIGKILL");
     await first.started.ended;
 
@@ -115,7 +121,18 @@ test(
       expect(body.decision).toBe("connect");
     }
     const audited = await audits(second.url);
-    expect(audited).toEqual(["review.claimed", "review.decided"]);
+    const disputes = ["review.disputed", "review.disputed", "review.disputed"];
+    expect(audited).toEqual(["review.claimed", "review.decided", ...disputes]);
+    const queued = await send<{ reviews: QueuedReview[] }>(
+      second.url,
+      "GET",
+      "/v1/reviews?kind=dispute&state=open",
+    );
+    expect(queued.body.reviews.map(({ id: each }) => each).toSorted()).toEqual(
+      disputeIds.toSorted(),
+    );
+    const fourth = await send(second.url, "POST", "/v1/disputes", disputed);
+    expect(fourth).toMatchObject({ status: 429, body: { code: "disputes_limited" } });
     const kept = await send<QueuedReview>(second.url, "GET", route);
     expect(kept.body).toMatchObject({ decision: "overturned", note: "known to us" });
 
@@ -135,7 +152,7 @@ async function audits(url: string): Promise<string[]> {
   for (let tries = 0; ; tries += 1) {
     const answer = await send<{ rows?: string[][] }>(url, "POST", "/v1/query", { sql });
     const rows = answer.body.rows ?? [];
-    if (rows.length >= 2 || tries > 50) return rows.flat();
+    if (rows.length >= 5 || tries > 50) return rows.flat();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -59,6 +59,22 @@ export function tableOf(agents: readonly string[]): WebAssembly.Memory {
   return memory;
 }
 
+function addReview(events: FrameBatch, tenant: string): void {
+  const key = { tenant, agent: `agent://${tenant}/w`, level: "L2", day: "2026-01-01", round: 0 };
+  const id = `rv-20260101-${tenant}`;
+  const last = { last_request_id: `last of ${tenant}`, last_stakes: 1, last_ms: NOW_MS };
+  const calls = { count: 2, stakes_max: 1, ...last };
+  const first = { first_request_id: `first of ${tenant}`, first_stakes: 1, first_ms: NOW_MS };
+  const said = { statement: `said by ${tenant}`, contact: null, request_id: null, by_link: false };
+  const dispute = { ...said, actor: `key-${tenant}` };
+  const at = { at_ms: NOW_MS };
+  const opened = { event: "review.opened", ...at, ...key, id, reason: "R", ...first, ...calls };
+  const counted = { event: "review.counted", ...at, reviews: [{ id, ...calls }] };
+  for (const event of [{ ...opened, dispute }, counted]) {
+    events.addEvent(FRAME_KINDS.reviewEvent, Buffer.from(JSON.stringify(event)));
+  }
+}
+
 /** Every view has rows of the tenants `acme` and MARK. */
 export async function openTenants(): Promise<{ dataDir: string; store: OpenStore }> {
   const dataDir = fs.mkdtempSync("/tmp/trustrank-tenants-");
@@ -89,6 +105,7 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     const row = { meter: "m", day: "2026-01-31", key_id: `key-${tenant}`, tenant, ...counts };
     for (const payload of encodeUsage("m", [row])) events.addEvent(FRAME_KINDS.usage, payload);
   }
+  for (const tenant of ["acme", MARK]) addReview(events, tenant);
   journal.commit([events.take(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
   const others = Array.from({ length: 200 }, (_, n) =>

@@ -2,6 +2,8 @@
 // would change it). Sentences give the numbers that matter, never a threshold, a weight or the name
 // of another agent (http-facing privacy rule: raw evidence stays with its tenant).
 import { REASON_CODES } from "../../contract/vocabulary.ts";
+import type { Objection } from "../../contract/schemas/disputes.ts";
+import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import type { LegCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 
@@ -18,7 +20,9 @@ function percent(probability: number): string {
   return PERCENT[Math.round(Math.min(Math.max(probability, 0), 1) * 1000)]!;
 }
 
-type Sentence = (reading: Reading, stakes: number) => string;
+/** What sentences are about. */
+type Told = Pick<Reading, "isKnown" | "failureProbability" | "failurePessimistic">;
+type Sentence = (reading: Told, stakes: number) => string;
 
 const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
   THIN_FILE: (reading) =>
@@ -94,4 +98,26 @@ const IMPROVEMENTS: Readonly<Record<ReasonCode, string>> = {
 /** One sentence per code: what would change the decision. */
 export function improvementsFor(codes: readonly ReasonCode[]): string[] {
   return codes.map((code) => IMPROVEMENTS[code]);
+}
+
+/** What counts against an agent that is explained, as the agent's own people are told. */
+export function objectionsTo({
+  known: isKnown,
+  failure_probability: failure,
+  decisions,
+  reason_codes: named,
+}: AgentExplanation): Objection[] {
+  const told = {
+    isKnown,
+    failureProbability: failure.expected,
+    failurePessimistic: failure.pessimistic,
+  };
+  // The reasons are those of the highest stakes.
+  const highest = decisions.at(-1);
+  const isClear = highest === undefined || highest.decision === "connect";
+  const codes: ReasonCode[] = named.length === 0 && !isClear ? ["BASE_RATE"] : named;
+  return codes.map((code) => {
+    const sentence = SENTENCES[code](told, highest?.stakes ?? 0);
+    return { code, sentence, remedy: IMPROVEMENTS[code] };
+  });
 }

@@ -14,8 +14,10 @@ import {
   type ReviewNews,
   subjectOf,
 } from "../../contract/reviews/events.ts";
+import type { Dispute } from "../../contract/reviews/disputes.ts";
 import type { ReviewClaimRequest, ReviewDecisionRequest } from "../../contract/schemas/reviews.ts";
 import type { ReviewLog } from "../../ledger/ledger.ts";
+import { type DisputeAbout, disputeEvent } from "./disputing.ts";
 import { Waiting } from "./waiting.ts";
 
 /** Reviews that are being opened; beyond it an opening is tried again with the next call. */
@@ -87,6 +89,23 @@ export class ReviewQueue {
   /** All reviews, in order of opening. */
   *all(): Generator<StoredReview> {
     for (const review of this.#options.book.all()) yield this.#shown(review);
+  }
+
+  /**
+   * Opens a review that somebody asks for; resolves once it is durable.
+   * @throws ServiceFault `disputes_limited` beyond the bounds of the day, `overloaded` when the
+   *   tenant's queue is full.
+   */
+  dispute(about: DisputeAbout, dispute: Dispute): Promise<StoredReview> {
+    const { log, book, clock } = this.#options;
+    const change = this.#lastChange.then(async () => {
+      const event = disputeEvent(book, about, dispute, clock());
+      await log.appendReviewCalls(payloadOf(event));
+      book.apply(event);
+      return this.#shown(book.find(event.id)!);
+    });
+    this.#lastChange = change.catch(() => undefined);
+    return change;
   }
 
   /**

@@ -26,6 +26,11 @@ export class Waiting {
     return this.#count;
   }
 
+  /** Readers that wait for one review. */
+  countOf(id: string): number {
+    return this.#byId.get(id)?.size ?? 0;
+  }
+
   /**
    * Resolves when the review is settled, after `waitMs`, or when all are released.
    * @throws ServiceFault `overloaded` when too many wait.

@@ -151,7 +151,9 @@ function tell(review: QueuedReview, { json }: OutputFlags): void {
     return;
   }
   for (const [name, value] of Object.entries(review)) {
-    if (value !== null) print(`${name.padEnd(18)}${String(value)}`);
+    if (value === null) continue;
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    print(`${name.padEnd(18)}${text}`);
   }
 }
 

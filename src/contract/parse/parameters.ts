@@ -23,6 +23,18 @@ export function parseLimit(text: string | null): number {
   throw new ServiceFault("invalid_parameter", `\`limit\` must be 1 to ${DECISIONS_LIMIT_MAX}`);
 }
 
+/** Reporters of an answer about who vouches for whom: more cannot be told apart in a picture. */
+export const GRAPH_NODES_MAX = 500;
+const GRAPH_NODES_DEFAULT = 200;
+
+/** `limit`: how many reporters a graph may hold. */
+export function parseGraphLimit(text: string | null): number {
+  if (text === null) return GRAPH_NODES_DEFAULT;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= GRAPH_NODES_MAX) return limit;
+  throw new ServiceFault("invalid_parameter", `\`limit\` must be 1 to ${GRAPH_NODES_MAX}`);
+}
+
 /** `min_position`: a position of the journal, as receipts name it. */
 export function parsePosition(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);

@@ -1,10 +1,13 @@
 // Bodies and parameters of the review queue -> claims, decisions, words of a query, seconds to wait.
 import { type FieldError, invalidRequest, ServiceFault } from "../faults.ts";
 import { REVIEW_WAIT_SEC_MAX } from "../reviews/events.ts";
+import { DisputeRequest, ReportLinkRequest } from "../schemas/disputes.ts";
 import { ReviewClaim, ReviewDecision, type ReviewDecisionRequest } from "../schemas/reviews.ts";
 import { type Parser, parserOf } from "./parser.ts";
 
 export const parseReviewClaim = parserOf(ReviewClaim);
+export const parseReportLink = parserOf(ReportLinkRequest);
+const parseDisputeBody = parserOf(DisputeRequest);
 const parseDecision = parserOf(ReviewDecision);
 
 /**
@@ -26,6 +29,24 @@ export const parseReviewDecision: Parser<ReviewDecisionRequest> = (value) => {
   if (faults.length > 0) throw invalidRequest(faults);
   return request;
 };
+
+/**
+ * A dispute: of a named agent, or of the one that its link is about.
+ * @throws ServiceFault `invalid_request`.
+ */
+export const parseDispute: Parser<DisputeRequest> = (value) => {
+  const request = parseDisputeBody(value);
+  if (request.agent !== undefined || request.link !== undefined) return request;
+  throw invalidRequest([{ pointer: "/agent", code: "required", detail: "is required" }]);
+};
+
+/** The same from a form of a page: what is left empty is left out. */
+export function parseDisputeForm(text: string): DisputeRequest {
+  const fields = [...new URLSearchParams(text)].map(
+    ([name, value]) => [name, value.replaceAll("\r\n", "\n")] as const,
+  );
+  return parseDispute(Object.fromEntries(fields.filter(([, value]) => value !== "")));
+}
 
 /**
  * One of the words that a parameter may be; undefined where it is left out.

@@ -9,10 +9,12 @@ import {
   type ReviewCounted,
   type ReviewDecided,
   type ReviewEvent,
+  type ReviewOpened,
   type ReviewRuling,
   subjectOf,
 } from "./events.ts";
 import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
+import { type Dispute, DisputeDay } from "./disputes.ts";
 
 /** One review, as it is kept, also in snapshots. Times are epoch ms; null for what has not been. */
 export interface StoredReview extends ReviewAsked {
@@ -34,6 +36,8 @@ export interface StoredReview extends ReviewAsked {
   max_stakes: number | null;
   /** The review whose decision settled this one as well; null where it was decided itself. */
   settled_by: string | null;
+  /** What was said, where somebody disputes; left out where calls opened the review. */
+  dispute?: Dispute | undefined;
 }
 
 /** Reviews are looked through for old ones once in so many ms of event time. */
@@ -45,6 +49,8 @@ export class ReviewBook {
   /** Ids of the undecided ones, by subject. */
   readonly #undecided = new Map<string, Set<string>>();
   readonly #undecidedOf = new Map<string, number>();
+  /** Disputes of the newest day that has any. */
+  readonly #disputes = new DisputeDay();
   #undecidedCount = 0;
   #prunedMs = 0;
 
@@ -74,6 +80,11 @@ export class ReviewBook {
   mayOpen(tenant: string): boolean {
     const ofTenant = this.#undecidedOf.get(tenant) ?? 0;
     return ofTenant < REVIEWS_PER_TENANT_MAX && this.#undecidedCount < REVIEWS_MAX;
+  }
+
+  /** Disputes of a tenant on a day, and of them those about one agent. */
+  disputesOn(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
+    return this.#disputes.on(day, tenant, agent);
   }
 
   /** When the oldest undecided review was opened, epoch ms; undefined where there is none. */
@@ -117,7 +128,7 @@ export class ReviewBook {
     if (event.at_ms - this.#prunedMs >= PRUNE_EVERY_MS) this.#prune(event.at_ms);
   }
 
-  #open({ event: _event, at_ms: _atMs, ...asked }: ReviewAsked & { event: string; at_ms: number }) {
+  #open({ event: _event, at_ms: _atMs, ...asked }: ReviewOpened) {
     if (this.#reviews.has(asked.id)) return;
     this.#add({
       ...asked,
@@ -174,6 +185,7 @@ export class ReviewBook {
 
   #add(review: StoredReview): void {
     this.#reviews.set(review.id, review);
+    if (review.dispute !== undefined) this.#disputes.take(review);
     if (review.decision !== null) return;
     const subject = subjectOf(review);
     const ids = this.#undecided.get(subject) ?? new Set();

@@ -2,16 +2,17 @@
 import type { QueuedReview } from "../schemas/reviews.ts";
 import { stateOf, type StoredReview } from "./book.ts";
 
-/** The review at a time, epoch ms. */
-export function describeReview(review: StoredReview, nowMs: number): QueuedReview {
+/** The review at a time, epoch ms; `waiting`: callers that wait for its decision. */
+export function describeReview(review: StoredReview, nowMs: number, waiting = 0): QueuedReview {
   const { id, tenant, agent, level, day, reason, count, decision, note } = review;
   const { first_request_id, last_request_id, first_stakes, last_stakes, stakes_max } = review;
-  const { decided_by, max_stakes, settled_by, until_ms: untilMs } = review;
+  const { decided_by, max_stakes, settled_by, until_ms: untilMs, dispute } = review;
   const state = stateOf(review, nowMs);
   const isClaimed = state === "claimed";
   const isDecided = decision !== null;
   return {
     id,
+    kind: dispute === undefined ? "held" : "dispute",
     state,
     tenant,
     agent,
@@ -36,6 +37,8 @@ export function describeReview(review: StoredReview, nowMs: number): QueuedRevie
     in_force: isDecided && untilMs > nowMs,
     max_stakes,
     settled_by,
+    waiting,
+    dispute: dispute === undefined ? null : { ...dispute },
   };
 }
 

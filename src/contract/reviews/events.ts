@@ -2,6 +2,7 @@
 // level and day, however often the agent asks; the journal has these events of it, kind `reviewEvent`.
 import { createHash } from "node:crypto";
 import type { ReviewDecision, ReviewLevel } from "../vocabulary.ts";
+import type { Dispute } from "./disputes.ts";
 
 /** Bytes of the name of the person who claims or decides. */
 export const REVIEWER_BYTES_MAX = 128;
@@ -50,6 +51,8 @@ export interface ReviewAsked extends ReviewKey {
 export interface ReviewOpened extends ReviewAsked {
   readonly event: "review.opened";
   readonly at_ms: number;
+  /** Of a review that was asked for, not opened by a call. */
+  readonly dispute?: Dispute | undefined;
 }
 
 /** Further calls of many reviews. */

@@ -112,7 +112,21 @@ export const KaizenRun = t.message("KaizenRun", {
 export const KaizenRuns = t.message("KaizenRuns", {
   config_version: t.text,
   cool_down_runs: t.integer,
-  runs: t.list(t.object(summary)),
+  runs: t.list(
+    t.object({
+      ...summary,
+      /** Verdicts alone; the run itself has the numbers. */
+      gates: t.optional(
+        t.list(
+          t.object({
+            side: t.oneOf(["check", "handshake"]),
+            id: t.text,
+            ...t.all(t.flag, "passed", "is_warning"),
+          }),
+        ),
+      ),
+    }),
+  ),
   promoted_by: t.optional(t.text),
   promoted_at: t.optional(t.time),
   watch: t.optional(watch),
@@ -160,4 +174,24 @@ export const CredibilityBatch = t.message("CredibilityBatch", {
 export const CredibilityStatus = t.message("CredibilityStatus", {
   ...t.all(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
   last: t.optional(CredibilityBatch),
+});
+
+/** Reporters and who vouched for whom. `from` and `to` number the nodes of the same answer. */
+export const CredibilityGraph = t.message("CredibilityGraph", {
+  at: t.optional(t.time),
+  position: t.optional(t.integer),
+  reporters: t.integer,
+  nodes: t.list(
+    t.object({
+      id: t.text,
+      kind: t.oneOf(["seed", "believed", "stranger"]),
+      credibility: t.share,
+      mass: t.share,
+      cluster: t.integer,
+      reports: t.integer,
+    }),
+  ),
+  edges: t.list(
+    t.object({ ...t.all(t.integer, "from", "to"), ...t.all(t.number, "mass", "weight") }),
+  ),
 });

@@ -1,7 +1,7 @@
 // Messages of the review queue: a review, and what a person claims and decides.
 import { REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
 import { REVIEW_LEASE_SEC_MAX, REVIEWER_BYTES_MAX } from "../reviews/events.ts";
-import { REVIEW_DECISIONS, REVIEW_LEVELS, REVIEW_STATES } from "../vocabulary.ts";
+import { REVIEW_DECISIONS, REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
 const who = t.said(
@@ -35,9 +35,18 @@ export const ReviewDecision = t.strict("ReviewDecision", {
 });
 export type ReviewDecisionRequest = t.MessageOf<typeof ReviewDecision>;
 
+const said = t.object({
+  statement: t.said(t.text, "As it was sent: text, with line breaks."),
+  contact: t.textOrNull,
+  request_id: t.said(t.textOrNull, "The decision disputed; null: the standing as a whole."),
+  actor: t.said(t.text, "The API key that sent it, or that made the link it came by."),
+  by_link: t.said(t.flag, "Whether it came by a shared link."),
+});
+
 /** One entry of the queue: an agent that is held back at a level, with the calls of a day. */
 export const QueuedReview = t.message("QueuedReview", {
   id: t.text,
+  kind: t.said(t.oneOf(REVIEW_KINDS), "Calls that were held back, or somebody who disputes."),
   state: t.oneOf(REVIEW_STATES),
   ...t.all(t.text, "tenant", "agent"),
   level: t.said(
@@ -61,5 +70,10 @@ export const QueuedReview = t.message("QueuedReview", {
   in_force: t.said(t.flag, "Whether the decision holds now."),
   max_stakes: t.said(t.numberOrNull, "Overturned: up to these stakes; null for any."),
   settled_by: t.said(t.textOrNull, "The review whose decision settled this one as well."),
+  waiting: t.said(t.integer, "Callers that wait for its decision at this moment."),
+  dispute: t.said(
+    t.schemaOf<t.MessageOf<typeof said> | null>({ ...said, type: ["object", "null"] }),
+    "What was said, where the review is a dispute.",
+  ),
 });
 export type QueuedReview = t.MessageOf<typeof QueuedReview>;

@@ -81,11 +81,17 @@ function operation(route: RouteDescription): Json {
     tags: [tagOf(route.path)],
     parameters: parameters(route),
     responses: responsesOf(route),
-    security: access === "none" ? [] : [{ apiKey: [] }],
+    security: securityOf(route),
   };
   if (access !== "none" && access !== "key") described["x-required-scope"] = access;
   if (route.body !== undefined) described["requestBody"] = requestBody(route.body);
   return described;
+}
+
+/** An empty requirement beside another makes that one optional. */
+function securityOf({ access, isKeyOptional }: RouteDescription): Json[] {
+  if (access !== "none") return [{ apiKey: [] }];
+  return isKeyOptional === true ? [{ apiKey: [] }, {}] : [];
 }
 
 function parameters(route: RouteDescription): Json[] {

@@ -178,6 +178,13 @@ export const BY_MESSAGE: Readonly<Json> = {
   EvidenceRequest: EVIDENCE,
   EvidenceItem: { source_id: "doc:invoice-2026-0042", ...EVIDENCE },
   EvidenceBatch: { items: [{ source_id: "doc:invoice-2026-0042", ...EVIDENCE }] },
+  DisputeRequest: {
+    agent: AGENT,
+    level: "L2",
+    statement: "The two failed payments were recalled by the bank, not by the agent.",
+    contact: "ops@acme.example",
+  },
+  ReportLinkRequest: { valid_sec: 604_800 },
   PolicyRequest: POLICY_RULES,
   BacktestRequest: { policy: POLICY_RULES, from: "2026-02-01T00:00:00.000Z" },
   KeyRequest: { tenant: "acme", scopes: ["score:read"], label: "payments gateway" },

@@ -5,6 +5,7 @@ import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as console from "../../contract/schemas/console.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
+import * as disputes from "../../contract/schemas/disputes.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
@@ -25,6 +26,7 @@ const FAMILIES = [
   backtest,
   console,
   decisions,
+  disputes,
   kaizen,
   namespaces,
   outcomes,

@@ -37,8 +37,16 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Decisions",
-    description: "The decision log, human review, and provenance recorded afterwards.",
-    paths: ["/v1/decisions", "/v1/reviews", "/v1/provenance"],
+    description:
+      "The decision log, human review, reports to those refused, and provenance told afterwards.",
+    paths: [
+      "/v1/decisions",
+      "/v1/reviews",
+      "/v1/provenance",
+      "/v1/agents/{id}/report",
+      "/v1/shared-reports",
+      "/v1/disputes",
+    ],
   },
   {
     name: "Learning",

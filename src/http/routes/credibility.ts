@@ -1,8 +1,10 @@
-// Routes of reporter credibility: its present state, and a refresh at once.
+// Routes of reporter credibility: its present state, a refresh at once, and the graph of reporters.
 import { ServiceFault } from "../../contract/faults.ts";
+import { GRAPH_NODES_MAX, parseGraphLimit } from "../../contract/parse/parameters.ts";
 import type { Credibility } from "../../kaizen/credibility/credibility.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
 
 /** A batch over ten million outcomes is half a minute. */
 const BATCH_DEADLINE_MS = 300_000;
@@ -29,7 +31,30 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
     deadlineMs: BATCH_DEADLINE_MS,
     handle: async (exchange) => exchange.document(200, await credibilityOf(exchange).refresh()),
   },
+  {
+    name: "credibility_graph",
+    method: "GET",
+    path: "/v1/kaizen/credibility/graph",
+    summary: "Reporters of the last batch, who vouched for whom, and their clusters",
+    access: "kaizen:run",
+    query: {
+      around: "A reporter: those within two steps of it, by the heaviest edges",
+      limit: `At most so many reporters, 1 to ${GRAPH_NODES_MAX}; 200 when left out`,
+    },
+    responses: { 200: { description: "Reporters and edges", schema: "CredibilityGraph" } },
+    isSynchronous: true,
+    handle: showGraph,
+  },
 ];
+
+function showGraph(exchange: Exchange): Reply {
+  const query = new URLSearchParams(exchange.head.query);
+  const limit = parseGraphLimit(query.get("limit"));
+  const around = query.get("around") ?? undefined;
+  const graph = credibilityOf(exchange).graph(limit, around);
+  if (graph !== undefined) return exchange.document(200, graph);
+  throw new ServiceFault("not_found", "the last batch kept no such reporter");
+}
 
 function credibilityOf(exchange: Exchange): Credibility {
   const { credibility } = exchange.services;

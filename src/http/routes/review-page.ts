@@ -4,14 +4,14 @@ import { parseLimit } from "../../contract/parse/parameters.ts";
 import { parseWord } from "../../contract/parse/reviews.ts";
 import { stateOf, type StoredReview } from "../../contract/reviews/book.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
-import { REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
+import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
 
 /** What `state` may be; `all` for the whole queue. */
 export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 
 /** Whether a query is for the queue, not for flagged decisions. */
 export function isForQueue(query: URLSearchParams): boolean {
-  return query.has("state") || query.has("level") || query.has("after");
+  return query.has("state") || query.has("level") || query.has("after") || query.has("kind");
 }
 
 /**
@@ -27,6 +27,7 @@ export function pageOf(
 ): { reviews: StoredReview[]; next: string | null } {
   const state = parseWord("state", query.get("state"), REVIEW_LIST_STATES) ?? "all";
   const level = parseWord("level", query.get("level"), REVIEW_LEVELS);
+  const kind = parseWord("kind", query.get("kind"), REVIEW_KINDS);
   const agent = query.get("agent");
   const limit = parseLimit(query.get("limit"));
   const after = query.get("after");
@@ -36,6 +37,8 @@ export function pageOf(
     if (tenant !== undefined && review.tenant !== tenant) continue;
     if (agent !== null && review.agent !== agent) continue;
     if (level !== undefined && review.level !== level) continue;
+    if (kind !== undefined && (review.dispute === undefined ? "held" : "dispute") !== kind)
+      continue;
     if (state !== "all" && stateOf(review, nowMs) !== state) continue;
     if (from === undefined || compare(review, from) > 0) found.push(review);
   }

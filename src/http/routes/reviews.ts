@@ -13,7 +13,7 @@ import {
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
-import { REVIEW_LEVELS } from "../../contract/vocabulary.ts";
+import { REVIEW_KINDS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -48,6 +48,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
       open: { description: "Decisions that nobody has resolved", values: ["1"] },
       state: { description: "The queue: reviews in this state", values: REVIEW_LIST_STATES },
       level: { description: "The queue: reviews of this level", values: REVIEW_LEVELS },
+      kind: { description: "The queue: held back calls, or disputes", values: REVIEW_KINDS },
       after: "The queue: goes on after this, the `next` of the page before",
     },
     responses: { 200: { description: "The reviews", schema: "ReviewList" } },
@@ -114,9 +115,10 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
   if (isForQueue(query)) {
     const nowMs = exchange.services.clock();
+    const { waiting } = queueOf(exchange);
     const { reviews, next } = pageOf(queueOf(exchange).all(), query, tenantOf(exchange), nowMs);
     return exchange.document(200, {
-      reviews: reviews.map((each) => describeReview(each, nowMs)),
+      reviews: reviews.map((each) => describeReview(each, nowMs, waiting.countOf(each.id))),
       next,
     });
   }
@@ -162,7 +164,8 @@ async function decide(exchange: Exchange): Promise<Reply> {
 }
 
 function answerOf(exchange: Exchange, review: StoredReview): Reply {
-  return exchange.document(200, describeReview(review, exchange.services.clock()));
+  const waiting = queueOf(exchange).waiting.countOf(review.id);
+  return exchange.document(200, describeReview(review, exchange.services.clock(), waiting));
 }
 
 async function resolveReview(exchange: Exchange): Promise<Reply> {

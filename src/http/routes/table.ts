@@ -17,6 +17,7 @@ import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { QUOTA_ROUTES } from "./quotas.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
+import { REPORT_ROUTES } from "../reports/routes.ts";
 import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
   ...REVIEW_ROUTES,
+  ...REPORT_ROUTES,
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,

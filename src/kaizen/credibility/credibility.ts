@@ -1,5 +1,6 @@
 // Port of reporter credibility: recompute it, read its state. Implemented by
 // service/credibility-service.ts over a pool thread, the journal and the ledger's writer.
+import type { ReporterGraph } from "./reporter-graph.ts";
 import type { StandingFigures } from "./standings.ts";
 
 /** One batch and its findings. */
@@ -30,6 +31,13 @@ export interface CredibilityStatus {
   last?: CredibilityBatch;
 }
 
+/** Part of the last batch's graph of reporters; empty before the first. */
+export interface CredibilityGraph extends ReporterGraph {
+  /** Time of the batch, and the position of the journal up to which it read. */
+  at?: string;
+  position?: number;
+}
+
 export interface Credibility {
   /**
    * Computes standings from the whole history and writes the changes. A call during a batch joins
@@ -37,4 +45,9 @@ export interface Credibility {
    */
   refresh(): Promise<CredibilityBatch>;
   status(): CredibilityStatus;
+  /**
+   * At most `limit` reporters: an overview, or around one. Undefined when the last batch has not kept
+   * that one.
+   */
+  graph(limit: number, around?: string): CredibilityGraph | undefined;
 }

@@ -13,6 +13,10 @@ export interface Credibility {
   rho: Float64Array;
   /** Cluster of each agent, 0 for none. */
   clusters: Uint32Array;
+  /** Mass of each agent; sums to 1. */
+  mass: Float64Array;
+  /** Positive reports along which it went. */
+  graph: Graph;
 }
 
 /** Agents where mass starts, with their shares; shares sum to 1. */
@@ -74,8 +78,11 @@ export function personalisedPageRank(
   seeds: Seeds,
   options: CredibilityOptions,
 ): Float64Array {
-  const graph = positiveGraph(edges, options.pairCap);
-  let mass = new Float64Array(edges.agents);
+  return massOver(positiveGraph(edges, options.pairCap), seeds, options);
+}
+
+function massOver(graph: Graph, seeds: Seeds, options: CredibilityOptions): Float64Array {
+  let mass = new Float64Array(graph.totals.length);
   for (const [seed, share] of seeds) mass[seed]! += share;
   for (let i = 0; i < options.iterations; i++) mass = step(graph, mass, seeds, options.damping);
   return mass;
@@ -165,7 +172,8 @@ export function credibilityOf(
   options: CredibilityOptions = CREDIBILITY_OPTIONS,
 ): Credibility | undefined {
   if (seeds.size === 0) return undefined;
-  const mass = personalisedPageRank(edges, seeds, options);
+  const graph = positiveGraph(edges, options.pairCap);
+  const mass = massOver(graph, seeds, options);
   const ordinary = options.ordinaryPart * middlingMass(mass, seeds, options.middlingShare);
   const rho = mass.map((own, i) => {
     if (own === 0) return options.rhoMin;
@@ -174,5 +182,5 @@ export function credibilityOf(
     const x = own / ordinary;
     return Math.min(1, Math.max(options.rhoMin, (1.25 * x) / (1 + x)));
   });
-  return { rho, clusters: reporterClusters(edges, options) };
+  return { rho, clusters: reporterClusters(edges, options), mass, graph };
 }

@@ -11,6 +11,8 @@ import type { AgentStanding, Standings } from "../../engine/reading.ts";
 import { CREDIBILITY_OPTIONS, credibilityOf } from "./page-rank.ts";
 import type { Credibility, CredibilityOptions } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
+import { reporterGraph } from "./reporter-graph.ts";
+import type { ReporterGraph } from "./reporter-graph.ts";
 import { seedsOf } from "./seeds.ts";
 import type { SeedCandidates, SeedRules } from "./seeds.ts";
 
@@ -79,6 +81,8 @@ export interface StandingFigures {
 export interface StandingBatch {
   standings: Standings;
   figures: StandingFigures;
+  /** Who vouched for whom, for people; made when it is asked for. */
+  graph: () => ReporterGraph;
 }
 
 /** Agents whose evidence comes mostly from strangers, whatever standing those agents have. */
@@ -187,6 +191,14 @@ function figuresOf(findings: Findings, standings: Standings, policy: StandingPol
   };
 }
 
+function graphOf({ ids }: StandingHistory, findings: Findings, policy: StandingPolicy) {
+  const { rho, clusters } = findings;
+  const { untrustedBelow, clusterBelow, credibility } = policy;
+  const shown = clusters.map((cluster, agent) => (rho[agent]! < clusterBelow ? cluster : 0));
+  const { damping } = credibility;
+  return reporterGraph({ ...findings, ids, clusters: shown, untrustedBelow, damping });
+}
+
 /**
  * Changes that a batch has to write. Undefined when the rules match no agent in the history:
  * reporters are then indistinguishable, and the standings last written stay.
@@ -213,5 +225,9 @@ export function standingBatch(
   }
   const stakesHigh = learntStakes(history, rho, policy);
   const standings = { isInForce: true, stakesHigh, agents };
-  return { standings, figures: figuresOf(findings, standings, policy) };
+  return {
+    standings,
+    figures: figuresOf(findings, standings, policy),
+    graph: () => graphOf(history, findings, policy),
+  };
 }

@@ -7,8 +7,11 @@ import type { SeedRules } from "../credibility/seeds.ts";
 import type {
   Credibility,
   CredibilityBatch,
+  CredibilityGraph,
   CredibilityStatus,
 } from "../credibility/credibility.ts";
+import { graphPart } from "../credibility/reporter-graph.ts";
+import type { ReporterGraph } from "../credibility/reporter-graph.ts";
 import { everyHour } from "../../platform/schedule.ts";
 import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
 import type { Log } from "../../platform/log.ts";
@@ -46,6 +49,8 @@ export class CredibilityService implements Credibility {
   readonly #stop = new AbortController();
   #running: Promise<CredibilityBatch> | undefined;
   #last: CredibilityBatch | undefined;
+  /** Of the last batch that found any: at most 5,000 reporters. */
+  #graph: (ReporterGraph & { at: string; position: number }) | undefined;
   #restUntilMs = 0;
 
   constructor(options: CredibilityOptions) {
@@ -96,6 +101,15 @@ export class CredibilityService implements Credibility {
     };
   }
 
+  graph(limit: number, around?: string): CredibilityGraph | undefined {
+    const last = this.#graph;
+    if (last === undefined) {
+      return around === undefined ? { reporters: 0, nodes: [], edges: [] } : undefined;
+    }
+    const part = graphPart(last, limit, around);
+    return part && { at: last.at, position: last.position, ...part };
+  }
+
   /** Cancels the batch under way, if any: its written records stay, the next batch completes it. */
   async close(): Promise<void> {
     this.#stop.abort();
@@ -117,8 +131,9 @@ export class CredibilityService implements Credibility {
     else if (rules === undefined) found.reason = "no seeds are named (TRUSTRANK_SEEDS)";
     else {
       const task = { journal, uptoLsn: position, rules, config };
-      const { payloads, figures } = await runOnPool(task, this.#stop.signal);
+      const { payloads, figures, graph } = await runOnPool(task, this.#stop.signal);
       if (figures !== undefined) found.figures = figures;
+      if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
       found.reason = reasonOf(figures === undefined, payloads.length);
       for (const payload of payloads) {
         this.#stop.signal.throwIfAborted();

@@ -6,7 +6,14 @@ import { FileUnusable } from "../../journal/faults.ts";
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import { configDigest, configName } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { RunKind, RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
+import type {
+  GateVerdict,
+  RunKind,
+  RunRecord,
+  RunRequest,
+  RunSummary,
+  WatchRecord,
+} from "../kaizen.ts";
 import type { Findings } from "../run.ts";
 import { SIDES } from "../sides.ts";
 import type { Side } from "../sides.ts";
@@ -152,10 +159,21 @@ export class KaizenFiles {
       .flatMap((name) => {
         const run = this.loadRun(name.slice(0, -".json".length));
         if (run === undefined) return [];
-        const { findings: _, ...summary } = run;
-        return [summary];
+        const { findings, ...summary } = run;
+        return [{ ...summary, ...(findings && { gates: verdictsOf(findings) }) }];
       });
   }
+}
+
+function verdictsOf({ sides }: Findings): GateVerdict[] {
+  return sides.flatMap(({ side, gates }) =>
+    gates.map(({ id, passed, isWarning }) => ({
+      side,
+      id,
+      passed,
+      is_warning: isWarning === true,
+    })),
+  );
 }
 
 function readJson<T>(path: string): T | undefined {

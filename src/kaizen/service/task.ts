@@ -1,6 +1,7 @@
 // Messages between the service and the threads of kaizen and of credibility: plain data only.
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
+import type { ReporterGraph } from "../credibility/reporter-graph.ts";
 import type { StandingFigures } from "../credibility/standings.ts";
 import type { SideWatch, WatchedChanges } from "../monitor.ts";
 import type { Findings, RunOptions } from "../run.ts";
@@ -50,4 +51,5 @@ export interface CredibilityResult {
   payloads: Uint8Array[];
   /** Absent when the rules match no agent in the history. */
   figures?: StandingFigures;
+  graph?: ReporterGraph;
 }

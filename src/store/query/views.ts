@@ -6,6 +6,7 @@ import { EVENT_VIEWS } from "../rows/events.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
 import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
 import { POLICY_VIEWS } from "../rows/policies.ts";
+import { REVIEW_QUEUE_VIEWS } from "../rows/review-queue.ts";
 import { SCORE_VIEWS } from "../rows/scores.ts";
 import { USAGE_VIEWS } from "../rows/usage.ts";
 import { type BaseTable, CATALOG, literal, type View, VISIBLE } from "../view.ts";
@@ -16,6 +17,7 @@ export const VIEWS: Readonly<Record<string, View>> = {
   ...EVENT_VIEWS,
   ...JOURNAL_VIEWS,
   ...POLICY_VIEWS,
+  ...REVIEW_QUEUE_VIEWS,
   ...SCORE_VIEWS,
   ...USAGE_VIEWS,
 };

@@ -13,6 +13,7 @@ import type { View } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
 import { appendNotes, type NoteRow } from "./notes.ts";
 import { appendPolicy, type PolicyRow } from "./policies.ts";
+import { appendReviewQueue, type ReviewCallRow, type ReviewEventRow } from "./review-queue.ts";
 import type { UsageRow } from "../../contract/usage.ts";
 import { UsageBatch } from "./usage.ts";
 
@@ -47,6 +48,8 @@ export interface JournalRows {
   policies: PolicyRow[];
   notes: NoteRow[];
   usage: UsageRow[];
+  reviewEvents: ReviewEventRow[];
+  reviewCalls: ReviewCallRow[];
 }
 
 /**
@@ -89,6 +92,8 @@ export class JournalRowBatch {
   readonly #policies: At<PolicyRow>[] = [];
   readonly #notes: At<NoteRow>[] = [];
   readonly #usage = new UsageBatch();
+  readonly #reviewEvents: At<ReviewEventRow>[] = [];
+  readonly #reviewCalls: At<ReviewCallRow>[] = [];
   readonly #notesSinceMs: number;
 
   /** Provenance recorded before `notesSinceMs` (epoch ms) has expired: it is left out. */
@@ -117,6 +122,8 @@ export class JournalRowBatch {
     }
     const described = this.#describe(bytes, at);
     const { sources = [], audits = [], policies = [], notes = [], usage = [] } = described;
+    for (const row of described.reviewEvents ?? []) this.#reviewEvents.push({ position, ...row });
+    for (const row of described.reviewCalls ?? []) this.#reviewCalls.push({ position, ...row });
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
     for (const row of policies) this.#policies.push({ position, ...row });
@@ -176,6 +183,7 @@ export class JournalRowBatch {
     );
     await appendNotes(connection, this.#notes);
     await this.#usage.append(connection);
+    await appendReviewQueue(connection, this.#reviewEvents, this.#reviewCalls);
   }
 }
 
@@ -273,7 +281,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
           "bureau_key.rotated, access.denied, policy.set, policy.backtested, " +
-          "review.claimed, review.decided, journal.damaged, journal.mended, " +
+          "review.claimed, review.decided, review.disputed, journal.damaged, journal.mended, " +
           "store.lagging",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],

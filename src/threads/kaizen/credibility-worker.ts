@@ -12,10 +12,10 @@ export default function run({ journal, uptoLsn, rules, config }: CredibilityTask
   const { history, isInForce } = readStandingHistory(journal, uptoLsn, config);
   const batch = standingBatch(history, rules, standingPolicy(config));
   if (batch === undefined) return { payloads: [] } satisfies CredibilityResult;
-  const { standings, figures } = batch;
+  const { standings, figures, graph } = batch;
   const before = { isInForce, stakesHigh: history.stakesHigh };
   const isSame =
     isInForce && standings.agents.length === 0 && standings.stakesHigh === history.stakesHigh;
   const payloads = isSame ? [] : encodeStandings({ ...standings, computedFrom: uptoLsn }, before);
-  return { payloads, figures } satisfies CredibilityResult;
+  return { payloads, figures, graph: graph() } satisfies CredibilityResult;
 }

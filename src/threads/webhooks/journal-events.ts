@@ -85,8 +85,19 @@ function reviewOpened(payload: string, atMs: number): Told {
   const event = JSON.parse(payload) as ReviewEvent;
   if (event.event !== "review.opened") return undefined;
   const { id, tenant, agent, level, day, reason } = event;
+  const kind = event.dispute === undefined ? "held" : "dispute";
   const { first_request_id: request_id, first_stakes: stakes } = event;
-  const data = { review_id: id, tenant, agent_id: agent, level, day, reason, request_id, stakes };
+  const data = {
+    review_id: id,
+    kind,
+    tenant,
+    agent_id: agent,
+    level,
+    day,
+    reason,
+    request_id,
+    stakes,
+  };
   return { type: "review.opened", tenant, lane: agent, atMs, data, about: id };
 }
 

@@ -30,7 +30,9 @@ describe("OpenAPI", () => {
     for (const route of ROUTES) {
       const operation = operationOf(document, route);
       expect(operation["operationId"]).toBe(route.name);
-      expect(operation["security"]).toEqual(route.access === "none" ? [] : [{ apiKey: [] }]);
+      const isOptional = route.isKeyOptional === true;
+      const open = isOptional ? [{ apiKey: [] }, {}] : [];
+      expect(operation["security"]).toEqual(route.access === "none" ? open : [{ apiKey: [] }]);
       const statuses = [...Object.keys(route.responses), "400", "503", "default"];
       expect(Object.keys(operation["responses"] as object)).toEqual(
         expect.arrayContaining(statuses),

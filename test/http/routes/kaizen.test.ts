@@ -44,6 +44,12 @@ describe("kaizen over HTTP", () => {
     const { run_id: id } = run.body;
     const list = await send("GET", "/v1/kaizen/runs");
     expect(list.body.runs[0].run_id).toBe(id);
+    expect(list.body.runs[0].gates[0]).toEqual({
+      side: "check",
+      id: "G1",
+      passed: run.body.findings.sides[0].gates[0].passed,
+      is_warning: false,
+    });
     expect(list.body.next_run_at).toMatch(/T03:00:00/);
     const { report: _, ...answered } = run.body;
     expect((await send("GET", `/v1/kaizen/runs/${id}`)).body).toMatchObject(answered);

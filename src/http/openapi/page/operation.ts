@@ -54,6 +54,7 @@ function isReference(value: object): value is Reference {
 
 function accessOf({ security, "x-required-scope": scope }: ShownOperation): Markup {
   if (security.length === 0) return markup`Open to all.`;
+  if (security.length > 1) return markup`Any key, or what the body has in its place.`;
   return scope === undefined ? markup`Any valid key.` : markup`Scope ${code(scope)}.`;
 }
 

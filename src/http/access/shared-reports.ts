@@ -1,0 +1,61 @@
+// Links that share the report on one agent with whoever was refused, who has no key: sealed with what
+// follows from the bureau's own key, so that they outlive a restart and end with a rotation. A link
+// is worth no more than the API key that made it: it ends with that one.
+import { createHash } from "node:crypto";
+import type { Principal } from "../../contract/principal.ts";
+import type { SigningKeys } from "../../contract/signing-keys.ts";
+import { isSameSeal, sealOf } from "./report-links.ts";
+
+/** No statement by this type is ever shown to anybody: its signature is a secret. */
+const SECRET_TYPE = "shared-report-secret+jws";
+const TOKEN = /^([\w-]{1,4096})\.([\w-]{43})$/;
+
+/** What a link opens, and who answers for it. */
+export interface SharedReport {
+  readonly tenant: string;
+  readonly agent: string;
+  /** Of the API key that made the link. */
+  readonly keyId: string;
+}
+
+export interface SharedReportsOptions {
+  readonly signingKeys: Pick<SigningKeys, "sign">;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** Undefined for a key that is not valid now. */
+  readonly principalOf: (keyId: string) => Principal | undefined;
+}
+
+export class SharedReports {
+  readonly #options: SharedReportsOptions;
+
+  constructor(options: SharedReportsOptions) {
+    this.#options = options;
+  }
+
+  /** A link's token; `expiresMs` is a whole second. */
+  make({ tenant, agent, keyId }: SharedReport, validSec: number) {
+    const expirySec = Math.ceil(this.#options.clock() / 1000) + validSec;
+    const text = JSON.stringify([tenant, agent, keyId, expirySec]);
+    const part = Buffer.from(text).toString("base64url");
+    return { token: `${part}.${this.#seal(part)}`, expiresMs: expirySec * 1000 };
+  }
+
+  /** What a token opens; undefined when it was not made here, has expired, or its key is gone. */
+  read(token: string): SharedReport | undefined {
+    const [, part = "", seal = ""] = TOKEN.exec(token) ?? [];
+    if (part === "" || !isSameSeal(seal, this.#seal(part))) return undefined;
+    const text = Buffer.from(part, "base64url").toString();
+    const [tenant, agent, keyId, expirySec] = JSON.parse(text) as [string, string, string, number];
+    if (expirySec * 1000 <= this.#options.clock()) return undefined;
+    if (this.#options.principalOf(keyId) === undefined) return undefined;
+    return { tenant, agent, keyId };
+  }
+
+  /** Ed25519 signs the same text alike each time: a secret that needs no file. */
+  #seal(part: string): string {
+    const { jws } = this.#options.signingKeys.sign(SECRET_TYPE, {});
+    const key = createHash("sha256").update(jws).digest();
+    return sealOf(key, `agent report\n${part}`);
+  }
+}

@@ -1,0 +1,141 @@
+// The report on one agent for one tenant: what the score says, what the tenant has refused, what its
+// people make of it. Signed, so that whoever is shown it later can tell that it is the bureau's.
+import type { CallContext } from "../../bureau/bureau.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { describeReview } from "../../contract/reviews/description.ts";
+import {
+  DISPUTES_PER_AGENT_MAX,
+  DISPUTES_PER_TENANT_MAX,
+  STATEMENT_LENGTH_MAX,
+} from "../../contract/reviews/disputes.ts";
+import { reviewDay } from "../../contract/reviews/events.ts";
+import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import type { AgentReport, ReportBody } from "../../contract/schemas/disputes.ts";
+import type { ReviewLevel } from "../../contract/vocabulary.ts";
+import type { Services } from "../services.ts";
+
+/** `typ` of a signed report: no other signature of the bureau can pass for one. */
+const REPORT_TYPE = "agent-report+jws";
+const DENIALS_MAX = 20;
+/** Decisions of which these are the denials. */
+const DECISIONS_READ = 200;
+const REVIEWS_MAX = 20;
+
+type Needed = Pick<
+  Services,
+  "bureau" | "store" | "reviews" | "signingKeys" | "reporters" | "clock"
+>;
+
+/** Whose report on whom. */
+interface Asked {
+  readonly tenant: string;
+  readonly agent: string;
+}
+
+/** @throws ServiceFault as the store; `not_found` for a service that cannot sign. */
+export async function makeReport(
+  services: Needed,
+  asked: Asked,
+  call: CallContext,
+): Promise<AgentReport> {
+  const { signingKeys, clock } = services;
+  if (signingKeys === undefined) {
+    throw new ServiceFault("not_found", "this service has no signing key");
+  }
+  const body = await bodyOf(services, asked, call);
+  const { jws, kid } = signingKeys.sign(REPORT_TYPE, {
+    iss: body.service_id,
+    iat: Math.floor(clock() / 1000),
+    ...body,
+  });
+  return { ...body, jws, kid };
+}
+
+/** Whether an answer let nothing through. */
+export function isDenied({ effective }: ReplayableLeg): boolean {
+  return effective === "deny";
+}
+
+/** What a decision was about, as reviews name it. */
+export function levelOf({ tool_level: level }: ReplayableLeg): ReviewLevel {
+  return level ?? "connect";
+}
+
+async function bodyOf(
+  { bureau, store, reviews, reporters, clock }: Needed,
+  { tenant, agent }: Asked,
+  call: CallContext,
+): Promise<ReportBody> {
+  const filter = { tenant, agent, limit: DECISIONS_READ };
+  const { legs, isComplete } = await store.decisionPage(filter);
+  const denied = legs.filter((leg) => leg.subject === agent && isDenied(leg));
+  const explained = bureau.explain(agent, call);
+  const nowMs = clock();
+  const { evidence, known, score, tier, config_version } = explained;
+  const { successes_90d, failures_90d, outcomes } = evidence;
+  const { first_seen_at, last_outcome_at, last_failure_at } = evidence;
+  return {
+    agent_id: agent,
+    tenant,
+    evaluated_at: new Date(nowMs).toISOString(),
+    known,
+    score,
+    tier,
+    config_version,
+    max_stakes: explained.decisions[0]?.max_stakes ?? null,
+    against: bureau.objections(explained),
+    evidence: {
+      outcomes,
+      successes_90d,
+      failures_90d,
+      first_seen_at,
+      last_outcome_at,
+      last_failure_at,
+    },
+    denials: denied.slice(0, DENIALS_MAX).map((leg) => ({
+      request_id: leg.request_id,
+      evaluated_at: leg.evaluated_at,
+      level: levelOf(leg),
+      stakes: leg.stakes,
+      verdict: leg.verdict,
+      decision: leg.decision,
+      reason: leg.log_reason,
+      reason_codes: leg.reason_codes,
+    })),
+    complete: isComplete,
+    reviews: reviewsOf(reviews, { tenant, agent }, nowMs),
+    dispute: {
+      path: "/v1/disputes",
+      statement_length_max: STATEMENT_LENGTH_MAX,
+      left_today: leftToday(reviews, { tenant, agent }, nowMs),
+    },
+    service_id: reporters?.serviceId ?? "",
+  };
+}
+
+function leftToday(queue: Needed["reviews"], { tenant, agent }: Asked, nowMs: number): number {
+  if (queue === undefined) return 0;
+  const { ofAgent, ofTenant } = queue.book.disputesOn(reviewDay(nowMs), tenant, agent);
+  return Math.max(
+    0,
+    Math.min(DISPUTES_PER_AGENT_MAX - ofAgent, DISPUTES_PER_TENANT_MAX - ofTenant),
+  );
+}
+
+/** Without who decided, and what they noted: that is the tenant's own. */
+function reviewsOf(
+  queue: Needed["reviews"],
+  { tenant, agent }: Asked,
+  nowMs: number,
+): ReportBody["reviews"] {
+  const own = [...(queue?.all() ?? [])].filter(
+    (review) => review.tenant === tenant && review.agent === agent,
+  );
+  return own
+    .slice(-REVIEWS_MAX)
+    .toReversed()
+    .map((review) => {
+      const { kind, id, level, state, opened_at, decision, until } = describeReview(review, nowMs);
+      return { kind, id, level, state, opened_at, decision, until };
+    });
+}

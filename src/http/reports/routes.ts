@@ -1,0 +1,263 @@
+// Routes for those who were refused: the report on one agent, signed, as data or as a page; the link
+// that shares it; and the dispute, which joins the queue of reviews. A report holds what one tenant
+// knows from its own decisions, and the score, which is the same for all.
+import type { ReviewQueue } from "../../bureau/reviews/queue.ts";
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import { parseScoredId } from "../../contract/identifiers.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseDispute, parseDisputeForm, parseReportLink } from "../../contract/parse/reviews.ts";
+import { describeReview } from "../../contract/reviews/description.ts";
+import { SHARED_SEC_DEFAULT } from "../../contract/reviews/disputes.ts";
+import type { StoredReview } from "../../contract/reviews/book.ts";
+import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
+import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import type { Principal } from "../../contract/principal.ts";
+import { SharedReports } from "../access/shared-reports.ts";
+import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
+import type { Exchange } from "../exchange.ts";
+import { PAGE_HEADERS } from "../openapi/headers.ts";
+import { isDenied, levelOf, makeReport } from "./report.ts";
+import { receiptPage, REPORT_PAGE_LINES, reportPage } from "./page.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { OF_TENANT } from "../routes/decisions.ts";
+
+const DEADLINE_MS = 10_000;
+/** Legs of one decision, and of earlier ones under the same caller's id. */
+const LEGS_READ = 10;
+const FORM = "application/x-www-form-urlencoded";
+const FORMATS = ["json", "html"] as const;
+const FORMAT = {
+  description: "Instead of `Accept`: data or the page",
+  values: FORMATS,
+} as const;
+const PAGE = { mediaType: HTML, headers: PAGE_HEADERS } as const;
+const SHARED = { isSynchronous: false, deadlineMs: DEADLINE_MS, isFixedFormat: true } as const;
+
+export const REPORT_ROUTES: readonly Route[] = [
+  {
+    ...SHARED,
+    name: "agent_report",
+    method: "GET",
+    path: "/v1/agents/{id}/report",
+    summary:
+      "What counts against an agent, what would help and how to dispute, signed by the bureau: " +
+      "data, or by `Accept: text/html` a page",
+    access: "score:read",
+    rateClass: "score",
+    query: { ...OF_TENANT, format: FORMAT },
+    responses: { 200: { description: "The report", schema: "AgentReport", ...PAGE } },
+    handle: readReport,
+  },
+  {
+    name: "share_agent_report",
+    method: "POST",
+    path: "/v1/agents/{id}/report/links",
+    summary: "Makes a link that opens the report without a key, for a while",
+    access: "reviews:decide",
+    query: OF_TENANT,
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReportLinkRequest" },
+    responses: { 201: { description: "The link", schema: "ReportLink" } },
+    isSynchronous: false,
+    handle: shareReport,
+  },
+  {
+    ...SHARED,
+    name: "shared_agent_report",
+    method: "GET",
+    path: "/v1/shared-reports",
+    summary: "The report by such a link: a page, or by `Accept: application/json` data; no key",
+    access: "none",
+    query: { token: { description: "As the link has it", isRequired: true }, format: FORMAT },
+    responses: { 200: { description: "The report", schema: "AgentReport", ...PAGE } },
+    handle: readShared,
+  },
+  {
+    ...SHARED,
+    name: "dispute",
+    method: "POST",
+    path: "/v1/disputes",
+    summary:
+      "Asks a person to look at a refusal: by any API key of the tenant, or with the `link` of a " +
+      "shared report in its place; a page's form is taken too",
+    access: "none",
+    isKeyOptional: true,
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "DisputeRequest" },
+    responses: {
+      201: { description: "Durable, and in the queue", schema: "DisputeReceipt", ...PAGE },
+    },
+    handle: dispute,
+  },
+];
+
+/** Whose report it is, and under which principal the score is read. */
+interface Asked {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly link: string | undefined;
+}
+
+function readReport(exchange: Exchange): Promise<Reply> {
+  const agent = parseScoredId(exchange.decodedParameter());
+  exchange.services.usage.countRead(exchange.principal, "explain", agent);
+  const tenant = ownTenant(exchange);
+  return answer(exchange, { tenant, agent, link: undefined }, exchange.principal);
+}
+
+function readShared(exchange: Exchange): Promise<Reply> {
+  const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
+  const { tenant, agent } = openLink(exchange, token);
+  return answer(exchange, { tenant, agent, link: token }, { ...exchange.principal, tenant });
+}
+
+async function answer(exchange: Exchange, asked: Asked, principal: Principal): Promise<Reply> {
+  const { link } = asked;
+  // A browser that follows a link names the page first; one that names nothing wants the page, too.
+  const isPage = wantsPage(exchange, link !== undefined);
+  const report = await makeReport(exchange.services, asked, { ...exchange.call(), principal });
+  return isPage ? pageReply(exchange, 200, reportPage(report, link)) : data(exchange, 200, report);
+}
+
+function shareReport(exchange: Exchange): Reply {
+  const isEmpty = exchange.body.length === 0;
+  const { valid_sec: validSec = SHARED_SEC_DEFAULT } = parseReportLink(
+    isEmpty ? {} : exchange.readDocument(),
+  );
+  const agent = parseScoredId(exchange.decodedParameter());
+  const tenant = ownTenant(exchange);
+  const { keyId } = exchange.principal;
+  const { token, expiresMs } = sharedReports(exchange).make({ tenant, agent, keyId }, validSec);
+  const url = `/v1/shared-reports?token=${token}`;
+  const expires_at = new Date(expiresMs).toISOString();
+  return exchange.document(201, { url, token, expires_at, tenant });
+}
+
+async function dispute(exchange: Exchange): Promise<Reply> {
+  const { contentType = "", authorization } = exchange.head;
+  if (contentType === "" && authorization === undefined) throw noSender();
+  const isForm = contentType.split(";")[0]!.trim().toLowerCase() === FORM;
+  const request = isForm
+    ? parseDisputeForm(exchange.body.toString())
+    : parseDispute(exchange.readDocument());
+  const isPage = wantsPage(exchange, isForm);
+  const { tenant, agent, keyId } = senderOf(exchange, request);
+  const leg = await legOf(exchange, tenant, agent, request);
+  const { level = leg === undefined ? "connect" : levelOf(leg) } = request;
+  const about = {
+    tenant,
+    agent,
+    level,
+    requestId: leg?.request_id ?? exchange.requestId,
+    stakes: leg?.stakes ?? 0,
+    reason: leg?.log_reason ?? leg?.reason_codes[0] ?? "",
+  };
+  const review = await queueOf(exchange).dispute(about, {
+    statement: request.statement,
+    contact: request.contact ?? null,
+    request_id: request.decision ?? null,
+    actor: keyId,
+    by_link: request.link !== undefined,
+  });
+  const receipt = receiptOf(review, exchange.services.clock());
+  return isPage ? pageReply(exchange, 201, receiptPage(receipt)) : data(exchange, 201, receipt);
+}
+
+/** Who may: the holder of a link about its agent, and any key of a tenant. */
+function senderOf(exchange: Exchange, { link, agent }: DisputeRequest) {
+  if (link !== undefined) {
+    const shared = openLink(exchange, link);
+    if (agent === undefined || agent === shared.agent) return shared;
+    const detail = "is not the agent of the link";
+    throw invalidRequest([{ pointer: "/agent", code: "mismatch", detail }]);
+  }
+  const principal = exchange.services.keyring.authenticate(exchange.head.authorization);
+  if (principal === undefined) throw noSender();
+  exchange.principal = principal;
+  return { tenant: principal.tenant, agent: agent!, keyId: principal.keyId };
+}
+
+function noSender(): ServiceFault {
+  const detail = "send `Authorization: Bearer` and a valid key, or the `link` of a report";
+  return new ServiceFault("unauthenticated", detail);
+}
+
+/**
+ * The decision that is disputed; without one the agent's newest denial, which says what it asked for.
+ * @throws ServiceFault `invalid_request` when the tenant has no such decision about the agent.
+ */
+async function legOf(
+  { services: { store } }: Exchange,
+  tenant: string,
+  agent: string,
+  { decision, level }: DisputeRequest,
+): Promise<ReplayableLeg | undefined> {
+  if (decision === undefined) {
+    if (level !== undefined) return undefined;
+    const { legs } = await store.decisionPage({ tenant, agent, limit: LEGS_READ });
+    return legs.find((leg) => leg.subject === agent && isDenied(leg));
+  }
+  const about = { tenant, requestId: decision, limit: LEGS_READ };
+  const { legs, isComplete } = await store.decisionPage(about);
+  const leg = legs.find(({ subject }) => subject === agent);
+  if (leg !== undefined) return leg;
+  if (!isComplete) {
+    throw new ServiceFault("store_behind", "many decisions are being stored: send it again");
+  }
+  const detail = "no decision about the agent has this id";
+  throw invalidRequest([{ pointer: "/decision", code: "not_found", detail }]);
+}
+
+function openLink(exchange: Exchange, token: string) {
+  const shared = sharedReports(exchange).read(token);
+  if (shared !== undefined) return shared;
+  // Not 401: no key would help.
+  const detail = "the link has expired, was taken back, or is not one of this service";
+  throw new ServiceFault("not_found", detail);
+}
+
+function sharedReports({ services }: Exchange): SharedReports {
+  const { signingKeys, keyring, clock } = services;
+  if (signingKeys === undefined) {
+    throw new ServiceFault("not_found", "this service has no signing key");
+  }
+  return new SharedReports({ signingKeys, clock, principalOf: (id) => keyring.principalOf(id) });
+}
+
+function queueOf({ services: { reviews } }: Exchange): ReviewQueue {
+  if (reviews !== undefined) return reviews;
+  throw new ServiceFault("not_found", "this service keeps no reviews");
+}
+
+/** The key's tenant; an administrator may name another. */
+function ownTenant({ head, principal }: Exchange): string {
+  const named = new URLSearchParams(head.query).get("tenant");
+  return (principal.scopes.has("admin") ? named : null) ?? principal.tenant;
+}
+
+/** By `format`, else by `Accept`. @throws ServiceFault `invalid_parameter`. */
+function wantsPage({ head: { query, accept } }: Exchange, isPageUsual: boolean): boolean {
+  const format = new URLSearchParams(query).get("format");
+  if (format === null) {
+    return prefersPage(accept) || (isPageUsual && (accept === undefined || accept === "*/*"));
+  }
+  if (format === "json" || format === "html") return format === "html";
+  throw new ServiceFault("invalid_parameter", "`format` must be one of json, html");
+}
+
+function pageReply(exchange: Exchange, status: number, page: string): Reply {
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...REPORT_PAGE_LINES];
+  return exchange.text(status, `${HTML}; charset=utf-8`, page);
+}
+
+function data(exchange: Exchange, status: number, value: unknown): Reply {
+  const { query, accept } = exchange.head;
+  // What the query names goes before what a browser accepts.
+  if (new URLSearchParams(query).get("format") === null) exchange.replyFormat = replyFormat(accept);
+  return exchange.document(status, value);
+}
+
+function receiptOf(review: StoredReview, nowMs: number): DisputeReceipt {
+  const { id, agent, level, state, opened_at, decision, until } = describeReview(review, nowMs);
+  const request_id = review.dispute?.request_id ?? null;
+  return { id, agent, level, state, opened_at, decision, until, request_id };
+}

@@ -1,0 +1,102 @@
+// Decodes events of the review queue into store rows: the queue's own, and audit events of what people
+// did. Openings by calls and counts are no audit events: nobody did them.
+import { namespaceOf } from "../contract/namespaces.ts";
+import type { ReviewCounted, ReviewEvent, ReviewOpened } from "../contract/reviews/events.ts";
+import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
+import type { ReviewCallRow, ReviewEventRow } from "../store/rows/review-queue.ts";
+
+/** The rows that a record of the kind `reviewEvent` adds. */
+export function reviewRowsOf(payload: Buffer, recordedAtMs: number): Partial<JournalRows> {
+  const event = JSON.parse(payload.toString()) as ReviewEvent;
+  if (event.event === "review.counted") {
+    return { reviewCalls: event.reviews.map(callsOf) };
+  }
+  const key = {
+    event: event.event,
+    reviewId: event.id,
+    tenant: event.tenant,
+    agent: event.agent,
+    level: event.level,
+  };
+  if (event.event === "review.opened") {
+    const row = { ...NOTHING, ...key, ...openingOf(event) };
+    const { dispute } = event;
+    const rows = { reviewEvents: [row], reviewCalls: [callsOf(event)] };
+    if (dispute === undefined) return rows;
+    const { id, tenant, agent, level } = event;
+    const { actor, by_link } = dispute;
+    const detail = JSON.stringify({
+      event: "review.disputed",
+      id,
+      tenant,
+      agent,
+      level,
+      actor,
+      by_link,
+    });
+    return { ...rows, audits: [auditOf("review.disputed", event, detail, recordedAtMs)] };
+  }
+  const { who, actor, until_ms: untilMs } = event;
+  const act = { ...NOTHING, ...key, atMs: event.at_ms, who, actor, untilMs };
+  const row =
+    event.event === "review.decided"
+      ? { ...act, decision: event.decision, note: event.note, maxStakes: event.max_stakes }
+      : act;
+  const audit = auditOf(event.event, event, payload.toString(), recordedAtMs);
+  return { reviewEvents: [row], audits: [audit] };
+}
+
+function callsOf(each: ReviewCounted["reviews"][number]): ReviewCallRow {
+  return {
+    reviewId: each.id,
+    calls: each.count,
+    lastRequestId: each.last_request_id,
+    lastMs: each.last_ms,
+    stakesMax: each.stakes_max,
+  };
+}
+
+const NOTHING = {
+  who: null,
+  actor: null,
+  untilMs: null,
+  decision: null,
+  note: null,
+  maxStakes: null,
+  kind: null,
+  day: null,
+  reason: null,
+  requestId: null,
+  stakes: null,
+  statement: null,
+  contact: null,
+  disputedRequestId: null,
+} as const;
+
+function openingOf({
+  dispute,
+  ...event
+}: ReviewOpened): Partial<ReviewEventRow> & { atMs: number } {
+  return {
+    atMs: event.first_ms,
+    kind: dispute === undefined ? "held" : "dispute",
+    day: event.day,
+    reason: event.reason,
+    requestId: event.first_request_id,
+    stakes: event.first_stakes,
+    actor: dispute?.actor ?? null,
+    statement: dispute?.statement ?? null,
+    contact: dispute?.contact ?? null,
+    disputedRequestId: dispute?.request_id ?? null,
+  };
+}
+
+function auditOf(
+  event: string,
+  { tenant, agent }: { tenant: string; agent: string },
+  detail: string,
+  recordedAtMs: number,
+): AuditRow {
+  const namespace = agent.startsWith("agent://") ? namespaceOf(agent) : null;
+  return { event, tenant, agent, namespace, kid: null, recordedAtMs, detail };
+}
