@@ -26,6 +26,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/overview.ts"),
   },
   {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",
