@@ -286,9 +286,9 @@ describe("where the console is served", () => {
     ["on: this machine", { ...LOOPBACK, mode: "on" }, "localhost:8080", {}, 200],
     ["on: a host that is not named", { ...LOOPBACK, mode: "on" }, "evil.example", {}, 421],
   ])("%s", async (_, options, host, headers, status) => {
-    const { keyring, stop } = await openTestServer("node");
-    await stop();
-    const parts = { keyring, clock: () => 0, randomBytes: () => Buffer.alloc(32) };
+    const other = await openTestServer("node");
+    await other.stop();
+    const parts = { keyring: other.keyring, clock: () => 0, randomBytes: () => Buffer.alloc(32) };
     const server = await openTestServer("node", { console: new Console(options, parts) });
     const answer = await ask(server.base, "GET", "/console", { ...headers, host });
     await server.stop();
