@@ -212,3 +212,17 @@ export const FEATURES = [
 export const FEATURE_SIGNS: readonly number[] = [
   1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1, 1, 1, -1, 1, 1, 1,
 ];
+
+/** Classes of the reason of a verdict: few, because each is a time series of its own. */
+export const REASON_CLASSES = [
+  "sufficient",
+  "risk",
+  "thin_file",
+  "stakes",
+  "minimum",
+  "vouched",
+  "audit",
+  "refusal",
+  "provenance",
+  "review",
+] as const;

@@ -8,6 +8,7 @@ import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
+import type { ServiceStatus } from "../contract/schemas/series.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -17,6 +18,7 @@ import type { Keyring } from "./access/keyring.ts";
 import type { ReportLinks } from "./access/report-links.ts";
 import type { Console } from "./console/console.ts";
 import type { Figures } from "./metrics/figures.ts";
+import type { Series } from "./metrics/series.ts";
 import type { Metrics } from "./metrics/recorder.ts";
 import type { Tallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
@@ -68,6 +70,10 @@ export interface HttpDependencies {
   version: string;
   /** Figures of the rest of the service for `/metrics`. */
   figures?: () => Figures;
+  /** The last minutes by the second; without them their route answers `not_found`. */
+  series?: Pick<Series, "read">;
+  /** The state of every part; without it its route answers `not_found`. */
+  status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings">;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** CPU time of this thread, milliseconds. */

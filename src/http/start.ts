@@ -3,6 +3,7 @@
 // relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
 import type { Exposition } from "../platform/prometheus.ts";
+import type { Pulse } from "./metrics/pulse.ts";
 import { scrape } from "./metrics/scrape.ts";
 import { Connections } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
@@ -34,6 +35,8 @@ export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions,
 export interface RunningServer extends HttpServer {
   /** Counts of this thread so far. */
   counts(): ThreadCounts;
+  /** The few of them that a chart by the second wants. */
+  pulse(): Pulse;
   /** All metrics of the service, as a scraper with this `Accept` header takes them. */
   scrape(accept: string | undefined): Promise<Exposition>;
   /**
@@ -89,6 +92,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       return server.close(graceMs);
     },
     counts: () => countsOf(application.services),
+    pulse: () => application.services.metrics.pulse(),
     scrape: (accept) => scrape(application.services, accept),
     relay: (head, body) => relay(relayed, head, body),
     ask(head, peer) {

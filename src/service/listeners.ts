@@ -8,6 +8,10 @@ import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewNews } from "../contract/reviews/events.ts";
+import type { Pulse } from "../http/metrics/pulse.ts";
+import { openSampler } from "./health/sampler.ts";
+import { Series } from "../http/metrics/series.ts";
+import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { limitsOf } from "./descriptors.ts";
 import type { Core } from "./core.ts";
@@ -28,6 +32,7 @@ export interface ListenersParts {
   /** Sockets of the file system, claimed; the main thread serves them. */
   readonly sockets: readonly SocketFile[];
   readonly evidence: Core;
+  readonly store: Pick<OpenStore, "status">;
   readonly decisions: OpenDecisionLog;
   /** In which the further HTTP threads count usage. */
   readonly usageMemories: readonly SharedArrayBuffer[];
@@ -67,7 +72,11 @@ export interface Listeners {
 }
 
 /** Listeners of HTTP, with the way to ask what they answer. */
-type HttpFront = Omit<Listeners, "grpcPort"> & Pick<RunningServer, "ask">;
+type HttpFront = Omit<Listeners, "grpcPort"> &
+  Pick<RunningServer, "ask"> & {
+    /** Of all HTTP threads. */
+    pulses(): Promise<readonly Pulse[]>;
+  };
 
 /**
  * Opens the listeners.
@@ -88,9 +97,11 @@ export async function openListeners(
     clock: parts.dependencies.clock,
     log,
   });
+  const series = new Series();
   const dependencies = {
     ...parts.dependencies,
     refusals: refusals.counts,
+    series,
     figures: () => ({
       ...parts.dependencies.figures?.(),
       access_refused_total: refusals.figure(),
@@ -105,11 +116,13 @@ export async function openListeners(
       await Promise.all([front.close(0), grpc?.close(0)]);
       throw error;
     });
+    const sampler = openSampler({ ...parts, ledger, series, front, clock: dependencies.clock });
     return {
       ...front,
       grpcPort: grpc?.port,
       metricsUrl: metrics && config.metricsListen && urlOf(config.metricsListen.host, metrics.port),
       async close(graceMs) {
+        sampler.close();
         try {
           await Promise.all([front.close(graceMs), grpc?.close(graceMs)]);
           // Last: while the service drains, its metrics are worth the most.
@@ -180,6 +193,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
     sendNamespace: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
+    pulses: () => Promise.resolve([server.pulse()]),
     close: (graceMs) => server.close(graceMs),
   };
 }
@@ -233,6 +247,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
     sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
+    pulses: async () => [server.pulse(), ...(await threads.pulses())],
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
       threads.stopAccepting();

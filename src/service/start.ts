@@ -18,6 +18,7 @@ import { consoleLinkOf } from "../http/console/link.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf } from "./health/figures.ts";
+import { statusOf } from "./health/status.ts";
 import { healthOf } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
@@ -207,6 +208,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),
+    status: () => statusOf(config, parts),
     watch: parts.watch,
   };
 }

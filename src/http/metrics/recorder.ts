@@ -1,7 +1,13 @@
 // Counts of the requests of one serving thread. Recording is an addition in a fixed array, without
 // allocation: it happens on every request. Everything else is done on scrape, over all threads.
-import { DURATION_BOUNDS, type HistogramCounts, Histograms } from "../../platform/histogram.ts";
+import {
+  addCounts,
+  DURATION_BOUNDS,
+  type HistogramCounts,
+  Histograms,
+} from "../../platform/histogram.ts";
 import { Connections } from "../server/connections.ts";
+import { type Pulse, TIMED_ROUTES } from "./pulse.ts";
 import { Tallies, type TallyCounts } from "./tallies.ts";
 
 export const STATUS_FIRST = 100;
@@ -37,6 +43,8 @@ export class Metrics {
   readonly tallies: Tallies;
   readonly #requests: Float64Array;
   readonly #durations: Histograms;
+  /** Histograms of the routes whose latency a pulse tells. */
+  readonly #timed: readonly number[];
 
   /** `routeNames` in order of their index; unmatched requests are counted under the last. */
   constructor(routeNames: readonly string[], tallies = new Tallies()) {
@@ -44,6 +52,10 @@ export class Metrics {
     this.tallies = tallies;
     this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
     this.#durations = new Histograms(routeNames.length * STATUS_CLASSES, DURATION_BOUNDS);
+    const classes = Array.from({ length: STATUS_CLASSES }, (_, index) => index);
+    this.#timed = routeNames.flatMap((name, route) =>
+      TIMED_ROUTES.has(name) ? classes.map((each) => route * STATUS_CLASSES + each) : [],
+    );
   }
 
   countRequest(routeIndex: number, status: number): void {
@@ -55,6 +67,14 @@ export class Metrics {
   timeRequest(routeIndex: number, status: number, elapsedMs: number): void {
     const statusClass = Math.trunc((status - STATUS_FIRST) / CLASS_SIZE);
     this.#durations.add(routeIndex * STATUS_CLASSES + statusClass, elapsedMs / MS_PER_S);
+  }
+
+  /** The few counts of which a chart by the second is made. */
+  pulse(): Pulse {
+    let durations: HistogramCounts = { buckets: [], sum: 0 };
+    for (const index of this.#timed)
+      durations = addCounts(durations, this.#durations.counts(index));
+    return { tallies: this.tallies.counts(), durations };
   }
 
   counts(pending: number): MetricCounts {

@@ -2,20 +2,13 @@
 // label of the rule that decided (`log_reason`) is one of a few of the policy's own, or a finding
 // about the content: classes keep the number of time series small.
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
-import { TOOL_LEVELS, type ToolLevel, VERDICTS } from "../../contract/vocabulary.ts";
+import {
+  REASON_CLASSES,
+  TOOL_LEVELS,
+  type ToolLevel,
+  VERDICTS,
+} from "../../contract/vocabulary.ts";
 
-export const REASON_CLASSES = [
-  "sufficient",
-  "risk",
-  "thin_file",
-  "stakes",
-  "minimum",
-  "vouched",
-  "audit",
-  "refusal",
-  "provenance",
-  "review",
-] as const;
 type ReasonClass = (typeof REASON_CLASSES)[number];
 
 /** Labels of the policy; every other one is a finding about content or sources. */

@@ -14,6 +14,7 @@ import * as quotas from "../../contract/schemas/quotas.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
+import * as series from "../../contract/schemas/series.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
@@ -36,6 +37,7 @@ const FAMILIES = [
   reporters,
   reviews,
   scores,
+  series,
   service,
   signingKeys,
   sources,

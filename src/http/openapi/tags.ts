@@ -79,6 +79,11 @@ export const TAGS: readonly Tag[] = [
     paths: ["/console"],
   },
   {
+    name: "State",
+    description: "What the service did in the last minutes, and how each of its parts is.",
+    paths: ["/v1/service"],
+  },
+  {
     name: "Service",
     description: "The service about itself: life, readiness, metrics, this description.",
     paths: ["/"],

@@ -1,5 +1,7 @@
 // Routes about the service itself: liveness, readiness, metrics. Probes need no key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
 // else. The detail and the metrics are for the scope `metrics:read`.
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseSince } from "../../contract/parse/parameters.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { ProbeCode } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
@@ -58,6 +60,27 @@ export const SERVICE_ROUTES: readonly Route[] = [
     isFixedFormat: true,
     handle: metrics,
   },
+  {
+    name: "service_series",
+    method: "GET",
+    path: "/v1/service/series",
+    summary: "The last fifteen minutes by the second, over all threads: verdicts, latency, lag",
+    access: "metrics:read",
+    query: { since: "Seconds that ended after it: a date-time or epoch ms; all when left out" },
+    responses: { 200: { description: "Columns of equal length", schema: "ServiceSeries" } },
+    isSynchronous: true,
+    handle: series,
+  },
+  {
+    name: "service_status",
+    method: "GET",
+    path: "/v1/service/status",
+    summary: "The state of every part of the service in one document",
+    access: "metrics:read",
+    responses: { 200: { description: "As it is now", schema: "ServiceStatus" } },
+    isSynchronous: true,
+    handle: status,
+  },
 ];
 
 /** Identity of the service for signers: `aud` of every signature is the service id. */
@@ -102,4 +125,23 @@ function mayReadMetrics({ scopes }: Principal): boolean {
 async function metrics(exchange: Exchange): Promise<Reply> {
   const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
   return exchange.text(200, contentType, text);
+}
+
+function series(exchange: Exchange): Reply {
+  const { series: kept } = exchange.services;
+  if (kept === undefined) throw new ServiceFault("not_found", "this service keeps no series");
+  const since = new URLSearchParams(exchange.head.query).get("since");
+  return exchange.document(200, kept.read(since === null ? 0 : parseSince(since)));
+}
+
+function status(exchange: Exchange): Reply {
+  const { status: read, health, isDraining } = exchange.services;
+  if (read === undefined) throw new ServiceFault("not_found", "this service tells no status");
+  const { ready, reasons, warnings = [] } = health.isReady();
+  return exchange.document(200, {
+    ...read(),
+    ready: ready && !isDraining,
+    reasons: isDraining ? [...reasons, "draining"] : reasons,
+    warnings,
+  });
 }

@@ -7,6 +7,7 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
+import type { Pulse } from "../../http/metrics/pulse.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import type { Adapter, Reply, RequestHead } from "../../http/server/port.ts";
 import type { HttpLogger } from "../../http/services.ts";
@@ -88,6 +89,7 @@ export type ToHttpThread =
   | { readonly kind: "review"; readonly news: ReviewNews }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
+  | { readonly kind: "pulse"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }
   | { readonly kind: "stop" }
   | { readonly kind: "close"; readonly graceMs: number };
@@ -97,6 +99,7 @@ export type FromHttpThread =
   | { readonly kind: "listening" }
   | { readonly kind: "question"; readonly id: number; readonly question: Question }
   | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts }
+  | { readonly kind: "pulse"; readonly id: number; readonly pulse: Pulse }
   | {
       readonly kind: "log";
       readonly level: keyof HttpLogger;

@@ -153,9 +153,15 @@ class HttpThread {
     else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
+    else if (message.kind === "pulse") this.#pulse(message.id);
     else if (message.kind === "stop") this.#server?.stopAccepting();
     else if (message.kind === "listen") void this.#listen();
     else void this.#close(message.graceMs);
+  }
+
+  #pulse(id: number): void {
+    if (this.#server === undefined) return;
+    this.#send({ kind: "pulse", id, pulse: this.#server.pulse() });
   }
 
   #count(id: number): void {

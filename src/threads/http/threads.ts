@@ -9,6 +9,7 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewAsked, ReviewNews } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
+import type { Pulse } from "../../http/metrics/pulse.ts";
 import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
@@ -118,6 +119,11 @@ export class HttpThreads {
     return Promise.all(this.#threads.map((thread) => thread.counts()));
   }
 
+  /** What they count that a chart by the second wants, in their order. */
+  pulses(): Promise<Pulse[]> {
+    return Promise.all(this.#threads.map((thread) => thread.pulse()));
+  }
+
   stopAccepting(): void {
     for (const thread of this.#threads) thread.send({ kind: "stop" });
   }
@@ -218,6 +224,10 @@ class HttpThread {
     return this.#counts.ask<ThreadCounts>((id) => this.send({ kind: "count", id }));
   }
 
+  pulse(): Promise<Pulse> {
+    return this.#counts.ask<Pulse>((id) => this.send({ kind: "pulse", id }));
+  }
+
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.send({ kind: "close", graceMs });
@@ -235,6 +245,7 @@ class HttpThread {
   #take(message: FromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
+    else if (message.kind === "pulse") this.#counts.settle(message.id, { value: message.pulse });
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
     else if (message.kind === "watched") this.#options.onWatched(message.batch, this.#number);
     else if (message.kind === "asked") this.#options.onAsked(message.asked);

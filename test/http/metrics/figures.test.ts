@@ -1,13 +1,12 @@
 // Figures of a scrape: threads added up, histograms cumulated, verdicts in their cells.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
+import { REASON_CLASSES, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
 import { familiesOf, withAdded } from "../../../src/http/metrics/figures.ts";
 import { Metrics } from "../../../src/http/metrics/recorder.ts";
 import { requestFigures } from "../../../src/http/metrics/requests.ts";
 import {
   CLASS_OF_LABEL,
-  REASON_CLASSES,
   VERDICT_CELLS,
   verdictCell,
   verdictLabels,

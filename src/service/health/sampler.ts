@@ -1,0 +1,47 @@
+// Sampler of the series: asks each second what the HTTP threads have counted. A thread that is slow to
+// answer is asked again only once it has: the next point then stands for a longer time.
+import type { Pulse } from "../../http/metrics/pulse.ts";
+import type { Series } from "../../http/metrics/series.ts";
+import type { OpenLedger } from "../../ledger/client.ts";
+import type { OpenStore } from "../../store/client.ts";
+
+const SAMPLE_MS = 1000;
+
+export interface SamplerOptions {
+  readonly front: { pulses(): Promise<readonly Pulse[]> };
+  readonly ledger: Pick<OpenLedger, "position"> & {
+    readonly figures: Pick<OpenLedger["figures"], "counts">;
+  };
+  readonly store: Pick<OpenStore, "status">;
+  readonly series: Pick<Series, "take">;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+export interface Sampler {
+  /** Takes one point, unless the one before is not in yet. */
+  look(): Promise<void>;
+  close(): void;
+}
+
+export function openSampler({ front, ledger, store, series, clock }: SamplerOptions): Sampler {
+  let isAsking = false;
+  const look = async () => {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const pulses = await front.pulses();
+      const counted = ledger.figures.counts().outcomes;
+      const outcomes = counted.reduce((sum, { value }) => sum + value, 0);
+      const lagRecords = Math.max(0, ledger.position() - store.status().appliedLsn);
+      series.take(clock(), pulses, { outcomes, lagRecords });
+    } catch {
+      // A thread that has ended ends the service, which says so itself.
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(() => void look(), SAMPLE_MS).unref();
+  void look();
+  return { look, close: () => clearInterval(timer) };
+}

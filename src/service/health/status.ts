@@ -1,0 +1,125 @@
+// State of every part of the service in one document, for whoever runs it: what readiness, metrics and
+// settings say in three places. Readiness is added by the route, which knows of draining.
+import type { ServiceStatus } from "../../contract/schemas/series.ts";
+import { quantileMsOf } from "../../http/metrics/series.ts";
+import { describeDamage } from "../../ledger/damage-watch.ts";
+import { limitsOf } from "../descriptors.ts";
+import { versionOf } from "../identity.ts";
+import type { ServeConfig } from "../settings/config.ts";
+import { archiveFigures, type Measured, reviewFigures, storeFigures } from "./figures.ts";
+
+const MS_PER_S = 1000;
+const P50 = 0.5;
+const P99 = 0.99;
+
+type State = Omit<ServiceStatus, "ready" | "reasons" | "warnings">;
+
+export function statusOf(config: ServeConfig, parts: Measured): State {
+  const { evidence, clock } = parts;
+  const nowMs = clock.now();
+  const reviews = reviewFigures(evidence.reviews, nowMs);
+  return {
+    at: new Date(nowMs).toISOString(),
+    version: versionOf(),
+    runtime: process.version,
+    config_version: evidence.engine.activeConfigVersion,
+    http: {
+      threads: config.httpThreads,
+      connections_max: limitsOf(config).connectionsMax * config.httpThreads,
+      queue_ms_max: config.queueMsMax,
+      console: config.console.mode,
+    },
+    ...journalState(parts),
+    ...storeState(parts, nowMs),
+    table: tableState(parts),
+    reviews: {
+      undecided: Number(reviews.reviews_undecided),
+      oldest_seconds: Number(reviews.reviews_oldest_seconds),
+    },
+    archive: archiveState(parts),
+    webhooks: webhookState(parts, nowMs),
+  };
+}
+
+function journalState({ evidence: { ledger } }: Measured): Pick<State, "journal" | "disk"> {
+  const { syncs, snapshotMs } = ledger.figures.counts();
+  const { damages, verifiedMs } = ledger.journal;
+  const { isLow, freeBytes, ballastBytes } = ledger.disk;
+  return {
+    journal: {
+      position: ledger.position(),
+      pending: ledger.pendingCount,
+      sync_p50_ms: quantileMsOf(syncs.buckets, P50),
+      sync_p99_ms: quantileMsOf(syncs.buckets, P99),
+      damages: damages.map(describeDamage),
+      verified_at: timeOrNull(verifiedMs),
+      snapshot_at: timeOrNull(snapshotMs),
+    },
+    disk: {
+      is_low: isLow,
+      free_bytes: Number.isFinite(freeBytes) ? freeBytes : null,
+      ballast_bytes: ballastBytes,
+    },
+  };
+}
+
+function storeState(
+  { store, evidence }: Measured,
+  nowMs: number,
+): Pick<State, "store" | "decisions"> {
+  const state = store.status();
+  return {
+    store: {
+      position: state.appliedLsn,
+      lag_records: Math.max(0, evidence.ledger.position() - state.appliedLsn),
+      behind_seconds: Number(storeFigures(state, nowMs).store_behind_seconds),
+      is_rebuilding: state.isBuilding,
+      rebuilds: state.rebuildCount,
+      reopenings: state.reopenCount,
+      failure: state.failure === "" ? null : state.failure,
+    },
+    decisions: {
+      segments: state.segmentCount,
+      bytes: state.segmentBytes,
+      waiting_bytes: state.spoolBytes,
+      damaged_records: state.damagedRecords,
+    },
+  };
+}
+
+function tableState({ evidence: { engine } }: Measured): State["table"] {
+  const { bytes, bytesMax, share } = engine.tableUse();
+  return { agents: engine.agentCount, bytes, bytes_max: bytesMax, share };
+}
+
+function archiveState({ archive, evidence }: Measured): State["archive"] {
+  const status = archive.status();
+  const figures = archiveFigures(status, evidence.ledger.position());
+  const orNull = (value: unknown) => (typeof value === "number" ? value : null);
+  return {
+    is_set: status !== undefined,
+    age_seconds: orNull(figures.archive_age_seconds),
+    interval_seconds: orNull(figures.archive_interval_seconds),
+    lag_records: orNull(figures.archive_lag_records),
+    failures: status?.failures ?? 0,
+    failure: status === undefined || status.why === "" ? null : status.why,
+  };
+}
+
+function webhookState({ webhooks }: Measured, nowMs: number): State["webhooks"] {
+  const { endpoints = [], waiting = 0, dead = 0, oldestMs = nowMs } = webhooks.figures ?? {};
+  const count = (isCounted: (state: string) => boolean) =>
+    endpoints.reduce((sum, [state, value]) => sum + (isCounted(state) ? value : 0), 0);
+  return {
+    endpoints: count(() => true),
+    failing: count((state) => state === "failing" || state === "stopped"),
+    waiting,
+    dead,
+    oldest_seconds: Math.max(0, nowMs - oldestMs) / MS_PER_S,
+  };
+}
+
+/** What is not known yet is null; a time of 0 is none. */
+function timeOrNull(timeMs: number | undefined): string | null {
+  return timeMs === undefined || timeMs === 0 ? null : new Date(timeMs).toISOString();
+}

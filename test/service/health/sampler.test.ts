@@ -1,0 +1,47 @@
+// The sampler of the series: one question at a time, and an end.
+import { expect, test } from "vitest";
+import { Metrics } from "../../../src/http/metrics/recorder.ts";
+import type { Pulse } from "../../../src/http/metrics/pulse.ts";
+import { Series } from "../../../src/http/metrics/series.ts";
+import { LedgerFigures } from "../../../src/ledger/figures.ts";
+import { openSampler } from "../../../src/service/health/sampler.ts";
+import { STATE_START } from "../../../src/store/options.ts";
+
+test("a slow thread is not asked twice, and a failed one is no fault of the series", async () => {
+  const metrics = new Metrics(["check"]);
+  const series = new Series();
+  let nowMs = 1_700_000_000_000;
+  let answer = Promise.withResolvers<readonly Pulse[]>();
+  let askedCount = 0;
+  const sampler = openSampler({
+    front: {
+      pulses: () => {
+        askedCount += 1;
+        return answer.promise;
+      },
+    },
+    ledger: { position: () => 12, figures: new LedgerFigures() },
+    store: { status: () => ({ ...STATE_START, appliedLsn: 9 }) },
+    series,
+    clock: () => nowMs,
+  });
+  await sampler.look();
+  expect(askedCount).toBe(1);
+  answer.resolve([metrics.pulse()]);
+  await new Promise(setImmediate);
+  answer = Promise.withResolvers();
+  answer.reject(new Error("the thread has ended"));
+  await sampler.look();
+  answer = Promise.withResolvers();
+  answer.resolve([metrics.pulse()]);
+  nowMs += 3000;
+  metrics.tallies.checks.connect += 1;
+  await sampler.look();
+  sampler.close();
+  expect(askedCount).toBe(3);
+  expect(series.read(0)).toMatchObject({
+    span_ms: [3000],
+    let_through: [1],
+    store_lag_records: [3],
+  });
+});
