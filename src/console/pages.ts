@@ -32,4 +32,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "k",
     load: () => import("./pages/kaizen.ts"),
   },
+  {
+    name: "credibility",
+    label: "Credibility",
+    group: "Learning",
+    letter: "c",
+    load: () => import("./pages/credibility.ts"),
+  },
 ];
