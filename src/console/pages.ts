@@ -39,4 +39,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "c",
     load: () => import("./pages/credibility.ts"),
   },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
 ];
