@@ -33,6 +33,7 @@ describe.skipIf(whySkipped !== undefined)(`Credibility ${whySkipped ?? ""}`, () 
   it("says what fills it before there is anything", async () => {
     const { page, expectSound } = await stage.visit("credibility");
     await page.getByText("No reporters yet").waitFor();
+    expect(await page.locator("svg.graph").count()).toBe(0);
     await expectSound();
   });
 
