@@ -1,4 +1,4 @@
-// What the service says of a draft: the version that it makes, or what is wrong with it and where. Asked
+// Check of a draft by the service: the version that it makes, or what is wrong with it and where. Asked
 // a moment after the last letter.
 import { ApiError, pathWith, send } from "../api.ts";
 import { useEffect, useState } from "../html.ts";

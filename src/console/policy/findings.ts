@@ -1,4 +1,4 @@
-// What a back-test found: what would have come out otherwise, in people and money, by level; the agents
+// Findings of a back-test: what would have come out otherwise, in people and money, by level; the agents
 // most affected; the rules that held back.
 import type {
   Backtest,
