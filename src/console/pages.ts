@@ -32,4 +32,18 @@ export const PAGES: readonly PageEntry[] = [
     letter: "k",
     load: () => import("./pages/kaizen.ts"),
   },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
+  {
+    name: "policy",
+    label: "Policy",
+    group: "Trust",
+    letter: "p",
+    load: () => import("./pages/policy.ts"),
+  },
 ];
