@@ -36,7 +36,6 @@ interface Loaded {
   readonly counts: readonly {
     readonly event: string;
     readonly n: number;
-    readonly console: number;
   }[];
   readonly times: readonly { readonly at: number; readonly n: number }[];
 }
