@@ -13,6 +13,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 export const COMMAND =
   process.env["TRUSTRANK_TEST_COMMAND"] ?? path.join(ROOT, "src/cli/trustrank.ts");
 /** As `npm start` has them; the floors have the same. */
+/** As `npm start`, the image and the unit set it. */
+const ARENAS = { MALLOC_ARENA_MAX: "2" };
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning", "--use-largepages=silent"];
 /** Clock ticks per second of /proc/<pid>/stat on every Linux we know. */
 const TICKS_PER_SECOND = 100;
@@ -139,7 +141,7 @@ async function startCommand(
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
   const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, command, ...serve];
   const child = spawn(program!, rest, {
-    env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
+    env: { ...ARENAS, ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", log],
   });
   const url = await announcedUrl(child, dataDir);

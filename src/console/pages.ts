@@ -25,4 +25,25 @@ export const PAGES: readonly PageEntry[] = [
     letter: "o",
     load: () => import("./pages/overview.ts"),
   },
+  {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
+  {
+    name: "policy",
+    label: "Policy",
+    group: "Trust",
+    letter: "p",
+    load: () => import("./pages/policy.ts"),
+  },
 ];

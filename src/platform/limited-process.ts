@@ -46,7 +46,12 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
     serialization: "advanced",
     // A signal from the terminal is the service's own: it ends this one in its time.
     detached: true,
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin", UV_THREADPOOL_SIZE: String(threads) },
+    env: {
+      PATH: "/usr/local/bin:/usr/bin:/bin",
+      UV_THREADPOOL_SIZE: String(threads),
+      // A pool of free memory for each thread would eat the limit up within minutes.
+      MALLOC_ARENA_MAX: "2",
+    },
   });
   child.on("message", options.onMessage);
   return {

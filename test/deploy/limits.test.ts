@@ -65,3 +65,13 @@ test("a service at rest needs half of what is reserved for it, and one descripto
   server.process.kill("SIGTERM");
   expect((await server.ended).code).toBe(0);
 });
+
+test("npm start, the unit and the image keep one number of pools of free memory", () => {
+  const numberIn = (path: string) =>
+    /\bMALLOC_ARENA_MAX=(?:\$\{MALLOC_ARENA_MAX:-)?(\d+)/.exec(
+      readFileSync(join(ROOT, path), "utf8"),
+    )?.[1];
+  expect(numberIn("package.json")).toBe("2");
+  expect(numberIn("deploy/systemd/trustrank.service")).toBe("2");
+  expect(numberIn("deploy/Dockerfile")).toBe("2");
+});

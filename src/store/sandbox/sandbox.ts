@@ -189,7 +189,10 @@ export class Sandbox {
       isAdded = true;
     } catch (error) {
       process.kill();
-      throw this.#internal(error);
+      if (error instanceof ProcessLost) throw error;
+      // The next attempt begins with another copy, in a process that has all its memory.
+      this.#options.log("query_process_failed", String(error));
+      throw new ProcessLost(String(error));
     } finally {
       supply.done(isAdded);
     }

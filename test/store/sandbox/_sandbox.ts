@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { startLimitedProcess } from "../../../src/platform/limited-process.ts";
 import type { StoreCore } from "../../../src/store/core.ts";
+import type { SandboxCall } from "../../../src/store/sandbox/messages.ts";
 import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
 import type { Logged } from "../_fixtures.ts";
 
@@ -15,7 +16,13 @@ export interface OpenSandbox {
   readonly ask: (sql: string, tenant?: string, timeoutMs?: number) => Promise<unknown[][]>;
 }
 
-export function openSandbox(core: StoreCore, dataDir: string, idleMs?: number): OpenSandbox {
+/** `refuses`: calls of the process that it answers as if its memory had run out. */
+export function openSandbox(
+  core: StoreCore,
+  dataDir: string,
+  idleMs?: number,
+  refuses: (call: SandboxCall) => boolean = () => false,
+): OpenSandbox {
   const log: Logged[] = [];
   const sandbox = new Sandbox({
     core,
@@ -27,14 +34,24 @@ export function openSandbox(core: StoreCore, dataDir: string, idleMs?: number): 
     settle: () => Promise.resolve(PREPARED_MS),
     onChange: () => undefined,
     log: (event, detail) => log.push({ event, detail }),
-    start: (onMessage) =>
-      startLimitedProcess({
+    start: (onMessage) => {
+      const process = startLimitedProcess({
         entry: new URL("../../../src/threads/query-process.ts", import.meta.url),
         memoryBytes: MEMORY_BYTES,
         heapMegabytes: 256,
         threads: 8,
         onMessage: (message) => onMessage(message as never),
-      }),
+      });
+      return {
+        ...process,
+        send(message) {
+          const { id, call } = message as { id: number; call: SandboxCall };
+          if (!refuses(call)) return process.send(message);
+          const detail = "Out of Memory Error: Allocation failure";
+          onMessage({ kind: "refusal", id, code: "store_unavailable", detail, errors: [] });
+        },
+      };
+    },
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const ask: OpenSandbox["ask"] = async (sql, tenant, timeoutMs = 60_000) => {

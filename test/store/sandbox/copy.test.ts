@@ -155,6 +155,17 @@ test("it ends when nobody asks, takes its copy with it, and comes back", async (
   expect(opened.log).toEqual([]);
 });
 
+test("rows that find no room are no caller's concern: another process has them by a copy", async () => {
+  await opened.sandbox.end();
+  let refused = 0;
+  opened = openSandbox(core, dataDir, undefined, ({ name }) => name === "add" && refused++ === 0);
+  const [[before]] = (await opened.ask("SELECT count(*)::INTEGER FROM outcomes")) as [[number]];
+  await catchUp(core, await append(50_000, 3));
+  expect(await opened.ask("SELECT count(*)::INTEGER FROM outcomes")).toEqual([[before + 3]]);
+  expect(refused).toBe(1);
+  expect(opened.log.map(({ event }) => event)).toEqual(["query_process_failed"]);
+});
+
 test("without a limit on its memory it does not start", async () => {
   expect(isMemoryLimited(MEMORY_BYTES)).toBe(false);
   const sent: unknown[] = [];
