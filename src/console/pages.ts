@@ -33,10 +33,31 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/kaizen.ts"),
   },
   {
+    name: "credibility",
+    label: "Credibility",
+    group: "Learning",
+    letter: "c",
+    load: () => import("./pages/credibility.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",
     letter: "s",
     load: () => import("./pages/sql.ts"),
+  },
+  {
+    name: "policy",
+    label: "Policy",
+    group: "Trust",
+    letter: "p",
+    load: () => import("./pages/policy.ts"),
+  },
+  {
+    name: "audit",
+    label: "Audit",
+    group: "Operate",
+    letter: "u",
+    load: () => import("./pages/audit.ts"),
   },
 ];

@@ -1,6 +1,7 @@
 // The schemas of all messages (contract/schemas) as OpenAPI 3.1 takes them: those with a name are
 // components, referred to wherever they stand in another; keywords of ours are left out.
 import { isObject } from "../../contract/parse/json-object.ts";
+import * as agents from "../../contract/schemas/agents.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as console from "../../contract/schemas/console.ts";
@@ -18,12 +19,14 @@ import * as series from "../../contract/schemas/series.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as tenants from "../../contract/schemas/tenants.ts";
 import * as trace from "../../contract/schemas/trace.ts";
 import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
 const FAMILIES = [
+  agents,
   authzen,
   backtest,
   console,
@@ -41,6 +44,7 @@ const FAMILIES = [
   service,
   signingKeys,
   sources,
+  tenants,
   trace,
   webhooks,
 ];

@@ -12,7 +12,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Scores",
     description: "Verdicts, scores and reasons: the paid reads.",
-    paths: ["/v1/trust/", "/v1/check", "/v1/handshake", "/v1/agents/"],
+    paths: ["/v1/trust/", "/v1/check", "/v1/handshake", "/v1/agents"],
   },
   {
     name: "Gateways",
@@ -71,7 +71,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Operators",
     description: "API keys, usage and quotas.",
-    paths: ["/v1/keys", "/v1/usage", "/v1/quotas"],
+    paths: ["/v1/keys", "/v1/tenants", "/v1/usage", "/v1/quotas"],
   },
   {
     name: "Console",
