@@ -33,10 +33,24 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/kaizen.ts"),
   },
   {
+    name: "health",
+    label: "Health",
+    group: "Operate",
+    letter: "h",
+    load: () => import("./pages/health.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",
     letter: "s",
     load: () => import("./pages/sql.ts"),
+  },
+  {
+    name: "policy",
+    label: "Policy",
+    group: "Trust",
+    letter: "p",
+    load: () => import("./pages/policy.ts"),
   },
 ];
