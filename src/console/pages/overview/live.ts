@@ -37,42 +37,12 @@ export function Live(): VNode {
 }
 
 function Seen({ series, choice }: { series: Seconds; choice: VNode }): VNode {
-  const passed = rates(series, "let_through");
-  const denied = rates(series, "denied");
   const at = series.at.map((time) => Date.parse(time) / 1000);
-  const sum = (values: readonly (number | null)[]) =>
-    values.reduce<number>((total, value) => total + (value ?? 0), 0);
-  const newest = (values: readonly (number | null)[]) => values.findLast((value) => value !== null);
-  const since = series.at[0];
-  const worst = Math.max(0, ...series.p99_ms.map((value) => value ?? 0));
-  const limits = worst > SLOW_MS / 4 ? [{ label: "slow", value: SLOW_MS }] : [];
-  return html`<${Figures}>
-      <${Figure}
-        label="let through"
-        tone="allow"
-        value=${number(sum(series.let_through))}
-        note="in this time"
-        href=${linkTo("decisions", { effective: "allow", since })}
-      />
-      <${Figure}
-        label="denied"
-        tone="deny"
-        value=${number(sum(series.denied))}
-        note="in this time"
-        href=${linkTo("decisions", { effective: "deny", since })}
-      />
-      <${Figure}
-        label="p99 of an answer"
-        value=${duration(newest(series.p99_ms))}
-        note="last seen"
-      />
-      <${Figure}
-        label="SQL is behind"
-        value=${number(series.store_lag_records.at(-1))}
-        note="records"
-        href=${linkTo("health")}
-      />
-    <//>
+  const lines = [
+    { label: "let through", color: "allow", values: rates(series, "let_through") },
+    { label: "denied", color: "deny", values: rates(series, "denied") },
+  ];
+  return html`<${Totals} series=${series} />
     <${Grid}>
       <${Card} title="Answers a second" span=${7} tools=${choice}>
         ${
@@ -81,32 +51,65 @@ function Seen({ series, choice }: { series: Seconds; choice: VNode }): VNode {
             : html`<${Chart}
                 title="Answers a second"
                 at=${at}
-                lines=${[
-                  { label: "let through", color: "allow", values: passed },
-                  { label: "denied", color: "deny", values: denied },
-                ]}
+                lines=${lines}
                 say=${(value: number) => number(value, 1)}
               />`
         }
         <${AsCurl} path=${SERIES} />
       <//>
-      <${Card} title="Time of an answer" span=${5}>
-        ${
-          newest(series.p99_ms) === undefined
-            ? html`<${Empty}
-                >Nothing was asked in this time: verify, check and handshake are timed.<//
-              >`
-            : html`<${Chart}
-                title="Time of an answer"
-                at=${at}
-                lines=${[
-                  { label: "p50", color: "accent", values: series.p50_ms, isDots: true },
-                  { label: "p99", color: "warn", values: series.p99_ms, isDots: true },
-                ]}
-                limits=${limits}
-                say=${duration}
-              />`
-        }
-      <//>
+      <${Card} title="Time of an answer" span=${5}><${Latency} series=${series} at=${at} /><//>
     <//>`;
+}
+
+function Totals({ series }: { series: Seconds }): VNode {
+  const sum = (values: readonly (number | null)[]) =>
+    values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const since = series.at[0];
+  return html`<${Figures}>
+    <${Figure}
+      label="let through"
+      tone="allow"
+      value=${number(sum(series.let_through))}
+      note="in this time"
+      href=${linkTo("decisions", { effective: "allow", since })}
+    />
+    <${Figure}
+      label="denied"
+      tone="deny"
+      value=${number(sum(series.denied))}
+      note="in this time"
+      href=${linkTo("decisions", { effective: "deny", since })}
+    />
+    <${Figure} label="p99 of an answer" value=${duration(newest(series.p99_ms))} note="last seen" />
+    <${Figure}
+      label="SQL is behind"
+      value=${number(series.store_lag_records.at(-1))}
+      note="records"
+      href=${linkTo("health")}
+    />
+  <//>`;
+}
+
+function Latency({ series, at }: { series: Seconds; at: readonly number[] }): VNode {
+  if (newest(series.p99_ms) === undefined) {
+    return html`<${Empty}
+      >Nothing was asked in this time: verify, check and handshake are timed.<//
+    >`;
+  }
+  const worst = Math.max(0, ...series.p99_ms.map((value) => value ?? 0));
+  const lines = [
+    { label: "p50", color: "accent", values: series.p50_ms, isDots: true },
+    { label: "p99", color: "warn", values: series.p99_ms, isDots: true },
+  ];
+  return html`<${Chart}
+    title="Time of an answer"
+    at=${at}
+    lines=${lines}
+    limits=${worst > SLOW_MS / 4 ? [{ label: "slow", value: SLOW_MS }] : []}
+    say=${duration}
+  />`;
+}
+
+function newest(values: readonly (number | null)[]): number | undefined {
+  return values.findLast((value) => value !== null) ?? undefined;
 }
