@@ -1,4 +1,4 @@
-// What the Health page says of each part of the service: its state, its figures, and where red is mended.
+// Parts of the service in the words of the Health page: state, figures, and where red is mended.
 // The bounds are those of the alerts (deploy/prometheus/alerts.yaml), so that page and pager agree.
 import { ago, bytes, duration, number, percent } from "../../format.ts";
 import { linkTo } from "../../location.ts";

@@ -1,4 +1,4 @@
-// What the service does this second: verdicts let through and denied, and how long they took.
+// Answers of the last minutes by the second: verdicts let through and denied, and how long they took.
 import { duration, number } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { linkTo, useParameters } from "../../location.ts";
