@@ -40,6 +40,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/credibility.ts"),
   },
   {
+    name: "health",
+    label: "Health",
+    group: "Operate",
+    letter: "h",
+    load: () => import("./pages/health.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",

@@ -15,7 +15,8 @@ import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { limitsOf } from "./descriptors.ts";
 import type { Core } from "./core.ts";
-import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
+import { isLoopback } from "../http/metrics/listener.ts";
+import { openMetrics } from "./health/metrics-listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
@@ -74,7 +75,6 @@ export interface Listeners {
 /** Listeners of HTTP, with the way to ask what they answer. */
 type HttpFront = Omit<Listeners, "grpcPort"> &
   Pick<RunningServer, "ask"> & {
-    /** Of all HTTP threads. */
     pulses(): Promise<readonly Pulse[]>;
   };
 
@@ -143,21 +143,6 @@ function warnOfOpenAddress({ isTcpWanted, host }: ServeConfig, log: Log): void {
   if (!isTcpWanted || isLoopback(host)) return;
   const detail = "keys cross the network in the clear unless a proxy in front ends TLS";
   log.warn("listener_open", { address: host, detail });
-}
-
-/** The listener for metrics alone, where one is asked for. */
-async function openMetrics(
-  { metricsListen }: ServeConfig,
-  log: Log,
-  front: HttpFront,
-): Promise<MetricsListener | undefined> {
-  if (metricsListen === undefined) return undefined;
-  const { host } = metricsListen;
-  if (!isLoopback(host)) {
-    const detail = "whoever reaches it reads all metrics without a key: keep others from it";
-    log.warn("metrics_listener_open", { address: host, detail });
-  }
-  return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
 }
 
 /** Loaded when wanted: the packages behind it take memory. */

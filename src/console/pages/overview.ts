@@ -10,6 +10,7 @@ import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
+import { Live } from "./overview/live.ts";
 import { useData, usePolled } from "../use-data.ts";
 
 interface Decision {
@@ -110,6 +111,7 @@ export default function Overview(): VNode {
   );
   return html`<${Page} title="Overview" lead="What happens now.">
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    <${Live} />
     <${Recent} />
     <${Card} title="Latest decisions">
       ${

@@ -1,5 +1,5 @@
-// What one serving thread counts that a chart by the second wants: few enough numbers to cross between
-// threads every second. A scrape takes everything, which is tens of thousands of cells.
+// Counts of one serving thread for a chart by the second: few enough numbers to cross between threads
+// every second. A scrape takes everything, which is tens of thousands of cells.
 import type { HistogramCounts } from "../../platform/histogram.ts";
 import type { TallyCounts } from "./tallies.ts";
 

@@ -79,7 +79,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     access: "metrics:read",
     responses: { 200: { description: "As it is now", schema: "ServiceStatus" } },
     isSynchronous: true,
-    handle: status,
+    handle: state,
   },
 ];
 
@@ -134,7 +134,7 @@ function series(exchange: Exchange): Reply {
   return exchange.document(200, kept.read(since === null ? 0 : parseSince(since)));
 }
 
-function status(exchange: Exchange): Reply {
+function state(exchange: Exchange): Reply {
   const { status: read, health, isDraining } = exchange.services;
   if (read === undefined) throw new ServiceFault("not_found", "this service tells no status");
   const { ready, reasons, warnings = [] } = health.isReady();

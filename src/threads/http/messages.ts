@@ -98,8 +98,7 @@ export type FromHttpThread =
   | { readonly kind: "ready" }
   | { readonly kind: "listening" }
   | { readonly kind: "question"; readonly id: number; readonly question: Question }
-  | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts }
-  | { readonly kind: "pulse"; readonly id: number; readonly pulse: Pulse }
+  | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts | Pulse }
   | {
       readonly kind: "log";
       readonly level: keyof HttpLogger;

@@ -153,22 +153,17 @@ class HttpThread {
     else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
-    else if (message.kind === "pulse") this.#pulse(message.id);
+    else if (message.kind === "pulse") this.#count(message.id, true);
     else if (message.kind === "stop") this.#server?.stopAccepting();
     else if (message.kind === "listen") void this.#listen();
     else void this.#close(message.graceMs);
   }
 
-  #pulse(id: number): void {
+  #count(id: number, isPulse = false): void {
     if (this.#server === undefined) return;
-    this.#send({ kind: "pulse", id, pulse: this.#server.pulse() });
-  }
-
-  #count(id: number): void {
-    if (this.#server === undefined) return;
-    const { pendingCount } = this.#ledger;
+    if (isPulse) return this.#send({ kind: "counts", id, counts: this.#server.pulse() });
     const figures = {
-      outcomes_pending: pendingCount,
+      outcomes_pending: this.#ledger.pendingCount,
       journal_append_duration_seconds: this.#ledger.appendDurations(),
       ...this.#assessments.gauges(),
     };

@@ -116,12 +116,12 @@ export class HttpThreads {
 
   /** Counts of the threads, in their order. */
   counts(): Promise<ThreadCounts[]> {
-    return Promise.all(this.#threads.map((thread) => thread.counts()));
+    return Promise.all(this.#threads.map((thread) => thread.ask<ThreadCounts>("count")));
   }
 
   /** What they count that a chart by the second wants, in their order. */
   pulses(): Promise<Pulse[]> {
-    return Promise.all(this.#threads.map((thread) => thread.pulse()));
+    return Promise.all(this.#threads.map((thread) => thread.ask<Pulse>("pulse")));
   }
 
   stopAccepting(): void {
@@ -220,12 +220,8 @@ class HttpThread {
     ring(this.#doorbell);
   }
 
-  counts(): Promise<ThreadCounts> {
-    return this.#counts.ask<ThreadCounts>((id) => this.send({ kind: "count", id }));
-  }
-
-  pulse(): Promise<Pulse> {
-    return this.#counts.ask<Pulse>((id) => this.send({ kind: "pulse", id }));
+  ask<Counts extends ThreadCounts | Pulse>(kind: "count" | "pulse"): Promise<Counts> {
+    return this.#counts.ask<Counts>((id) => this.send({ kind, id }));
   }
 
   async close(graceMs: number): Promise<void> {
@@ -245,7 +241,6 @@ class HttpThread {
   #take(message: FromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
-    else if (message.kind === "pulse") this.#counts.settle(message.id, { value: message.pulse });
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
     else if (message.kind === "watched") this.#options.onWatched(message.batch, this.#number);
     else if (message.kind === "asked") this.#options.onAsked(message.asked);
@@ -296,12 +291,7 @@ class HttpThread {
 
 /** A promise with its settling functions; a rejection that is not awaited counts as handled. */
 function expectation() {
-  let resolve = (): void => undefined;
-  let reject = (_error: Error): void => undefined;
-  const promise = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
+  const expected = Promise.withResolvers<void>();
+  expected.promise.catch(() => undefined);
+  return expected;
 }

@@ -1,0 +1,220 @@
+// Parts of the service in the words of the Health page: state, figures, and where red is mended.
+// The bounds are those of the alerts (deploy/prometheus/alerts.yaml), so that page and pager agree.
+import { ago, bytes, duration, number, percent } from "../../format.ts";
+import { linkTo } from "../../location.ts";
+
+/** Answer of `/v1/service/status`. */
+export interface Status {
+  readonly at: string;
+  readonly version: string;
+  readonly runtime: string;
+  readonly config_version: string;
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+  readonly warnings: readonly string[];
+  readonly http: {
+    readonly threads: number;
+    readonly connections_max: number;
+    readonly queue_ms_max: number;
+    readonly console: string;
+  };
+  readonly journal: {
+    readonly position: number;
+    readonly pending: number;
+    readonly sync_p50_ms: number | null;
+    readonly sync_p99_ms: number | null;
+    readonly damages: readonly string[];
+    readonly verified_at: string | null;
+    readonly snapshot_at: string | null;
+  };
+  readonly disk: {
+    readonly is_low: boolean;
+    readonly free_bytes: number | null;
+    readonly ballast_bytes: number;
+  };
+  readonly store: {
+    readonly position: number;
+    readonly lag_records: number;
+    readonly behind_seconds: number;
+    readonly is_rebuilding: boolean;
+    readonly rebuilds: number;
+    readonly reopenings: number;
+    readonly failure: string | null;
+  };
+  readonly decisions: {
+    readonly segments: number;
+    readonly bytes: number;
+    readonly waiting_bytes: number;
+    readonly damaged_records: number;
+  };
+  readonly table: {
+    readonly agents: number;
+    readonly bytes: number;
+    readonly bytes_max: number;
+    readonly share: number;
+  };
+  readonly reviews: { readonly undecided: number; readonly oldest_seconds: number };
+  readonly archive: {
+    readonly is_set: boolean;
+    readonly age_seconds: number | null;
+    readonly interval_seconds: number | null;
+    readonly lag_records: number | null;
+    readonly failures: number;
+    readonly failure: string | null;
+  };
+  readonly webhooks: {
+    readonly endpoints: number;
+    readonly failing: number;
+    readonly waiting: number;
+    readonly dead: number;
+    readonly oldest_seconds: number;
+  };
+}
+
+type State = "ok" | "look" | "act" | "off";
+
+export interface Part {
+  readonly name: string;
+  readonly state: State;
+  readonly says: string;
+  /** Where the rows behind it are. */
+  readonly href?: string;
+  /** Section of docs/operate/alerts.md; empty while there is nothing to do. */
+  readonly alert: string;
+}
+
+const STORE_BEHIND_S = 300;
+const REVIEW_OLD_S = 86_400;
+const WEBHOOK_OLD_S = 1800;
+const TABLE_FULL = 0.8;
+const MS_PER_S = 1000;
+const UNVERIFIED_MS = 2 * 86_400 * MS_PER_S;
+
+/** `isBad` and `isOdd` choose the state; the alert is told only with one of them. */
+function part(
+  name: string,
+  says: string,
+  alert: string,
+  { isBad = false, isOdd = false, href }: { isBad?: boolean; isOdd?: boolean; href?: string } = {},
+): Part {
+  const state: State = isBad ? "act" : isOdd ? "look" : "ok";
+  const known = { name, state, says, alert: state === "ok" ? "" : alert };
+  return href === undefined ? known : { ...known, href };
+}
+
+export function partsOf(status: Status): Part[] {
+  const { http, table, reviews } = status;
+  const isTableFull = table.share > TABLE_FULL;
+  return [
+    part(
+      "HTTP threads",
+      `${number(http.threads)} serve, at most ${number(http.connections_max)} connections; ` +
+        (http.queue_ms_max === 0
+          ? "nobody is turned away"
+          : `turned away are those who would wait ${number(http.queue_ms_max)} ms`),
+      "TrustRankDown",
+      { isBad: !status.ready },
+    ),
+    ...ofDisk(status),
+    ...ofStore(status),
+    part(
+      "Agent table",
+      `${number(table.agents)} agents in ${bytes(table.bytes)} of ${bytes(table.bytes_max)}, ${percent(table.share)} used`,
+      "TrustRankTableFilling",
+      { isOdd: isTableFull, href: linkTo("agents") },
+    ),
+    part(
+      "Reviews",
+      reviews.undecided === 0
+        ? "nobody waits for a person"
+        : `${number(reviews.undecided)} wait, the oldest for ${duration(reviews.oldest_seconds * MS_PER_S)}`,
+      "TrustRankReviewsOverdue",
+      { isOdd: reviews.oldest_seconds > REVIEW_OLD_S, href: linkTo("reviews") },
+    ),
+    ...ofOutside(status),
+  ];
+}
+
+function ofDisk({ at, journal, disk }: Status): Part[] {
+  const nowMs = Date.parse(at);
+  const when = (time: string | null) => (time === null ? "not yet" : ago(Date.parse(time), nowMs));
+  const { damages } = journal;
+  const { verified_at: verifiedAt } = journal;
+  const isUnverified = verifiedAt !== null && nowMs - Date.parse(verifiedAt) > UNVERIFIED_MS;
+  return [
+    part(
+      "Journal",
+      `position ${number(journal.position)}, ${number(journal.pending)} outcomes on their way, ` +
+        `p99 of a sync ${duration(journal.sync_p99_ms)}`,
+      "TrustRankSlowAppends",
+    ),
+    part(
+      "Scrub",
+      damages.length === 0
+        ? `no damage; verified: ${when(journal.verified_at)}`
+        : `damaged: ${damages.join("; ")}`,
+      damages.length > 0 ? "TrustRankJournalDamaged" : "TrustRankJournalUnverified",
+      { isBad: damages.length > 0, isOdd: isUnverified },
+    ),
+    part("Snapshot", `written: ${when(journal.snapshot_at)}`, "TrustRankSnapshotOld"),
+    part(
+      "Disk",
+      `${disk.free_bytes === null ? "not looked at yet" : `${bytes(disk.free_bytes)} free`}, ` +
+        `${bytes(disk.ballast_bytes)} in reserve`,
+      "TrustRankDiskLow",
+      { isBad: disk.is_low },
+    ),
+  ];
+}
+
+function ofStore({ store, decisions }: Status): Part[] {
+  const isBehind = store.behind_seconds > STORE_BEHIND_S || store.is_rebuilding;
+  return [
+    part(
+      "Store",
+      store.failure ??
+        `position ${number(store.position)}, ${number(store.lag_records)} records behind` +
+          (store.is_rebuilding ? ", is being rebuilt" : ""),
+      "TrustRankStoreBehind",
+      { isBad: store.failure !== null, isOdd: isBehind, href: linkTo("sql") },
+    ),
+    part(
+      "Decision log",
+      `${bytes(decisions.bytes)} in ${number(decisions.segments)} segments, ` +
+        `${bytes(decisions.waiting_bytes)} on their way, ${number(decisions.damaged_records)} records damaged`,
+      "TrustRankDecisionLogWaits",
+      { isOdd: decisions.damaged_records > 0, href: linkTo("decisions") },
+    ),
+  ];
+}
+
+function ofOutside({ archive, webhooks }: Status): Part[] {
+  const none = (name: string, says: string): Part => ({ name, state: "off", says, alert: "" });
+  return [
+    archive.is_set
+      ? part(
+          "Archive",
+          archive.failure ??
+            `${duration((archive.age_seconds ?? 0) * MS_PER_S)} old, ` +
+              `${number(archive.lag_records)} records behind, ${number(archive.failures)} failures`,
+          "TrustRankArchiveBehind",
+          {
+            isBad: (archive.age_seconds ?? 0) > 60 + 3 * (archive.interval_seconds ?? 0),
+            isOdd: archive.failure !== null,
+          },
+        )
+      : none("Archive", "none is set: --archive ships all that a backup has to another disk"),
+    webhooks.endpoints === 0
+      ? none("Webhooks", "no endpoint is told of anything")
+      : part(
+          "Webhooks",
+          `${number(webhooks.endpoints)} endpoints, ${number(webhooks.waiting)} events wait, ` +
+            `${number(webhooks.dead)} were given up`,
+          webhooks.failing > 0 ? "TrustRankWebhookStopped" : "TrustRankWebhookBehind",
+          {
+            isOdd:
+              webhooks.failing > 0 || webhooks.dead > 0 || webhooks.oldest_seconds > WEBHOOK_OLD_S,
+          },
+        ),
+  ];
+}

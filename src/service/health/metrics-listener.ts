@@ -1,0 +1,25 @@
+// Listener for metrics alone, as the settings ask for it: without a key, so that the log names an address
+// that others may reach.
+import {
+  isLoopback,
+  type MetricsListener,
+  openMetricsListener,
+} from "../../http/metrics/listener.ts";
+import type { RunningServer } from "../../http/start.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ServeConfig } from "../settings/config.ts";
+
+/** The listener for metrics alone, where one is asked for. */
+export async function openMetrics(
+  { metricsListen }: ServeConfig,
+  log: Log,
+  front: Pick<RunningServer, "scrape">,
+): Promise<MetricsListener | undefined> {
+  if (metricsListen === undefined) return undefined;
+  const { host } = metricsListen;
+  if (!isLoopback(host)) {
+    const detail = "whoever reaches it reads all metrics without a key: keep others from it";
+    log.warn("metrics_listener_open", { address: host, detail });
+  }
+  return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
+}
