@@ -25,4 +25,18 @@ export const PAGES: readonly PageEntry[] = [
     letter: "o",
     load: () => import("./pages/overview.ts"),
   },
+  {
+    name: "decisions",
+    label: "Decisions",
+    group: "Now",
+    letter: "d",
+    load: () => import("./pages/decisions.ts"),
+  },
+  {
+    name: "decision",
+    label: "Decision",
+    group: "Now",
+    isHidden: true,
+    load: () => import("./pages/decision.ts"),
+  },
 ];

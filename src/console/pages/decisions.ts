@@ -1,0 +1,274 @@
+// Decisions: the decision log by facets, over time and entry by entry. All that is chosen, and the place in
+// the list, is in the address. j and k walk the entries, Enter opens one.
+import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
+import { get, type Parameters as Asked, pathWith } from "../api.ts";
+import { Chosen, Facets } from "../decisions/facets.ts";
+import { askedOf, RANGES } from "../decisions/query.ts";
+import { number, percent } from "../format.ts";
+import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
+import { linkTo, type Parameters, useParameters } from "../location.ts";
+import { AsCurl } from "../parts/actions.ts";
+import { Chart } from "../parts/chart.ts";
+import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
+import { Card, Grid, Page } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { useKeys } from "../shortcuts.ts";
+import { useData } from "../use-data.ts";
+
+const ROWS = 50;
+
+interface Listed {
+  readonly decisions: readonly LoggedLeg[];
+  readonly complete: boolean;
+  readonly next: string | null;
+}
+
+type Change = ReturnType<typeof useParameters>[1];
+
+/** Where an entry opens; beside the one that was marked, if any. */
+function openOf(leg: LoggedLeg, mark: string | undefined): string {
+  const other = mark === leg.request_id ? undefined : mark;
+  return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
+}
+
+function columnsOf(mark: string | undefined) {
+  return [
+    { label: "at", cell: (leg: LoggedLeg) => html`<${Time} at=${leg.evaluated_at} />` },
+    {
+      label: "answer",
+      cell: (leg: LoggedLeg) =>
+        html`<a href=${openOf(leg, mark)}><${Tag} word=${leg.verdict ?? leg.decision} /></a>`,
+    },
+    { label: "agent", cell: (leg: LoggedLeg) => html`<${AgentLink} id=${leg.subject} />` },
+    {
+      label: "asked",
+      cell: (leg: LoggedLeg) =>
+        html`<span class="nowrap">${leg.kind} ${leg.tool_level}</span>${" "}
+          <span class="dim"><${Text} text=${leg.action ?? ""} /></span>`,
+    },
+    {
+      label: "decided by",
+      cell: (leg: LoggedLeg) => leg.log_reason ?? leg.reason_codes[0] ?? "–",
+    },
+    { label: "score", isNumber: true, cell: (leg: LoggedLeg) => number(leg.internal_score) },
+    { label: "risk", isNumber: true, cell: (leg: LoggedLeg) => percent(leg.failure_probability) },
+    { label: "stakes", isNumber: true, cell: (leg: LoggedLeg) => number(leg.stakes, 2) },
+    {
+      label: "",
+      cell: (leg: LoggedLeg) =>
+        html`<span class="nowrap">
+          ${leg.flagged && html`<${Tag} word="flagged" tone="warn" />`}
+          ${!leg.enforced && html`<${Tag} word="shadow" />`}
+          ${leg.stands_for > 1 && html`<${Tag} word=${`× ${number(leg.stands_for)}`} />`}
+        </span>`,
+    },
+  ];
+}
+
+function Search({ parameters, onChange }: { parameters: Parameters; onChange: Change }): VNode {
+  const [text, setText] = useState(parameters["agent"] ?? "");
+  useEffect(() => setText(parameters["agent"] ?? ""), [parameters["agent"]]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const typed = text.trim();
+    const id = typed === "" || typed.startsWith("agent://") ? typed : `agent://${typed}`;
+    onChange({ agent: id || undefined, behind: undefined });
+  };
+  return html`<form class="tools" role="search" onSubmit=${submit}>
+    <input
+      type="search"
+      aria-label="Agent, as subject or viewer"
+      placeholder="agent://namespace/name"
+      value=${text}
+      maxlength="512"
+      onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)}
+    />
+    <select
+      aria-label="Time range"
+      value=${parameters["range"] ?? ""}
+      onChange=${(event: Event) => {
+        const range = (event.target as HTMLSelectElement).value || undefined;
+        onChange({ range, since: undefined, before: undefined, behind: undefined });
+      }}
+    >
+      ${RANGES.map(([name, label]) => html`<option value=${name}>${label}</option>`)}
+    </select>
+  </form>`;
+}
+
+function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Change }): VNode {
+  const { times, step_ms: stepMs } = counts;
+  const steps = useMemo(() => stepsOf(times, stepMs), [counts]);
+  if (times.length === 0) {
+    return html`<${Empty}>No decisions in this range; a verify, check or handshake shows here.<//>`;
+  }
+  const onRange = (from: number, to: number) =>
+    onChange({
+      since: String(Math.floor(from * 1000)),
+      before: String(Math.ceil(to * 1000)),
+      behind: undefined,
+    });
+  return html`<${Chart}
+    title="Decisions over time"
+    at=${steps.map(({ at }) => at)}
+    lines=${[
+      { label: "let through", color: "allow", values: steps.map(({ allow }) => allow) },
+      { label: "denied", color: "deny", values: steps.map(({ deny }) => deny) },
+    ]}
+    height=${120}
+    say=${number}
+    onRange=${onRange}
+  />`;
+}
+
+/** Steps with those between that have nothing, so that a quiet hour is seen as one. */
+function stepsOf(times: DecisionFacets["times"], stepMs: number) {
+  const [first] = times;
+  if (first === undefined) return [];
+  const found = new Map(times.map((each) => [Date.parse(each.at), each]));
+  const start = Date.parse(first.at) - stepMs;
+  const end = Date.parse(times.at(-1)!.at) + stepMs;
+  const count = Math.min(200, Math.round((end - start) / stepMs) + 1);
+  return Array.from({ length: count }, (_, step) => {
+    const atMs = start + step * stepMs;
+    const { allow = 0, deny = 0 } = found.get(atMs) ?? {};
+    return { at: atMs / 1000, allow, deny };
+  });
+}
+
+interface EntriesProps {
+  readonly asked: Asked;
+  readonly parameters: Parameters;
+  readonly onChange: Change;
+}
+
+function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
+  const { behind, mark, at } = parameters;
+  const path = pathWith("/v1/decisions", {
+    ...asked,
+    before: behind ?? asked["before"],
+    limit: ROWS,
+  });
+  const { value, error, reload } = useData((signal) => get<Listed>(path, {}, signal), [path]);
+  const rows = value?.decisions ?? [];
+  const chosen = Math.min(Number(at ?? -1), rows.length - 1);
+  const go = (row: number) =>
+    onChange({ at: String(Math.max(0, Math.min(rows.length - 1, row))) }, true);
+  const open = () => {
+    const leg = rows[chosen];
+    if (leg !== undefined) location.hash = openOf(leg, mark);
+  };
+  useKeys({ j: () => go(chosen + 1), k: () => go(chosen - 1), Enter: open });
+  useEffect(() => {
+    document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
+  if (value === undefined) return html`<${Loading} />`;
+  return html`${
+      !value.complete &&
+      html`<${Notice} kind="warn"
+        >Older decisions still wait to be stored; those listed are the newest.<//
+      >`
+    }
+    <${Table}
+      label="decisions"
+      columns=${columnsOf(mark)}
+      rows=${rows}
+      keyOf=${(leg: LoggedLeg) => `${leg.request_id}${leg.leg}`}
+      chosen=${chosen < 0 ? undefined : chosen}
+      onChoose=${(_: LoggedLeg, row: number) => go(row)}
+      empty=${
+        behind === undefined
+          ? "No decision is like this. Take a filter away, or ask a verify, check or handshake."
+          : "No older decisions."
+      }
+    />
+    <p class="tools">
+      ${
+        behind !== undefined &&
+        html`<button type="button" onClick=${() => onChange({ behind: undefined, at: undefined })}>
+          Newest
+        </button>`
+      }
+      ${
+        value.next !== null &&
+        html`<button
+          type="button"
+          onClick=${() => onChange({ behind: value.next ?? undefined, at: undefined })}
+        >
+          Older
+        </button>`
+      }
+      <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
+    </p>
+    <${AsCurl} path=${path} />`;
+}
+
+function Head({
+  counts,
+  mark,
+  onChange,
+}: {
+  counts: DecisionFacets;
+  mark?: string;
+  onChange: Change;
+}) {
+  const { entries, decisions, complete, looked_at: lookedAt } = counts;
+  const stands = decisions === entries ? "" : `, which stand for ${number(decisions)} decisions`;
+  return html`<p class="dim">
+      ${number(entries)}
+      ${entries === 1 ? "entry" : "entries"}${stands}${
+        complete ? "" : ` among the newest ${number(lookedAt)}`
+      }.
+    </p>
+    ${
+      mark !== undefined &&
+      html`<${Notice}
+        >Choose a decision to compare with <code><${Text} text=${mark} /></code>.${" "}
+        <button type="button" class="small" onClick=${() => onChange({ mark: undefined })}>
+          Do not compare
+        </button><//
+      >`
+    }`;
+}
+
+export default function Decisions(): VNode {
+  const [parameters, change] = useParameters();
+  const { range, since, before, mark } = parameters;
+  // A range counts back from when it was chosen, so that pages of it belong together.
+  const nowMs = useMemo(() => Date.now(), [range, since, before]);
+  const asked = askedOf(parameters, nowMs);
+  const path = pathWith("/v1/decisions/facets", asked);
+  const { value, error, reload } = useData(
+    (signal) => get<DecisionFacets>(path, {}, signal),
+    [path],
+  );
+  const ask = html`<${Search} parameters=${parameters} onChange=${change} />`;
+  return html`<${Page}
+    title="Decisions"
+    lead="Every answer, with what it was judged from. Choose by facets, or draw a range in the chart."
+    tools=${ask}
+  >
+    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    <${Chosen} parameters=${parameters} onChange=${change} />
+    <${Grid}>
+      <${Card} title="Choose" span=${3}>
+        ${
+          value === undefined
+            ? error === undefined && html`<${Loading} />`
+            : html`<${Facets} counts=${value} parameters=${parameters} onChange=${change} />`
+        }
+      <//>
+      <div class="span-9 stack">
+        <${Card} title="Over time">
+          ${value === undefined ? html`<${Loading} />` : html`<${OverTime} counts=${value} onChange=${change} />`}
+        <//>
+        <${Card} title="Entries, newest first">
+          ${value !== undefined && html`<${Head} counts=${value} mark=${mark} onChange=${change} />`}
+          <${Entries} asked=${asked} parameters=${parameters} onChange=${change} />
+        <//>
+      </div>
+    <//>
+  <//>`;
+}
