@@ -39,4 +39,18 @@ export const PAGES: readonly PageEntry[] = [
     isHidden: true,
     load: () => import("./pages/decision.ts"),
   },
+  {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
 ];

@@ -92,7 +92,7 @@ function Features({ leg: { features } }: { leg: Traced }): VNode {
     { label: "weight", isNumber: true, cell: (each: Feature) => number(each.weight, 3) },
     { label: "log-odds", isNumber: true, cell: (each: Feature) => number(each.log_odds, 3) },
     { label: "points", isNumber: true, cell: (each: Feature) => pointsOf(each.points) },
-    { label: "", cell: (each: Feature) => drawnPoints(each.points ?? 0, most) },
+    { label: "drawn", cell: (each: Feature) => drawnPoints(each.points ?? 0, most) },
   ];
   return html`<${Table} label="features" columns=${columns} rows=${features} />
     <p class="dim small">
@@ -239,5 +239,6 @@ function Rules({ leg: { rules }, policy }: { leg: Traced; policy: string | null 
 function shownValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "number") return number(value, 4);
-  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -6,7 +6,7 @@ import { Chosen, Facets } from "../decisions/facets.ts";
 import { askedOf, RANGES } from "../decisions/query.ts";
 import { number, percent } from "../format.ts";
 import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
-import { linkTo, type Parameters, useParameters } from "../location.ts";
+import { linkTo, type Parameters, placeOf, useParameters } from "../location.ts";
 import { AsCurl } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
@@ -143,34 +143,32 @@ interface EntriesProps {
   readonly onChange: Change;
 }
 
+/** Row that the address names; -1 for none. */
+const rowOf = ({ at }: Parameters) => Number(at ?? -1);
+
 function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
-  const { behind, mark, at } = parameters;
-  const path = pathWith("/v1/decisions", {
-    ...asked,
-    before: behind ?? asked["before"],
-    limit: ROWS,
-  });
+  const { behind, mark } = parameters;
+  const before = behind ?? asked["before"];
+  const path = pathWith("/v1/decisions", { ...asked, before, limit: ROWS });
   const { value, error, reload } = useData((signal) => get<Listed>(path, {}, signal), [path]);
   const rows = value?.decisions ?? [];
-  const chosen = Math.min(Number(at ?? -1), rows.length - 1);
+  const chosen = Math.min(rowOf(parameters), rows.length - 1);
   const go = (row: number) =>
     onChange({ at: String(Math.max(0, Math.min(rows.length - 1, row))) }, true);
+  // The address, not what was drawn: keys may come faster than drawings.
+  const step = (by: number) =>
+    go(Math.min(rowOf(placeOf(location.hash).parameters), rows.length) + by);
   const open = () => {
-    const leg = rows[chosen];
+    const leg = rows[rowOf(placeOf(location.hash).parameters)];
     if (leg !== undefined) location.hash = openOf(leg, mark);
   };
-  useKeys({ j: () => go(chosen + 1), k: () => go(chosen - 1), Enter: open });
+  useKeys({ j: () => step(1), k: () => step(-1), Enter: open });
   useEffect(() => {
     document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
-  return html`${
-      !value.complete &&
-      html`<${Notice} kind="warn"
-        >Older decisions still wait to be stored; those listed are the newest.<//
-      >`
-    }
+  return html`<${Waiting} isComplete=${value.complete} />
     <${Table}
       label="decisions"
       columns=${columnsOf(mark)}
@@ -178,31 +176,34 @@ function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
       keyOf=${(leg: LoggedLeg) => `${leg.request_id}${leg.leg}`}
       chosen=${chosen < 0 ? undefined : chosen}
       onChoose=${(_: LoggedLeg, row: number) => go(row)}
-      empty=${
-        behind === undefined
-          ? "No decision is like this. Take a filter away, or ask a verify, check or handshake."
-          : "No older decisions."
-      }
+      empty=${behind === undefined ? NONE : "No older decisions."}
     />
-    <p class="tools">
-      ${
-        behind !== undefined &&
-        html`<button type="button" onClick=${() => onChange({ behind: undefined, at: undefined })}>
-          Newest
-        </button>`
-      }
-      ${
-        value.next !== null &&
-        html`<button
-          type="button"
-          onClick=${() => onChange({ behind: value.next ?? undefined, at: undefined })}
-        >
-          Older
-        </button>`
-      }
-      <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
-    </p>
+    <${Pager} behind=${behind} next=${value.next} onChange=${onChange} />
     <${AsCurl} path=${path} />`;
+}
+
+const NONE = "No decision is like this. Take a filter away, or ask a verify, check or handshake.";
+
+function Waiting({ isComplete }: { isComplete: boolean }): VNode | null {
+  if (isComplete) return null;
+  return html`<${Notice} kind="warn">
+    Older decisions still wait to be stored; those listed are the newest.
+  <//>`;
+}
+
+interface PagerProps {
+  readonly behind: string | undefined;
+  readonly next: string | null;
+  readonly onChange: Change;
+}
+
+function Pager({ behind, next, onChange }: PagerProps): VNode {
+  const go = (place: string | undefined) => onChange({ behind: place, at: undefined });
+  return html`<p class="tools">
+    ${behind !== undefined && html`<button type="button" onClick=${() => go(undefined)}>Newest</button>`}
+    ${next !== null && html`<button type="button" onClick=${() => go(next)}>Older</button>`}
+    <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
+  </p>`;
 }
 
 function Head({

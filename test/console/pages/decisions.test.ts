@@ -52,15 +52,15 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
     await expect.poll(() => page.url()).toContain("at=1");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Decision", exact: true }).waitFor();
-    expect(page.url()).toContain(found[1]!.request_id);
+    expect(page.url()).toContain(found[1].request_id);
   });
 
   it("draws why as a chain, judges again and compares", async () => {
     const subject = encodeURIComponent("agent://globex/price-scout");
     const [leg] = await list(`level=L3&subject=${subject}`);
-    const { page, expectSound } = await stage.visit(`decision?id=${leg!.request_id}`);
+    const { page, expectSound } = await stage.visit(`decision?id=${leg.request_id}`);
     const decided = page.getByRole("region", { name: "rules" }).locator("tr.decides");
-    await expect.poll(async () => decided.textContent()).toContain(leg!.log_reason);
+    await expect.poll(async () => decided.textContent()).toContain(leg.log_reason);
     await page.getByRole("button", { name: "Judge again" }).click();
     await page.getByText("The same to the last bit").waitFor();
     await expectSound("decision");
@@ -73,10 +73,11 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
 
   it("shows both legs of a handshake, and says of an unknown id that there is none", async () => {
     const [leg] = await list("kind=handshake");
-    const { page, go, complaints } = await stage.visit(`decision?id=${leg!.request_id}`);
+    const visitor = await stage.visit(`decision?id=${leg.request_id}`);
+    const { page, complaints } = visitor;
     await page.getByRole("button", { name: "acme/ledger-sync" }).click();
     await expect.poll(() => page.url()).toContain("leg=b_to_a");
-    await go("decision?id=nothing");
+    await visitor.go("decision?id=nothing");
     await page.getByText("no decision has this request id").waitFor();
     expect(complaints).toEqual([]);
   });
