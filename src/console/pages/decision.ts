@@ -2,9 +2,9 @@
 // now, and how it differs from another.
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { get, pathWith } from "../api.ts";
-import { Compare } from "../decisions/compare.ts";
-import { Replay } from "../decisions/replay.ts";
-import { Chain } from "../decisions/trace.ts";
+import { Compare } from "./decisions/compare.ts";
+import { Replay } from "./decisions/replay.ts";
+import { Chain } from "./decisions/trace.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo, type Parameters, useParameters } from "../location.ts";
 import { AsCurl } from "../parts/actions.ts";

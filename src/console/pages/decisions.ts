@@ -2,8 +2,8 @@
 // the list, is in the address. j and k walk the entries, Enter opens one.
 import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
 import { get, type Parameters as Asked, pathWith } from "../api.ts";
-import { Chosen, Facets } from "../decisions/facets.ts";
-import { askedOf, RANGES } from "../decisions/query.ts";
+import { Chosen, Facets } from "./decisions/facets.ts";
+import { askedOf, RANGES } from "./decisions/query.ts";
 import { number, percent } from "../format.ts";
 import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
 import { linkTo, type Parameters, placeOf, useParameters } from "../location.ts";
@@ -32,6 +32,17 @@ function openOf(leg: LoggedLeg, mark: string | undefined): string {
   return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
 }
 
+/** The rule, broken where its words meet, and what marks the entry. */
+function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
+  const words = (leg.log_reason ?? leg.reason_codes[0] ?? "–").split("_");
+  return html`<span class="small">
+      ${words.map((word, at) => (at === 0 ? word : html`_<wbr />${word}`))}
+    </span>
+    ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
+    ${!leg.enforced && html` <${Tag} word="shadow" />`}
+    ${leg.stands_for > 1 && html` <${Tag} word=${`× ${number(leg.stands_for)}`} />`}`;
+}
+
 function columnsOf(mark: string | undefined) {
   return [
     { label: "at", cell: (leg: LoggedLeg) => html`<${Time} at=${leg.evaluated_at} />` },
@@ -47,22 +58,10 @@ function columnsOf(mark: string | undefined) {
         html`<span class="nowrap">${leg.kind} ${leg.tool_level}</span>${" "}
           <span class="dim"><${Text} text=${leg.action ?? ""} /></span>`,
     },
-    {
-      label: "decided by",
-      cell: (leg: LoggedLeg) => leg.log_reason ?? leg.reason_codes[0] ?? "–",
-    },
+    { label: "decided by", cell: (leg: LoggedLeg) => html`<${DecidedBy} leg=${leg} />` },
     { label: "score", isNumber: true, cell: (leg: LoggedLeg) => number(leg.internal_score) },
     { label: "risk", isNumber: true, cell: (leg: LoggedLeg) => percent(leg.failure_probability) },
     { label: "stakes", isNumber: true, cell: (leg: LoggedLeg) => number(leg.stakes, 2) },
-    {
-      label: "",
-      cell: (leg: LoggedLeg) =>
-        html`<span class="nowrap">
-          ${leg.flagged && html`<${Tag} word="flagged" tone="warn" />`}
-          ${!leg.enforced && html`<${Tag} word="shadow" />`}
-          ${leg.stands_for > 1 && html`<${Tag} word=${`× ${number(leg.stands_for)}`} />`}
-        </span>`,
-    },
   ];
 }
 
@@ -254,13 +253,15 @@ export default function Decisions(): VNode {
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${Chosen} parameters=${parameters} onChange=${change} />
     <${Grid}>
-      <${Card} title="Choose" span=${3}>
-        ${
-          value === undefined
-            ? error === undefined && html`<${Loading} />`
-            : html`<${Facets} counts=${value} parameters=${parameters} onChange=${change} />`
-        }
-      <//>
+      <div class="span-3 beside">
+        <${Card} title="Choose">
+          ${
+            value === undefined
+              ? error === undefined && html`<${Loading} />`
+              : html`<${Facets} counts=${value} parameters=${parameters} onChange=${change} />`
+          }
+        <//>
+      </div>
       <div class="span-9 stack">
         <${Card} title="Over time">
           ${value === undefined ? html`<${Loading} />` : html`<${OverTime} counts=${value} onChange=${change} />`}

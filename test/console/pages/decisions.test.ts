@@ -31,6 +31,12 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
   const list = async (query: string) =>
     (await stage.ask<{ decisions: LoggedLeg[] }>("GET", `/v1/decisions?${query}`)).decisions;
 
+  const first = async (query: string) => {
+    const [leg] = await list(query);
+    if (leg === undefined) throw new Error(`no decision by ${query}`);
+    return leg;
+  };
+
   it("shows the entries that the facets choose, as the API does", async () => {
     const { page, expectSound } = await stage.visit("decisions");
     const rows = page.getByRole("region", { name: "decisions", exact: true }).locator("tbody tr");
@@ -46,18 +52,18 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
 
   it("walks by j and k, and opens by Enter", async () => {
     const { page } = await stage.visit("decisions?level=L3");
-    const found = await list("level=L3");
+    const ids = (await list("level=L3")).map((leg) => leg.request_id);
     await page.getByRole("region", { name: "decisions", exact: true }).waitFor();
     for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
     await expect.poll(() => page.url()).toContain("at=1");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Decision", exact: true }).waitFor();
-    expect(page.url()).toContain(found[1].request_id);
+    expect(page.url()).toContain(ids[1]);
   });
 
   it("draws why as a chain, judges again and compares", async () => {
     const subject = encodeURIComponent("agent://globex/price-scout");
-    const [leg] = await list(`level=L3&subject=${subject}`);
+    const leg = await first(`level=L3&subject=${subject}`);
     const { page, expectSound } = await stage.visit(`decision?id=${leg.request_id}`);
     const decided = page.getByRole("region", { name: "rules" }).locator("tr.decides");
     await expect.poll(async () => decided.textContent()).toContain(leg.log_reason);
@@ -72,7 +78,7 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
   });
 
   it("shows both legs of a handshake, and says of an unknown id that there is none", async () => {
-    const [leg] = await list("kind=handshake");
+    const leg = await first("kind=handshake");
     const visitor = await stage.visit(`decision?id=${leg.request_id}`);
     const { page, complaints } = visitor;
     await page.getByRole("button", { name: "acme/ledger-sync" }).click();

@@ -1,10 +1,13 @@
 // Facets of the decisions: what there is to choose by, with its counts, and what is chosen.
-import type { DecisionFacets } from "../../contract/schemas/decisions.ts";
-import { number, plain } from "../format.ts";
-import { html, type VNode } from "../html.ts";
-import type { Parameters } from "../location.ts";
-import { Empty } from "../parts/notices.ts";
+import type { DecisionFacets } from "../../../contract/schemas/decisions.ts";
+import { number, plain } from "../../format.ts";
+import { html, type VNode } from "../../html.ts";
+import type { Parameters } from "../../location.ts";
+import { Empty } from "../../parts/notices.ts";
 import { type Choice, choicesOf, FACET_LABELS } from "./query.ts";
+
+/** Values of a facet that are shown at once. */
+const SHOWN = 8;
 
 type Change = (change: Readonly<Record<string, string | undefined>>) => void;
 
@@ -39,31 +42,60 @@ export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
       const values = counts.facets[facet];
       const most = Math.max(1, ...values.map(({ entries }) => entries));
       const chosen = parameters[facet];
+      const drawn = (each: { value: string; entries: number }) =>
+        html`<${Value}
+          facet=${facet}
+          ...${each}
+          most=${most}
+          isChosen=${each.value === chosen}
+          onChange=${onChange}
+        />`;
       return html`<section key=${facet} aria-label=${label}>
         <h3>${label}</h3>
         <ul>
-          ${values.map(({ value, entries }) => {
-            const isChosen = value === chosen;
-            return html`<li key=${value}>
-              <button
-                type="button"
-                class="facet"
-                aria-pressed=${isChosen ? "true" : "false"}
-                onClick=${() =>
-                  onChange({ [facet]: isChosen ? undefined : value, behind: undefined })}
-              >
-                <bdi>${wordOf(facet, value)}</bdi>
-                <span class="n">${number(entries)}</span>
-                <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
-                  <rect class="bar" width=${(100 * entries) / most} height="3" />
-                </svg>
-              </button>
-            </li>`;
-          })}
+          ${values.slice(0, SHOWN).map(drawn)}
         </ul>
+        ${
+          values.length > SHOWN &&
+          html`<details>
+            <summary>${number(values.length - SHOWN)} more</summary>
+            <ul>
+              ${values.slice(SHOWN).map(drawn)}
+            </ul>
+          </details>`
+        }
       </section>`;
     })}
   </div>`;
+}
+
+interface ValueProps {
+  readonly facet: string;
+  readonly value: string;
+  readonly entries: number;
+  /** Of the most frequent value. */
+  readonly most: number;
+  readonly isChosen: boolean;
+  readonly onChange: Change;
+}
+
+function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps): VNode {
+  const word = wordOf(facet, value);
+  return html`<li>
+    <button
+      type="button"
+      class="facet"
+      title=${word}
+      aria-pressed=${isChosen ? "true" : "false"}
+      onClick=${() => onChange({ [facet]: isChosen ? undefined : value, behind: undefined })}
+    >
+      <bdi class="cut">${word}</bdi>
+      <span class="n">${number(entries)}</span>
+      <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="bar" width=${(100 * entries) / most} height="3" />
+      </svg>
+    </button>
+  </li>`;
 }
 
 /** What is chosen, each to be taken away. */

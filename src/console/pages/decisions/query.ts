@@ -1,7 +1,7 @@
 // Filters of the decisions in the address of the page, and as parameters of the API.
-import type { Facet } from "../../contract/decisions.ts";
-import type { Parameters as Asked } from "../api.ts";
-import type { Parameters } from "../location.ts";
+import type { Facet } from "../../../contract/decisions.ts";
+import type { Parameters as Asked } from "../../api.ts";
+import type { Parameters } from "../../location.ts";
 
 /** Facets in the order in which they are shown, with their names for people. */
 export const FACET_LABELS: readonly (readonly [Facet, string])[] = [

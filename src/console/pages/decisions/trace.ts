@@ -1,12 +1,12 @@
 // The trace of one leg as a chain that is read from the top: row, features, risk, provenance, rules,
 // verdict.
-import type { DecisionTrace } from "../../contract/schemas/trace.ts";
-import { number, percent } from "../format.ts";
-import { type Children, html, type VNode } from "../html.ts";
-import { linkTo } from "../location.ts";
-import { Facts } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
-import { AgentLink, Tag, Text } from "../parts/words.ts";
+import type { DecisionTrace } from "../../../contract/schemas/trace.ts";
+import { number, percent } from "../../format.ts";
+import { type Children, html, type VNode } from "../../html.ts";
+import { linkTo } from "../../location.ts";
+import { Facts } from "../../parts/page.ts";
+import { Table } from "../../parts/table.ts";
+import { AgentLink, Tag, Text } from "../../parts/words.ts";
 
 export type Traced = DecisionTrace["legs"][number];
 type Feature = NonNullable<Traced["features"]>[number];

@@ -1,12 +1,12 @@
 // A decision judged again, under the live config or one that was live before: what differs.
-import type { DecisionReplay } from "../../contract/schemas/decisions.ts";
-import { get, send } from "../api.ts";
-import { html, useEffect, useState, type VNode } from "../html.ts";
-import { AsCurl } from "../parts/actions.ts";
-import { Failure, Loading, Notice } from "../parts/notices.ts";
-import { Table } from "../parts/table.ts";
-import { Text } from "../parts/words.ts";
-import { useData } from "../use-data.ts";
+import type { DecisionReplay } from "../../../contract/schemas/decisions.ts";
+import { get, send } from "../../api.ts";
+import { html, useEffect, useState, type VNode } from "../../html.ts";
+import { AsCurl } from "../../parts/actions.ts";
+import { Failure, Loading, Notice } from "../../parts/notices.ts";
+import { Table } from "../../parts/table.ts";
+import { Text } from "../../parts/words.ts";
+import { useData } from "../../use-data.ts";
 
 interface Config {
   readonly version: string;

@@ -1,12 +1,12 @@
 // Two decisions side by side: the members in which they differ.
-import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
-import { get } from "../api.ts";
-import { html, type VNode } from "../html.ts";
-import { linkTo } from "../location.ts";
-import { Failure, Loading } from "../parts/notices.ts";
-import { Table } from "../parts/table.ts";
-import { Text } from "../parts/words.ts";
-import { useData } from "../use-data.ts";
+import type { ReplayableLeg } from "../../../contract/schemas/decisions.ts";
+import { get } from "../../api.ts";
+import { html, type VNode } from "../../html.ts";
+import { linkTo } from "../../location.ts";
+import { Failure, Loading } from "../../parts/notices.ts";
+import { Table } from "../../parts/table.ts";
+import { Text } from "../../parts/words.ts";
+import { useData } from "../../use-data.ts";
 import { textOf } from "./replay.ts";
 
 interface Member {
