@@ -32,6 +32,11 @@ function openOf(leg: LoggedLeg, mark: string | undefined): string {
   return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
 }
 
+function askedAs({ kind, tool_level: level, stakes }: LoggedLeg): string {
+  const at = stakes > 0 ? [`at ${number(stakes, 2)}`] : [];
+  return [kind, ...(level === null ? [] : [level]), ...at].join(" ");
+}
+
 /** The rule, broken where its words meet, and what marks the entry. */
 function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
   const words = (leg.log_reason ?? leg.reason_codes[0] ?? "–").split("_");
@@ -55,13 +60,12 @@ function columnsOf(mark: string | undefined) {
     {
       label: "asked",
       cell: (leg: LoggedLeg) =>
-        html`<span class="nowrap">${leg.kind} ${leg.tool_level}</span>${" "}
+        html`<span class="nowrap">${askedAs(leg)}</span>${" "}
           <span class="dim"><${Text} text=${leg.action ?? ""} /></span>`,
     },
     { label: "decided by", cell: (leg: LoggedLeg) => html`<${DecidedBy} leg=${leg} />` },
     { label: "score", isNumber: true, cell: (leg: LoggedLeg) => number(leg.internal_score) },
     { label: "risk", isNumber: true, cell: (leg: LoggedLeg) => percent(leg.failure_probability) },
-    { label: "stakes", isNumber: true, cell: (leg: LoggedLeg) => number(leg.stakes, 2) },
   ];
 }
 
@@ -216,12 +220,9 @@ function Head({
 }) {
   const { entries, decisions, complete, looked_at: lookedAt } = counts;
   const stands = decisions === entries ? "" : `, which stand for ${number(decisions)} decisions`;
-  return html`<p class="dim">
-      ${number(entries)}
-      ${entries === 1 ? "entry" : "entries"}${stands}${
-        complete ? "" : ` among the newest ${number(lookedAt)}`
-      }.
-    </p>
+  const among = complete ? "" : ` among the newest ${number(lookedAt)}`;
+  const said = `${number(entries)} ${entries === 1 ? "entry" : "entries"}${stands}${among}.`;
+  return html`<p class="dim">${said}</p>
     ${
       mark !== undefined &&
       html`<${Notice}
