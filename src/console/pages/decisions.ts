@@ -13,7 +13,7 @@ import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
-import { useKeys } from "../shortcuts.ts";
+import { useKeys } from "../keys.ts";
 import { useData } from "../use-data.ts";
 
 const ROWS = 50;

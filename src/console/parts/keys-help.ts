@@ -1,7 +1,7 @@
 // The keys of the console: a dialog that `?` opens.
 import { html, useEffect, useRef, useState, type VNode } from "../html.ts";
 import { PAGES } from "../pages.ts";
-import { useKeys } from "../shortcuts.ts";
+import { useKeys } from "../keys.ts";
 
 const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["/", "find the search"],
