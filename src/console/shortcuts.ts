@@ -6,6 +6,9 @@ import { PAGES } from "./pages.ts";
 /** Longest pause between `g` and its letter. */
 const CHORD_MS = 1500;
 
+/** Until when a letter goes with the `g` before it, in the time of events; 0 for none. */
+let chordUntil = 0;
+
 /** Whether the key belongs to what is being typed. */
 export function isTyping(event: KeyboardEvent): boolean {
   const { target } = event;
@@ -22,6 +25,8 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
       const action = keys[event.key];
       const isOpen = document.querySelector("dialog[open]") !== null;
       if (action === undefined || isOpen || isTyping(event)) return;
+      // The letter of a chord is no key of the page, whoever hears of it first.
+      if (event.defaultPrevented || event.timeStamp < chordUntil) return;
       event.preventDefault();
       action();
     };
@@ -32,11 +37,11 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
 
 export function useShortcuts(): void {
   useEffect(() => {
-    let chordUntil = 0;
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
       const isChord = event.timeStamp < chordUntil;
       chordUntil = !isChord && event.key === "g" ? event.timeStamp + CHORD_MS : 0;
+      if (isChord) event.preventDefault();
       const page = isChord && PAGES.find(({ letter }) => letter === event.key);
       if (page) location.hash = linkTo(page.name);
       else if (event.key === "/") focusSearch(event);
