@@ -1,6 +1,8 @@
 // Port of the bureau: the calls that HTTP routes, gateways and tests may make. No HTTP, no SQL, no
 // memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
 import type { DecisionReplay, ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { DecisionTrace } from "../contract/schemas/trace.ts";
+import type { ScoringConfig } from "../engine/config.ts";
 import type { Objection } from "../contract/schemas/disputes.ts";
 import type { AgentExplanation } from "../contract/schemas/scores.ts";
 import type { ServiceFault } from "../contract/faults.ts";
@@ -89,4 +91,8 @@ export interface Bureau {
    * @throws ServiceFault `not_found` when no config of that name is held.
    */
   replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay;
+  /** Why a logged decision came out as it did, from its record and the config that it names. */
+  trace(legs: readonly ReplayableLeg[], config: ScoringConfig | undefined): DecisionTrace;
+  /** Whether decisions can be judged again under a config. */
+  holdsConfig(configVersion: string): boolean;
 }

@@ -15,6 +15,7 @@ import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
 import { objectionsTo } from "./decisions/reasons.ts";
 import { replay } from "./decisions/replay.ts";
+import { trace } from "./decisions/trace.ts";
 import { withoutVault } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
 import { verify } from "./decisions/verify.ts";
@@ -56,5 +57,7 @@ export function openBureau(options: BureauOptions): Bureau {
     explain: (agentId, call) => explain(services, agentId, call),
     objections: (explanation) => objectionsTo(explanation),
     replay: (legs, configVersion) => replay(services, legs, configVersion),
+    trace: (legs, config) => trace(services, legs, config),
+    holdsConfig: (version) => services.engine.holdsConfig(version),
   };
 }

@@ -45,4 +45,18 @@ export const PAGES: readonly PageEntry[] = [
     ],
     load: () => import("./pages/reviews.ts"),
   },
+  {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
+  },
 ];

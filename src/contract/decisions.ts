@@ -1,13 +1,36 @@
 // The decision log's port: what a decision leaves behind when it is made, and which of it to read
 // (how it reads back: schemas/decisions.ts). One entry per leg: a handshake leaves two.
 import type { Principal } from "./principal.ts";
-import type { Decision, ToolLevel, Verdict } from "./vocabulary.ts";
+import { type Decision, FEATURES, type ToolLevel, type Verdict } from "./vocabulary.ts";
 
 /** The question that was asked. Gateways and AuthZEN ask `verify`. */
 export const DECISION_KINDS = ["verify", "check", "handshake"] as const;
 
 /** Which direction of a handshake; the first for all that have one leg. */
 export const DECISION_LEGS = ["a_to_b", "b_to_a"] as const;
+
+/**
+ * Inputs of a leg in their order, as the log keeps them (LEG_INPUTS of assembly/layout.ts). The first is
+ * the number of the config in its process. `batch` keeps the name of what once stood there: it is the
+ * number of outcomes, and 0 in rows from before that.
+ */
+export const DECISION_INPUTS: readonly string[] = [
+  "",
+  "log_odds",
+  "log_odds_sd",
+  "mean",
+  "viewer_mean",
+  "evidence_weight",
+  "stakes_proven",
+  "mean_variance",
+  "base_rate",
+  "viewer_variance",
+  "batch",
+  "standing_bits",
+  "failure_weight",
+  "shock_days",
+  ...FEATURES.map((name) => `x_${name}`),
+];
 
 /** Stands for "does not apply" in the indexes of an entry. */
 export const NOT_APPLICABLE = 255;

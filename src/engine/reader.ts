@@ -203,6 +203,10 @@ class WasmReader implements EngineReader {
     return isIntact ? readLeg(this.#legA, this.#single) : undefined;
   }
 
+  holdsConfig(configVersion: string): boolean {
+    return this.#configNumber(configVersion) !== undefined;
+  }
+
   /** The newest installed config of that name, while its slot is not reused. */
   #configNumber(configVersion: string): number | undefined {
     const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_CONFIG_COUNT, 1);

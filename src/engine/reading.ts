@@ -73,6 +73,8 @@ export interface EngineReader {
   legInputs(leg: 0 | 1): Float64Array;
   /** Judges logged inputs again. Undefined when no config of that name is held any more. */
   rejudge(logged: LoggedInputs, configVersion: string): Reading | undefined;
+  /** Whether `rejudge` knows the config: configs that were live before this start are not held. */
+  holdsConfig(configVersion: string): boolean;
   readonly activeConfigVersion: string;
   /** The content-addressed name of a config number, `c-` and 16 hex digits. */
   configVersion(configNumber: number): string;

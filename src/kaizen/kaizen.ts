@@ -1,5 +1,6 @@
 // Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
 // over the pool, the data directory and the ledger's writer.
+import type { ScoringConfig } from "../engine/config.ts";
 import type { RunNumbers } from "./report/numbers.ts";
 import type { Findings } from "./run.ts";
 import type { Side } from "./sides.ts";
@@ -89,7 +90,50 @@ export interface KaizenStatus {
   next_run_at?: string;
 }
 
+/** A config that is or was live. */
+export interface ConfigSummary {
+  version: string;
+  /** Null where its file is missing or was changed. */
+  name: string | null;
+  digest: string | null;
+  in_force: boolean;
+  /** The one of this release. */
+  shipped: boolean;
+  on_file: boolean;
+  /** Its newest promotion; null for a config that no run made live. */
+  from_run: string | null;
+  kind: RunKind | null;
+  parent: string | null;
+  promoted_at: string | null;
+  rolled_back: { at: string; reason: string } | null;
+}
+
+/** A member of a config that another has otherwise; null where one of them lacks it. */
+export interface ConfigDifference {
+  pointer: string;
+  from: unknown;
+  to: unknown;
+}
+
+export interface ConfigDetail extends ConfigSummary {
+  config: ScoringConfig;
+  /** Version that the differences start from. */
+  against: string | null;
+  differences: ConfigDifference[];
+}
+
+export interface Configs {
+  /** Those that are or were live: the live one first, then the newest. */
+  list(): ConfigSummary[];
+  /**
+   * One of them (`active`: the live one), with what differs from another; undefined when either is not
+   * on file.
+   */
+  find(version: string, against?: string): ConfigDetail | undefined;
+}
+
 export interface Kaizen {
+  readonly configs: Configs;
   /**
    * Starts a run on a thread of its own; undefined when one is running. `done` never rejects: a
    * failed run resolves with state `failed` and its reason, and the champion stays.

@@ -78,7 +78,7 @@ export function asksPerson(ruled: Ruling, level: LevelPolicy, { decisionIndex }:
 }
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
-const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
+export const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
 
 /** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
 const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
@@ -117,7 +117,12 @@ export function riskIndex(failureProbability: number): number {
 }
 
 /** Whether the record denies under a level: by the fitted border, by the tenant's own, or never. */
-function isAboveBorder(level: LevelPolicy, risk: Risk, probability: number, fitted: boolean) {
+export function isAboveBorder(
+  level: LevelPolicy,
+  risk: Risk,
+  probability: number,
+  fitted: boolean,
+) {
   if (level.deny_from === "fitted") return fitted;
   return level.deny_from !== "never" && !risk.isThin && probability >= level.deny_from;
 }
@@ -148,7 +153,7 @@ function ruleOnRecord(
 }
 
 /** Doubt alone. Where it costs nothing the operator's word has nothing to stand in for. */
-function ruleOnThin({ thin }: LevelPolicy, isVouched: boolean): Ruling {
+export function ruleOnThin({ thin }: LevelPolicy, isVouched: boolean): Ruling {
   if (thin === "allow") return THIN_TOLERATED;
   if (isVouched) return VOUCHED;
   return thin === "flag" ? THIN_FLAGGED : THIN_RECORD;
@@ -196,14 +201,23 @@ export function decidePolicy(
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
     const isWordEnough = areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
     if (level.counts_stakes && !isWordEnough) {
-      decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+      decided = stricter(decided, rulingAtStakes(risk.decisionIndex));
     }
     if (level.require_verified_sources && !isSourced) decided = stricter(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
-  const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
-  if (verdicts[toolLevel] > decided.verdictIndex) return ruling(verdicts[toolLevel], failureCode);
-  return decided;
+  const verdictIndex = verdictOfFailure(toolLevel, failureCode);
+  return verdictIndex > decided.verdictIndex ? ruling(verdictIndex, failureCode) : decided;
+}
+
+/** Index of the verdict that broken provenance draws at a level. */
+export function verdictOfFailure(toolLevel: ToolLevel, failureCode: FindingCode): number {
+  return (DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT)[toolLevel];
+}
+
+/** What the decision of `check` draws where stakes count. */
+export function rulingAtStakes(decisionIndex: number): Ruling {
+  return AT_STAKES[decisionIndex]!;
 }
 
 /**

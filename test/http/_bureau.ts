@@ -198,6 +198,14 @@ export class MemoryBureau implements Bureau {
     };
   }
 
+  holdsConfig(): boolean {
+    return false;
+  }
+
+  trace(): never {
+    throw new ServiceFault("not_found", "no decision has this request id");
+  }
+
   replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay {
     const [first] = legs;
     if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");

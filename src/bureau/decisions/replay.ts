@@ -21,6 +21,7 @@ import {
   THIN_TOLERATED,
   UPHELD,
 } from "../../policy/rules.ts";
+import type { RuleInputs } from "../../policy/rule-trace.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
 import { decisionAsLogged } from "./reviewed.ts";
 import { writeReasons } from "./reasons.ts";
@@ -66,18 +67,17 @@ function decisionAfter({ leg_decision: decision }: Judged, leg: ReplayableLeg): 
   return leg.kind === "verify" ? index : decisionAsLogged(index, leg.log_reason);
 }
 
+/** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
+export function rejudge({ engine }: BureauServices, leg: ReplayableLeg, version: string) {
+  const isHandshake = leg.kind === "handshake";
+  const logged = { inputs: leg.inputs, isKnown: leg.known, isHandshake, stakes: leg.stakes };
+  return engine.rejudge(logged, version);
+}
+
 function judge(services: BureauServices, leg: ReplayableLeg, version: string): Judged {
   // A reserved test agent answers the same under every config.
   if (leg.is_test) return { leg_decision: leg.leg_decision };
-  const reading = services.engine.rejudge(
-    {
-      inputs: leg.inputs,
-      isKnown: leg.known,
-      isHandshake: leg.kind === "handshake",
-      stakes: leg.stakes,
-    },
-    version,
-  );
+  const reading = rejudge(services, leg, version);
   if (reading === undefined) {
     throw new ServiceFault("not_found", `no config \`${version}\` is held`);
   }
@@ -98,30 +98,53 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
   return { ...judged, reason_codes: codes };
 }
 
+/** What the rules were given: the policy as verify applied it to a reading. */
+export function rulesOf(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  reading: Reading,
+): RuleInputs {
+  const policy = policyOf(services, leg);
+  const toolLevel = leg.tool_level!;
+  const level = policy.levels[toolLevel];
+  const { scoreInternal } = reading;
+  const decidedMs = Date.parse(leg.evaluated_at);
+  const vouched = vouchedNamespaces(policy);
+  const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
+  return {
+    toolLevel,
+    level,
+    risk: reading,
+    scoreInternal: Math.round(scoreInternal),
+    scoreMinimum: leg.minimum_score,
+    isThresholdMet: isMinimumMet(toolLevel, level, scoreInternal, leg.minimum_score),
+    // As it was logged: codes of older versions have their rules still.
+    failureCode: (leg.hard_failure ?? "") as FindingCode | "",
+    // Whether sources were verified is not logged; it mattered only where it decided.
+    isSourced: leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
+    allowUpTo: level.allow_up_to,
+    isVouched: vouching !== undefined,
+    areStakesVouched: areStakesVouched(vouching, leg.stakes),
+  };
+}
+
 /**
  * The policy as verify applied it: the key's minimum and broken provenance are as logged, and the
  * operator's word is as it stood when the decision was made.
  */
 function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
-  const policy = policyOf(services, leg);
-  const toolLevel = leg.tool_level!;
-  const level = policy.levels[toolLevel];
-  const vouched = vouchedNamespaces(policy);
-  const decidedMs = Date.parse(leg.evaluated_at);
-  const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
-  const isVouched = vouching !== undefined;
+  const inputs = rulesOf(services, leg, reading);
+  const { toolLevel, level } = inputs;
   const decided = decidePolicy(
     toolLevel,
     level,
     reading,
-    isMinimumMet(toolLevel, level, reading.scoreInternal, leg.minimum_score),
-    // As it was logged: codes of older versions have their rules still.
-    (leg.hard_failure ?? "") as FindingCode | "",
-    // Whether sources were verified is not logged; it mattered only where it decided.
-    leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
-    level.allow_up_to,
-    isVouched,
-    areStakesVouched(vouching, leg.stakes),
+    inputs.isThresholdMet,
+    inputs.failureCode,
+    inputs.isSourced,
+    inputs.allowUpTo,
+    inputs.isVouched,
+    inputs.areStakesVouched,
   );
   // Flagged once a day: the log says whether this was the first.
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;

@@ -133,6 +133,30 @@ export const KaizenRuns = t.message("KaizenRuns", {
   running: t.optional(t.object({ run_id: t.text, stage: t.text, share: t.number })),
   next_run_at: t.optional(t.time),
 });
+const config = {
+  version: t.text,
+  name: t.textOrNull,
+  digest: t.said(t.textOrNull, "Of its canonical JSON; null where its file is missing."),
+  in_force: t.flag,
+  shipped: t.said(t.flag, "The one of this release."),
+  on_file: t.flag,
+  replayable: t.said(t.flag, "Decisions can be judged again under it."),
+  from_run: t.said(t.textOrNull, "Run that made it live; null for one that no run did."),
+  kind: t.orNull(t.oneOf(["full", "calibration"])),
+  parent: t.textOrNull,
+  promoted_at: t.timeOrNull,
+  rolled_back: t.schemaOf<{ at: string; reason: string } | null>({
+    ...t.object({ at: t.time, reason: t.text }),
+    type: ["object", "null"],
+  }),
+};
+export const ConfigList = t.message("ConfigList", { configs: t.list(t.object(config)) });
+export const ConfigDocument = t.message("ConfigDocument", {
+  ...config,
+  config: t.said(t.anObject, "All its members: weights and references of both scorecards too."),
+  against: t.textOrNull,
+  differences: t.list(t.object({ pointer: t.text, from: t.anything, to: t.anything })),
+});
 export const KaizenPromoteRequest = t.strict("KaizenPromoteRequest", {
   reason: t.textOfLength(
     { minLength: 1, maxLength: REASON_LENGTH_MAX },

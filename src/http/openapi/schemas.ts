@@ -17,6 +17,7 @@ import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as trace from "../../contract/schemas/trace.ts";
 import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
@@ -38,6 +39,7 @@ const FAMILIES = [
   service,
   signingKeys,
   sources,
+  trace,
   webhooks,
 ];
 

@@ -51,7 +51,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Learning",
     description: "Re-fits of the weights behind gates, rollback, and reporters' credibility.",
-    paths: ["/v1/kaizen/"],
+    paths: ["/v1/kaizen/", "/v1/configs"],
   },
   {
     name: "Policy",

@@ -99,6 +99,17 @@ export const DECISION_ROUTES: readonly Route[] = [
   },
   {
     ...SHARED,
+    name: "trace_decision",
+    method: "GET",
+    path: "/v1/decisions/{request_id}/trace",
+    summary: "Why it came out so: row read, features, provenance, rules, and what is not on record",
+    access: "score:read",
+    query: OF_TENANT,
+    responses: { 200: { description: "The trace", schema: "DecisionTrace" } },
+    handle: traceDecision,
+  },
+  {
+    ...SHARED,
     name: "read_decision",
     method: "GET",
     path: "/v1/decisions/{request_id}",
@@ -176,6 +187,14 @@ async function replayDecision(exchange: Exchange): Promise<Reply> {
   const configVersion = config === "active" ? undefined : config;
   const legs = await legsOf(exchange);
   return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
+}
+
+async function traceDecision(exchange: Exchange): Promise<Reply> {
+  const { bureau, kaizen } = exchange.services;
+  const legs = await legsOf(exchange);
+  const version = legs[0]?.config_version;
+  const config = version === undefined ? undefined : kaizen?.configs.find(version)?.config;
+  return exchange.document(200, bureau.trace(legs, config));
 }
 
 /**

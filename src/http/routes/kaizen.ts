@@ -1,4 +1,4 @@
-// Routes of kaizen: start a run, read its findings (as data or as a page), roll a promotion back. A
+// Routes of kaizen and of the configs that it makes live: start a run, read its findings (as data or as a page), roll a promotion back. A
 // run may take a minute: `wait` false answers at once with its id.
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
@@ -7,7 +7,7 @@ import {
   parseKaizenRollbackRequest,
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
-import type { Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
+import type { ConfigSummary, Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
 import { HTML } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
@@ -15,6 +15,8 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const RUN_DEADLINE_MS = 300_000;
+const VERSION = /^c-[0-9a-f]{16}$/;
+const VERSION_EXAMPLE = "c-0123456789abcdef";
 const RUN = { description: "The run", example: "k-42" };
 
 export const KAIZEN_ROUTES: readonly Route[] = [
@@ -105,6 +107,33 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "What is live now", schema: "KaizenRollback" } },
     isSynchronous: false,
     handle: rollback,
+  },
+  {
+    name: "list_configs",
+    method: "GET",
+    path: "/v1/configs",
+    summary: "Scoring configs that are or were live, with the runs that made them so",
+    access: "kaizen:run",
+    responses: { 200: { description: "The configs, the live one first", schema: "ConfigList" } },
+    isSynchronous: true,
+    handle: (exchange) => {
+      const configs = kaizenOf(exchange).configs.list();
+      return exchange.document(200, { configs: configs.map((each) => shown(exchange, each)) });
+    },
+  },
+  {
+    name: "read_config",
+    method: "GET",
+    path: "/v1/configs/{version}",
+    parameter: { description: "Version of the config, or `active`", example: VERSION_EXAMPLE },
+    summary: "One scoring config with its weights; with `against` what differs from another",
+    access: "kaizen:run",
+    query: {
+      against: { description: "Version of another, or `active`", example: VERSION_EXAMPLE },
+    },
+    responses: { 200: { description: "The config", schema: "ConfigDocument" } },
+    isSynchronous: true,
+    handle: readConfig,
   },
 ];
 
@@ -199,4 +228,22 @@ async function noteChange(exchange: Exchange, event: string, detail: object): Pr
   const { notes, clock } = exchange.services;
   const { keyId: actor, tenant } = exchange.principal;
   await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+}
+
+function readConfig(exchange: Exchange): Reply {
+  const configs = kaizenOf(exchange).configs;
+  const version = exchange.decodedParameter();
+  const against = new URLSearchParams(exchange.head.query).get("against") ?? undefined;
+  if (against !== undefined && against !== "active" && !VERSION.test(against)) {
+    const detail = "`against` must be `active` or the version of a config, `c-` and 16 hex digits";
+    throw new ServiceFault("invalid_parameter", detail);
+  }
+  const found = configs.find(version, against);
+  if (found !== undefined) return exchange.document(200, shown(exchange, found));
+  const missing = configs.find(version) === undefined ? version : against;
+  throw new ServiceFault("not_found", `no config \`${missing}\` is on file`);
+}
+
+function shown<Config extends ConfigSummary>({ services }: Exchange, config: Config) {
+  return { ...config, replayable: services.bureau.holdsConfig(config.version) };
 }

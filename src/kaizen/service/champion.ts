@@ -69,8 +69,8 @@ export class Champion {
   /** Promotions whose configs can be read, oldest first. */
   steps(): ChampionStep[] {
     return this.#state.promotions.flatMap((promotion) => {
-      const before = this.#readable(promotion.parent);
-      const after = this.#readable(promotion.version);
+      const before = this.readable(promotion.parent);
+      const after = this.readable(promotion.version);
       if (before === undefined || after === undefined) return [];
       return [{ promotion, before, after, isTakenBack: promotion.rolled_back !== undefined }];
     });
@@ -212,7 +212,7 @@ export class Champion {
   }
 
   /** A config; undefined when its file is missing or was changed: nothing is compared with it. */
-  #readable(version: string): ScoringConfig | undefined {
+  readable(version: string): ScoringConfig | undefined {
     try {
       return this.find(version);
     } catch {

@@ -14,6 +14,7 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import { ConfigShelf } from "./configs.ts";
 import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
@@ -22,8 +23,7 @@ import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
-import { runNumbers } from "../report/numbers.ts";
-import type { RunNumbers } from "../report/numbers.ts";
+import { runNumbers, type RunNumbers } from "../report/numbers.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
 
@@ -38,11 +38,13 @@ export class KaizenService implements Kaizen {
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
   readonly measured: LiveFigures;
+  readonly configs: ConfigShelf;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.configs = new ConfigShelf(this.#champion);
     this.measured = new LiveFigures(this.#files, this.#champion, () =>
       newestWatch(this.#files, changesOf(this.#champion)),
     );
@@ -152,9 +154,7 @@ export class KaizenService implements Kaizen {
     return { ...this.#withFate(run), ...(watch === undefined ? {} : { watch }) };
   }
 
-  numbers({ findings }: RunRecord): RunNumbers | undefined {
-    return findings && runNumbers(findings);
-  }
+  numbers = ({ findings }: RunRecord): RunNumbers | undefined => findings && runNumbers(findings);
 
   report(id: string): string | undefined {
     const run = this.find(id);

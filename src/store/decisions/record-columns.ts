@@ -1,5 +1,5 @@
 // Names of the columns that a record of a decision ring becomes, in the record's order.
-import { FEATURES } from "../../contract/vocabulary.ts";
+import { DECISION_INPUTS } from "../../contract/decisions.ts";
 
 /** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (ring-layout.ts). */
 export const INDEXES = [
@@ -24,27 +24,7 @@ export const NUMBERS = [
   "stakes_max",
   "minimum_score",
 ];
-/**
- * LEG_INPUTS of assembly/layout.ts; the first is the number of the config in its process. `batch` keeps
- * the name of what once stood there: it is the number of outcomes, and 0 in rows from before that.
- */
-export const INPUTS = [
-  "",
-  "log_odds",
-  "log_odds_sd",
-  "mean",
-  "viewer_mean",
-  "evidence_weight",
-  "stakes_proven",
-  "mean_variance",
-  "base_rate",
-  "viewer_variance",
-  "batch",
-  "standing_bits",
-  "failure_weight",
-  "shock_days",
-  ...FEATURES.map((name) => `x_${name}`),
-];
+export const INPUTS = DECISION_INPUTS;
 export const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
 export const TEXTS = [
   "request_id",

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecisionFacets, LoggedLeg } from "../../../src/contract/schemas/decisions.ts";
+import type { DecisionTrace } from "../../../src/contract/schemas/trace.ts";
 import { serveConfigOf } from "../../../src/service/settings/config.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
 
@@ -150,4 +151,58 @@ describe("decisions over HTTP", () => {
       }
     },
   );
+});
+
+describe("a decision's trace over HTTP", () => {
+  const traceOf = (id: string, key = acme) =>
+    send("GET", `/v1/decisions/${id}/trace`, undefined, key);
+
+  it("ends at what was recorded, with the weights of the config on file", async () => {
+    const { decisions } = await list("");
+    for (const leg of decisions) {
+      const { status, body } = await traceOf(leg.request_id);
+      expect(status).toBe(200);
+      const trace = body as DecisionTrace;
+      const traced = trace.legs.find((each) => each.leg === leg.leg)!;
+      expect(trace).toMatchObject({ verdict: leg.verdict, decision: leg.decision });
+      expect(traced.rules!.filter(({ decides }) => decides).map(({ rule }) => rule)).toEqual([
+        leg.log_reason ?? leg.leg_decision,
+      ]);
+      expect(traced.score.internal_score).toBe(leg.internal_score);
+      expect(traced.features!.map(({ name }) => name)).toContain("track_record");
+      expect(traced.row).toMatchObject({ known: false, outcomes: 0 });
+    }
+  });
+
+  it("is one tenant's own", async () => {
+    const [theirs] = (await list("", globex)).decisions;
+    expect((await traceOf(theirs!.request_id)).status).toBe(404);
+    expect((await traceOf(theirs!.request_id, ADMIN_KEY)).status).toBe(200);
+    expect((await traceOf("nothing")).body.code).toBe("not_found");
+  });
+});
+
+describe("configs over HTTP", () => {
+  it("are listed, read and compared", async () => {
+    const { body } = await send("GET", "/v1/configs");
+    const [{ config_version: live }] = (await list("limit=1")).decisions as [LoggedLeg];
+    const one = { version: live, in_force: true, shipped: true, replayable: true };
+    expect(body.configs).toEqual([expect.objectContaining(one)]);
+    for (const name of [live, "active"]) {
+      const found = await send("GET", `/v1/configs/${name}?against=active`);
+      expect(found.body).toMatchObject({ ...one, against: live, differences: [] });
+      expect(found.body.config.check.weights).toBeTypeOf("object");
+    }
+  });
+
+  it("are not for keys that only read scores, and refuse what is none", async () => {
+    for (const path of ["/v1/configs", "/v1/configs/active"]) {
+      expect((await send("GET", path, undefined, acme)).body.code).toBe("insufficient_scope");
+    }
+    const codeOf = async (path: string) => (await send("GET", path)).body.code;
+    expect(await codeOf("/v1/configs/c-0000000000000000")).toBe("not_found");
+    expect(await codeOf("/v1/configs/..%2Fstate")).toBe("not_found");
+    expect(await codeOf("/v1/configs/active?against=c-0000000000000000")).toBe("not_found");
+    expect(await codeOf("/v1/configs/active?against=yesterday")).toBe("invalid_parameter");
+  });
 });

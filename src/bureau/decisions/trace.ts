@@ -1,0 +1,244 @@
+// Use case of `GET /v1/decisions/{request_id}/trace`: why a logged decision came out as it did. Every
+// number is the recorded one; rules are asked again of the same inputs, under the config and the policy
+// that the record names. What was never recorded, or is not held any more, is said, never guessed.
+import { DECISION_INPUTS } from "../../contract/decisions.ts";
+import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import type { DecisionTrace } from "../../contract/schemas/trace.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { DECISIONS } from "../../contract/vocabulary.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { Reading } from "../../engine/reading.ts";
+import { traceRules } from "../../policy/rule-trace.ts";
+import type { BureauServices } from "../services.ts";
+import { rejudge, rulesOf } from "./replay.ts";
+import { bordersAt, type Borders, featuresOf } from "./trace-config.ts";
+
+type TracedLeg = DecisionTrace["legs"][number];
+type TracedRule = NonNullable<TracedLeg["rules"]>[number];
+
+/** Marks of a subject by their bits (FLAG_* of assembly/layout.ts). */
+export const STANDING_NAMES: Readonly<Record<number, string>> = {
+  1: "seed",
+  2: "fraud",
+  4: "key_revoked",
+  8: "believed",
+  16: "signs",
+  32: "discounted",
+};
+
+/**
+ * Traces all legs of one decision. `config` is the one that the legs name; undefined when its weights
+ * are not on file.
+ * @throws ServiceFault `not_found` without legs.
+ */
+export function trace(
+  services: BureauServices,
+  legs: readonly ReplayableLeg[],
+  config: ScoringConfig | undefined,
+): DecisionTrace {
+  const [first] = legs;
+  if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
+  const { request_id, kind, tenant, key_id, action, tool_level, evaluated_at } = first;
+  const { config_version, policy_version, verdict, decision, effective, enforced } = first;
+  return {
+    request_id,
+    kind,
+    tenant,
+    key_id,
+    action,
+    tool_level,
+    evaluated_at,
+    config_version,
+    config_in_force: config_version === services.engine.activeConfigVersion,
+    policy_version,
+    policy_in_force: policy_version === services.policies.of(tenant).version,
+    verdict,
+    decision,
+    effective,
+    enforced,
+    flagged: first.flagged,
+    legs: legs.map((leg) => traceLeg(services, leg, config)),
+  };
+}
+
+function traceLeg(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  config: ScoringConfig | undefined,
+): TracedLeg {
+  const input = new Map(DECISION_INPUTS.map((name, index) => [name, leg.inputs[index] ?? 0]));
+  const missing: string[] = [];
+  const reading = leg.is_test ? undefined : readingOf(services, leg, missing);
+  const borders = config === undefined || leg.is_test ? null : bordersAt(config, leg);
+  const rules = reading === undefined ? null : rulesFor(services, leg, reading, borders, missing);
+  sayMissing(leg, config, missing);
+  return {
+    leg: leg.leg,
+    subject: leg.subject,
+    viewer: leg.viewer,
+    is_test: leg.is_test,
+    row: rowOf(leg, input),
+    features: config === undefined || leg.is_test ? null : featuresOf(config, leg, input),
+    score: {
+      log_odds: input.get("log_odds")!,
+      log_odds_sd: input.get("log_odds_sd")!,
+      internal_score: leg.internal_score,
+      effective_score: leg.effective_score,
+      tier: leg.tier,
+      regime: leg.regime,
+    },
+    risk: {
+      expected: leg.failure_probability,
+      optimistic: leg.failure_optimistic,
+      pessimistic: leg.failure_pessimistic,
+      thin: reading?.isThin ?? null,
+      denied: reading?.isDenied ?? null,
+      refused: reading?.isRefused ?? null,
+    },
+    provenance: {
+      finding: leg.hard_failure,
+      decided: leg.hard_failure !== null && leg.hard_failure === leg.log_reason,
+    },
+    stakes: {
+      stakes: leg.stakes,
+      max_stakes: leg.max_stakes,
+      leg_decision: leg.leg_decision,
+      borders,
+    },
+    rules,
+    decided_by: leg.log_reason ?? leg.leg_decision,
+    reason_codes: leg.reason_codes,
+    not_recorded: missing,
+  };
+}
+
+function readingOf(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  missing: string[],
+): Reading | undefined {
+  const reading = rejudge(services, leg, leg.config_version);
+  if (reading === undefined) {
+    missing.push(
+      `the rules cannot be asked again: this process does not hold the config \`${leg.config_version}\``,
+    );
+  }
+  return reading;
+}
+
+function rowOf(leg: ReplayableLeg, input: ReadonlyMap<string, number>): TracedLeg["row"] {
+  const number = (name: string) => input.get(name)!;
+  const outcomes = number("batch");
+  const bits = number("standing_bits");
+  const shockDays = number("shock_days");
+  const isHandshake = leg.kind === "handshake";
+  return {
+    known: leg.known,
+    outcomes: leg.known && outcomes === 0 ? null : outcomes,
+    evidence_weight: number("evidence_weight"),
+    mean: number("mean"),
+    mean_variance: number("mean_variance"),
+    stakes_proven: number("stakes_proven"),
+    failure_weight: number("failure_weight"),
+    base_rate: number("base_rate"),
+    shock_days: shockDays < 0 ? null : shockDays,
+    viewer_mean: isHandshake ? number("viewer_mean") : null,
+    viewer_variance: isHandshake ? number("viewer_variance") : null,
+    standing: Object.entries(STANDING_NAMES)
+      .filter(([bit]) => (bits & Number(bit)) !== 0)
+      .map(([, name]) => name),
+  };
+}
+
+/** The rules on a verify's policy, or on a connection's costs. */
+function rulesFor(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  reading: Reading,
+  borders: Borders | null,
+  missing: string[],
+): TracedRule[] | null {
+  if (leg.kind !== "verify") return connectionRules(leg, reading, borders);
+  try {
+    return afterwards(policyRules(services, leg, reading), leg, leg.verdict ?? "");
+  } catch (error) {
+    if (!(error instanceof ServiceFault)) throw error;
+    missing.push(`the rules cannot be asked again: ${error.detail}`);
+    return null;
+  }
+}
+
+function policyRules(services: BureauServices, leg: ReplayableLeg, reading: Reading): TracedRule[] {
+  return traceRules(rulesOf(services, leg, reading)).map(({ verdict, member, ...step }) => ({
+    ...step,
+    gives: verdict,
+    pointer: member === null ? null : `/levels/${leg.tool_level}/${member}`,
+  }));
+}
+
+/** What lots, people and the first of a day make of a ruling stands behind the rules. */
+function afterwards(rules: TracedRule[], leg: ReplayableLeg, gives: string): TracedRule[] {
+  const recorded = leg.log_reason;
+  if (recorded === null || rules.some((each) => each.decides && each.rule === recorded)) {
+    return rules;
+  }
+  const last = { rule: recorded, gives, pointer: null, holds: true, decides: true };
+  return [...rules.map((each) => ({ ...each, decides: false })), last];
+}
+
+function connectionRules(
+  leg: ReplayableLeg,
+  reading: Reading,
+  borders: Borders | null,
+): TracedRule[] {
+  const { failurePessimistic: value, decisionIndex } = reading;
+  const decision = DECISIONS[decisionIndex]!;
+  const rules = (["refuse", "connect", "connect_with_verification", "escalate"] as const).map(
+    (rule, at, all): TracedRule => ({
+      rule,
+      gives: rule,
+      pointer: null,
+      ...boundOf(rule, reading, borders, value),
+      holds: at > all.indexOf(decision) ? null : rule === decision,
+      decides: rule === decision,
+    }),
+  );
+  return afterwards(rules, leg, leg.decision);
+}
+
+function boundOf(
+  rule: "refuse" | "connect" | "connect_with_verification" | "escalate",
+  reading: Reading,
+  borders: Borders | null,
+  pessimistic: number,
+): { bound?: unknown; value?: unknown } {
+  if (rule === "escalate") return {};
+  if (rule === "refuse") {
+    return { bound: borders?.deny ?? null, value: reading.failureOptimistic };
+  }
+  return { bound: borders?.[rule] ?? null, value: pessimistic };
+}
+
+function sayMissing(
+  leg: ReplayableLeg,
+  config: ScoringConfig | undefined,
+  missing: string[],
+): void {
+  if (leg.is_test) {
+    missing.push("a reserved test agent answers by its name: row, features and rules say nothing");
+    return;
+  }
+  if (config === undefined) {
+    missing.push(`weights and points: the config \`${leg.config_version}\` is not on file`);
+  }
+  if (leg.kind === "verify") {
+    missing.push(
+      "the text and the sources that were cited: the log has only a finding that counted",
+    );
+    missing.push("whether cited sources were verified, unless it decided");
+    missing.push("reports of single outcomes: the row holds their sum");
+  }
+  if (leg.policy_version === null) {
+    missing.push("the policy of its time: entries of older versions name none, today's was asked");
+  }
+}

@@ -1,0 +1,109 @@
+// The gates of a run: verdict, what was asked and found, each number beside its bound.
+import { number } from "../../format.ts";
+import { html, type VNode } from "../../html.ts";
+import { IntervalLine } from "../../parts/plots.ts";
+import { Table } from "../../parts/table.ts";
+import { Tag } from "../../parts/words.ts";
+import type { Gate, Measure, Verdict } from "./shapes.ts";
+
+const SIGNS: Readonly<Record<Measure["comparison"], string>> = {
+  at_least: "≥",
+  above: ">",
+  at_most: "≤",
+  within: "in",
+};
+
+const figure = (value: number): string => number(value, Math.abs(value) >= 100 ? 0 : 4);
+
+function boundOf({ comparison, bound, bound_high: high }: Measure): string {
+  const sign = SIGNS[comparison];
+  return high === undefined
+    ? `${sign} ${figure(bound)}`
+    : `${sign} ${figure(bound)} … ${figure(high)}`;
+}
+
+/** Measures whose names say too little by themselves. */
+const WORDS: Readonly<Record<string, string>> = {
+  lower: "AUC changes by at least",
+  ece: "calibration error",
+  intercept: "offset, log-odds",
+  brier_z: "Brier score, z",
+  upper_bound: "good outcomes denied, at most",
+  mcnemar_p: "no more denials, p",
+  not_finite: "scores that are no number",
+  largest_step: "points by one report",
+  population: "stability index",
+  median_shift: "median score moves",
+  tier_migration: "share that changes tier",
+  harms: "prizes that attacks win more often",
+  others_z: "z without the teachers",
+  worst_community_relative_gain: "gain without any one community",
+};
+
+const words = (name: string): string => WORDS[name] ?? name.replaceAll("_", " ");
+
+function verdictOf({ passed, is_warning: isWarning }: Pick<Gate, "passed" | "is_warning">) {
+  if (!passed) return ["failed", "deny"] as const;
+  return isWarning ? (["passed, look", "warn"] as const) : (["passed", "allow"] as const);
+}
+
+const COLUMNS = [
+  { label: "gate", cell: (gate: Gate) => html`<b>${gate.id}</b>` },
+  {
+    label: "verdict",
+    cell: (gate: Gate) => {
+      const [word, tone] = verdictOf(gate);
+      return html`<${Tag} word=${word} tone=${tone} />`;
+    },
+  },
+  {
+    label: "asked and found",
+    cell: (gate: Gate) =>
+      html`<div class="found">
+        <b>${gate.question}</b><br /><span class="dim">${gate.sentence}</span>
+      </div>`,
+  },
+  {
+    label: "number and bound",
+    cell: (gate: Gate) =>
+      html`<ul class="measures">
+        ${gate.measures.map(
+          (measure) =>
+            html`<li>
+              ${words(measure.name)} <b>${figure(measure.value)}</b>${" "}
+              <span class=${measure.is_within ? "dim" : "warn"}>${boundOf(measure)}</span>
+            </li>`,
+        )}
+      </ul>`,
+  },
+  {
+    label: "90 % interval",
+    cell: (gate: Gate) =>
+      gate.intervals.map(
+        (each) => html`<${IntervalLine} ...${each} /><span class="dim small">${each.label}</span>`,
+      ),
+  },
+];
+
+export function Gates({ gates }: { gates: readonly Gate[] }): VNode {
+  return html`<${Table}
+    label="gates"
+    columns=${COLUMNS}
+    rows=${gates}
+    keyOf=${(gate: Gate) => gate.id}
+    empty="No gate was asked: there was not enough evidence to test on."
+  />`;
+}
+
+/** Verdicts of a run as marks, one for each gate; words for those who do not see them. */
+export function Passes({ gates }: { gates: readonly Verdict[] | undefined }): VNode {
+  if (gates === undefined || gates.length === 0) return html`<span class="dim">–</span>`;
+  const failed = gates.filter(({ passed }) => !passed);
+  const said =
+    failed.length === 0
+      ? `all ${gates.length} passed`
+      : `${failed.map(({ side, id }) => `${id} of ${side}`).join(", ")} failed`;
+  return html`<span class="passes" role="img" aria-label=${said} title=${said}>
+    ${gates.map((gate) => html`<i class=${verdictOf(gate)[1]}></i>`)}
+  </span>`;
+}

@@ -1,0 +1,191 @@
+// SQL: questions to the outcome store, answered as a table, a picture or a file. The address holds the
+// question, so that a link asks it again.
+import { ApiError, askRaw, send } from "../api.ts";
+import { html, useCallback, useEffect, useId, useRef, useState, type VNode } from "../html.ts";
+import { useParameters } from "../location.ts";
+import { AsCurl, Copy } from "../parts/actions.ts";
+import { Empty, Failure, Loading } from "../parts/notices.ts";
+import { Card, Page } from "../parts/page.ts";
+import { EXAMPLES } from "../sql/examples.ts";
+import { Explorer } from "../sql/explorer.ts";
+import { forgetQuestions, pastQuestions, remember } from "../sql/history.ts";
+import { type Answer, Result } from "../sql/results.ts";
+
+const LEAD = "One read-only SELECT over the views, in DuckDB's dialect: 8 seconds, 10,000 rows.";
+const PATH = "/v1/query";
+
+interface State {
+  readonly answer?: Answer;
+  readonly error?: Error;
+  /** Set while a question is under way: the name by which it is ended. */
+  readonly running?: string;
+}
+
+export default function Sql(): VNode {
+  const [parameters, setParameters] = useParameters();
+  const asked = parameters["q"] ?? "";
+  const [sql, setSql] = useState(asked === "" ? EXAMPLES[0]!.sql : asked);
+  const [state, setState] = useState<State>({});
+  const [past, setPast] = useState(pastQuestions);
+  const turn = useRef(0);
+  const run = useCallback(async (question: string) => {
+    const running = `console-${crypto.randomUUID()}`;
+    const mine = ++turn.current;
+    setPast(remember(question));
+    setState({ running });
+    try {
+      const answer = await send<Answer>("POST", PATH, { sql: question, query_id: running });
+      if (mine === turn.current) setState({ answer });
+    } catch (error) {
+      if (mine === turn.current) setState({ error: error as Error });
+    }
+  }, []);
+  // The address asks: by a link, a step back, or what was typed here.
+  useEffect(() => {
+    if (asked === "") return;
+    setSql(asked);
+    void run(asked);
+  }, [asked]);
+  const ask = (question: string) => {
+    setSql(question);
+    if (question.trim() === "") return;
+    if (question === asked) void run(question);
+    else setParameters({ q: question });
+  };
+  return html`<${Page} title="SQL" lead=${LEAD}>
+    <div class="workbench">
+      <aside>
+        <${Card} title="Views"><${Explorer} onAsk=${ask} /><//>
+      </aside>
+      <div>
+        <${Editor} sql=${sql} onSql=${setSql} onAsk=${ask} running=${state.running} />
+        <${Examples} past=${past} onAsk=${ask} onForget=${() => setPast(forgetQuestions())} />
+        <${Card} title="Answer" tools=${html`<${Files} sql=${asked} answer=${state.answer} />`}>
+          <${Shown} state=${state} onRetry=${() => void run(asked)} />
+          <${AsCurl} method="POST" path=${PATH} body=${{ sql }} />
+        <//>
+      </div>
+    </div>
+  <//>`;
+}
+
+function Shown({ state, onRetry }: { state: State; onRetry: () => void }): VNode {
+  const { answer, error, running } = state;
+  if (running !== undefined) return html`<${Loading} />`;
+  if (error !== undefined) return html`<${Failure} error=${error} onRetry=${onRetry} />`;
+  if (answer === undefined) {
+    return html`<${Empty}>Press Run, or Ctrl+Enter in the text: the answer shows here.<//>`;
+  }
+  return html`<${Result} answer=${answer} />`;
+}
+
+interface EditorProps {
+  readonly sql: string;
+  readonly onSql: (sql: string) => void;
+  readonly onAsk: (sql: string) => void;
+  readonly running: string | undefined;
+}
+
+function Editor({ sql, onSql, onAsk, running }: EditorProps): VNode {
+  const id = useId();
+  const rows = Math.min(18, Math.max(4, sql.split("\n").length + 1));
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    onAsk((event.target as HTMLTextAreaElement).value);
+  };
+  // An answer that has come meanwhile is none to be ended.
+  const end = () =>
+    send("DELETE", `${PATH}/${running}`).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    });
+  return html`<${Card}>
+    <label class="skip" for=${id}>Question in SQL</label>
+    <textarea
+      id=${id}
+      class="code wide"
+      rows=${rows}
+      spellcheck=${false}
+      autocapitalize="off"
+      value=${sql}
+      onInput=${(event: Event) => onSql((event.target as HTMLTextAreaElement).value)}
+      onKeyDown=${onKeyDown}
+    ></textarea>
+    <div class="tools">
+      <button
+        type="button"
+        class="primary"
+        disabled=${running !== undefined}
+        onClick=${() => onAsk(sql)}
+      >
+        Run
+      </button>
+      <button type="button" disabled=${running === undefined} onClick=${end}>Cancel</button>
+      <span class="dim small"><kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it</span>
+    </div>
+  <//>`;
+}
+
+interface ExamplesProps {
+  readonly past: readonly string[];
+  readonly onAsk: (sql: string) => void;
+  readonly onForget: () => void;
+}
+
+function Examples({ past, onAsk, onForget }: ExamplesProps): VNode {
+  return html`<${Card}>
+    <div class="tools examples">
+      ${EXAMPLES.map(
+        ({ question, sql }) =>
+          html`<button type="button" class="small" onClick=${() => onAsk(sql)}>
+            ${question}
+          </button>`,
+      )}
+    </div>
+    ${
+      past.length > 0 &&
+      html`<details>
+        <summary>Asked before in this browser (${past.length})</summary>
+        <ol class="past">
+          ${past.map(
+            (sql) =>
+              html`<li>
+                <button type="button" class="plain" title=${sql} onClick=${() => onAsk(sql)}>
+                  ${sql.replaceAll(/\s+/g, " ").slice(0, 120)}
+                </button>
+              </li>`,
+          )}
+        </ol>
+        <button type="button" class="small" onClick=${onForget}>Forget them</button>
+      </details>`
+    }
+  <//>`;
+}
+
+/** The answer as a file; the question as a link. */
+function Files({ sql, answer }: { sql: string; answer: Answer | undefined }): VNode | null {
+  const [error, setError] = useState<Error | undefined>(undefined);
+  if (answer === undefined || sql === "") return null;
+  const save = async () => {
+    setError(undefined);
+    try {
+      const response = await askRaw("POST", PATH, { sql, format: "csv" });
+      saveAs(await response.blob(), "answer.csv");
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+  };
+  return html`
+    ${error !== undefined && html`<span class="deny small" role="alert">${error.message}</span>`}
+    <button type="button" class="small" onClick=${save}>CSV</button>
+    <${Copy} text=${location.href} label="Copy link" />
+  `;
+}
+
+function saveAs(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
