@@ -21,6 +21,7 @@ const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
     "metrics",
     "cache",
     "soak",
+    "console",
   ],
   engine: ["kernel", "growth", "ed25519", "grounding"],
   evidence: ["ledger", "store", "start", "restart", "recovery", "vault-start", "backup"],

@@ -36,7 +36,7 @@ export function mayUse(...scopes: string[]): boolean {
 /** The session of the browser's cookie; undefined without one. */
 export async function resume(): Promise<Session | undefined> {
   const response = await fetch(new URL("session", BASE));
-  setSession(response.ok ? ((await response.json()) as Session) : undefined);
+  setSession(response.status === 200 ? ((await response.json()) as Session) : undefined);
   return current;
 }
 

@@ -99,6 +99,15 @@ test.concurrent("bench:overload: every request is answered or turned away", asyn
   expect((over as { answered: number }).answered).toBeGreaterThan(0);
 });
 
+test.skipIf(!existsSync("/usr/bin/chromium"))(
+  "bench:console: an open page costs nobody his verdict (needs apt-get install chromium)",
+  async () => {
+    const report = await lastLine("bench/console.ts", "--smoke");
+    expect(report).toMatchObject({ rounds: 1 });
+    expect((report["first_page_ms"] as { median: number }).median).toBeGreaterThan(0);
+  },
+);
+
 test.concurrent("bench:soak: everything on, nothing breaks", async () => {
   const report = await lastLine("bench/soak.ts", "--smoke");
   expect(report).toMatchObject({ broken: {}, exit_code: 0 });

@@ -82,14 +82,19 @@ export class Console {
     throw new ServiceFault("cross_site", "open the console and ask from there");
   }
 
+  /** The same where nobody has to be logged in. @throws ServiceFault `host_not_known`, `cross_site`. */
+  find(head: RequestHead): ConsoleSession | undefined {
+    this.checkHost(head);
+    this.checkSite(head);
+    return this.sessions.use(this.#idOf(head));
+  }
+
   /**
    * The session of a request that comes from the console's own page.
    * @throws ServiceFault `host_not_known`, `cross_site`, `unauthenticated`.
    */
   admit(head: RequestHead): ConsoleSession {
-    this.checkHost(head);
-    this.checkSite(head);
-    const session = this.sessions.use(this.#idOf(head));
+    const session = this.find(head);
     if (session === undefined) throw new ServiceFault("unauthenticated", "log in again");
     if (!READS.has(head.method) && !isCsrfOf(session, head.forwarded?.get("x-tr-csrf"))) {
       throw new ServiceFault("cross_site", "header `x-tr-csrf` is not the session's");

@@ -7,6 +7,7 @@ import { parseConsoleLogin } from "../../contract/parse/requests.ts";
 import type { Console } from "./console.ts";
 import { DOCUMENT_LINES, GUARD_LINES, KEPT } from "./headers.ts";
 import type { ConsoleSession } from "./sessions.ts";
+import { GUARD_HEADERS } from "../openapi/headers.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply, RequestHead } from "../server/port.ts";
@@ -16,7 +17,13 @@ const API = "/console/api";
 const API_DEADLINE_MS = 180_000;
 const SHARED = { access: "none", isSynchronous: false, isFixedFormat: true } as const;
 const SESSION = { ...SHARED, path: "/console/session" } as const;
-const OPEN = { 200: { description: "The session", schema: "ConsoleSession" } } as const;
+const OPEN = {
+  200: {
+    description: "The session",
+    schema: "ConsoleSession",
+    headers: ["Set-Cookie", ...GUARD_HEADERS],
+  },
+} as const;
 
 const apiRoute = (method: Route["method"]): Route => ({
   ...SHARED,
@@ -28,7 +35,9 @@ const apiRoute = (method: Route["method"]): Route => ({
   ...(method === "GET" || method === "DELETE"
     ? {}
     : { body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "RelayedBody" } }),
-  responses: { 200: { description: "As that route answers", mediaType: "*/*" } },
+  responses: {
+    200: { description: "As that route answers", mediaType: "*/*", headers: GUARD_HEADERS },
+  },
   deadlineMs: API_DEADLINE_MS,
   isLongPoll: true,
   handle: relay,
@@ -41,7 +50,13 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     method: "GET",
     path: "/console",
     summary: "The console, for people; served on loopback unless set otherwise",
-    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    responses: {
+      200: {
+        description: "The page",
+        mediaType: "text/html",
+        headers: ["Content-Security-Policy", "Permissions-Policy", ...GUARD_HEADERS],
+      },
+    },
     handle: page,
   },
   {
@@ -52,7 +67,11 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     summary: "A script or style sheet of the console, by its content",
     parameter: { description: "hash and name of the file, as the page names it" },
     responses: {
-      200: { description: "The file", mediaType: ["text/javascript", "text/css", "image/svg+xml"] },
+      200: {
+        description: "The file",
+        mediaType: ["text/javascript", "text/css", "image/svg+xml"],
+        headers: GUARD_HEADERS,
+      },
     },
     handle: file,
   },
@@ -69,16 +88,24 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     ...SESSION,
     name: "read_session",
     method: "GET",
-    summary: "The session of the cookie",
-    responses: OPEN,
-    handle: (exchange) => told(exchange, consoleOf(exchange).admit(exchange.head)),
+    summary: "The session of the cookie, if there is one",
+    responses: {
+      ...OPEN,
+      204: { description: "Nobody is logged in", isEmpty: true, headers: GUARD_HEADERS },
+    },
+    handle: (exchange) => {
+      const session = consoleOf(exchange).find(exchange.head);
+      return session === undefined ? nothing(exchange) : told(exchange, session);
+    },
   },
   {
     ...SESSION,
     name: "log_out",
     method: "DELETE",
     summary: "Ends the session",
-    responses: { 204: { description: "It is over", isEmpty: true } },
+    responses: {
+      204: { description: "It is over", isEmpty: true, headers: ["Set-Cookie", ...GUARD_HEADERS] },
+    },
     handle: logOut,
   },
   ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(apiRoute),
@@ -125,12 +152,12 @@ function logIn(exchange: Exchange): Reply {
 function logOut(exchange: Exchange): Reply {
   const door = consoleOf(exchange);
   door.admit(exchange.head);
-  const headers = ["Set-Cookie", door.logOut(exchange.head), "Cache-Control", "no-store"];
-  return {
-    status: 204,
-    headers: [...headers, "X-Request-Id", exchange.echoedId, ...GUARD_LINES],
-    body: "",
-  };
+  return nothing(exchange, "Set-Cookie", door.logOut(exchange.head));
+}
+
+function nothing(exchange: Exchange, ...lines: string[]): Reply {
+  const headers = [...lines, "Cache-Control", "no-store", "X-Request-Id", exchange.echoedId];
+  return { status: 204, headers: [...headers, ...GUARD_LINES], body: "" };
 }
 
 function told(exchange: Exchange, { csrf, principal, endsAtMs, shortId }: ConsoleSession): Reply {

@@ -172,6 +172,26 @@ export const RESPONSE_HEADERS = {
     schema: text,
     example: "default-src 'none'",
   },
+  "Cross-Origin-Opener-Policy": {
+    description: "Windows of other sites have no hold of it.",
+    schema: text,
+    example: "same-origin",
+  },
+  "Cross-Origin-Resource-Policy": {
+    description: "No other site may load it.",
+    schema: text,
+    example: "same-origin",
+  },
+  "Permissions-Policy": {
+    description: "What of the machine the page may use.",
+    schema: text,
+    example: "camera=()",
+  },
+  "Set-Cookie": {
+    description: "The session, below `/console` alone; empty when it is over.",
+    schema: text,
+    example: "__Host-tr_session=...; Path=/; Secure; HttpOnly; SameSite=Strict",
+  },
   "Referrer-Policy": { description: "`no-referrer`.", schema: text, example: "no-referrer" },
   "X-Content-Type-Options": { description: "`nosniff`.", schema: text, example: "nosniff" },
 } as const satisfies Record<string, HeaderEntry>;
@@ -208,6 +228,14 @@ export const PAGE_HEADERS: readonly ResponseHeader[] = [
   "Content-Security-Policy",
   "Referrer-Policy",
   "X-Content-Type-Options",
+];
+
+/** Of everything below /console. */
+export const GUARD_HEADERS: readonly ResponseHeader[] = [
+  "X-Content-Type-Options",
+  "Referrer-Policy",
+  "Cross-Origin-Opener-Policy",
+  "Cross-Origin-Resource-Policy",
 ];
 
 /** `components.headers`. */

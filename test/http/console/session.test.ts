@@ -71,6 +71,8 @@ describeServers("the console's session", (service) => {
     expect((await ask(base, "GET", "/console/session", as(open))).text).toContain(open.csrf);
     // The cookie opens nothing elsewhere.
     expect((await ask(base, "GET", "/v1/keys", as(open))).status).toBe(401);
+    // Whoever has no session is not refused anything: the page asks before it shows the login.
+    expect((await ask(base, "GET", "/console/session", OWN)).status).toBe(204);
     expect(JSON.stringify(console)).not.toContain(service.admin);
   });
 
@@ -284,17 +286,12 @@ describe("where the console is served", () => {
     ["on: this machine", { ...LOOPBACK, mode: "on" }, "localhost:8080", {}, 200],
     ["on: a host that is not named", { ...LOOPBACK, mode: "on" }, "evil.example", {}, 421],
   ])("%s", async (_, options, host, headers, status) => {
-    const { keyring } = await shared();
-    const parts = { keyring, clock: () => 0, randomBytes: () => Buffer.alloc(32) };
+    const other = await openTestServer("node");
+    await other.stop();
+    const parts = { keyring: other.keyring, clock: () => 0, randomBytes: () => Buffer.alloc(32) };
     const server = await openTestServer("node", { console: new Console(options, parts) });
     const answer = await ask(server.base, "GET", "/console", { ...headers, host });
     await server.stop();
     expect(answer.status).toBe(status);
   });
-
-  const shared = () =>
-    openTestServer("node").then(async (server) => {
-      await server.stop();
-      return server;
-    });
 });
