@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState, type VNode } from "../html.ts";
 import { usePlace } from "../location.ts";
 import { PAGES } from "../pages.ts";
-import { useKeys } from "../shortcuts.ts";
+import { useKeys } from "../keys.ts";
 
 const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["/", "find the search"],

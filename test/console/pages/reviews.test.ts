@@ -6,12 +6,20 @@ import type { QueuedReview } from "../../../src/contract/schemas/reviews.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
 
+interface Held {
+  readonly agent: string;
+  readonly stakes: number;
+  /** Of the decision. */
+  readonly id: string;
+  readonly review: string;
+}
+
 const NAMES = ["price-scout", "night-buyer", "ledger-bot", "courier", "relay"];
 const HOSTILE = 'pay <img src=x onerror=alert(1)>\n\u202e\u200bnow "please"';
 
 describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
   let stage: ConsoleStage;
-  const held: { agent: string; stakes: number; id: string; review: string }[] = [];
+  const held: Held[] = [];
 
   beforeAll(async () => {
     stage = await openConsole();
@@ -46,9 +54,10 @@ describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
   const chosen = ({ page }: Visitor) => page.locator("tr[aria-current] a.agent").textContent();
 
   it("is worked through by keys alone, and lets callers go that wait", async () => {
-    const dispute = { agent: held[0]!.agent, decision: held[0]!.id, statement: HOSTILE };
+    const [disputed, awaited] = held as unknown as readonly [Held, Held];
+    const dispute = { agent: disputed.agent, decision: disputed.id, statement: HOSTILE };
     await stage.ask("POST", "/v1/disputes", dispute);
-    const waits = stage.ask<QueuedReview>("GET", `/v1/reviews/${held[1]!.review}?wait=60`);
+    const waits = stage.ask<QueuedReview>("GET", `/v1/reviews/${awaited.review}?wait=60`);
     const visitor = await stage.visit("reviews");
     const { page, expectSound } = visitor;
     await expect.poll(() => page.locator("tbody tr").count()).toBe(NAMES.length + 1);
@@ -76,10 +85,10 @@ describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("a");
     await page.getByText("Approved (overturned)").waitFor();
-    const [approved] = (await list("state=decided")).filter(({ note }) => note !== null);
+    const approved = (await list("state=decided")).find(({ note }) => note !== null);
     expect(approved).toMatchObject({ decision: "overturned", in_force: true });
-    expect(approved!.note).toBe("known to us; a d s j are letters here");
-    expect(approved!.agent).toContain(first!.trim());
+    expect(approved?.note).toBe("known to us; a d s j are letters here");
+    expect(approved?.agent).toContain(first?.trim());
 
     await page.keyboard.press("s");
     await page.locator("tbody").getByText("skipped").waitFor();

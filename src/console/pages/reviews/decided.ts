@@ -1,4 +1,4 @@
-// What was decided: by whom, for how long, and how often a rule was overturned.
+// Decided reviews: by whom, for how long, and how often a rule was overturned.
 import { query } from "../../api.ts";
 import { duration, number, percent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
@@ -97,6 +97,25 @@ const PEOPLE_COLUMNS = [
   },
 ];
 
+function Sums({ rates }: { rates: readonly Rate[] }): VNode {
+  const sum = (of: (rate: Rate) => number) => rates.reduce((total, rate) => total + of(rate), 0);
+  const decided = sum((rate) => rate.decided);
+  const overturned = sum((rate) => rate.overturned);
+  return html`<${Figures}>
+    <${Figure}
+      label="decided, 30 days"
+      value=${number(decided)}
+      href=${linkTo("reviews", { view: "decided" })}
+    />
+    <${Figure} label="overturned" value=${number(overturned)} />
+    <${Figure}
+      label="share overturned"
+      value=${decided === 0 ? "–" : percent(overturned / decided, 0)}
+      note="a high share: the rule asks too often"
+    />
+  <//>`;
+}
+
 export function Decided(): VNode {
   const [{ rule = "" }, set] = useParameters();
   const isRule = /^[A-Z_]{1,64}$/.test(rule);
@@ -113,26 +132,11 @@ export function Decided(): VNode {
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
   const { rates, people, rows } = value;
-  const sum = (of: (rate: Rate) => number) => rates.reduce((total, rate) => total + of(rate), 0);
-  const decided = sum((rate) => rate.decided);
-  const overturned = sum((rate) => rate.overturned);
   const clear = html`<button type="button" class="small" onClick=${() => set({ rule: undefined })}>
     All rules
   </button>`;
   return html`<div>
-    <${Figures}>
-      <${Figure}
-        label="decided, 30 days"
-        value=${number(decided)}
-        href=${linkTo("reviews", { view: "decided" })}
-      />
-      <${Figure} label="overturned" value=${number(overturned)} />
-      <${Figure}
-        label="share overturned"
-        value=${decided === 0 ? "–" : percent(overturned / decided, 0)}
-        note="a high share: the rule asks too often"
-      />
-    <//>
+    <${Sums} rates=${rates} />
     <${Grid}>
       <${Card} title="By the rule that held it back" span=${6}>
         <${Table}

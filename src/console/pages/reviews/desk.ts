@@ -46,30 +46,9 @@ export interface Desk {
 
 export function useDesk(onChange: () => void): Desk {
   const [who, setWho] = useState(() => localStorage.getItem(NAME) ?? "");
-  const [state, setState] = useState<{ isBusy: boolean; told: string; error?: Error }>({
-    isBusy: false,
-    told: "",
-  });
   const done = useRef<Done[]>([]);
-  const isBusy = useRef(false);
+  const { run, ...state } = useOneAtATime(onChange);
   const by = who.trim() === "" ? {} : { who: who.trim() };
-  /** One at a time: a key that is held down decides once. */
-  const run = async (work: () => Promise<string>): Promise<boolean> => {
-    if (isBusy.current) return false;
-    isBusy.current = true;
-    setState((before) => ({ told: before.told, isBusy: true }));
-    try {
-      const told = await work();
-      setState({ isBusy: false, told });
-      return true;
-    } catch (error) {
-      setState({ isBusy: false, told: "", error: error as Error });
-      return false;
-    } finally {
-      isBusy.current = false;
-      onChange();
-    }
-  };
   const change = (review: QueuedReview, path: string, body: object) =>
     send<QueuedReview>("POST", `/v1/reviews/${review.id}/${path}`, { ...body, ...by });
   return {
@@ -79,7 +58,6 @@ export function useDesk(onChange: () => void): Desk {
       setWho(name);
     }, []),
     ...state,
-    error: state.error,
     canUndo: done.current.length > 0,
     claim: (review) =>
       run(async () => {
@@ -95,11 +73,12 @@ export function useDesk(onChange: () => void): Desk {
       }),
     undo: () =>
       run(async () => {
-        const last = done.current.pop();
+        const last = done.current.at(-1);
         if (last === undefined) return "There is nothing to take back here.";
         const until = Math.round(last.decidedMs + performance.now() - last.hereMs + UNDO_MS);
         const note = "taken back in the console";
         await change(last.review, "decision", { decision: "upheld", until, note, again: true });
+        done.current.pop();
         return (
           `Taken back: within ${UNDO_MS / 1000} seconds the policy alone decides on ` +
           `${nameOf(last.review)}, and its next held back call opens a review again. ` +
@@ -107,6 +86,33 @@ export function useDesk(onChange: () => void): Desk {
         );
       }),
   };
+}
+
+/** A key that is held down decides once: what comes meanwhile is not done. */
+function useOneAtATime(onChange: () => void) {
+  const [state, setState] = useState<{
+    isBusy: boolean;
+    told: string;
+    error: Error | undefined;
+  }>({ isBusy: false, told: "", error: undefined });
+  const isBusy = useRef(false);
+  const run = async (work: () => Promise<string>): Promise<boolean> => {
+    if (isBusy.current) return false;
+    isBusy.current = true;
+    setState(({ told }) => ({ told, isBusy: true, error: undefined }));
+    try {
+      const told = await work();
+      setState({ isBusy: false, told, error: undefined });
+      return true;
+    } catch (error) {
+      setState({ isBusy: false, told: "", error: error as Error });
+      return false;
+    } finally {
+      isBusy.current = false;
+      onChange();
+    }
+  };
+  return { ...state, run };
 }
 
 function bodyOf(decision: ReviewDecision, { note, days, upTo }: Terms): object {

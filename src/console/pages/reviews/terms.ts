@@ -1,4 +1,4 @@
-// What is decided, and on which terms: the buttons, each with its key, and what goes along.
+// Terms of a decision: the buttons, each with its key, and what goes along.
 import { html, useRef, useState, type VNode } from "../../html.ts";
 import type { Desk, Terms } from "./desk.ts";
 import type { Entry } from "./queue.ts";
@@ -41,42 +41,7 @@ export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNo
         Undo <kbd>u</kbd>
       </button>
     </div>
-    <div class="filters">
-      <div class="field">
-        <label for="review-days">Holds for</label>
-        <select
-          id="review-days"
-          value=${terms.days}
-          onChange=${(event: Event) => setTerms({ ...terms, days: Number(valueOf(event)) })}
-        >
-          ${DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
-        </select>
-      </div>
-      <div class="field">
-        <label for="review-stakes">Up to stakes</label>
-        <input
-          id="review-stakes"
-          type="number"
-          min="0"
-          step="any"
-          placeholder="any"
-          value=${terms.upTo}
-          onInput=${(event: Event) => setTerms({ ...terms, upTo: valueOf(event) })}
-          onKeyDown=${leave}
-        />
-      </div>
-      <div class="field">
-        <label for="review-who">You are</label>
-        <input
-          id="review-who"
-          maxlength="64"
-          placeholder="the key's id"
-          value=${desk.who}
-          onInput=${(event: Event) => desk.setWho(valueOf(event))}
-          onKeyDown=${leave}
-        />
-      </div>
-    </div>
+    <${Limits} desk=${desk} terms=${terms} setTerms=${setTerms} />
     <div class="field">
       <label for=${NOTE_ID}>Note <kbd>n</kbd></label>
       <textarea
@@ -88,6 +53,46 @@ export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNo
         onInput=${(event: Event) => setTerms({ ...terms, note: valueOf(event).replaceAll("\n", " ") })}
         onKeyDown=${leave}
       ></textarea>
+    </div>
+  </div>`;
+}
+
+/** For how long, up to what, and by whom. */
+function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode {
+  return html`<div class="filters">
+    <div class="field">
+      <label for="review-days">Holds for</label>
+      <select
+        id="review-days"
+        value=${terms.days}
+        onChange=${(event: Event) => setTerms({ ...terms, days: Number(valueOf(event)) })}
+      >
+        ${DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
+      </select>
+    </div>
+    <div class="field">
+      <label for="review-stakes">Up to stakes</label>
+      <input
+        id="review-stakes"
+        type="number"
+        min="0"
+        step="any"
+        placeholder="any"
+        value=${terms.upTo}
+        onInput=${(event: Event) => setTerms({ ...terms, upTo: valueOf(event) })}
+        onKeyDown=${leave}
+      />
+    </div>
+    <div class="field">
+      <label for="review-who">You are</label>
+      <input
+        id="review-who"
+        maxlength="64"
+        placeholder="the key's id"
+        value=${desk.who}
+        onInput=${(event: Event) => desk.setWho(valueOf(event))}
+        onKeyDown=${leave}
+      />
     </div>
   </div>`;
 }

@@ -1,5 +1,4 @@
-// What waits: the queue beside the evidence on one review, decided by keys.
-import type { ReviewDecision } from "../../../contract/vocabulary.ts";
+// Waiting reviews: the queue beside the evidence on one of them, decided by keys.
 import { duration, number, percent } from "../../format.ts";
 import { html, useMemo, useRef, useState, type VNode } from "../../html.ts";
 import { linkTo, useParameters } from "../../location.ts";
@@ -8,13 +7,13 @@ import { Failure, Loading, Notice } from "../../parts/notices.ts";
 import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
-import { useKeys } from "../../shortcuts.ts";
 import { usePolled } from "../../use-data.ts";
 import { Bulk } from "./bulk.ts";
-import { useDesk } from "./desk.ts";
+import { type Desk, useDesk } from "./desk.ts";
 import { Evidence } from "./evidence.ts";
 import { type Entry, inOrder, loadQueue, type Order, ORDERS, Risks } from "./queue.ts";
-import { type Acts, DecisionForm, NOTE_ID, useTerms } from "./terms.ts";
+import { DecisionForm } from "./terms.ts";
+import { useWork, type Work } from "./work.ts";
 
 const EVERY_MS = 3000;
 
@@ -132,71 +131,17 @@ interface ChosenProps {
 }
 
 /** The queue with one chosen, and the keys. */
-function Chosen({ entries, at, choose, skip, reload, filters, skipped }: ChosenProps): VNode {
-  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
-  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
-  const desk = useDesk(reload);
-  const left = entries.filter(({ id }) => !gone.has(id));
-  const index = Math.min(at, Math.max(0, left.length - 1));
-  const entry = left[index];
-  const [terms, setTerms, termsNow] = useTerms(entry);
-  // Keys may come faster than the page is drawn: which one is chosen is known at once.
-  const here = useRef(entry?.id);
-  here.current = entry?.id;
-  const now = () => left.find(({ id }) => id === here.current);
-  const go = (to: Entry | undefined) => {
-    here.current = to?.id;
-    choose(to?.id);
-  };
-  const place = () => left.findIndex(({ id }) => id === here.current);
-  const move = (by: number) => go(left[Math.min(left.length - 1, Math.max(0, place() + by))]);
-  const next = () => go(left[place() + 1] ?? left[place() - 1]);
-  const act = (work: (entry: Entry) => void) => () => {
-    const chosen = now();
-    if (chosen !== undefined) work(chosen);
-  };
-  const decide = (decision: ReviewDecision) =>
-    act(async (decided) => {
-      if (!(await desk.decide(decided, decision, termsNow(decided)))) return;
-      setGone((before) => new Set([...before, decided.id]));
-      if (here.current === decided.id) next();
-    });
-  const acts: Acts = {
-    approve: decide("overturned"),
-    deny: decide("upheld"),
-    claim: act((each) => void desk.claim(each)),
-    skip: act((each) => {
-      next();
-      skip(each.id);
-    }),
-    undo: () => void desk.undo(),
-  };
-  const mark = (each: Entry) => setMarked(toggled(marked, each.id));
-  useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    a: acts.approve,
-    d: acts.deny,
-    c: acts.claim,
-    s: acts.skip,
-    u: acts.undo,
-    x: act(mark),
-    n: () => document.querySelector<HTMLElement>(`#${NOTE_ID}`)?.focus(),
-  });
+function Chosen(props: ChosenProps): VNode {
+  const { filters, skipped } = props;
+  const desk = useDesk(props.reload);
+  const work = useWork({ ...props, desk });
+  const { left, index, marked, mark, forget, terms } = work;
   const many = left.filter(({ id }) => marked.has(id));
   return html`<${Grid}>
     <${Card} title="Waiting" span=${7} tools=${filters}>
       ${
         many.length > 0 &&
-        html`<${Bulk}
-          entries=${many}
-          desk=${desk}
-          terms=${terms}
-          onDone=${(ids: string[]) => {
-            setGone((before) => new Set([...before, ...ids]));
-            setMarked(new Set());
-          }}
-        />`
+        html`<${Bulk} entries=${many} desk=${desk} terms=${terms} onDone=${forget} />`
       }
       <${Table}
         label="reviews that wait"
@@ -204,7 +149,7 @@ function Chosen({ entries, at, choose, skip, reload, filters, skipped }: ChosenP
         rows=${left}
         keyOf=${(row: Entry) => row.id}
         chosen=${index}
-        onChoose=${(row: Entry) => choose(row.id)}
+        onChoose=${(row: Entry) => props.choose(row.id)}
         empty="Nothing waits. Calls that are held back until a person has looked stand here, and disputes."
       />
       <p class="dim small">
@@ -215,29 +160,32 @@ function Chosen({ entries, at, choose, skip, reload, filters, skipped }: ChosenP
     <${Card} span=${5}>
       ${desk.told !== "" && html`<${Notice} kind="good">${desk.told}<//>`}
       ${desk.error !== undefined && html`<${Failure} error=${desk.error} />`}
-      ${
-        entry === undefined
-          ? html`<p class="dim">Nothing is chosen.</p>
-              <button type="button" disabled=${!desk.canUndo} onClick=${acts.undo}>
-                Undo <kbd>u</kbd>
-              </button>`
-          : html`<${DecisionForm}
-                entry=${entry}
-                desk=${desk}
-                terms=${terms}
-                setTerms=${setTerms}
-                acts=${acts}
-              />
-              <${Evidence} entry=${entry} />`
-      }
+      <${One} entry=${left[index]} desk=${desk} work=${work} />
     <//>
   <//>`;
 }
 
-function toggled(marked: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(marked);
-  if (!next.delete(id)) next.add(id);
-  return next;
+interface OneProps {
+  readonly entry: Entry | undefined;
+  readonly desk: Desk;
+  readonly work: Work;
+}
+
+/** The chosen one: what to decide, and by what. */
+function One({ entry, desk, work }: OneProps): VNode {
+  const { acts, terms, setTerms } = work;
+  if (entry === undefined) {
+    return html`<div>
+      <p class="dim">Nothing is chosen.</p>
+      <button type="button" disabled=${!desk.canUndo} onClick=${acts.undo}>
+        Undo <kbd>u</kbd>
+      </button>
+    </div>`;
+  }
+  return html`<div>
+    <${DecisionForm} entry=${entry} desk=${desk} terms=${terms} setTerms=${setTerms} acts=${acts} />
+    <${Evidence} entry=${entry} />
+  </div>`;
 }
 
 function columnsOf(
