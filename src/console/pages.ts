@@ -59,4 +59,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "s",
     load: () => import("./pages/sql.ts"),
   },
+  {
+    name: "policy",
+    label: "Policy",
+    group: "Trust",
+    letter: "p",
+    load: () => import("./pages/policy.ts"),
+  },
 ];

@@ -4,6 +4,7 @@ import { SCORED_VIEWS } from "../contract/views.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { StoreCore } from "./core.ts";
 import type { StoreExports } from "./exports.ts";
+import { answerDirectory } from "./directory/directory.ts";
 import type { FromStore, StoreCall } from "./messages.ts";
 import { describeViews } from "./query/catalogue.ts";
 import { STREAM_WORK_MS } from "./query/row-streams.ts";
@@ -81,6 +82,10 @@ export async function performForStore(
   if (call.name === "decisionCounts") return records.counts(call.filter, clock());
   if (call.name === "reviews") return records.reviews(call.filter, call.isOpen, clock());
   await freshen();
+  // A lane of its own: behind no query, and behind no export.
+  if (call.name === "directory") {
+    return core.logQueue.read((reader) => answerDirectory(reader, call.ask));
+  }
   if (call.name === "exportDays") return exports.days(call.view, call.options);
   return exports.file(call.view, call.day, call.options);
 }
@@ -98,8 +103,18 @@ export function transferable(result: unknown): ArrayBuffer[] {
 
 const SCORES_NAMED = new RegExp(`\\b(${SCORED_VIEWS.join("|")})\\b`, "i");
 
+/** A list is looked at while it is typed: it takes scores that may be older. */
+const LIST_WAIT_MS = 100;
+const FIRST_LIST_WAIT_MS = 5000;
+
+/** Longest waits for a new reading of the scores, for the first one too; undefined: the usual. */
+export function scoreWaits(call: StoreCall): [number, number] | [] {
+  return call.name === "directory" ? [LIST_WAIT_MS, FIRST_LIST_WAIT_MS] : [];
+}
+
 /** Whether a read may look at scores, by the words of its text. */
 export function readsScores(call: StoreCall): boolean {
+  if (call.name === "directory") return call.ask.list === "agents";
   if (call.name === "query" || call.name === "openStream") return SCORES_NAMED.test(call.sql);
   return "view" in call && SCORES_NAMED.test(call.view);
 }

@@ -26,6 +26,7 @@ import { streamedRows } from "./streamed-rows.ts";
 import { type AskedCall, faultOf, storeEnded } from "./calls.ts";
 import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
+import { directoryBy } from "./directory/client.ts";
 
 export {
   DECISIONS_KEPT_DAYS,
@@ -92,6 +93,7 @@ class StoreClient implements OpenStore {
   readonly #logReads = new Line(LOG_READS_MAX, "too many reads of the log are waiting");
   readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
   readonly #runs = new Line(RUNS_MAX, "too many runs are waiting", RUN_BYTES_MAX);
+  readonly directory = directoryBy((ask) => this.#call({ name: "directory", ask }));
   #isOver = false;
   #whenExited: Promise<void>;
 

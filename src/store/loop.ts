@@ -9,6 +9,7 @@ import {
   performForCaller,
   performForStore,
   readsScores,
+  scoreWaits,
   transferable,
 } from "./calls.ts";
 import { StoreExports } from "./exports.ts";
@@ -238,14 +239,14 @@ class StoreLoop {
     return performForStore(call, { core, records, exports: this.#exports, clock, freshen });
   }
 
-  /** A read sees all decisions made before it, and scores that are not old. */
+  /** A read sees all decisions made before it (but for lists), and scores that are not old. */
   async #freshen(call: StoreCall): Promise<void> {
-    await this.#settle();
+    if (call.name !== "directory") await this.#settle();
     await this.#readScores(call);
   }
 
   async #readScores(call: StoreCall): Promise<void> {
-    if (readsScores(call)) await this.#scores.refresh();
+    if (readsScores(call)) await this.#scores.refresh(...scoreWaits(call));
   }
 
   #isBehind(): boolean {

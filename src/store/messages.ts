@@ -3,6 +3,7 @@ import type { FaultCode, FieldError } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
+import type { DirectoryAsk } from "./directory/asks.ts";
 import type { Asker } from "./query/guard.ts";
 import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
 
@@ -31,6 +32,7 @@ export type StoreCall =
   | { name: "closeStream"; stream: number }
   | { name: "ask"; sql: string }
   | { name: "describe" }
+  | { name: "directory"; ask: DirectoryAsk }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "decisionCounts"; filter: DecisionFilter }

@@ -83,7 +83,7 @@ export class ScoreKeeper {
   }
 
   /** Reads the scores anew unless the last reading is still good; waits a bounded time for it. */
-  async refresh(): Promise<void> {
+  async refresh(waitMs = WAIT_MS_MAX, firstWaitMs = FIRST_WAIT_MS_MAX): Promise<void> {
     const source = this.#source;
     if (source === undefined) return;
     if (this.#reading === undefined && this.#isStale(this.#options.clock())) {
@@ -92,7 +92,7 @@ export class ScoreKeeper {
     if (this.#reading === undefined) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#readPosition < 0 ? FIRST_WAIT_MS_MAX : WAIT_MS_MAX);
+      timer = setTimeout(resolve, this.#readPosition < 0 ? firstWaitMs : waitMs);
     });
     await Promise.race([this.#reading, late]);
     clearTimeout(timer);

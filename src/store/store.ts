@@ -5,6 +5,7 @@ import type { UsageRow } from "../contract/usage.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { Directory } from "./directory/client.ts";
 
 export interface QueryLimits {
   rowsMax: number;
@@ -144,6 +145,8 @@ export interface Store {
    * @throws ServiceFault as `query`; `overloaded` when too many are open.
    */
   stream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  /** Lists of agents and outcomes, and one agent's days. */
+  readonly directory: Directory;
   /** All rows of a small query of our own, never of a caller's text: nothing limits it. */
   ask(sql: string): Promise<unknown[][]>;
   /** The documented views, with the meaning of every column. */

@@ -1,6 +1,7 @@
 // Scores of the agent table as rows of the store, read in the store's own thread: no other thread
 // waits, and no row crosses between threads.
 import { normalizeScore } from "../bureau/decisions/verify.ts";
+import { agentOfKey } from "../contract/identifiers.ts";
 import { namespaceOf } from "../contract/namespaces.ts";
 import { STANDING_BITS } from "../contract/standings.ts";
 import { REGIMES, TIERS } from "../contract/vocabulary.ts";
@@ -18,9 +19,9 @@ export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
     },
     read(first, countMax, nowMs) {
       const end = Math.min(engine.agentCount, first + countMax);
-      return identifiersOf(memory, first, end).map((agent) => {
-        const reading = engine.explain(agent, nowMs);
-        return scoreRow(agent, reading, engine.configVersion(reading.configNumber));
+      return identifiersOf(memory, first, end).map((key) => {
+        const reading = engine.explain(key, nowMs);
+        return scoreRow(agentOfKey(key), reading, engine.configVersion(reading.configNumber));
       });
     },
   };

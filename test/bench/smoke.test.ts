@@ -237,6 +237,12 @@ test.concurrent("bench:store", async () => {
   expect(Object.keys(report["queries"] as object).length).toBeGreaterThan(10);
 });
 
+test.concurrent("bench:agents: a page in every order", async () => {
+  const { agents, pages } = await lastLine("bench/agents.ts", "--smoke");
+  expect(agents).toBe(5000);
+  expect(Object.keys(pages as object)).toContain("-last_outcome");
+});
+
 test.concurrent("bench:vault-start", async () => {
   const report = await lastLine("bench/vault-start.ts", "--smoke");
   expect(report).toMatchObject({ sources: 500, is_compared: true });

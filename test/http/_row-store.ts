@@ -58,6 +58,14 @@ export class RowStore implements Store {
     };
   }
 
+  /** Lists are tested over the real store. */
+  readonly directory: Store["directory"] = {
+    read: (list) => {
+      const page = { agents: [], total: 0, last: undefined, asOfMs: 0 };
+      return Promise.resolve((list === "agents" ? page : []) as never);
+    },
+  };
+
   /** Names of queries that could be ended. */
   readonly running = new Set<string>();
 

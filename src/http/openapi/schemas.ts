@@ -1,6 +1,7 @@
 // The schemas of all messages (contract/schemas) as OpenAPI 3.1 takes them: those with a name are
 // components, referred to wherever they stand in another; keywords of ours are left out.
 import { isObject } from "../../contract/parse/json-object.ts";
+import * as agents from "../../contract/schemas/agents.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as console from "../../contract/schemas/console.ts";
@@ -23,6 +24,7 @@ import * as webhooks from "../../contract/schemas/webhooks.ts";
 type Json = Record<string, unknown>;
 
 const FAMILIES = [
+  agents,
   authzen,
   backtest,
   console,

@@ -1,6 +1,7 @@
 // Route table: the one list of routes that are served, documented, guarded and counted.
 import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
+import { AGENT_ROUTES } from "../agents/routes.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
@@ -26,6 +27,7 @@ import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
+  ...AGENT_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,

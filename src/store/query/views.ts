@@ -78,6 +78,15 @@ export async function viewFor(
   return sql((table) => visibleRows(table, scope));
 }
 
+/** A table in FROM, of which only the rows are left that the tenant may see. */
+export async function rowsFor(
+  connection: Connection,
+  table: BaseTable,
+  tenant: string | undefined,
+): Promise<string> {
+  return tenant === undefined ? table : visibleRows(table, await scopeOf(connection, tenant));
+}
+
 /** The tenant's namespaces and keys as of now. */
 export async function scopeOf(connection: Connection, tenant: string): Promise<TenantScope> {
   const rows = await connection.rows(NAMESPACES_OF_TENANT, [tenant]);

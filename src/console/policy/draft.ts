@@ -1,0 +1,96 @@
+// Draft of a policy: JSON text and what it says, the differences between two policies, and the place in
+// the text that a pointer means.
+import type { Policy } from "../../contract/policy.ts";
+
+export const LEVELS = ["L0", "L1", "L2", "L3"] as const;
+export type Level = (typeof LEVELS)[number];
+
+export interface PolicyDocument {
+  readonly tenant: string;
+  readonly version: string;
+  readonly policy: Policy;
+  readonly set_by: string | null;
+  readonly set_at: string | null;
+}
+
+/** As it is edited: indented. */
+export function textOf(policy: unknown): string {
+  return JSON.stringify(policy, null, 2);
+}
+
+export interface Read {
+  /** Undefined where the text is no JSON object. */
+  readonly value?: Record<string, unknown>;
+  readonly fault?: string;
+}
+
+export function readText(text: string): Read {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return { value: value as Record<string, unknown> };
+    }
+    return { fault: "a policy is an object, such as {}" };
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
+}
+
+/** The policy with one member of a level changed. */
+export function withMember(policy: Policy, level: Level, member: string, value: unknown): Policy {
+  const levels = { ...policy.levels, [level]: { ...policy.levels[level], [member]: value } };
+  return { ...policy, levels };
+}
+
+export interface Difference {
+  /** Members from the outside in. */
+  readonly path: string;
+  /** As JSON; undefined where the one side lacks it. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Members in which two policies differ. */
+export function differencesOf(before: unknown, after: unknown): Difference[] {
+  const one = leavesOf(before);
+  const other = leavesOf(after);
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .filter((path) => one.get(path) !== other.get(path))
+    .map((path) => ({ path, before: one.get(path), after: other.get(path) }));
+}
+
+function leavesOf(value: unknown, path = "", found = new Map<string, string>()) {
+  if (typeof value !== "object" || value === null) {
+    found.set(path, JSON.stringify(value) ?? "");
+    return found;
+  }
+  for (const [name, each] of Object.entries(value)) {
+    leavesOf(each, path === "" ? name : `${path} ${name}`, found);
+  }
+  return found;
+}
+
+/** Offset in the text of the member that a JSON pointer means, or of the last part that is there. */
+export function offsetOf(text: string, pointer: string): number {
+  let offset = 0;
+  for (const part of pointer.split("/").slice(1)) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const at = /^\d+$/.test(name)
+      ? entryAt(text, offset, Number(name))
+      : text.indexOf(JSON.stringify(name), offset);
+    if (at < 0) return offset;
+    offset = at;
+  }
+  return offset;
+}
+
+/** Offset of an entry of the list of objects that begins behind `from`. */
+function entryAt(text: string, from: number, index: number): number {
+  let at = text.indexOf("[", from);
+  for (let n = 0; n <= index && at >= 0; n += 1) at = text.indexOf("{", at + 1);
+  return at;
+}
+
+export function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
+}

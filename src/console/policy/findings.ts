@@ -1,0 +1,193 @@
+// Findings of a back-test: what would have come out otherwise, in people and money, by level; the agents
+// most affected; the rules that held back.
+import type {
+  Backtest,
+  BacktestAgent,
+  BacktestReason,
+  BacktestRow,
+} from "../../contract/schemas/backtest.ts";
+import { duration, number, percent } from "../format.ts";
+import { html, type VNode } from "../html.ts";
+import { Notice } from "../parts/notices.ts";
+import { Card, Figure, Figures, Grid } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
+import { AgentLink, Tag, Time } from "../parts/words.ts";
+import { Curve } from "./curve.ts";
+import { LEVELS, type Level } from "./draft.ts";
+
+const QUESTIONS: Readonly<Record<string, string>> = {
+  verify: "verify, no stakes named",
+  verify_with_stakes: "verify, with the outcome's stakes",
+  handshake: "handshake, no stakes named",
+  handshake_with_stakes: "handshake, with the outcome's stakes",
+};
+export const QUESTION_FIRST = "verify";
+
+interface FindingsProps {
+  readonly backtest: Backtest;
+  readonly question: string;
+  readonly level: Level;
+  readonly onChoice: (change: Readonly<Record<string, string>>) => void;
+  /** Bound of the draft at that level, for that question; and of the policy in force. */
+  readonly bound: number;
+  readonly liveBound: number;
+  readonly onBound: (bound: number) => void;
+}
+
+export function Findings(props: FindingsProps): VNode | null {
+  const { backtest, question, level } = props;
+  const { findings, warnings = [], given } = backtest;
+  if (findings === undefined) return null;
+  const isOf = (each: { question: string; level: string }) =>
+    each.question === question && each.level === level;
+  const policy = given === undefined ? "live" : "given";
+  const ofPolicy = (each: { policy: string; question: string; level: string }) =>
+    each.policy === policy && isOf(each);
+  const curve = findings.curves.find(ofPolicy);
+  const row = findings.rows.find(ofPolicy);
+  return html`
+    ${warnings.map((warning) => html`<${Notice} kind="warn">${warning}<//>`)}
+    <p class="dim small">
+      ${number(findings.outcomes)} outcomes judged again (${number(findings.good)} good,${" "}
+      ${number(findings.bad)} bad), settled <${Time} at=${findings.first_at} as="full" /> to${" "}
+      <${Time} at=${findings.last_at} as="full" />; ${number(findings.unvouched)} of keys that
+      nobody vouches for ${findings.counts_unvouched ? "count too" : "are left out"};${" "}
+      ${duration(backtest.duration_ms)}
+    </p>
+    <${Choice} ...${props} />
+    ${given !== undefined && html`<${Changed} ...${props} />`}
+    <${Grid}>
+      <${Card} title="Risk bound" span=${7}>
+        ${
+          curve === undefined || row === undefined
+            ? html`<p class="dim">No outcome answers this question at this level.</p>`
+            : html`<${Curve} ...${props} bounds=${findings.bounds} curve=${curve} row=${row} />`
+        }
+      <//>
+      <${Card} title="Agents most affected" span=${5}>
+        <${Table}
+          label="agents most affected"
+          columns=${AGENT_COLUMNS}
+          rows=${findings.agents.filter(isOf)}
+          empty="No agent would be treated otherwise here (agents are listed at L2 and L3)."
+        />
+      <//>
+      <${Card} title="By level" span=${7}>
+        <${Table}
+          label="back-test by level"
+          columns=${ROW_COLUMNS}
+          rows=${findings.rows
+            .filter((each) => each.question === question)
+            .toSorted((one, other) => one.level.localeCompare(other.level))}
+        />
+      <//>
+      <${Card} title="What held back" span=${5}>
+        <${Table}
+          label="rules that held back"
+          columns=${REASON_COLUMNS}
+          rows=${findings.reasons.filter(isOf)}
+          empty="Nothing is held back at this level."
+        />
+      <//>
+    <//>
+  `;
+}
+
+function Choice({ question, level, onChoice }: FindingsProps): VNode {
+  return html`<div class="filters">
+    <div class="field">
+      <label for="question">Asked as</label>
+      <select
+        id="question"
+        value=${question}
+        onChange=${(event: Event) =>
+          onChoice({ question: (event.target as HTMLSelectElement).value })}
+      >
+        ${Object.entries(QUESTIONS).map(
+          ([name, words]) => html`<option value=${name}>${words}</option>`,
+        )}
+      </select>
+    </div>
+    <div class="field">
+      <label for="level">Level</label>
+      <select
+        id="level"
+        value=${level}
+        onChange=${(event: Event) => onChoice({ level: (event.target as HTMLSelectElement).value })}
+      >
+        ${LEVELS.map((each) => html`<option value=${each}>${each}</option>`)}
+      </select>
+    </div>
+  </div>`;
+}
+
+/** People and money on either side of the change. */
+function Changed({ backtest, question, level }: FindingsProps): VNode | null {
+  const change = backtest.findings?.changes.find(
+    (each) => each.question === question && each.level === level,
+  );
+  if (change === undefined) return null;
+  return html`<${Figures}>
+    <${Figure}
+      label="bad, newly let through"
+      value=${number(change.bad_newly_allowed)}
+      note=${`${number(change.stakes_newly_lost)} more lost`}
+      tone=${change.bad_newly_allowed > 0 ? "deny" : undefined}
+    />
+    <${Figure}
+      label="good, newly turned away"
+      value=${number(change.good_newly_turned_away)}
+      note=${`${number(change.stakes_newly_turned_away)} more turned away`}
+      tone=${change.good_newly_turned_away > 0 ? "warn" : undefined}
+    />
+    <${Figure}
+      label="good, newly let through"
+      value=${number(change.good_newly_allowed)}
+      note=${`${number(change.stakes_newly_admitted)} more admitted`}
+      tone=${change.good_newly_allowed > 0 ? "allow" : undefined}
+    />
+    <${Figure}
+      label="bad, newly held back"
+      value=${number(change.bad_newly_turned_away)}
+      note=${`${number(change.stakes_newly_saved)} saved`}
+      tone=${change.bad_newly_turned_away > 0 ? "allow" : undefined}
+    />
+  <//>`;
+}
+
+const AGENT_COLUMNS: readonly Column<BacktestAgent>[] = [
+  { label: "agent", cell: ({ agent }) => html`<${AgentLink} id=${agent} />` },
+  { label: "good in", isNumber: true, cell: (row) => number(row.good_newly_allowed) },
+  { label: "bad in", isNumber: true, cell: (row) => number(row.bad_newly_allowed) },
+  { label: "good out", isNumber: true, cell: (row) => number(row.good_newly_turned_away) },
+  { label: "bad out", isNumber: true, cell: (row) => number(row.bad_newly_turned_away) },
+];
+
+const NAMES: Readonly<Record<string, string>> = { live: "in force", given: "draft" };
+const shareOf = (part: number, of: number) => percent(of === 0 ? null : part / of, 1);
+
+const ROW_COLUMNS: readonly Column<BacktestRow>[] = [
+  { label: "level", cell: ({ level }) => level },
+  { label: "policy", cell: ({ policy }) => html`<span class="agent">${NAMES[policy]}</span>` },
+  { label: "good let in", isNumber: true, cell: (row) => shareOf(row.good_allowed, row.good) },
+  { label: "bad let in", isNumber: true, cell: (row) => shareOf(row.bad_allowed, row.bad) },
+  { label: "lost", isNumber: true, cell: (row) => number(row.stakes_lost) },
+  { label: "turned away", isNumber: true, cell: (row) => number(row.stakes_turned_away) },
+  {
+    label: "good denied",
+    isNumber: true,
+    cell: (row) =>
+      html`<span
+        title=${`95 %: ${percent(row.false_alarm_low, 2)} to ${percent(row.false_alarm_high, 2)}`}
+        >${percent(row.false_alarm_rate, 2)}</span
+      >`,
+  },
+];
+
+const REASON_COLUMNS: readonly Column<BacktestReason>[] = [
+  { label: "policy", cell: ({ policy }) => html`<span class="agent">${NAMES[policy]}</span>` },
+  { label: "rule", cell: ({ log_reason: reason }) => reason },
+  { label: "verdict", cell: ({ verdict }) => html`<${Tag} word=${verdict} />` },
+  { label: "good", isNumber: true, cell: ({ good }) => number(good) },
+  { label: "bad", isNumber: true, cell: ({ bad }) => number(bad) },
+];

@@ -1,0 +1,129 @@
+// The common rules of a policy as a form, one row for each tool level; the rest is edited as text.
+import type { LevelPolicy, Policy } from "../../contract/policy.ts";
+import { html, type VNode } from "../html.ts";
+import type { Wrong } from "./check.ts";
+import { type Level, LEVELS, withMember } from "./draft.ts";
+
+interface Rule {
+  readonly member: keyof LevelPolicy;
+  readonly label: string;
+  readonly hint: string;
+  readonly as: "share" | "flag" | readonly string[];
+}
+
+const RULES: readonly Rule[] = [
+  {
+    member: "allow_up_to",
+    label: "allow up to",
+    hint: "failure probability up to which it is let through",
+    as: "share",
+  },
+  {
+    member: "allow_handshake_up_to",
+    label: "in handshakes",
+    hint: "the same for the other side of a handshake",
+    as: "share",
+  },
+  { member: "flag_above", label: "flag above", hint: "let through, and marked", as: "share" },
+  {
+    member: "thin",
+    label: "thin record",
+    hint: "what too few outcomes draw",
+    as: ["allow", "flag", "challenge"],
+  },
+  { member: "enforce", label: "enforce", hint: "hold back, or only mark", as: "flag" },
+  { member: "counts_stakes", label: "stakes", hint: "weigh what is at stake", as: "flag" },
+  { member: "shadow", label: "shadow", hint: "answer and log, not to be applied", as: "flag" },
+];
+
+interface FormProps {
+  readonly policy: Policy;
+  readonly live: Policy;
+  readonly wrong: readonly Wrong[];
+  readonly onPolicy: (policy: Policy) => void;
+}
+
+export function PolicyForm({ policy, live, wrong, onPolicy }: FormProps): VNode {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="rules by level">
+    <table class="rules">
+      <thead>
+        <tr>
+          <th scope="col">level</th>
+          ${RULES.map(({ label, hint }) => html`<th scope="col" title=${hint}>${label}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${LEVELS.map(
+          (level) =>
+            html`<tr>
+              <th scope="row">${level}</th>
+              ${RULES.map((rule) => {
+                const value = policy.levels[level][rule.member];
+                const isChanged = value !== live.levels[level][rule.member];
+                const isWrong = wrong.some(({ pointer }) =>
+                  pointer.endsWith(`/levels/${level}/${rule.member}`),
+                );
+                const set = (next: unknown) =>
+                  onPolicy(withMember(policy, level, rule.member, next));
+                return html`<td class=${isChanged ? "changed" : ""}>
+                  <${Control}
+                    rule=${rule}
+                    level=${level}
+                    value=${value}
+                    isWrong=${isWrong}
+                    onValue=${set}
+                  />
+                </td>`;
+              })}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+interface ControlProps {
+  readonly rule: Rule;
+  readonly level: Level;
+  readonly value: unknown;
+  readonly isWrong: boolean;
+  readonly onValue: (value: unknown) => void;
+}
+
+function Control({ rule, level, value, isWrong, onValue }: ControlProps): VNode {
+  const label = `${level} ${rule.label}`;
+  const invalid = isWrong ? "true" : undefined;
+  if (rule.as === "flag") {
+    return html`<input
+      type="checkbox"
+      aria-label=${label}
+      aria-invalid=${invalid}
+      checked=${value === true}
+      onChange=${(event: Event) => onValue((event.target as HTMLInputElement).checked)}
+    />`;
+  }
+  if (rule.as === "share") {
+    return html`<input
+      type="number"
+      class="share"
+      aria-label=${label}
+      aria-invalid=${invalid}
+      min="0"
+      max="1"
+      step="0.005"
+      value=${value}
+      onInput=${(event: Event) => {
+        const { valueAsNumber } = event.target as HTMLInputElement;
+        if (Number.isFinite(valueAsNumber)) onValue(valueAsNumber);
+      }}
+    />`;
+  }
+  return html`<select
+    aria-label=${label}
+    aria-invalid=${invalid}
+    value=${value}
+    onChange=${(event: Event) => onValue((event.target as HTMLSelectElement).value)}
+  >
+    ${rule.as.map((word) => html`<option value=${word}>${word}</option>`)}
+  </select>`;
+}

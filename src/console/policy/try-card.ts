@@ -1,0 +1,111 @@
+// Asking for a back-test: over which history, whose outcomes, and how far it has come.
+import { percent } from "../format.ts";
+import { html, useState, type VNode } from "../html.ts";
+import { AsCurl } from "../parts/actions.ts";
+import { Empty, Failure, Notice } from "../parts/notices.ts";
+import { bodyOf, type Followed, startBacktest, type Window } from "./backtest.ts";
+import type { Check } from "./check.ts";
+
+const DAYS = [7, 30, 90, 365];
+
+interface TryCardProps {
+  readonly tenant: string;
+  readonly check: Check;
+  readonly followed: Followed;
+  readonly onStarted: (id: string) => void;
+}
+
+export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): VNode {
+  const [window, setWindow] = useState<Window>({ days: undefined, includesUnvouched: false });
+  const [error, setError] = useState<Error | undefined>(undefined);
+  const { backtest } = followed;
+  const isRunning = backtest?.state === "running";
+  const body = bodyOf(check.made?.policy, window);
+  const start = async () => {
+    setError(undefined);
+    try {
+      onStarted(await startBacktest(tenant, body));
+    } catch (thrown) {
+      setError(thrown as Error);
+    }
+  };
+  const isReady = !isRunning && !check.isAsking && check.made !== undefined;
+  return html`
+    <div class="filters">
+      <${WindowFields} window=${window} onWindow=${setWindow} />
+      <button type="button" class="primary" disabled=${!isReady} onClick=${start}>
+        Back-test the draft
+      </button>
+    </div>
+    ${error !== undefined && html`<${Failure} error=${error} />`}
+    ${followed.error !== undefined && html`<${Failure} error=${followed.error} />`}
+    ${
+      isRunning &&
+      html`<p role="status">
+        Judging history again… ${followed.share !== undefined && percent(followed.share, 0)}
+        <progress
+          max="1"
+          value=${followed.share ?? 0}
+          aria-label="progress of the back-test"
+        ></progress>
+      </p>`
+    }
+    ${backtest?.state === "failed" && html`<${Notice} kind="bad">It failed: ${backtest.reason}<//>`}
+    ${backtest?.state === "done" && html`<${About} followed=${followed} check=${check} />`}
+    ${
+      backtest === undefined &&
+      followed.error === undefined &&
+      html`<${Empty}>
+        Judges the recorded outcomes once more by the draft and by the policy in force: who would be
+        let through, what it would have cost. Nothing changes by it.
+      <//>`
+    }
+    <${AsCurl} method="POST" path=${`/v1/policy/backtest?tenant=${tenant}`} body=${body} />
+  `;
+}
+
+interface WindowProps {
+  readonly window: Window;
+  readonly onWindow: (window: Window) => void;
+}
+
+/** Over which outcomes. */
+function WindowFields({ window, onWindow }: WindowProps): VNode {
+  return html`
+    <div class="field">
+      <label for="days">Outcomes of</label>
+      <select
+        id="days"
+        value=${window.days ?? ""}
+        onChange=${(event: Event) => {
+          const { value } = event.target as HTMLSelectElement;
+          onWindow({ ...window, days: value === "" ? undefined : Number(value) });
+        }}
+      >
+        <option value="">all history</option>
+        ${DAYS.map((days) => html`<option value=${days}>the last ${days} days</option>`)}
+      </select>
+    </div>
+    <label>
+      <input
+        type="checkbox"
+        checked=${window.includesUnvouched}
+        onChange=${(event: Event) =>
+          onWindow({ ...window, includesUnvouched: (event.target as HTMLInputElement).checked })}
+      />
+      ${" "}count keys that nobody vouches for
+    </label>
+  `;
+}
+
+/** Which version the figures are of, and whether the draft has moved on. */
+function About({ followed, check }: { followed: Followed; check: Check }): VNode | null {
+  const { backtest } = followed;
+  if (backtest === undefined) return null;
+  const tried = backtest.given_version ?? backtest.live_version;
+  const isCurrent = tried === check.made?.version;
+  return html`<${Notice} kind=${isCurrent ? "good" : "warn"}>
+    Figures of <code>${tried}</code> beside <code>${backtest.live_version}</code>.${" "}
+    ${isCurrent ? "This is the draft." : "The draft has changed since: back-test it again."}
+  <//>`;
+}

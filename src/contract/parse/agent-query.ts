@@ -1,0 +1,93 @@
+// Queries of lists of agents and outcomes -> filters. Bad values are `invalid_parameter` and name what
+// there is.
+import { ServiceFault } from "../faults.ts";
+import { AGENT_ID_BYTES_MAX } from "../limits.ts";
+import {
+  AGENT_ORDERS,
+  type AgentFilter,
+  type AgentPlace,
+  type OutcomeFilter,
+} from "../schemas/agents.ts";
+import { TIERS } from "../vocabulary.ts";
+import { parseLimit } from "./parameters.ts";
+
+const DAY_MS = 86_400_000;
+const HISTORY_DAYS_MAX = 400;
+const HISTORY_DAYS_DEFAULT = 90;
+/** A finite number as JavaScript writes it, then the agent. */
+const PLACE = /^(-?\d{1,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
+
+/** @throws ServiceFault `invalid_parameter` naming the parameter. */
+export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {
+  return {
+    prefix: textOf(query, "prefix"),
+    contains: textOf(query, "contains"),
+    tier: oneOf(query, "tier", TIERS),
+    order: oneOf(query, "order", AGENT_ORDERS) ?? "name",
+    after: placeOf(query.get("after")),
+    limit: parseLimit(query.get("limit")),
+  };
+}
+
+/** A place as `after` takes it and `next` gives it. */
+export function writeAgentPlace({ value, agent }: AgentPlace): string {
+  return `${value}~${agent}`;
+}
+
+/** @throws ServiceFault `invalid_parameter` naming the parameter. */
+export function parseOutcomeQuery(query: URLSearchParams): Omit<OutcomeFilter, "tenant"> {
+  const before = query.get("before");
+  if (before !== null && !/^\d{1,15}$/.test(before)) {
+    refuse("`before` must be a position of the journal, such as `next` of the page before");
+  }
+  return {
+    subject: textOf(query, "subject"),
+    reporter: textOf(query, "reporter"),
+    before: before === null ? undefined : Number(before),
+    limit: parseLimit(query.get("limit")),
+  };
+}
+
+/** First day of the last `days` days, today among them, as `2026-01-31`. */
+export function parseFirstDay(text: string | null, nowMs: number): string {
+  const days =
+    text === null ? HISTORY_DAYS_DEFAULT : /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(days >= 1 && days <= HISTORY_DAYS_MAX)) {
+    refuse(`\`days\` must be 1 to ${HISTORY_DAYS_MAX}`);
+  }
+  return new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+}
+
+function placeOf(text: string | null): AgentPlace | undefined {
+  if (text === null) return undefined;
+  const [, value, agent] = PLACE.exec(text) ?? [];
+  if (agent === undefined || Buffer.byteLength(agent) > AGENT_ID_BYTES_MAX) {
+    return refuse("`after` must be `next` of the page before");
+  }
+  return { value: Number(value), agent };
+}
+
+function oneOf<const Word extends string>(
+  query: URLSearchParams,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  return (
+    words.find((word) => word === text) ??
+    refuse(`\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`)
+  );
+}
+
+function textOf(query: URLSearchParams, name: string): string | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const bytes = Buffer.byteLength(text);
+  if (bytes >= 1 && bytes <= AGENT_ID_BYTES_MAX) return text;
+  return refuse(`\`${name}\` must be 1 to ${AGENT_ID_BYTES_MAX} bytes`);
+}
+
+function refuse(detail: string): never {
+  throw new ServiceFault("invalid_parameter", detail);
+}

@@ -1,0 +1,124 @@
+// Messages that list agents and what is known of them: the agents themselves, one agent's days, and
+// outcomes as they were reported.
+import { GRADES, REGIMES, SIGNATURES, TIERS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+
+/** In which order agents are listed; a minus: the largest first. */
+export const AGENT_ORDERS = ["name", "score", "-score", "-outcomes", "-last_outcome"] as const;
+export type AgentOrder = (typeof AGENT_ORDERS)[number];
+
+/** Where a page of agents begins: behind this value of the order's column, and this name. */
+export interface AgentPlace {
+  /** Unused where the order is by name. */
+  readonly value: number;
+  readonly agent: string;
+}
+
+interface Seen {
+  /** Whose rows; undefined: everybody's. */
+  readonly tenant: string | undefined;
+}
+
+interface Paged extends Seen {
+  readonly limit: number;
+}
+
+/** Which agents are listed. */
+export interface AgentFilter extends Paged {
+  readonly prefix?: string | undefined;
+  readonly contains?: string | undefined;
+  readonly tier?: (typeof TIERS)[number] | undefined;
+  readonly order: AgentOrder;
+  readonly after?: AgentPlace | undefined;
+}
+
+/** Which outcomes are listed, newest first. */
+export interface OutcomeFilter extends Paged {
+  readonly subject?: string | undefined;
+  readonly reporter?: string | undefined;
+  /** Position in the journal. */
+  readonly before?: number | undefined;
+}
+
+/** Which days of which agent. */
+export interface AgentDaysFilter extends Seen {
+  readonly agent: string;
+  /** First day asked for, as `2026-01-31`, UTC. */
+  readonly from: string;
+}
+
+const agent = t.object({
+  agent_id: t.text,
+  namespace: t.textOrNull,
+  tier: t.oneOf(TIERS),
+  regime: t.orNull(t.oneOf(REGIMES)),
+  ...t.all(t.number, "score", "internal_score", "effective_score"),
+  ...t.all(t.number, "failure_probability", "failure_optimistic", "failure_pessimistic"),
+  ...t.all(t.integer, "outcomes", "reported"),
+  ...t.all(t.number, "successes_90d", "failures_90d"),
+  ...t.all(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
+  credibility: t.said(t.numberOrNull, "As a reporter, 0 to 1; null for a stranger."),
+  cluster: t.said(t.integerOrNull, "Reporters of one number are one voice."),
+});
+
+export const AgentList = t.message("AgentList", {
+  agents: t.list(agent),
+  total: t.said(t.integer, "Agents under the filter, of all pages."),
+  next: t.said(t.textOrNull, "`after` of the next page; null behind the last entry."),
+  as_of: t.said(t.timeOrNull, "When the scores were read; null before the first reading."),
+});
+export type AgentList = t.MessageOf<typeof AgentList>;
+export type ListedAgent = t.MessageOf<typeof agent>;
+
+/** What the store answers: a page without the place of the next. */
+export interface AgentPage {
+  readonly agents: ListedAgent[];
+  readonly total: number;
+  /** Of the last agent; undefined when the page is not full. */
+  readonly last: AgentPlace | undefined;
+  /** Epoch ms; 0 before the first reading. */
+  readonly asOfMs: number;
+}
+
+/** Where a day's score comes from. */
+const SCORE_ORIGINS = ["reading", "decision"] as const;
+
+const agentDay = t.object({
+  day: t.text,
+  ...t.all(t.integer, "outcomes", "failures"),
+  ...t.all(t.number, "stakes_total", "stakes_failed"),
+  decisions: t.said(t.integer, "Times that the agent was judged."),
+  denials: t.said(t.integer, "Of those, times that it was not let through."),
+  internal_score: t.said(t.numberOrNull, "300 to 850; null on days without a score on record."),
+  failure_probability: t.numberOrNull,
+  score_from: t.said(
+    t.orNull(t.oneOf(SCORE_ORIGINS)),
+    "`decision`: as the day's last decision had it; `reading`: the day's first reading of all scores.",
+  ),
+});
+export type AgentDay = t.MessageOf<typeof agentDay>;
+
+export const AgentHistory = t.message("AgentHistory", {
+  agent_id: t.text,
+  from: t.said(t.text, "First day looked at, UTC."),
+  days: t.said(t.list(agentDay), "Days on which something is on record, oldest first."),
+});
+
+const recorded = t.object({
+  position: t.said(t.integer, "Where it stands in the evidence journal."),
+  ...t.all(t.text, "outcome_id", "subject", "reporter"),
+  outcome: t.schemaOf<0 | 1>({ enum: [0, 1] }),
+  stakes: t.number,
+  grade: t.oneOf(GRADES),
+  signature: t.oneOf(SIGNATURES),
+  agent_fault: t.flag,
+  ...t.all(t.text, "tenant", "source"),
+  ...t.all(t.textOrNull, "action", "request_id", "kid"),
+  ...t.all(t.timeOrNull, "settled_at", "recorded_at"),
+});
+export type RecordedOutcome = t.MessageOf<typeof recorded>;
+
+export const OutcomeList = t.message("OutcomeList", {
+  outcomes: t.list(recorded),
+  next: t.said(t.integerOrNull, "`before` of the next page; null behind the last entry."),
+});

@@ -1,0 +1,96 @@
+// Routes that list: agents, outcomes, and one agent's days. A key sees the rows that its tenant sees in
+// SQL; an administrator's key sees all.
+import { parseScoredId } from "../../contract/identifiers.ts";
+import {
+  parseAgentQuery,
+  parseFirstDay,
+  parseOutcomeQuery,
+  writeAgentPlace,
+} from "../../contract/parse/agent-query.ts";
+import { AGENT_ORDERS } from "../../contract/schemas/agents.ts";
+import { TIERS } from "../../contract/vocabulary.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import { LIST_QUERY, tenantOf } from "../routes/decisions.ts";
+import type { Reply } from "../server/port.ts";
+
+const SHARED = { isSynchronous: false, deadlineMs: 10_000 } as const;
+
+export const AGENT_ROUTES: readonly Route[] = [
+  {
+    ...SHARED,
+    name: "list_agents",
+    method: "GET",
+    path: "/v1/agents",
+    summary: "Agents with their scores as of the last reading, page by page",
+    access: "score:read",
+    query: {
+      prefix: { description: "Beginning of their names", example: "agent://acme/" },
+      contains: { description: "Part of their names", example: "ledger" },
+      tier: { description: "Only of this tier", values: TIERS },
+      order: { description: "`name` by default; a minus: largest first", values: AGENT_ORDERS },
+      after: { description: "`next` of the page before", example: "640~agent://acme/ledger-sync" },
+      limit: LIST_QUERY.limit,
+    },
+    responses: { 200: { description: "The agents", schema: "AgentList" } },
+    handle: listAgents,
+  },
+  {
+    ...SHARED,
+    name: "agent_history",
+    method: "GET",
+    path: "/v1/agents/{id}/history",
+    summary: "An agent by day: outcomes, decisions and scores as they were given at the time",
+    access: "score:read",
+    query: { days: "How many, today among them: 1 to 400; 90 when left out" },
+    responses: { 200: { description: "Its days", schema: "AgentHistory" } },
+    handle: readHistory,
+  },
+  {
+    ...SHARED,
+    name: "list_outcomes",
+    method: "GET",
+    path: "/v1/outcomes",
+    summary: "Outcomes as they were recorded, newest first",
+    access: "analytics:read",
+    query: {
+      subject: { description: "The agent reported on", example: "agent://acme/ledger-sync" },
+      reporter: { description: "Who reported", example: "agent://globex/invoice-bot" },
+      before: { description: "`next` of the page before: a position", example: "4096" },
+      limit: LIST_QUERY.limit,
+    },
+    responses: { 200: { description: "The outcomes", schema: "OutcomeList" } },
+    handle: listOutcomes,
+  },
+];
+
+async function listAgents(exchange: Exchange): Promise<Reply> {
+  const choices = parseAgentQuery(new URLSearchParams(exchange.head.query));
+  const filter = { ...choices, tenant: tenantOf(exchange) };
+  const { directory } = exchange.services.store;
+  const { agents, total, last, asOfMs } = await directory.read("agents", filter);
+  return exchange.document(200, {
+    agents,
+    total,
+    // A full page may be the last one; then the next is empty.
+    next: last === undefined ? null : writeAgentPlace(last),
+    as_of: asOfMs === 0 ? null : new Date(asOfMs).toISOString(),
+  });
+}
+
+async function readHistory(exchange: Exchange): Promise<Reply> {
+  const agent = parseScoredId(exchange.decodedParameter());
+  const asked = new URLSearchParams(exchange.head.query).get("days");
+  const from = parseFirstDay(asked, exchange.services.clock());
+  const filter = { agent, from, tenant: tenantOf(exchange) };
+  const days = await exchange.services.store.directory.read("days", filter);
+  return exchange.document(200, { agent_id: agent, from, days });
+}
+
+async function listOutcomes(exchange: Exchange): Promise<Reply> {
+  const choices = parseOutcomeQuery(new URLSearchParams(exchange.head.query));
+  const filter = { ...choices, tenant: tenantOf(exchange) };
+  const outcomes = await exchange.services.store.directory.read("outcomes", filter);
+  const last = outcomes.length < filter.limit ? undefined : outcomes.at(-1);
+  return exchange.document(200, { outcomes, next: last?.position ?? null });
+}

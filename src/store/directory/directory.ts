@@ -1,0 +1,237 @@
+// Lists of agents and outcomes, and one agent's days, over the rows that a tenant may see: the same
+// rows as in its views. Pages begin behind a key; no OFFSET, so that the last page costs what the
+// first does.
+import type {
+  AgentDay,
+  AgentDaysFilter,
+  AgentFilter,
+  AgentOrder,
+  AgentPage,
+  ListedAgent,
+  OutcomeFilter,
+  RecordedOutcome,
+} from "../../contract/schemas/agents.ts";
+import { allOf, IS_ALLOWED, Parameters } from "../decisions/conditions.ts";
+import type { Connection } from "../duckdb.ts";
+import { rowsFor, viewFor } from "../query/views.ts";
+import type { DirectoryAsk } from "./asks.ts";
+
+/** Answers what was asked; `filter.tenant` decides whose rows it is answered from. */
+export function answerDirectory(connection: Connection, ask: DirectoryAsk): Promise<unknown> {
+  if (ask.list === "agents") return readAgents(connection, ask.filter);
+  if (ask.list === "outcomes") return readOutcomes(connection, ask.filter);
+  return readDays(connection, ask.filter);
+}
+
+/** Stands for the value where there is none but the name. */
+const BY_NAME = "0";
+/** Columns by which agents are listed; those of one value by name. */
+const ORDERED: Readonly<Record<AgentOrder, { column: string; isFalling: boolean }>> = {
+  name: { column: BY_NAME, isFalling: false },
+  score: { column: "internal_score", isFalling: false },
+  "-score": { column: "internal_score", isFalling: true },
+  "-outcomes": { column: "outcomes", isFalling: true },
+  "-last_outcome": { column: "last_outcome_ms", isFalling: true },
+};
+
+const AGENT_COLUMNS = [
+  "agent",
+  "namespace",
+  "tier",
+  "regime",
+  "score",
+  "internal_score",
+  "effective_score",
+  "failure_probability",
+  "failure_optimistic",
+  "failure_pessimistic",
+  "outcomes",
+  "reported",
+  "successes_90d",
+  "failures_90d",
+  "first_seen_ms",
+  "last_outcome_ms",
+  "last_failure_ms",
+  "credibility",
+  "cluster",
+] as const;
+
+async function readAgents(connection: Connection, filter: AgentFilter): Promise<AgentPage> {
+  const { prefix, contains, tier, after, limit, tenant } = filter;
+  const from = await rowsFor(connection, "agent_rows", tenant);
+  const parameters = new Parameters();
+  const where: string[] = [];
+  if (prefix !== undefined) where.push(`starts_with(agent, ${parameters.bind(prefix)})`);
+  if (contains !== undefined) where.push(`contains(agent, ${parameters.bind(contains)})`);
+  if (tier !== undefined) where.push(`tier = ${parameters.bind(tier)}`);
+  const [counted] = await connection.rows(
+    `SELECT CAST(count(*) AS DOUBLE), (SELECT max(as_of_ms) FROM agent_rows)
+     FROM ${from} WHERE ${allOf(where)}`,
+    parameters.values,
+  );
+  const { column, isFalling } = ORDERED[filter.order];
+  if (after !== undefined) {
+    const isBehind = `agent > ${parameters.bind(after.agent)}`;
+    if (column === BY_NAME) where.push(isBehind);
+    else {
+      const value = `CAST(${parameters.bind(String(after.value))} AS DOUBLE)`;
+      const step = `${column} ${isFalling ? "<" : ">"} ${value}`;
+      where.push(`(${step} OR (${column} = ${value} AND ${isBehind}))`);
+    }
+  }
+  const rows = await connection.rows(
+    `SELECT ${AGENT_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
+     WHERE ${allOf(where)}
+     ORDER BY ${column === BY_NAME ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
+     LIMIT ${limit}`,
+    parameters.values,
+  );
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return {
+    agents: rows.map(agentOf),
+    total: Number(counted?.[0]),
+    last: last && { value: Number(last.at(-1)), agent: String(last[0]) },
+    asOfMs: Number(counted?.[1] ?? 0),
+  };
+}
+
+function agentOf(row: unknown[]): ListedAgent {
+  const of = (name: (typeof AGENT_COLUMNS)[number]) => row[AGENT_COLUMNS.indexOf(name)];
+  const text = (name: "namespace" | "regime") => (of(name) === "" ? null : of(name));
+  const figures = AGENT_COLUMNS.slice(4, 14).map((name) => [name, of(name)]);
+  const credibility = Number(of("credibility"));
+  return {
+    agent_id: of("agent"),
+    namespace: text("namespace"),
+    tier: of("tier"),
+    regime: text("regime"),
+    ...Object.fromEntries(figures),
+    first_seen_at: instant(of("first_seen_ms")),
+    last_outcome_at: instant(of("last_outcome_ms")),
+    last_failure_at: instant(of("last_failure_ms")),
+    credibility: credibility < 0 ? null : credibility,
+    cluster: Number(of("cluster")) || null,
+  } as ListedAgent;
+}
+
+/** Epoch ms as text; null for 0, which stands for never. */
+function instant(ms: unknown): string | null {
+  return ms === null || Number(ms) === 0 ? null : new Date(Number(ms)).toISOString();
+}
+
+const OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
+  CAST(outcome AS INTEGER), stakes, grade, signature, agent_fault, tenant, source,
+  nullif(action, ''), nullif(request_id, ''), kid, CAST(epoch_ms(settled_at) AS DOUBLE),
+  CAST(epoch_ms(recorded_at) AS DOUBLE)`;
+
+async function readOutcomes(
+  connection: Connection,
+  { subject, reporter, before, limit, tenant }: OutcomeFilter,
+): Promise<RecordedOutcome[]> {
+  const from = await rowsFor(connection, "outcome_rows", tenant);
+  const parameters = new Parameters();
+  const where: string[] = [];
+  if (subject !== undefined) where.push(`subject = ${parameters.bind(subject)}`);
+  if (reporter !== undefined) where.push(`reporter = ${parameters.bind(reporter)}`);
+  if (before !== undefined) where.push(`position < ${before}`);
+  const rows = await connection.rows(
+    `SELECT ${OUTCOME_COLUMNS} FROM ${from} WHERE ${allOf(where)}
+     ORDER BY position DESC LIMIT ${limit}`,
+    parameters.values,
+  );
+  return rows.map((row) => {
+    const [position, outcome_id, subject_, reporter_, outcome, stakes, grade, signature] = row;
+    const [agent_fault, tenant_, source, action, request_id, kid, settledMs, recordedMs] =
+      row.slice(8);
+    return {
+      position,
+      outcome_id,
+      subject: subject_,
+      reporter: reporter_,
+      outcome,
+      stakes,
+      grade,
+      signature,
+      agent_fault,
+      tenant: tenant_,
+      source,
+      action,
+      request_id,
+      kid,
+      settled_at: instant(settledMs),
+      recorded_at: instant(recordedMs),
+    } as RecordedOutcome;
+  });
+}
+
+/**
+ * What is on record of an agent by day: three scans, each of one agent's rows in the days asked for.
+ * Scores are as they were given at the time, and are not worked out again.
+ */
+async function readDays(
+  connection: Connection,
+  { agent, from, tenant }: AgentDaysFilter,
+): Promise<AgentDay[]> {
+  const days = new Map<string, AgentDay>();
+  const dayOf = (day: unknown) => {
+    const name = String(day);
+    const known = days.get(name) ?? emptyDay(name);
+    days.set(name, known);
+    return known;
+  };
+  const read = (sql: string) => connection.rows(sql, [agent, from]);
+  const since = "CAST($2::VARCHAR AS DATE)";
+  const outcomes = await viewFor(connection, "agents_daily", tenant);
+  for (const [day, ...sums] of await read(
+    `SELECT CAST(day AS VARCHAR), CAST(outcomes AS DOUBLE), CAST(failures AS DOUBLE), stakes_total,
+       stakes_failed FROM (${outcomes}) WHERE subject = $1::VARCHAR AND day >= ${since}`,
+  )) {
+    const [count, failures, stakes_total, stakes_failed] = sums.map(Number) as Four;
+    Object.assign(dayOf(day), { outcomes: count, failures, stakes_total, stakes_failed });
+  }
+  const readings = await rowsFor(connection, "score_day_rows", tenant);
+  for (const [day, ...figures] of await read(
+    `SELECT CAST(day AS VARCHAR), internal_score, failure_probability FROM ${readings}
+     WHERE agent = $1::VARCHAR AND day >= ${since}`,
+  )) {
+    Object.assign(dayOf(day), scored(figures, "reading"));
+  }
+  const decisions = await rowsFor(connection, "decision_rows", tenant);
+  for (const [day, count, denials, ...figures] of await read(
+    `SELECT CAST(CAST(epoch_ms(CAST(evaluated_ms AS BIGINT)) AS DATE) AS VARCHAR) AS day,
+       sum(coalesce(stands_for, 1)), coalesce(sum(coalesce(stands_for, 1)) FILTER (NOT ${IS_ALLOWED}), 0),
+       arg_max(internal_score, evaluated_ms), arg_max(failure_probability, evaluated_ms)
+     FROM ${decisions}
+     WHERE subject = $1::VARCHAR AND evaluated_ms >= epoch_ms(CAST(${since} AS TIMESTAMP))
+     GROUP BY day`,
+  )) {
+    const counts = { decisions: Number(count), denials: Number(denials) };
+    Object.assign(dayOf(day), counts, scored(figures, "decision"));
+  }
+  return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+type Four = [number, number, number, number];
+
+function scored([internal_score, failure_probability]: unknown[], score_from: string) {
+  return {
+    internal_score: Number(internal_score),
+    failure_probability: Number(failure_probability),
+    score_from,
+  };
+}
+
+function emptyDay(day: string): AgentDay {
+  return {
+    day,
+    outcomes: 0,
+    failures: 0,
+    stakes_total: 0,
+    stakes_failed: 0,
+    decisions: 0,
+    denials: 0,
+    internal_score: null,
+    failure_probability: null,
+    score_from: null,
+  };
+}
