@@ -66,4 +66,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "p",
     load: () => import("./pages/policy.ts"),
   },
+  {
+    name: "audit",
+    label: "Audit",
+    group: "Operate",
+    letter: "u",
+    load: () => import("./pages/audit.ts"),
+  },
 ];
