@@ -53,6 +53,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/kaizen.ts"),
   },
   {
+    name: "credibility",
+    label: "Credibility",
+    group: "Learning",
+    letter: "c",
+    load: () => import("./pages/credibility.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",
