@@ -1,6 +1,6 @@
 // Keys that work on every page: `g` and a letter go to a page, `/` finds the search.
 import { useEffect } from "./html.ts";
-import { isTyping } from "./keys.ts";
+import { chord, isTyping } from "./keys.ts";
 import { linkTo } from "./location.ts";
 import { PAGES } from "./pages.ts";
 
@@ -9,11 +9,11 @@ const CHORD_MS = 1500;
 
 export function useShortcuts(): void {
   useEffect(() => {
-    let chordUntil = 0;
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
-      const isChord = event.timeStamp < chordUntil;
-      chordUntil = !isChord && event.key === "g" ? event.timeStamp + CHORD_MS : 0;
+      const isChord = event.timeStamp < chord.until;
+      chord.until = !isChord && event.key === "g" ? event.timeStamp + CHORD_MS : 0;
+      if (isChord) event.preventDefault();
       const page = isChord && PAGES.find(({ letter }) => letter === event.key);
       if (page) location.hash = linkTo(page.name);
       else if (event.key === "/") focusSearch(event);
