@@ -26,6 +26,20 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/overview.ts"),
   },
   {
+    name: "agents",
+    label: "Agents",
+    group: "Trust",
+    letter: "a",
+    load: () => import("./pages/agents.ts"),
+  },
+  {
+    name: "agent",
+    label: "Agent",
+    group: "Trust",
+    isHidden: true,
+    load: () => import("./pages/agent.ts"),
+  },
+  {
     name: "kaizen",
     label: "Kaizen",
     group: "Learning",
