@@ -6,6 +6,7 @@ import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 
 /** Points that double the odds (docs/contract.md). */
 const DOUBLING = 40;
+const SCALE = [300, 850] as const;
 /** Smaller steps are told in one line. */
 const SMALL = 0.5;
 const STEPS_MAX = 12;
@@ -20,13 +21,17 @@ interface Step {
 
 export function Points({ agent }: { agent: AgentExplanation }): VNode {
   const steps = stepsOf(agent);
+  // At an end of the scale the steps add up to more than is seen.
+  const isCut = agent.internal_score <= SCALE[0] || agent.internal_score >= SCALE[1];
   const ends = steps.flatMap(({ from, to }) => [from, to]);
   const low = Math.min(...ends, agent.internal_score);
   const width = Math.max(1, Math.max(...ends, agent.internal_score) - low);
   const at = (score: number) => (100 * (score - low)) / width;
   return html`<ul class="bars waterfall">
     <li>
-      <span class="bar-label dim">start of every agent</span>
+      <span class="bar-label dim"
+        >${isCut ? "start, as far as the scale goes" : "start of every agent"}</span
+      >
       <span></span>
       <span class="n dim">${number(steps[0]?.from ?? agent.internal_score)}</span>
     </li>
