@@ -47,6 +47,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/kaizen.ts"),
   },
   {
+    name: "credibility",
+    label: "Credibility",
+    group: "Learning",
+    letter: "c",
+    load: () => import("./pages/credibility.ts"),
+  },
+  {
     name: "sql",
     label: "SQL",
     group: "Operate",
@@ -59,5 +66,12 @@ export const PAGES: readonly PageEntry[] = [
     group: "Trust",
     letter: "p",
     load: () => import("./pages/policy.ts"),
+  },
+  {
+    name: "audit",
+    label: "Audit",
+    group: "Operate",
+    letter: "u",
+    load: () => import("./pages/audit.ts"),
   },
 ];

@@ -10,6 +10,7 @@ import type {
   TextLabel,
   ThresholdList,
 } from "./schemas/sources.ts";
+import type { EvidenceState } from "./vocabulary.ts";
 
 /** Who writes: tenant and key of the call. */
 export interface EvidenceRegistrar {
@@ -17,6 +18,16 @@ export interface EvidenceRegistrar {
   readonly keyId: string;
   /** Only administrators register what everyone may cite. */
   readonly isAdmin: boolean;
+}
+
+/** Which sources a list holds; all that the tenant may cite without the rest. */
+export interface EvidenceQuestion {
+  /** Beginning of an id or a title, in any case. */
+  readonly prefix?: string;
+  readonly state?: EvidenceState;
+  /** Only places in the chain below this one. */
+  readonly before?: number;
+  readonly limit?: number;
 }
 
 /** Writes resolve once durable; faults are ServiceFaults. */
@@ -27,7 +38,7 @@ export interface EvidenceVault {
   ): Promise<{ record: EvidenceRecord; isNew: boolean }[]>;
   revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord>;
   read(sourceId: string, tenant: string): EvidenceProof;
-  list(tenant: string): EvidenceList;
+  list(tenant: string, question?: EvidenceQuestion): EvidenceList;
   root(): SignedRoot;
   label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult>;
   thresholds(tenant: string): ThresholdList;

@@ -2,7 +2,7 @@
 // prepared first, events are journaled, then applied once durable, in order; a replay applies the
 // same events to an empty vault. Records live here, in the one thread that writes; the facts for a
 // verify are in shared memory.
-import type { EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
+import type { EvidenceQuestion, EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
 import type {
   EvidenceItem,
   EvidenceList,
@@ -43,13 +43,12 @@ import {
   textOf,
 } from "./sources/records.ts";
 import type { Held } from "./sources/records.ts";
+import { pageOf } from "./sources/listing.ts";
 import { SourcePublisher } from "./publisher.ts";
 import { RootSeal } from "./sources/signed-root.ts";
 import { TenantThresholds } from "./calibration/thresholds.ts";
 import type { VaultMemory } from "./memory.ts";
 import type { VaultOptions } from "./options.ts";
-
-const LIST_MAX = 1000;
 
 type Registered = { record: EvidenceRecord; isNew: boolean };
 
@@ -171,20 +170,16 @@ export class Vault implements EvidenceVault {
   read(sourceId: string, tenant: string): EvidenceProof {
     const held = this.#find(sourceId, tenant);
     const { root, tree_size, jws } = this.root();
-    const leaf = named(leafHash(canonicalBytes(held, held.previousHash)));
+    const bytes = canonicalBytes(held, held.previousHash);
+    const [leaf, leaf_text] = [named(leafHash(bytes)), bytes.toString()];
     const path = this.#tree.path(held.index).map(named);
-    return { ...recordOf(held), merkle: { root, tree_size, leaf, path, jws } };
+    return { ...recordOf(held), merkle: { root, tree_size, leaf_text, leaf, path, jws } };
   }
 
-  /** Newest records that this tenant may cite, the last registered first, at most 1,000. */
-  list(tenant: string): EvidenceList {
-    const records: EvidenceRecord[] = [];
-    for (let at = this.#byIndex.length - 1; at >= 0 && records.length < LIST_MAX; at--) {
-      const held = this.#byIndex[at];
-      const isVisible = held?.visibility === "public" || held?.tenant === tenant;
-      if (held !== undefined && isVisible) records.push(recordOf(held));
-    }
-    return { root: named(this.#tree.root()), tree_size: this.#tree.size, records };
+  /** Records that this tenant may cite, the last registered first, at most 1,000 at a time. */
+  list(tenant: string, question: EvidenceQuestion = {}): EvidenceList {
+    const page = pageOf(this.#byIndex, tenant, question);
+    return { root: named(this.#tree.root()), tree_size: this.#tree.size, ...page };
   }
 
   /** The head of all records, signed by the bureau. */

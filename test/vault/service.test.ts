@@ -90,6 +90,74 @@ describe("evidence over HTTP", () => {
     expect((await send("GET", path)).body["source_id"]).toBe(items[1]!.source_id);
   });
 
+  it("searches, pages, and lets administrators alone name another tenant", async () => {
+    const { body: made } = await send("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["evidence:write"],
+    });
+    const asAcme = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(service.url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${String(made["key"])}`,
+          "content-type": "application/json",
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    for (const id of ["tide-1", "tide-2", "moon"]) {
+      await asAcme("PUT", `/v1/evidence/${id}`, { text: `text of ${id}` });
+    }
+    const ids = ({ body }: Answer) =>
+      (body["records"] as { source_id: string }[]).map((each) => each.source_id);
+    const first = await asAcme("GET", "/v1/evidence?prefix=Tide&limit=1");
+    expect(ids(first)).toEqual(["tide-2"]);
+    const next = Number(first.body["next_before"]);
+    expect(ids(await asAcme("GET", `/v1/evidence?prefix=Tide&before=${next}`))).toEqual(["tide-1"]);
+    expect(ids(await send("GET", "/v1/evidence"))).not.toContain("moon");
+    expect(ids(await send("GET", "/v1/evidence?tenant=acme&state=active"))).toContain("moon");
+    expect((await send("GET", "/v1/evidence/moon?tenant=acme")).status).toBe(200);
+    const withdrawn = await send("DELETE", "/v1/evidence/moon?tenant=acme");
+    expect(withdrawn.body).toMatchObject({ state: "revoked", tenant: "acme" });
+    for (const path of ["?tenant=operator", "/tide-1?tenant=operator"]) {
+      expect((await asAcme("GET", `/v1/evidence${path}`)).status).toBe(403);
+    }
+    for (const query of ["state=gone", "before=x", "limit=0", "limit=1001", "tenant="]) {
+      expect((await send("GET", `/v1/evidence?${query}`)).body["code"]).toBe("invalid_parameter");
+    }
+  });
+
+  it("tells when a key was last used, and which tenants there are", async () => {
+    const { body: made } = await send("POST", "/v1/keys", {
+      tenant: "tidy",
+      scopes: ["score:read"],
+    });
+    const listed = async () => {
+      const { body } = await send("GET", "/v1/keys");
+      const keys = body["keys"] as { key_id: string; last_used_at: string | null }[];
+      return keys.find((key) => key.key_id === made["key_id"])!.last_used_at;
+    };
+    expect(await listed()).toBeNull();
+    const before = Date.now() - 1000;
+    await fetch(`${service.url}/v1/trust/verify`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${String(made["key"])}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(requestOf(TRUE_CLAIM)),
+    });
+    expect(Date.parse((await listed())!)).toBeGreaterThan(before);
+    const { body } = await send("GET", "/v1/tenants");
+    const tenants = body["tenants"] as { tenant: string }[];
+    expect(tenants.find(({ tenant }) => tenant === "tidy")).toMatchObject({
+      keys: 1,
+      keys_active: 1,
+      paid_reads: 1,
+    });
+  });
+
   it("answers a large batch of verdicts as it answers one", async () => {
     const contexts = [TRUE_CLAIM, { ...OTHER, cited_sources: ["bridge"] }];
     const single = await Promise.all(contexts.map(provenanceOf));

@@ -48,6 +48,43 @@ describe("the vault", () => {
     });
   });
 
+  it("gives pages of any size without gap or repeat, found by the beginning of id or title", () =>
+    fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.nat(20), async (limit, count) => {
+        const { vault } = openVault();
+        const items = Array.from({ length: count }, (_, at) =>
+          itemOf(`s-${at}`, `text ${at}`, at % 3 === 0 ? { title: "Tide Table" } : {}),
+        );
+        if (items.length > 0) await vault.register(items, ACME);
+        const wanted = vault.list("acme", { prefix: "tide t" }).records;
+        expect(wanted).toHaveLength(Math.ceil(count / 3));
+        const found = [];
+        let before: number | undefined;
+        do {
+          const question = { prefix: "TIDE", limit, ...(before === undefined ? {} : { before }) };
+          const page = vault.list("acme", question);
+          expect(page.records.length).toBeLessThanOrEqual(limit);
+          found.push(...page.records);
+          before = page.next_before;
+        } while (before !== undefined);
+        expect(found).toEqual(wanted);
+      }),
+      { numRuns: 30 },
+    ));
+
+  it("tells what a leaf is the hash of, and lists by state", async () => {
+    const { vault } = openVault();
+    await vault.register([itemOf("one", "text"), itemOf("zwei", "größer")], ACME);
+    await vault.revoke("one", ACME);
+    const { merkle, prev_hash, sha256 } = vault.read("zwei", "acme");
+    expect(leafHash(Buffer.from(merkle.leaf_text))).toEqual(bytesOf(merkle.leaf));
+    const members = JSON.parse(merkle.leaf_text) as unknown[];
+    expect(members.slice(0, 2)).toEqual(["zwei", sha256.slice("sha256:".length)]);
+    expect(members.at(-1)).toBe(prev_hash.slice("sha256:".length));
+    const revoked = vault.list("acme", { state: "revoked" }).records;
+    expect(revoked.map((each) => each.source_id)).toEqual(["one"]);
+  });
+
   it("lists each source once, the newest first, a thousand at most", async () => {
     const { vault } = openVault();
     const item = (at: number, text = "one") => itemOf(`source-${at}`, `${text} ${at}`);

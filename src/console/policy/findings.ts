@@ -3,6 +3,7 @@
 import type {
   Backtest,
   BacktestAgent,
+  BacktestFindings,
   BacktestReason,
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
@@ -50,8 +51,7 @@ export function Findings(props: FindingsProps): VNode | null {
     <p class="dim small">
       ${number(findings.outcomes)} outcomes judged again (${number(findings.good)} good,${" "}
       ${number(findings.bad)} bad), settled <${Time} at=${findings.first_at} as="full" /> to${" "}
-      <${Time} at=${findings.last_at} as="full" />; ${number(findings.unvouched)} of keys that
-      nobody vouches for ${findings.counts_unvouched ? "count too" : "are left out"};${" "}
+      <${Time} at=${findings.last_at} as="full" />${unvouchedWords(findings)};${" "}
       ${duration(backtest.duration_ms)}
     </p>
     <${Choice} ...${props} />
@@ -91,6 +91,12 @@ export function Findings(props: FindingsProps): VNode | null {
       <//>
     <//>
   `;
+}
+
+function unvouchedWords({ unvouched, counts_unvouched: areCounted }: BacktestFindings): string {
+  if (unvouched === 0) return "";
+  const what = areCounted ? "count too" : "are left out";
+  return `; ${number(unvouched)} of keys that nobody vouches for ${what}`;
 }
 
 function Choice({ question, level, onChoice }: FindingsProps): VNode {

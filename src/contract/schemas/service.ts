@@ -89,7 +89,18 @@ export const KeyRotation = t.strict("KeyRotation", {
 });
 export type KeyRotation = t.MessageOf<typeof KeyRotation>;
 
-export const KeyList = t.message("KeyList", { keys: t.list(KeyDescription) });
+export const KeyList = t.message("KeyList", {
+  keys: t.list(
+    t.object({
+      ...KeyDescription.properties,
+      /**
+       * Last counted read or report of 90 days: to the second since the start of the service, the
+       * beginning of the day before. null without one; left out while the store cannot say.
+       */
+      last_used_at: t.optional(t.timeOrNull),
+    }),
+  ),
+});
 
 /** `POST /v1/query`. */
 export const QueryRequest = t.strict("QueryRequest", {

@@ -71,6 +71,8 @@ export const EvidenceProof = t.message("EvidenceProof", {
   merkle: t.object({
     root: digest,
     tree_size: t.integer,
+    /** What the leaf is the hash of: the record's members in fixed order, as JSON. */
+    leaf_text: t.text,
     leaf: digest,
     path: t.list(digest),
     jws: t.text,
@@ -101,6 +103,8 @@ export const EvidenceList = t.message("EvidenceList", {
   root: digest,
   tree_size: t.integer,
   records: t.list(EvidenceRecord),
+  /** As `before` it gives the next page; left out on the last one. */
+  next_before: t.optional(t.integer),
 });
 export type EvidenceList = t.MessageOf<typeof EvidenceList>;
 

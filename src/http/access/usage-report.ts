@@ -25,6 +25,8 @@ export interface UsageBook {
   /** Position of the journal at its start. */
   readonly since: number;
   rows(): UsageRow[];
+  /** When each key was last used in the running process, epoch ms, to the second. */
+  lastUses(): ReadonlyMap<string, number>;
 }
 
 export interface UsageQuestion {
@@ -76,7 +78,7 @@ function groupsOf(text: string): UsageGroup[] {
  */
 export async function usageOf(
   store: Pick<Store, "usage" | "appliedUpTo"> | undefined,
-  book: UsageBook,
+  book: Omit<UsageBook, "lastUses">,
   { from, to }: Pick<UsageQuestion, "from" | "to">,
   tenant: string | undefined,
 ): Promise<UsageRow[]> {

@@ -21,7 +21,7 @@ const HASH_LENGTH = 16;
 const EXTENSION = path.extname(fileURLToPath(import.meta.url));
 const FOLDER = fileURLToPath(new URL("../../console", import.meta.url));
 const require = createRequire(import.meta.url);
-/** An import from a package: `from "preact"`, `import("d3-force")`. */
+/** An import from a package: `from "name"`, `import("name")`. */
 const PACKAGE_NAME = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([\w@][\w@./-]*)\2/g;
 
 interface Loaded {

@@ -22,5 +22,19 @@ export const VENDOR_FILES: readonly VendorFile[] = [
     files: ["uplot/dist/uPlot.iife.min.js"],
     tail: "\nexport default uPlot;\n",
   },
+  {
+    name: "d3-force.mjs",
+    specifier: "d3-force",
+    // As scripts, in the order in which they need one another: their modules are a file a function.
+    files: [
+      "d3-quadtree/dist/d3-quadtree.min.js",
+      "d3-dispatch/dist/d3-dispatch.min.js",
+      "d3-timer/dist/d3-timer.min.js",
+      "d3-force/dist/d3-force.min.js",
+    ],
+    tail: `
+export const { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } = globalThis.d3;
+`,
+  },
   { name: "uplot.css", files: ["uplot/dist/uPlot.min.css"] },
 ];

@@ -18,6 +18,7 @@ import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as tenants from "../../contract/schemas/tenants.ts";
 import * as trace from "../../contract/schemas/trace.ts";
 import * as webhooks from "../../contract/schemas/webhooks.ts";
 
@@ -41,6 +42,7 @@ const FAMILIES = [
   service,
   signingKeys,
   sources,
+  tenants,
   trace,
   webhooks,
 ];

@@ -71,7 +71,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Operators",
     description: "API keys, usage and quotas.",
-    paths: ["/v1/keys", "/v1/usage", "/v1/quotas"],
+    paths: ["/v1/keys", "/v1/tenants", "/v1/usage", "/v1/quotas"],
   },
   {
     name: "Console",

@@ -8,7 +8,8 @@ import { excessOf, type KeyChange, type NewKey } from "../access/key-changes.ts"
 import type { StoredKey } from "../access/key-file.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { usageOf, usageQuestionOf, usageReport } from "../access/usage-report.ts";
+import { daysOfUses, keysWithUses, lastUsesOf, tenantsOf } from "../access/last-uses.ts";
+import { type UsageBook, usageOf, usageQuestionOf, usageReport } from "../access/usage-report.ts";
 import { tenantOf } from "./decisions.ts";
 
 const KEY_ID = { description: "`key_id` of the key", example: "k3yid00001" };
@@ -29,11 +30,21 @@ export const ADMIN_ROUTES: readonly Route[] = [
     name: "list_keys",
     method: "GET",
     path: "/v1/keys",
-    summary: "Every key ever made, without secrets",
+    summary: "Every key ever made with its last use, without secrets",
     access: "admin",
     responses: { 200: { description: "The keys", schema: "KeyList" } },
-    isSynchronous: true,
-    handle: (exchange) => exchange.document(200, { keys: exchange.services.keyring.list() }),
+    isSynchronous: false,
+    handle: listKeys,
+  },
+  {
+    name: "list_tenants",
+    method: "GET",
+    path: "/v1/tenants",
+    summary: "Every tenant that has a key, a quota or a use, with its sums of 90 days",
+    access: "admin",
+    responses: { 200: { description: "The tenants, by name", schema: "TenantList" } },
+    isSynchronous: false,
+    handle: listTenants,
   },
   {
     name: "change_key",
@@ -90,14 +101,49 @@ export const ADMIN_ROUTES: readonly Route[] = [
   },
 ];
 
+async function listKeys(exchange: Exchange): Promise<Reply> {
+  const { keyring, clock } = exchange.services;
+  const book = bookOf(exchange);
+  let isWhole = true;
+  const rows = await usageOf(storeOf(exchange), book, daysOfUses(clock()), undefined).catch(
+    (error: unknown) => {
+      // Keys must be listed, and revoked, whatever the store does.
+      if (!(error instanceof ServiceFault)) throw error;
+      isWhole = false;
+      return book.rows();
+    },
+  );
+  const keys = keysWithUses(keyring.list(), lastUsesOf(rows, book), isWhole);
+  return exchange.document(200, { keys });
+}
+
+async function listTenants(exchange: Exchange): Promise<Reply> {
+  const { keyring, clock, quotas } = exchange.services;
+  const book = bookOf(exchange);
+  const days = daysOfUses(clock());
+  const rows = await usageOf(storeOf(exchange), book, days, undefined);
+  const uses = lastUsesOf(rows, book);
+  const tenants = tenantsOf(keyring.list(), rows, uses, quotas?.list() ?? [], clock());
+  return exchange.document(200, { since: `${days.from}T00:00:00.000Z`, tenants });
+}
+
+/** Of all threads; of this one where it is alone. */
+function bookOf({ services }: Exchange): UsageBook {
+  const { usageBook, usage: meter } = services;
+  const rows = () => meter.rows("own");
+  return usageBook ?? { meter: "own", since: 0, rows, lastUses: () => new Map() };
+}
+
+/** A thread that is alone journals no usage: its store has none. */
+function storeOf({ services }: Exchange) {
+  return services.usageBook === undefined ? undefined : services.store;
+}
+
 async function usage(exchange: Exchange): Promise<Reply> {
-  const { usageBook, usage: meter, store, clock } = exchange.services;
-  const question = usageQuestionOf(exchange.head.query, clock());
-  const isAlone = usageBook === undefined;
-  const book = usageBook ?? { meter: "own", since: 0, rows: () => meter.rows("own") };
+  const question = usageQuestionOf(exchange.head.query, exchange.services.clock());
   const tenant = tenantOf(exchange);
   const quota = exchange.services.quotas?.of(exchange.principal.tenant);
-  const rows = await usageOf(isAlone ? undefined : store, book, question, tenant);
+  const rows = await usageOf(storeOf(exchange), bookOf(exchange), question, tenant);
   return exchange.document(200, usageReport(exchange.principal, question, rows, quota));
 }
 

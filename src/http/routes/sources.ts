@@ -2,21 +2,30 @@
 // takes the scope `evidence:write`; reading any key, which sees its tenant's sources and public
 // ones. Writes are answered once durable.
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
-import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { isPlainText } from "../../contract/identifiers.ts";
+import { EVIDENCE_BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { faultsOf } from "../../contract/parse/faults-of.ts";
+import { parseLimit } from "../../contract/parse/parameters.ts";
 import {
   parseEvidenceBatch,
   parseEvidenceRequest,
   parseTextLabels,
 } from "../../contract/parse/requests.ts";
 import { sourceId } from "../../contract/schemas/schema.ts";
-import type { EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
+import type { EvidenceQuestion, EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
+import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 /** A label holds a whole text: as much as a batch of verdicts may hold. */
 const LABELS_DEADLINE_MS = 30_000;
+
+const PREFIX_LENGTH_MAX = 512;
+
+const OF_TENANT = {
+  tenant: "For an administrator: whose sources; one's own when left out",
+} as const;
 
 export const EVIDENCE_ROUTES: readonly Route[] = [
   {
@@ -35,11 +44,19 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     name: "list_evidence",
     method: "GET",
     path: "/v1/evidence",
-    summary: "The newest 1,000 sources that the key's tenant may cite, and the root of all records",
+    summary: "Sources that the key's tenant may cite, newest first, and the root of all records",
     access: "key",
+    query: {
+      prefix: { description: "Beginning of an id or a title, in any case", example: "invoice" },
+      state: { description: "Only those in this state", values: EVIDENCE_STATES },
+      before: { description: "`next_before` of the page before", example: "1000" },
+      limit: "At most so many records, 1 to 1000; 1000 when left out",
+      ...OF_TENANT,
+    },
     responses: { 200: { description: "The records", schema: "EvidenceList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, vaultOf(exchange).list(exchange.principal.tenant)),
+    handle: (exchange) =>
+      exchange.document(200, vaultOf(exchange).list(tenantOf(exchange), questionOf(exchange))),
   },
   {
     name: "register_evidence",
@@ -61,13 +78,11 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/evidence/{source_id}",
     summary: "A source's record and the proof that the root holds it; never its text",
     access: "key",
+    query: OF_TENANT,
     responses: { 200: { description: "The record", schema: "EvidenceProof" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(
-        200,
-        vaultOf(exchange).read(sourceIdOf(exchange), exchange.principal.tenant),
-      ),
+      exchange.document(200, vaultOf(exchange).read(sourceIdOf(exchange), tenantOf(exchange))),
   },
   {
     name: "revoke_evidence",
@@ -75,12 +90,16 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/evidence/{source_id}",
     summary: "Revokes a source: from now on citing it verifies nothing",
     access: "evidence:write",
+    query: OF_TENANT,
     responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
     isSynchronous: false,
     handle: async (exchange) =>
       exchange.document(
         200,
-        await vaultOf(exchange).revoke(sourceIdOf(exchange), registrarOf(exchange)),
+        await vaultOf(exchange).revoke(sourceIdOf(exchange), {
+          ...registrarOf(exchange),
+          tenant: tenantOf(exchange),
+        }),
       ),
   },
   {
@@ -114,10 +133,10 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/vault/thresholds",
     summary: "Where texts of each kind are doubted and called hallucinated, for the key's tenant",
     access: "key",
+    query: OF_TENANT,
     responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(200, vaultOf(exchange).thresholds(exchange.principal.tenant)),
+    handle: (exchange) => exchange.document(200, vaultOf(exchange).thresholds(tenantOf(exchange))),
   },
 ];
 
@@ -144,6 +163,47 @@ function sourceIdOf(exchange: Exchange): string {
   const errors = faultsOf(sourceId, id, "/source_id");
   if (errors.length > 0) throw invalidRequest(errors);
   return id;
+}
+
+/** @throws ServiceFault `insufficient_scope`, `invalid_parameter` */
+function tenantOf({ head, principal }: Exchange): string {
+  const asked = new URLSearchParams(head.query).get("tenant");
+  if (asked === null || asked === principal.tenant) return principal.tenant;
+  if (!principal.scopes.has("admin")) {
+    throw new ServiceFault("insufficient_scope", "only `admin` names another `tenant`");
+  }
+  if (isPlainText(asked, TENANT_LENGTH_MAX)) return asked;
+  const detail = `\`tenant\` is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
+  throw new ServiceFault("invalid_parameter", detail);
+}
+
+/** @throws ServiceFault `invalid_parameter` */
+function questionOf({ head }: Exchange): EvidenceQuestion {
+  const given = new URLSearchParams(head.query);
+  const [prefix, state, before] = [given.get("prefix"), given.get("state"), given.get("before")];
+  const limit = given.get("limit");
+  const known = EVIDENCE_STATES.find((each) => each === state);
+  if (prefix !== null && prefix.length > PREFIX_LENGTH_MAX) {
+    throw new ServiceFault(
+      "invalid_parameter",
+      `\`prefix\` has at most ${PREFIX_LENGTH_MAX} characters`,
+    );
+  }
+  if (state !== null && known === undefined) {
+    throw new ServiceFault(
+      "invalid_parameter",
+      `\`state\` must be one of ${EVIDENCE_STATES.join(", ")}`,
+    );
+  }
+  if (before !== null && !/^\d{1,15}$/.test(before)) {
+    throw new ServiceFault("invalid_parameter", "`before` must be the `next_before` of a page");
+  }
+  return {
+    ...(prefix === null ? {} : { prefix }),
+    ...(known === undefined ? {} : { state: known }),
+    ...(before === null ? {} : { before: Number(before) }),
+    ...(limit === null ? {} : { limit: parseLimit(limit) }),
+  };
 }
 
 function registrarOf({ principal }: Exchange): EvidenceRegistrar {

@@ -1,5 +1,6 @@
 // Graph of reporters of a batch, small enough to keep and to draw: who vouched for whom, how much of
 // the seeds' mass went along, who is in which cluster. For people; the fold knows nothing of it.
+import { agentOfKey } from "../../contract/identifiers.ts";
 import type { Graph } from "./report-graph.ts";
 
 /** Reporters of a batch that are kept: seeds, then believed by mass and strangers by reports, by turns. */
@@ -126,7 +127,7 @@ export function reporterGraph(findings: GraphFindings): ReporterGraph {
   const { ids, rho, mass, clusters, reports } = findings;
   const { kept, reporters } = keptOf(findings);
   const nodes = kept.map((agent) => ({
-    id: ids[agent]!,
+    id: agentOfKey(ids[agent]!),
     kind: kindOf(findings, agent),
     credibility: Math.round(rho[agent]! * 1000) / 1000,
     mass: mass[agent]!,

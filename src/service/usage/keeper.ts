@@ -48,6 +48,8 @@ export class UsageKeeper {
   readonly #held = new Map<string, Held>();
   /** Paid reads of this process by month and tenant. */
   readonly #months = new Map<string, number>();
+  /** When a look last found more, by key: epoch ms, late by at most the time between two looks. */
+  readonly #lastUses = new Map<string, number>();
   #writing: Promise<void> | undefined;
   #hasFailed = false;
   /** Rows journaled since the start, and journalings that failed. */
@@ -66,6 +68,12 @@ export class UsageKeeper {
   rows(): UsageRow[] {
     this.collect();
     return [...this.#held.values()].map(({ row }) => ({ ...row }));
+  }
+
+  /** When each key was last used in this process, epoch ms, to the second. */
+  lastUses(): ReadonlyMap<string, number> {
+    this.collect();
+    return this.#lastUses;
   }
 
   /** Paid reads of a tenant in a month (`2026-01`) by this process, as of the last look. */
@@ -125,6 +133,8 @@ export class UsageKeeper {
       const held = this.#held.get(name) ?? this.#open(name, day, account);
       // Less is there when one thread has begun another day over an old one: that was read before.
       const before = paidReads(held.row);
+      const isUsed = USAGE_COUNTS.some((kind) => counts[kind] > held.row[kind]);
+      if (isUsed) this.#lastUses.set(account.keyId, this.#options.clock());
       copyCounts(counts, held.row);
       const risen = paidReads(held.row) - before;
       if (risen > 0) this.#addToMonth(held.row, risen);

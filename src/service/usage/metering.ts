@@ -73,7 +73,7 @@ export async function openMetering(
     usageMemories,
     quotaMemory,
     usageKeeper: keeper,
-    usageBook: { meter, since, rows: () => keeper.rows() },
+    usageBook: { meter, since, rows: () => keeper.rows(), lastUses: () => keeper.lastUses() },
     quotas,
   };
 }

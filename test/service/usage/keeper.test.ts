@@ -93,3 +93,17 @@ it("a journal that refuses loses nothing: the next record has it all, told of on
   expect(brief(journal[0])).toEqual(["2026-01-31 k0 3"]);
   expect(events).toEqual(["usage_not_journaled", "usage_journaled_again"]);
 });
+
+it("knows when each key was last used, to the look that found it", () => {
+  const { clock, keeper, read } = openKeeper();
+  const [began, times] = [clock.nowMs, () => Object.fromEntries(keeper.lastUses())];
+  read(0, "k0");
+  expect(times()).toEqual({ k0: began });
+  clock.nowMs += 5000;
+  read(1, "k1");
+  expect(times()).toEqual({ k0: began, k1: began + 5000 });
+  clock.nowMs += 5000;
+  expect(times()).toEqual({ k0: began, k1: began + 5000 });
+  read(1, "k0");
+  expect(times()).toEqual({ k0: began + 10_000, k1: began + 5000 });
+});

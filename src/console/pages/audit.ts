@@ -1,0 +1,231 @@
+// Audit: who did what, in the console and by the API: changes of keys, policies and configs, reviews, refused
+// access. The filter is in the address.
+import { query } from "../api.ts";
+import { number } from "../format.ts";
+import { html, type VNode } from "../html.ts";
+import { linkTo, type Parameters, useParameters } from "../location.ts";
+import {
+  type AuditEvent,
+  countsSql,
+  detailOf,
+  ROWS_MAX,
+  rowsSql,
+  SPAN_FIRST,
+  SPANS,
+  timesSql,
+  wordsOf,
+} from "../audit/events.ts";
+import { AsCurl, Copy } from "../parts/actions.ts";
+import { Bars } from "../parts/bars.ts";
+import { Chart } from "../parts/chart.ts";
+import { Failure, Loading } from "../parts/notices.ts";
+import { Card, Facts, Grid, Page } from "../parts/page.ts";
+import { type Column, Table } from "../parts/table.ts";
+import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { useData } from "../use-data.ts";
+
+const LEAD =
+  "Who did what, in the console and by the API. It is part of the journal: nothing here can be edited.";
+const EMPTY =
+  "Nothing was done in this time that fits. Creating a key, setting a policy, deciding a review or a refused login makes an entry.";
+/** Fewer are no course over time. */
+const POINTS_MIN = 3;
+
+interface Loaded {
+  readonly rows: readonly AuditEvent[];
+  readonly counts: readonly {
+    readonly event: string;
+    readonly n: number;
+  }[];
+  readonly times: readonly { readonly at: number; readonly n: number }[];
+}
+
+export default function Audit(): VNode {
+  const [parameters] = useParameters();
+  const { row: _, ...filter } = parameters;
+  const { value, error, reload } = useData<Loaded>(
+    async (signal) => ({
+      rows: await query<AuditEvent>(rowsSql(filter), [], signal),
+      counts: await query(countsSql(filter), [], signal),
+      times: await query(timesSql(filter), [], signal),
+    }),
+    [JSON.stringify(filter)],
+  );
+  return html`<${Page}
+    title="Audit"
+    lead=${LEAD}
+    tools=${html`<button type="button" onClick=${reload}>Refresh</button>`}
+  >
+    <${Filters} parameters=${parameters} />
+    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    ${
+      value === undefined
+        ? error === undefined && html`<${Loading} />`
+        : html`<${Trail} value=${value} parameters=${parameters} />`
+    }
+    <${AsCurl} method="POST" path="/v1/query" body=${{ sql: rowsSql(filter) }} />
+  <//>`;
+}
+
+const FIELDS: readonly (readonly [name: string, label: string, placeholder: string])[] = [
+  ["event", "Event", "policy.set"],
+  ["actor", "By key", "id of a key"],
+  ["tenant", "Tenant", "any"],
+  ["text", "In the detail", "words"],
+];
+
+function Filters({ parameters }: { parameters: Parameters }): VNode {
+  const [, set] = useParameters();
+  const change = (name: string, value: string) =>
+    set({ [name]: value || undefined, before: undefined, row: undefined });
+  const choice = (name: string, label: string, value: string, options: [string, string][]) =>
+    html`<div class="field">
+      <label for=${`audit-${name}`}>${label}</label>
+      <select
+        id=${`audit-${name}`}
+        value=${value}
+        onChange=${(event: Event) => change(name, (event.target as HTMLSelectElement).value)}
+      >
+        ${options.map(([each, words]) => html`<option value=${each}>${words}</option>`)}
+      </select>
+    </div>`;
+  const spans = Object.entries(SPANS).map(([name, [words]]): [string, string] => [name, words]);
+  const ways: [string, string][] = [
+    ["", "any way"],
+    ["console", "the console"],
+    ["api", "the API"],
+  ];
+  return html`<div class="filters audit">
+    ${choice("since", "Last", parameters["since"] ?? SPAN_FIRST, spans)}
+    ${choice("via", "Through", parameters["via"] ?? "", ways)}
+    ${FIELDS.map(
+      ([name, label, placeholder]) =>
+        html`<div class="field">
+          <label for=${`audit-${name}`}>${label}</label>
+          <input
+            id=${`audit-${name}`}
+            type=${name === "text" ? "search" : "text"}
+            value=${parameters[name] ?? ""}
+            placeholder=${placeholder}
+            autocomplete="off"
+            spellcheck=${false}
+            onChange=${(event: Event) => change(name, (event.target as HTMLInputElement).value.trim())}
+          />
+        </div>`,
+    )}
+    <a class="button" href=${linkTo("audit")}>Clear</a>
+  </div>`;
+}
+
+function Trail({ value, parameters }: { value: Loaded; parameters: Parameters }): VNode {
+  const rows = value.rows.slice(0, ROWS_MAX);
+  const at = rows.findIndex(({ position }) => String(position) === parameters["row"]);
+  const last = rows.at(-1)?.position;
+  const hasMore = value.rows.length > ROWS_MAX && last !== null && last !== undefined;
+  const bars = value.counts.map(({ event, n }) => ({
+    label: event,
+    value: n,
+    href: linkTo("audit", { ...parameters, event, before: undefined, row: undefined }),
+    ...(event === "access.denied" ? { tone: "deny" as const } : {}),
+  }));
+  const lines = [{ label: "events", color: "accent", values: value.times.map(({ n }) => n) }];
+  const isDrawn = value.times.length >= POINTS_MIN;
+  return html`<${Grid}>
+    ${
+      isDrawn &&
+      html`<${Card} title="Events over time" span=${7}>
+        <${Chart}
+          title="Events over time"
+          at=${value.times.map(({ at: time }) => time)}
+          lines=${lines}
+          height=${150}
+          say=${number}
+        />
+      <//>`
+    }
+    ${
+      rows.length > 0 &&
+      html`<${Card} title="By event" span=${isDrawn ? 5 : 12}><${Bars} bars=${bars} /><//>`
+    }
+    ${at >= 0 && html`<${Entry} entry=${rows[at]!} parameters=${parameters} />`}
+    <${Card} title=${`${number(rows.length)}${hasMore ? "+" : ""} events`}>
+      <${Table}
+        label="audit events"
+        columns=${columnsFor(parameters)}
+        rows=${rows}
+        keyOf=${(row: AuditEvent, index: number) => row.position ?? `old-${index}`}
+        chosen=${at < 0 ? undefined : at}
+        empty=${EMPTY}
+      />
+      ${
+        hasMore &&
+        html`<a
+          class="button"
+          href=${linkTo("audit", { ...parameters, before: last, row: undefined })}
+          >Older</a
+        >`
+      }
+    <//>
+  <//>`;
+}
+
+function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
+  const filtered = (name: string, value: string) =>
+    linkTo("audit", { ...parameters, [name]: value, before: undefined, row: undefined });
+  return [
+    { label: "at", cell: (row) => html`<${Time} at=${row.recorded_at} />` },
+    {
+      label: "event",
+      cell: (row) =>
+        html`<a href=${linkTo("audit", { ...parameters, row: row.position ?? undefined })}
+          ><${Tag} word=${row.event} tone=${row.event === "access.denied" ? "deny" : undefined}
+        /></a>`,
+    },
+    {
+      label: "by",
+      cell: ({ actor }) =>
+        actor === null
+          ? html`<span class="dim">–</span>`
+          : html`<a class="agent" href=${filtered("actor", actor)}><${Text} text=${actor} /></a>`,
+    },
+    { label: "through", cell: ({ via, actor }) => wayOf(via, actor) },
+    {
+      label: "tenant",
+      cell: ({ tenant }) =>
+        tenant === null
+          ? html`<span class="dim">–</span>`
+          : html`<a href=${filtered("tenant", tenant)}><${Text} text=${tenant} /></a>`,
+    },
+    { label: "what", cell: (row) => html`<${Text} text=${wordsOf(row)} />` },
+  ];
+}
+
+/** The console, with the beginning of its session, or the API; nothing for what the service did itself. */
+function wayOf(via: string | null, actor: string | null): VNode {
+  if (via !== null) return html`<${Tag} word=${via} tone="allow" />`;
+  return html`<span class="dim">${actor === null ? "–" : "API"}</span>`;
+}
+
+/** One event with all that is known. */
+function Entry({ entry, parameters }: { entry: AuditEvent; parameters: Parameters }): VNode {
+  const detail = JSON.stringify(detailOf(entry.detail), null, 2);
+  const close = html`
+    <${Copy} text=${detail} label="Copy JSON" />
+    <a class="button" href=${linkTo("audit", { ...parameters, row: undefined })}>Close</a>
+  `;
+  const agent = entry.agent?.startsWith("agent://") && html`<${AgentLink} id=${entry.agent} />`;
+  return html`<${Card} title=${entry.event} tools=${close}>
+    <${Facts}
+      facts=${[
+        ["recorded", html`<${Time} at=${entry.recorded_at} as="full" />`],
+        ["position in the journal", number(entry.position)],
+        ["by key", html`<${Text} text=${entry.actor} />`],
+        ["through", wayOf(entry.via, entry.actor)],
+        ["tenant", html`<${Text} text=${entry.tenant} />`],
+        ["agent", agent || "–"],
+      ]}
+    />
+    <pre class="code detail" tabindex="0" role="region" aria-label="detail">
+${detail.split("\n").map((line) => html`<${Text} text=${line} />${"\n"}`)}</pre>
+  <//>`;
+}

@@ -1,0 +1,131 @@
+// Picture of who vouches for whom: seeds as squares, believed reporters as discs, strangers as rings,
+// clusters within an outline. The table beside it says the same.
+import { number, percent, plain } from "../../format.ts";
+import { html, useMemo, type VNode } from "../../html.ts";
+import { HEIGHT, hullOf, layoutOf, type Spot, WIDTH } from "./layout.ts";
+import { KINDS, type Graph, type Reporter } from "./shapes.ts";
+
+/** Names written beside their nodes: more would cover one another. */
+const NAMES_MAX = 12;
+const NAME_LENGTH_MAX = 26;
+
+interface PictureProps {
+  readonly graph: Graph;
+  /** Number of the chosen node. */
+  readonly chosen: number;
+  readonly onChoose: (id: string) => void;
+}
+
+const shortOf = (id: string): string => {
+  const name = plain(id).replace(/^agent:\/\//, "");
+  return name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}…` : name;
+};
+
+function saidOf({ id, kind, credibility, mass, cluster, reports }: Reporter): string {
+  const where = cluster === 0 ? "" : `, cluster ${cluster}`;
+  return `${shortOf(id)}: ${kind}, credibility ${number(credibility, 2)}, ${percent(mass)} of the mass, ${number(reports)} outcomes${where}`;
+}
+
+export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
+  const spots = useMemo(() => layoutOf(graph), [graph]);
+  const { nodes, edges } = graph;
+  const near = new Set(
+    edges.flatMap(({ from, to }) => (from === chosen || to === chosen ? [from, to] : [])),
+  );
+  const names = nodes
+    .map((node, i) => [node, i] as const)
+    .filter(([{ kind }, i]) => i === chosen || kind === "seed")
+    .slice(0, NAMES_MAX);
+  const count = (kind: string) => nodes.filter((node) => node.kind === kind).length;
+  const said = KINDS.map((kind) => `${count(kind)} ${kind}`).join(", ");
+  return html`<svg
+      class="graph"
+      viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
+      role="img"
+      aria-label=${`Who vouches for whom: ${said}, ${edges.length} edges. The table beside it has the same.`}
+    >
+      <${Hulls} nodes=${nodes} spots=${spots} />
+      ${edges.map(({ from, to, mass }) => {
+        const [a, b] = [spots[from], spots[to]];
+        if (a === undefined || b === undefined) return null;
+        const isNear = from === chosen || to === chosen;
+        const kind = `edge ${mass > 0 ? "trusted" : ""} ${isNear ? "near" : ""}`;
+        return html`<line class=${kind} x1=${a.x} y1=${a.y} x2=${b.x} y2=${b.y} />`;
+      })}
+      ${nodes.map((node, i) => {
+        const spot = spots[i];
+        if (spot === undefined) return null;
+        const isDim = chosen >= 0 && i !== chosen && !near.has(i);
+        return html`<${Node}
+          node=${node}
+          spot=${spot}
+          isChosen=${i === chosen}
+          isDim=${isDim}
+          onChoose=${onChoose}
+        />`;
+      })}
+      ${names.map(([{ id }, i]) => {
+        const spot = spots[i];
+        if (spot === undefined) return null;
+        const isRight = spot.x > WIDTH * 0.75;
+        return html`<text
+          class="node-name"
+          x=${spot.x + (isRight ? -1 : 1) * (spot.radius + 4)}
+          y=${spot.y + 4}
+          text-anchor=${isRight ? "end" : "start"}
+        >
+          ${shortOf(id)}
+        </text>`;
+      })}
+    </svg>
+    <ul class="legend">
+      <li><i class="shape seed" aria-hidden="true"></i>seed</li>
+      <li><i class="shape believed" aria-hidden="true"></i>believed</li>
+      <li><i class="shape stranger" aria-hidden="true"></i>stranger</li>
+      <li><i class="shape cluster" aria-hidden="true"></i>cluster: counts as one voice</li>
+    </ul>`;
+}
+
+interface NodeProps {
+  readonly node: Reporter;
+  readonly spot: Spot;
+  readonly isChosen: boolean;
+  readonly isDim: boolean;
+  readonly onChoose: (id: string) => void;
+}
+
+/** The pointer's way to a reporter; the keyboard's is the table. */
+function Node({ node, spot, isChosen, isDim, onChoose }: NodeProps): VNode {
+  const { x, y, radius: r } = spot;
+  const kind = `node ${node.kind} ${isChosen ? "chosen" : ""} ${isDim ? "faint" : ""}`;
+  const title = html`<title>${saidOf(node)}</title>`;
+  const choose = () => onChoose(node.id);
+  return node.kind === "seed"
+    ? html`<rect
+        class=${kind}
+        x=${x - r}
+        y=${y - r}
+        width=${2 * r}
+        height=${2 * r}
+        rx="2"
+        onClick=${choose}
+      >
+        ${title}
+      </rect>`
+    : html`<circle class=${kind} cx=${x} cy=${y} r=${r} onClick=${choose}>${title}</circle>`;
+}
+
+function Hulls({ nodes, spots }: { nodes: readonly Reporter[]; spots: readonly Spot[] }) {
+  const groups = new Map<number, Spot[]>();
+  nodes.forEach(({ cluster }, i) => {
+    const spot = spots[i];
+    if (cluster === 0 || spot === undefined) return;
+    groups.set(cluster, [...(groups.get(cluster) ?? []), spot]);
+  });
+  return [...groups].map(([cluster, members]) => {
+    const points = hullOf(members).map(({ x, y }) => `${x},${y}`);
+    return html`<polygon class="hull" points=${points.join(" ")}
+      ><title>cluster ${cluster}</title></polygon
+    >`;
+  });
+}

@@ -1,0 +1,121 @@
+// One reporter: what its word counts, who vouched for it, for whom it vouched, what it has reported.
+import { query } from "../../api.ts";
+import { number, percent } from "../../format.ts";
+import { html, type VNode } from "../../html.ts";
+import { useParameters } from "../../location.ts";
+import { Failure, Loading } from "../../parts/notices.ts";
+import { Card, Facts } from "../../parts/page.ts";
+import { Table } from "../../parts/table.ts";
+import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
+import { useData } from "../../use-data.ts";
+import { here, TONES, type Graph, type Reporter } from "./shapes.ts";
+
+interface Counts {
+  readonly outcomes: number;
+  readonly subjects: number;
+  readonly failure_rate: number;
+  readonly signed_share: number;
+  readonly first_settled_at: string;
+  readonly last_settled_at: string;
+}
+
+/** A reporter is an agent identifier: it holds no quotes; they are doubled all the same. */
+const countsOf = (
+  id: string,
+) => `SELECT outcomes::INTEGER AS outcomes, subjects::INTEGER AS subjects, failure_rate, signed_share,
+first_settled_at, last_settled_at FROM reporters WHERE reporter = '${id.replaceAll("'", "''")}'`;
+
+/** The other end of an edge. */
+interface Other {
+  readonly node: Reporter;
+  readonly direction: "vouched for by" | "vouches for";
+  readonly weight: number;
+  readonly mass: number;
+}
+
+function othersOf({ nodes, edges }: Graph, at: number): Other[] {
+  return edges.flatMap(({ from, to, weight, mass }): Other[] => {
+    if (from !== at && to !== at) return [];
+    const node = nodes[from === at ? to : from];
+    if (node === undefined) return [];
+    const direction = from === at ? "vouches for" : "vouched for by";
+    return [{ node, direction, weight, mass }];
+  });
+}
+
+const COLUMNS = [
+  {
+    label: "direction",
+    cell: ({ direction }: Other) => html`<span class="dim">${direction}</span>`,
+  },
+  {
+    label: "reporter",
+    cell: ({ node }: Other) =>
+      html`<a class="agent" href=${here({ reporter: node.id })}
+        ><${Text} text=${node.id.replace(/^agent:\/\//, "")}
+      /></a>`,
+  },
+  {
+    label: "kind",
+    cell: ({ node }: Other) => html`<${Tag} word=${node.kind} tone=${TONES[node.kind]} />`,
+  },
+  { label: "successes, bounded", isNumber: true, cell: ({ weight }: Other) => number(weight, 2) },
+  { label: "mass that went along", isNumber: true, cell: ({ mass }: Other) => percent(mass, 2) },
+];
+
+export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode | null {
+  const node = graph.nodes[at];
+  const id = node?.id ?? "";
+  const { value, error, reload } = useData(
+    (signal) => query<Counts>(countsOf(id), [], signal),
+    [id],
+  );
+  const [{ around }, set] = useParameters();
+  if (node === undefined) return null;
+  const [counts] = value ?? [];
+  return html`<${Card}
+    title=${html`<${Text} text=${node.id} />`}
+    tools=${html`${
+        around !== node.id &&
+        html`<button type="button" onClick=${() => set({ around: node.id })}>
+          Draw around it
+        </button>`
+      } <button type="button" onClick=${() => set({ reporter: undefined })}>Close</button>`}
+  >
+    <${Facts}
+      facts=${[
+        ["kind", html`<${Tag} word=${node.kind} tone=${TONES[node.kind]} />`],
+        ["credibility", number(node.credibility, 3)],
+        ["share of the seeds' mass", percent(node.mass, 2)],
+        ["cluster", node.cluster === 0 ? "none" : number(node.cluster)],
+        ["outcomes in the batch", number(node.reports)],
+        ["as an agent", html`<${AgentLink} id=${node.id} />`],
+        ...(counts === undefined ? [] : countFacts(counts)),
+      ]}
+    />
+    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    ${value === undefined && error === undefined && html`<${Loading} />`}
+    <h3>Who vouches</h3>
+    <${Table}
+      label="who vouches"
+      columns=${COLUMNS}
+      rows=${othersOf(graph, at)}
+      empty="Nobody in this picture: an edge is a success that one reporter has reported of another."
+    />
+  <//>`;
+}
+
+function countFacts(counts: Counts) {
+  return [
+    ["reported on", html`${number(counts.subjects)} agents`],
+    ["failures among its reports", percent(counts.failure_rate)],
+    ["signed", percent(counts.signed_share)],
+    [
+      "first, newest",
+      html`<${Time} at=${counts.first_settled_at} as="full" />${", "}<${Time}
+          at=${counts.last_settled_at}
+          as="ago"
+        />`,
+    ],
+  ];
+}
