@@ -26,20 +26,6 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/overview.ts"),
   },
   {
-    name: "agents",
-    label: "Agents",
-    group: "Trust",
-    letter: "a",
-    load: () => import("./pages/agents.ts"),
-  },
-  {
-    name: "agent",
-    label: "Agent",
-    group: "Trust",
-    isHidden: true,
-    load: () => import("./pages/agent.ts"),
-  },
-  {
     name: "kaizen",
     label: "Kaizen",
     group: "Learning",
@@ -59,6 +45,20 @@ export const PAGES: readonly PageEntry[] = [
     group: "Operate",
     letter: "s",
     load: () => import("./pages/sql.ts"),
+  },
+  {
+    name: "agents",
+    label: "Agents",
+    group: "Trust",
+    letter: "a",
+    load: () => import("./pages/agents.ts"),
+  },
+  {
+    name: "agent",
+    label: "Agent",
+    group: "Trust",
+    isHidden: true,
+    load: () => import("./pages/agent.ts"),
   },
   {
     name: "policy",

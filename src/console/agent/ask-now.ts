@@ -113,7 +113,7 @@ function Answer({ answer }: { answer: VerifyResponse }): VNode {
         ["Enforced", answer.enforced ? "yes" : "no: shadow mode"],
         [
           "On record as",
-          html`<a href=${linkTo("decisions", { id: answer.request_id })}>${answer.request_id}</a>`,
+          html`<a href=${linkTo("decision", { id: answer.request_id })}>${answer.request_id}</a>`,
         ],
       ]}
     />

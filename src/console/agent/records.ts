@@ -35,7 +35,7 @@ const DECISIONS: readonly Column<LoggedLeg>[] = [
   {
     label: "asked",
     cell: (row) =>
-      html`<a href=${linkTo("decisions", { id: row.request_id })}
+      html`<a href=${linkTo("decision", { id: row.request_id })}
         >${row.kind} ${row.tool_level} <${Text} text=${row.action ?? ""}
       /></a>`,
   },
