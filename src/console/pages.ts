@@ -60,4 +60,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "u",
     load: () => import("./pages/audit.ts"),
   },
+  {
+    name: "evidence",
+    label: "Evidence",
+    group: "Trust",
+    letter: "e",
+    load: () => import("./pages/evidence.ts"),
+  },
 ];
