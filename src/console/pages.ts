@@ -81,6 +81,20 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/sql.ts"),
   },
   {
+    name: "agents",
+    label: "Agents",
+    group: "Trust",
+    letter: "a",
+    load: () => import("./pages/agents.ts"),
+  },
+  {
+    name: "agent",
+    label: "Agent",
+    group: "Trust",
+    isHidden: true,
+    load: () => import("./pages/agent.ts"),
+  },
+  {
     name: "policy",
     label: "Policy",
     group: "Trust",
@@ -93,5 +107,12 @@ export const PAGES: readonly PageEntry[] = [
     group: "Operate",
     letter: "u",
     load: () => import("./pages/audit.ts"),
+  },
+  {
+    name: "evidence",
+    label: "Evidence",
+    group: "Trust",
+    letter: "e",
+    load: () => import("./pages/evidence.ts"),
   },
 ];
