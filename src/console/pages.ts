@@ -11,6 +11,8 @@ export interface PageEntry {
   readonly letter?: string;
   /** Not in the navigation: reached from others. */
   readonly isHidden?: boolean;
+  /** Keys of its own, told by `?`. */
+  readonly keys?: readonly (readonly [key: string, what: string])[];
   readonly load: () => Promise<{ default: () => VNode }>;
 }
 
@@ -24,6 +26,38 @@ export const PAGES: readonly PageEntry[] = [
     group: "Now",
     letter: "o",
     load: () => import("./pages/overview.ts"),
+  },
+  {
+    name: "decisions",
+    label: "Decisions",
+    group: "Now",
+    letter: "d",
+    load: () => import("./pages/decisions.ts"),
+  },
+  {
+    name: "decision",
+    label: "Decision",
+    group: "Now",
+    isHidden: true,
+    load: () => import("./pages/decision.ts"),
+  },
+  {
+    name: "reviews",
+    label: "Reviews",
+    group: "Now",
+    letter: "r",
+    keys: [
+      ["j", "next review"],
+      ["k", "review before"],
+      ["a", "approve = overturned"],
+      ["d", "deny = upheld"],
+      ["c", "claim"],
+      ["s", "skip"],
+      ["n", "write a note; Esc leaves it"],
+      ["x", "mark, to decide several at once"],
+      ["u", "undo the last decision"],
+    ],
+    load: () => import("./pages/reviews.ts"),
   },
   {
     name: "kaizen",
@@ -54,6 +88,20 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/sql.ts"),
   },
   {
+    name: "agents",
+    label: "Agents",
+    group: "Trust",
+    letter: "a",
+    load: () => import("./pages/agents.ts"),
+  },
+  {
+    name: "agent",
+    label: "Agent",
+    group: "Trust",
+    isHidden: true,
+    load: () => import("./pages/agent.ts"),
+  },
+  {
     name: "policy",
     label: "Policy",
     group: "Trust",
@@ -66,5 +114,12 @@ export const PAGES: readonly PageEntry[] = [
     group: "Operate",
     letter: "u",
     load: () => import("./pages/audit.ts"),
+  },
+  {
+    name: "evidence",
+    label: "Evidence",
+    group: "Trust",
+    letter: "e",
+    load: () => import("./pages/evidence.ts"),
   },
 ];

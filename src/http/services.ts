@@ -16,6 +16,7 @@ import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { ReportLinks } from "./access/report-links.ts";
+import type { SharedReports } from "./access/shared-reports.ts";
 import type { Console } from "./console/console.ts";
 import type { Figures } from "./metrics/figures.ts";
 import type { Series } from "./metrics/series.ts";
@@ -101,6 +102,8 @@ export interface HttpDependencies {
   kaizen?: Kaizen;
   /** Links to reports of kaizen; without them its answers have none. */
   reportLinks?: ReportLinks;
+  /** Links to reports on agents; without them nobody is given any. */
+  sharedReports?: SharedReports;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
   /** The review queue; without it its routes answer `not_found`. */

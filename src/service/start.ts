@@ -16,6 +16,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
 import { consoleLinkOf } from "../http/console/link.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
+import { SharedReports } from "../http/access/shared-reports.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf } from "./health/figures.ts";
 import { statusOf } from "./health/status.ts";
@@ -179,6 +180,7 @@ interface Parts extends Ground, Learning, Metering, Watching {
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
   const { evidence, keyring, store, scorer, kaizen, credibility } = parts;
+  const signingKeys = signingKeysOf(parts);
   return {
     bureau: evidence.bureau,
     keyring,
@@ -192,7 +194,12 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     namespaces: parts.reporting.namespaces,
     webhooks: parts.webhooks,
     console: new Console(config.console, { keyring, clock: parts.clock.now, randomBytes }),
-    signingKeys: signingKeysOf(parts),
+    signingKeys,
+    sharedReports: new SharedReports({
+      signingKeys,
+      clock: parts.clock.now,
+      principalOf: (keyId) => keyring.principalOf(keyId),
+    }),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,

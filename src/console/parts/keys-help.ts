@@ -1,7 +1,8 @@
 // The keys of the console: a dialog that `?` opens.
 import { html, useEffect, useRef, useState, type VNode } from "../html.ts";
+import { usePlace } from "../location.ts";
 import { PAGES } from "../pages.ts";
-import { useKeys } from "../shortcuts.ts";
+import { useKeys } from "../keys.ts";
 
 const EVERYWHERE: readonly (readonly [string, string])[] = [
   ["/", "find the search"],
@@ -18,12 +19,14 @@ export function KeysHelp(): VNode | null {
 
 function Keys({ onClose }: { onClose: () => void }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
+  const { page: current } = usePlace();
   useEffect(() => dialog.current?.showModal(), []);
+  const own = PAGES.find(({ name }) => name === current)?.keys ?? [];
   const pages = PAGES.filter(({ letter }) => letter !== undefined);
   return html`<dialog ref=${dialog} aria-labelledby="keys-title" onClose=${onClose}>
     <h2 id="keys-title">Keys</h2>
     <dl class="facts keys">
-      ${EVERYWHERE.map(
+      ${[...own, ...EVERYWHERE].map(
         ([key, what]) =>
           html`<div>
             <dt><kbd>${key}</kbd></dt>

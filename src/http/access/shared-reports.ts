@@ -2,12 +2,15 @@
 // follows from the bureau's own key, so that they outlive a restart and end with a rotation. A link
 // is worth no more than the API key that made it: it ends with that one.
 import { createHash } from "node:crypto";
+import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { SigningKeys } from "../../contract/signing-keys.ts";
 import { isSameSeal, sealOf } from "./report-links.ts";
 
 /** No statement by this type is ever shown to anybody: its signature is a secret. */
 const SECRET_TYPE = "shared-report-secret+jws";
+/** Reports that are read by links at one time: whoever has a link may ask as often as they like. */
+export const SHARED_READS_MAX = 8;
 const TOKEN = /^([\w-]{1,4096})\.([\w-]{43})$/;
 
 /** What a link opens, and who answers for it. */
@@ -28,6 +31,7 @@ export interface SharedReportsOptions {
 
 export class SharedReports {
   readonly #options: SharedReportsOptions;
+  #readCount = 0;
 
   constructor(options: SharedReportsOptions) {
     this.#options = options;
@@ -50,6 +54,22 @@ export class SharedReports {
     if (expirySec * 1000 <= this.#options.clock()) return undefined;
     if (this.#options.principalOf(keyId) === undefined) return undefined;
     return { tenant, agent, keyId };
+  }
+
+  /**
+   * Runs a read by a link.
+   * @throws ServiceFault `overloaded` while too many others run.
+   */
+  async during<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#readCount >= SHARED_READS_MAX) {
+      throw new ServiceFault("overloaded", "too many shared reports are read now");
+    }
+    this.#readCount += 1;
+    try {
+      return await work();
+    } finally {
+      this.#readCount -= 1;
+    }
   }
 
   /** Ed25519 signs the same text alike each time: a secret that needs no file. */

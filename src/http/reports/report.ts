@@ -2,6 +2,7 @@
 // people make of it. Signed, so that whoever is shown it later can tell that it is the bureau's.
 import type { CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
+import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import {
   DISPUTES_PER_AGENT_MAX,
@@ -128,9 +129,11 @@ function reviewsOf(
   { tenant, agent }: Asked,
   nowMs: number,
 ): ReportBody["reviews"] {
-  const own = [...(queue?.all() ?? [])].filter(
-    (review) => review.tenant === tenant && review.agent === agent,
-  );
+  // The book itself: a copy of every review would cost whoever opens a link nothing, and us much.
+  const own: StoredReview[] = [];
+  for (const review of queue?.book.all() ?? []) {
+    if (review.agent === agent && review.tenant === tenant) own.push(review);
+  }
   return own
     .slice(-REVIEWS_MAX)
     .toReversed()

@@ -12,7 +12,7 @@ import type { StoredReview } from "../../contract/reviews/book.ts";
 import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
-import { SharedReports } from "../access/shared-reports.ts";
+import type { SharedReports } from "../access/shared-reports.ts";
 import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
@@ -107,7 +107,9 @@ function readReport(exchange: Exchange): Promise<Reply> {
 function readShared(exchange: Exchange): Promise<Reply> {
   const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
   const { tenant, agent } = openLink(exchange, token);
-  return answer(exchange, { tenant, agent, link: token }, { ...exchange.principal, tenant });
+  const asked = { tenant, agent, link: token };
+  const principal = { ...exchange.principal, tenant };
+  return sharedReports(exchange).during(() => answer(exchange, asked, principal));
 }
 
 async function answer(exchange: Exchange, asked: Asked, principal: Principal): Promise<Reply> {
@@ -216,11 +218,8 @@ function openLink(exchange: Exchange, token: string) {
 }
 
 function sharedReports({ services }: Exchange): SharedReports {
-  const { signingKeys, keyring, clock } = services;
-  if (signingKeys === undefined) {
-    throw new ServiceFault("not_found", "this service has no signing key");
-  }
-  return new SharedReports({ signingKeys, clock, principalOf: (id) => keyring.principalOf(id) });
+  if (services.sharedReports !== undefined) return services.sharedReports;
+  throw new ServiceFault("not_found", "this service shares no reports");
 }
 
 function queueOf({ services: { reviews } }: Exchange): ReviewQueue {

@@ -1,0 +1,277 @@
+// Decisions: the decision log by facets, over time and entry by entry. All that is chosen, and the place in
+// the list, is in the address. j and k walk the entries, Enter opens one.
+import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
+import { get, type Parameters as Asked, pathWith } from "../api.ts";
+import { Chosen, Facets } from "./decisions/facets.ts";
+import { askedOf, RANGES } from "./decisions/query.ts";
+import { number, percent } from "../format.ts";
+import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
+import { linkTo, type Parameters, placeOf, useParameters } from "../location.ts";
+import { AsCurl } from "../parts/actions.ts";
+import { Chart } from "../parts/chart.ts";
+import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
+import { Card, Grid, Page } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { useKeys } from "../keys.ts";
+import { useData } from "../use-data.ts";
+
+const ROWS = 50;
+
+interface Listed {
+  readonly decisions: readonly LoggedLeg[];
+  readonly complete: boolean;
+  readonly next: string | null;
+}
+
+type Change = ReturnType<typeof useParameters>[1];
+
+/** Where an entry opens; beside the one that was marked, if any. */
+function openOf(leg: LoggedLeg, mark: string | undefined): string {
+  const other = mark === leg.request_id ? undefined : mark;
+  return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
+}
+
+function askedAs({ kind, tool_level: level, stakes }: LoggedLeg): string {
+  const at = stakes > 0 ? [`at ${number(stakes, 2)}`] : [];
+  return [kind, ...(level === null ? [] : [level]), ...at].join(" ");
+}
+
+/** The rule, broken where its words meet, and what marks the entry. */
+function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
+  const words = (leg.log_reason ?? leg.reason_codes[0] ?? "–").split("_");
+  return html`<span class="small">
+      ${words.map((word, at) => (at === 0 ? word : html`_<wbr />${word}`))}
+    </span>
+    ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
+    ${!leg.enforced && html` <${Tag} word="shadow" />`}
+    ${leg.stands_for > 1 && html` <${Tag} word=${`× ${number(leg.stands_for)}`} />`}`;
+}
+
+function columnsOf(mark: string | undefined) {
+  return [
+    { label: "at", cell: (leg: LoggedLeg) => html`<${Time} at=${leg.evaluated_at} />` },
+    {
+      label: "answer",
+      cell: (leg: LoggedLeg) =>
+        html`<a href=${openOf(leg, mark)}><${Tag} word=${leg.verdict ?? leg.decision} /></a>`,
+    },
+    { label: "agent", cell: (leg: LoggedLeg) => html`<${AgentLink} id=${leg.subject} />` },
+    {
+      label: "asked",
+      cell: (leg: LoggedLeg) =>
+        html`<span class="nowrap">${askedAs(leg)}</span>${" "}
+          <span class="dim"><${Text} text=${leg.action ?? ""} /></span>`,
+    },
+    { label: "decided by", cell: (leg: LoggedLeg) => html`<${DecidedBy} leg=${leg} />` },
+    { label: "score", isNumber: true, cell: (leg: LoggedLeg) => number(leg.internal_score) },
+    { label: "risk", isNumber: true, cell: (leg: LoggedLeg) => percent(leg.failure_probability) },
+  ];
+}
+
+function Search({ parameters, onChange }: { parameters: Parameters; onChange: Change }): VNode {
+  const [text, setText] = useState(parameters["agent"] ?? "");
+  useEffect(() => setText(parameters["agent"] ?? ""), [parameters["agent"]]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const typed = text.trim();
+    const id = typed === "" || typed.startsWith("agent://") ? typed : `agent://${typed}`;
+    onChange({ agent: id || undefined, behind: undefined });
+  };
+  return html`<form class="tools" role="search" onSubmit=${submit}>
+    <input
+      type="search"
+      aria-label="Agent, as subject or viewer"
+      placeholder="agent://namespace/name"
+      value=${text}
+      maxlength="512"
+      onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)}
+    />
+    <select
+      aria-label="Time range"
+      value=${parameters["range"] ?? ""}
+      onChange=${(event: Event) => {
+        const range = (event.target as HTMLSelectElement).value || undefined;
+        onChange({ range, since: undefined, before: undefined, behind: undefined });
+      }}
+    >
+      ${RANGES.map(([name, label]) => html`<option value=${name}>${label}</option>`)}
+    </select>
+  </form>`;
+}
+
+function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Change }): VNode {
+  const { times, step_ms: stepMs } = counts;
+  const steps = useMemo(() => stepsOf(times, stepMs), [counts]);
+  if (times.length === 0) {
+    return html`<${Empty}>No decisions in this range; a verify, check or handshake shows here.<//>`;
+  }
+  const onRange = (from: number, to: number) =>
+    onChange({
+      since: String(Math.floor(from * 1000)),
+      before: String(Math.ceil(to * 1000)),
+      behind: undefined,
+    });
+  return html`<${Chart}
+    title="Decisions over time"
+    at=${steps.map(({ at }) => at)}
+    lines=${[
+      { label: "let through", color: "allow", values: steps.map(({ allow }) => allow) },
+      { label: "denied", color: "deny", values: steps.map(({ deny }) => deny) },
+    ]}
+    height=${120}
+    say=${number}
+    onRange=${onRange}
+  />`;
+}
+
+/** Steps with those between that have nothing, so that a quiet hour is seen as one. */
+function stepsOf(times: DecisionFacets["times"], stepMs: number) {
+  const [first] = times;
+  if (first === undefined) return [];
+  const found = new Map(times.map((each) => [Date.parse(each.at), each]));
+  const start = Date.parse(first.at) - stepMs;
+  const end = Date.parse(times.at(-1)!.at) + stepMs;
+  const count = Math.min(200, Math.round((end - start) / stepMs) + 1);
+  return Array.from({ length: count }, (_, step) => {
+    const atMs = start + step * stepMs;
+    const { allow = 0, deny = 0 } = found.get(atMs) ?? {};
+    return { at: atMs / 1000, allow, deny };
+  });
+}
+
+interface EntriesProps {
+  readonly asked: Asked;
+  readonly parameters: Parameters;
+  readonly onChange: Change;
+}
+
+/** Row that the address names; -1 for none. */
+const rowOf = ({ at }: Parameters) => Number(at ?? -1);
+
+function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
+  const { behind, mark } = parameters;
+  const before = behind ?? asked["before"];
+  const path = pathWith("/v1/decisions", { ...asked, before, limit: ROWS });
+  const { value, error, reload } = useData((signal) => get<Listed>(path, {}, signal), [path]);
+  const rows = value?.decisions ?? [];
+  const chosen = Math.min(rowOf(parameters), rows.length - 1);
+  const go = (row: number) =>
+    onChange({ at: String(Math.max(0, Math.min(rows.length - 1, row))) }, true);
+  // The address, not what was drawn: keys may come faster than drawings.
+  const step = (by: number) =>
+    go(Math.min(rowOf(placeOf(location.hash).parameters), rows.length) + by);
+  const open = () => {
+    const leg = rows[rowOf(placeOf(location.hash).parameters)];
+    if (leg !== undefined) location.hash = openOf(leg, mark);
+  };
+  useKeys({ j: () => step(1), k: () => step(-1), Enter: open });
+  useEffect(() => {
+    document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
+  if (value === undefined) return html`<${Loading} />`;
+  return html`<${Waiting} isComplete=${value.complete} />
+    <${Table}
+      label="decisions"
+      columns=${columnsOf(mark)}
+      rows=${rows}
+      keyOf=${(leg: LoggedLeg) => `${leg.request_id}${leg.leg}`}
+      chosen=${chosen < 0 ? undefined : chosen}
+      onChoose=${(_: LoggedLeg, row: number) => go(row)}
+      empty=${behind === undefined ? NONE : "No older decisions."}
+    />
+    <${Pager} behind=${behind} next=${value.next} onChange=${onChange} />
+    <${AsCurl} path=${path} />`;
+}
+
+const NONE = "No decision is like this. Take a filter away, or ask a verify, check or handshake.";
+
+function Waiting({ isComplete }: { isComplete: boolean }): VNode | null {
+  if (isComplete) return null;
+  return html`<${Notice} kind="warn">
+    Older decisions still wait to be stored; those listed are the newest.
+  <//>`;
+}
+
+interface PagerProps {
+  readonly behind: string | undefined;
+  readonly next: string | null;
+  readonly onChange: Change;
+}
+
+function Pager({ behind, next, onChange }: PagerProps): VNode {
+  const go = (place: string | undefined) => onChange({ behind: place, at: undefined });
+  return html`<p class="tools">
+    ${behind !== undefined && html`<button type="button" onClick=${() => go(undefined)}>Newest</button>`}
+    ${next !== null && html`<button type="button" onClick=${() => go(next)}>Older</button>`}
+    <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
+  </p>`;
+}
+
+function Head({
+  counts,
+  mark,
+  onChange,
+}: {
+  counts: DecisionFacets;
+  mark?: string;
+  onChange: Change;
+}) {
+  const { entries, decisions, complete, looked_at: lookedAt } = counts;
+  const stands = decisions === entries ? "" : `, which stand for ${number(decisions)} decisions`;
+  const among = complete ? "" : ` among the newest ${number(lookedAt)}`;
+  const said = `${number(entries)} ${entries === 1 ? "entry" : "entries"}${stands}${among}.`;
+  return html`<p class="dim">${said}</p>
+    ${
+      mark !== undefined &&
+      html`<${Notice}
+        >Choose a decision to compare with <code><${Text} text=${mark} /></code>.${" "}
+        <button type="button" class="small" onClick=${() => onChange({ mark: undefined })}>
+          Do not compare
+        </button><//
+      >`
+    }`;
+}
+
+export default function Decisions(): VNode {
+  const [parameters, change] = useParameters();
+  const { range, since, before, mark } = parameters;
+  // A range counts back from when it was chosen, so that pages of it belong together.
+  const nowMs = useMemo(() => Date.now(), [range, since, before]);
+  const asked = askedOf(parameters, nowMs);
+  const path = pathWith("/v1/decisions/facets", asked);
+  const { value, error, reload } = useData(
+    (signal) => get<DecisionFacets>(path, {}, signal),
+    [path],
+  );
+  const ask = html`<${Search} parameters=${parameters} onChange=${change} />`;
+  return html`<${Page}
+    title="Decisions"
+    lead="Every answer, with what it was judged from. Choose by facets, or draw a range in the chart."
+    tools=${ask}
+  >
+    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    <${Chosen} parameters=${parameters} onChange=${change} />
+    <${Grid}>
+      <div class="span-3 beside">
+        <${Card} title="Choose">
+          ${
+            value === undefined
+              ? error === undefined && html`<${Loading} />`
+              : html`<${Facets} counts=${value} parameters=${parameters} onChange=${change} />`
+          }
+        <//>
+      </div>
+      <div class="span-9 stack">
+        <${Card} title="Over time">
+          ${value === undefined ? html`<${Loading} />` : html`<${OverTime} counts=${value} onChange=${change} />`}
+        <//>
+        <${Card} title="Entries, newest first">
+          ${value !== undefined && html`<${Head} counts=${value} mark=${mark} onChange=${change} />`}
+          <${Entries} asked=${asked} parameters=${parameters} onChange=${change} />
+        <//>
+      </div>
+    <//>
+  <//>`;
+}

@@ -1,0 +1,140 @@
+// Facets of the decisions: what there is to choose by, with its counts, and what is chosen.
+import type { DecisionFacets } from "../../../contract/schemas/decisions.ts";
+import { number, plain } from "../../format.ts";
+import { html, type VNode } from "../../html.ts";
+import type { Parameters } from "../../location.ts";
+import { Empty } from "../../parts/notices.ts";
+import { type Choice, choicesOf, FACET_LABELS } from "./query.ts";
+
+/** Values of a facet that are shown at once. */
+const SHOWN = 8;
+
+type Change = (change: Readonly<Record<string, string | undefined>>) => void;
+
+const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  effective: { allow: "let through", deny: "denied" },
+  flagged: { true: "flagged", false: "not flagged" },
+  shadow: { true: "only watched", false: "enforced" },
+  decision: { connect_with_verification: "connect, verified" },
+};
+const LABELS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(FACET_LABELS),
+  agent: "Agent",
+  subject: "Agent judged",
+};
+
+const wordOf = (name: string, value: string) => plain(WORDS[name]?.[value] ?? value);
+
+interface FacetsProps {
+  readonly counts: DecisionFacets;
+  readonly parameters: Parameters;
+  readonly onChange: Change;
+}
+
+/** All facets that have more than one value, or a choice. */
+export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
+  const shown = FACET_LABELS.filter(([facet]) => {
+    return counts.facets[facet].length > 1 || parameters[facet] !== undefined;
+  });
+  if (shown.length === 0) return html`<${Empty}>Nothing to choose between yet.<//>`;
+  return html`<div class="facets">
+    ${shown.map(([facet, label]) => {
+      const values = counts.facets[facet];
+      const most = Math.max(1, ...values.map(({ entries }) => entries));
+      const chosen = parameters[facet];
+      const drawn = (each: { value: string; entries: number }) =>
+        html`<${Value}
+          facet=${facet}
+          ...${each}
+          most=${most}
+          isChosen=${each.value === chosen}
+          onChange=${onChange}
+        />`;
+      return html`<section key=${facet} aria-label=${label}>
+        <h3>${label}</h3>
+        <ul>
+          ${values.slice(0, SHOWN).map(drawn)}
+        </ul>
+        ${
+          values.length > SHOWN &&
+          html`<details>
+            <summary>${number(values.length - SHOWN)} more</summary>
+            <ul>
+              ${values.slice(SHOWN).map(drawn)}
+            </ul>
+          </details>`
+        }
+      </section>`;
+    })}
+  </div>`;
+}
+
+interface ValueProps {
+  readonly facet: string;
+  readonly value: string;
+  readonly entries: number;
+  /** Of the most frequent value. */
+  readonly most: number;
+  readonly isChosen: boolean;
+  readonly onChange: Change;
+}
+
+function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps): VNode {
+  const word = wordOf(facet, value);
+  return html`<li>
+    <button
+      type="button"
+      class="facet"
+      title=${word}
+      aria-pressed=${isChosen ? "true" : "false"}
+      onClick=${() => onChange({ [facet]: isChosen ? undefined : value, behind: undefined })}
+    >
+      <bdi class="cut">${word}</bdi>
+      <span class="n">${number(entries)}</span>
+      <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="bar" width=${(100 * entries) / most} height="3" />
+      </svg>
+    </button>
+  </li>`;
+}
+
+/** What is chosen, each to be taken away. */
+export function Chosen({ parameters, onChange }: Omit<FacetsProps, "counts">): VNode | null {
+  const chosen = choicesOf(parameters);
+  const isRange = parameters["since"] !== undefined || parameters["before"] !== undefined;
+  if (chosen.length === 0 && !isRange) return null;
+  const cleared = Object.fromEntries(chosen.map(([name]) => [name, undefined]));
+  return html`<p class="chosen-list">
+    ${chosen.map(
+      ([name, value]: readonly [Choice, string]) =>
+        html`<button
+          type="button"
+          key=${name}
+          class="small"
+          aria-label=${`Remove ${LABELS[name]} ${wordOf(name, value)}`}
+          onClick=${() => onChange({ [name]: undefined, behind: undefined })}
+        >
+          <span class="dim">${LABELS[name]}:</span> <bdi>${wordOf(name, value)}</bdi>
+          <span aria-hidden="true"> ×</span>
+        </button>`,
+    )}
+    ${
+      isRange &&
+      html`<button
+        type="button"
+        class="small"
+        onClick=${() => onChange({ since: undefined, before: undefined, behind: undefined })}
+      >
+        <span class="dim">Time:</span> as drawn<span aria-hidden="true"> ×</span>
+      </button>`
+    }
+    <button
+      type="button"
+      class="plain"
+      onClick=${() =>
+        onChange({ ...cleared, since: undefined, before: undefined, behind: undefined })}
+    >
+      clear all
+    </button>
+  </p>`;
+}

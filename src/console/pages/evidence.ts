@@ -1,0 +1,242 @@
+// Evidence: the sources that contents may cite, the proof of each, and where texts are doubted.
+import { get, pathWith } from "../api.ts";
+import { bytes, number } from "../format.ts";
+import { html, type VNode } from "../html.ts";
+import { linkTo, useParameters } from "../location.ts";
+import { AsCurl } from "../parts/actions.ts";
+import { Failure, Loading } from "../parts/notices.ts";
+import { Card, Field, Figure, Figures, Page } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { Tag, Text, Time } from "../parts/words.ts";
+import { mayUse } from "../session.ts";
+import { useData } from "../use-data.ts";
+import { SourceCards, type SourceRecord } from "./evidence/source.ts";
+
+const PATH = "/v1/evidence";
+const STATES = ["active", "revoked", "retracted", "recorded_false"];
+const PAGE_ROWS = 100;
+
+interface List {
+  readonly root: string;
+  readonly tree_size: number;
+  readonly records: readonly SourceRecord[];
+  readonly next_before?: number;
+}
+
+interface Threshold {
+  readonly kind: string;
+  readonly doubt_at: number;
+  readonly hallucinated_at: number;
+  readonly from: string;
+  readonly supported: number;
+  readonly unsupported: number;
+  readonly needed: number;
+}
+
+const COLUMNS = [
+  {
+    label: "source",
+    cell: (row: SourceRecord) =>
+      html`<span title=${row.source_id}><${Text} text=${row.source_id} /></span>`,
+    isLong: true,
+  },
+  {
+    label: "title",
+    isLong: true,
+    cell: (row: SourceRecord) => html`<${Text} text=${row.title || "–"} />`,
+  },
+  { label: "state", cell: (row: SourceRecord) => html`<${Tag} word=${row.state} />` },
+  { label: "kind", cell: (row: SourceRecord) => html`<${Text} text=${row.kind} />` },
+  {
+    label: "text",
+    isNumber: true,
+    cell: (row: SourceRecord) => (row.has_text ? bytes(row.size) : "digest alone"),
+  },
+  { label: "tenant", cell: (row: SourceRecord) => html`<${Text} text=${row.tenant} />` },
+  {
+    label: "may cite it",
+    cell: (row: SourceRecord) => (row.visibility === "public" ? "everyone" : "its tenant"),
+  },
+  { label: "registered", cell: (row: SourceRecord) => html`<${Time} at=${row.registered_at} />` },
+];
+
+const THRESHOLD_COLUMNS = [
+  { label: "kind of text", cell: (row: Threshold) => row.kind },
+  { label: "doubted from", isNumber: true, cell: (row: Threshold) => number(row.doubt_at, 3) },
+  {
+    label: "called hallucinated from",
+    isNumber: true,
+    cell: (row: Threshold) => number(row.hallucinated_at, 3),
+  },
+  {
+    label: "from",
+    cell: (row: Threshold) => (row.from === "tenant" ? "own labels" : "as shipped"),
+  },
+  { label: "labelled supported", isNumber: true, cell: (row: Threshold) => number(row.supported) },
+  {
+    label: "labelled unsupported",
+    isNumber: true,
+    cell: (row: Threshold) => number(row.unsupported),
+  },
+  { label: "needed for own", isNumber: true, cell: (row: Threshold) => number(row.needed) },
+];
+
+/** Texts that wait for an index, out of the metrics. */
+async function waiting(signal: AbortSignal): Promise<number | undefined> {
+  if (!mayUse("metrics:read")) return undefined;
+  const text = await get<string>("/metrics", {}, signal);
+  const found = /^trustrank_evidence_unindexed(?:\{[^}]*\})? (\S+)$/m.exec(text);
+  return found === null ? undefined : Number(found[1]);
+}
+
+function Filters({ tenants }: { tenants: readonly string[] }): VNode {
+  const [chosen, set] = useParameters();
+  const change = (name: string, isReplacing: boolean) => (event: Event) => {
+    const { value } = event.target as HTMLInputElement;
+    set({ [name]: value || undefined, before: undefined, id: undefined }, isReplacing);
+  };
+  return html`<div class="filters">
+    <${Field} label="Search" id="evidence-search">
+      <input
+        id="evidence-search"
+        type="search"
+        placeholder="beginning of an id or a title"
+        value=${chosen["prefix"] ?? ""}
+        maxlength="512"
+        onInput=${change("prefix", true)}
+      />
+    <//>
+    <${Field} label="State" id="evidence-state">
+      <select id="evidence-state" value=${chosen["state"] ?? ""} onChange=${change("state", false)}>
+        <option value="">any</option>
+        ${STATES.map((state) => html`<option value=${state}>${state}</option>`)}
+      </select>
+    <//>
+    ${
+      tenants.length > 0 &&
+      html`<${Field} label="Tenant" id="evidence-tenant">
+        <select
+          id="evidence-tenant"
+          value=${chosen["tenant"] ?? ""}
+          onChange=${change("tenant", false)}
+        >
+          <option value="">my own</option>
+          ${tenants.map((tenant) => html`<option value=${tenant}>${tenant}</option>`)}
+        </select>
+      <//>`
+    }
+  </div>`;
+}
+
+function Thresholds({ tenant }: { tenant: string | undefined }): VNode {
+  const { value, error, reload } = useData(
+    (signal) =>
+      get<{ model: string; thresholds: Threshold[] }>("/v1/vault/thresholds", { tenant }, signal),
+    [tenant],
+  );
+  return html`<${Card} title="Where texts are doubted">
+    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+    ${
+      value !== undefined &&
+      html`<${Table} label="thresholds" columns=${THRESHOLD_COLUMNS} rows=${value.thresholds} />
+        <p class="dim small">
+          Risk by model <code>${value.model}</code>. Labels of one's own texts (<code
+            >POST /v1/vault/labels</code
+          >) replace the shipped thresholds once there are enough.
+        </p>`
+    }
+    <${AsCurl} path=${pathWith("/v1/vault/thresholds", { tenant })} />
+  <//>`;
+}
+
+/** Ways to other pages of the list, and to a first proof. */
+function Steps({ list }: { list: List }): VNode {
+  const [chosen, set] = useParameters();
+  const [first] = list.records;
+  return html`<div class="tools">
+    ${chosen["before"] !== undefined && html`<button type="button" onClick=${() => set({ before: undefined })}>Newest</button>`}
+    ${
+      list.next_before !== undefined &&
+      html`<button type="button" onClick=${() => set({ before: String(list.next_before) })}>
+        Older
+      </button>`
+    }
+    ${
+      chosen["id"] === undefined &&
+      first !== undefined &&
+      html`<a href=${linkTo("evidence", { ...chosen, id: first.source_id })}>Check the newest</a>`
+    }
+  </div>`;
+}
+
+function Heads({ list }: { list: List }): VNode {
+  const unindexed = useData(waiting, []).value;
+  return html`<${Figures}>
+    <${Figure}
+      label="Records in the tree"
+      value=${number(list.tree_size)}
+      note="of all tenants, versions and withdrawals included"
+    />
+    <${Figure}
+      label="Root"
+      value=${html`<code title=${list.root}>${list.root.slice(7, 19)}…</code>`}
+      note="changes with every record"
+    />
+    <${Figure}
+      label="Texts waiting for an index"
+      value=${number(unindexed)}
+      tone=${(unindexed ?? 0) > 0 ? "warn" : undefined}
+      note=${unindexed === undefined ? "needs metrics:read" : "indexed at once when one is asked for"}
+    />
+  <//>`;
+}
+
+export default function Evidence(): VNode {
+  const [chosen, set] = useParameters();
+  const { prefix, state, tenant, before, id } = chosen;
+  const asked = { prefix, state, tenant, before, limit: PAGE_ROWS };
+  const { value, error, reload } = useData(
+    (signal) => get<List>(PATH, asked, signal),
+    [prefix, state, tenant, before],
+  );
+  const isAdmin = mayUse();
+  const tenants = useData<string[]>(async (signal) => {
+    if (!isAdmin) return [];
+    const list = await get<{ tenants: { tenant: string }[] }>("/v1/tenants", {}, signal);
+    return list.tenants.map((each) => each.tenant);
+  }, []);
+  const records = value?.records ?? [];
+  const at = records.findIndex((row) => row.source_id === id);
+  const isSearched = (prefix ?? state) !== undefined;
+  return html`<${Page}
+    title="Evidence"
+    lead="Sources that agents may cite. Each record is a leaf of one tree, whose root the bureau signs."
+  >
+    ${value !== undefined && html`<${Heads} list=${value} />`}
+    <${Card} title="Sources">
+      <${Filters} tenants=${tenants.value ?? []} />
+      ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+      ${value === undefined && error === undefined && html`<${Loading} />`}
+      ${
+        value !== undefined &&
+        html`<${Table}
+          label="sources"
+          columns=${COLUMNS}
+          rows=${records}
+          keyOf=${(row: SourceRecord) => row.index}
+          chosen=${at}
+          onChoose=${(row: SourceRecord) => set({ id: row.source_id })}
+          empty=${
+            isSearched
+              ? "No source begins so, here. Change the search, or look at older ones."
+              : "No sources yet: PUT /v1/evidence/{source_id} or “trustrank evidence add” registers one."
+          }
+        />`
+      }
+      ${value !== undefined && html`<${Steps} list=${value} />`}
+      <${AsCurl} path=${pathWith(PATH, asked)} />
+    <//>
+    ${id !== undefined && html`<${SourceCards} key=${`${tenant} ${id}`} id=${id} tenant=${tenant} onChange=${reload} />`}
+    <${Thresholds} tenant=${tenant} />
+  <//>`;
+}

@@ -1,0 +1,144 @@
+// The desk: what a person claims, decides and takes back, with what goes along with a decision.
+import type { QueuedReview } from "../../../contract/schemas/reviews.ts";
+import type { ReviewDecision } from "../../../contract/vocabulary.ts";
+import { send } from "../../api.ts";
+import { plain } from "../../format.ts";
+import { useCallback, useRef, useState } from "../../html.ts";
+
+const NAME = "trustrank.reviewer";
+const DAY_MS = 86_400_000;
+/** A decision cannot be deleted: one that is taken back is replaced by one that ends at once. */
+const UNDO_MS = 5000;
+
+/** What goes along with a decision. */
+export interface Terms {
+  readonly note: string;
+  /** How long it holds. */
+  readonly days: number;
+  /** Approve up to these stakes; empty for any. */
+  readonly upTo: string;
+}
+
+interface Done {
+  readonly review: QueuedReview;
+  /** When it was decided, by the service's clock and by this page's. */
+  readonly decidedMs: number;
+  readonly hereMs: number;
+}
+
+export interface Desk {
+  readonly who: string;
+  readonly setWho: (name: string) => void;
+  readonly isBusy: boolean;
+  /** What was done last, for people. */
+  readonly told: string;
+  readonly error: Error | undefined;
+  readonly canUndo: boolean;
+  /** Resolve to whether it was done. */
+  readonly claim: (review: QueuedReview) => Promise<boolean>;
+  readonly decide: (
+    review: QueuedReview,
+    decision: ReviewDecision,
+    terms: Terms,
+  ) => Promise<boolean>;
+  readonly undo: () => Promise<boolean>;
+}
+
+export function useDesk(onChange: () => void): Desk {
+  const [who, setWho] = useState(() => localStorage.getItem(NAME) ?? "");
+  const done = useRef<Done[]>([]);
+  const { run, ...state } = useOneAtATime(onChange);
+  const by = who.trim() === "" ? {} : { who: who.trim() };
+  const change = (review: QueuedReview, path: string, body: object) =>
+    send<QueuedReview>("POST", `/v1/reviews/${review.id}/${path}`, { ...body, ...by });
+  return {
+    who,
+    setWho: useCallback((name: string) => {
+      localStorage.setItem(NAME, name);
+      setWho(name);
+    }, []),
+    ...state,
+    canUndo: done.current.length > 0,
+    claim: (review) =>
+      run(async () => {
+        const { claimed_until: until } = await change(review, "claim", {});
+        return `${nameOf(review)} is yours until ${clock(until)}.`;
+      }),
+    decide: (review, decision, terms) =>
+      run(async () => {
+        const decided = await change(review, "decision", bodyOf(decision, terms));
+        const decidedMs = Date.parse(decided.decided_at ?? "");
+        done.current.push({ review: decided, decidedMs, hereMs: performance.now() });
+        return toldOf(decided, review.waiting);
+      }),
+    undo: () =>
+      run(async () => {
+        const last = done.current.at(-1);
+        if (last === undefined) return "There is nothing to take back here.";
+        const until = Math.round(last.decidedMs + performance.now() - last.hereMs + UNDO_MS);
+        const note = "taken back in the console";
+        await change(last.review, "decision", { decision: "upheld", until, note, again: true });
+        done.current.pop();
+        return (
+          `Taken back: within ${UNDO_MS / 1000} seconds the policy alone decides on ` +
+          `${nameOf(last.review)}, and its next held back call opens a review again. ` +
+          "Callers that waited have had their answer: that cannot be taken back."
+        );
+      }),
+  };
+}
+
+/** A key that is held down decides once: what comes meanwhile is not done. */
+function useOneAtATime(onChange: () => void) {
+  const [state, setState] = useState<{
+    isBusy: boolean;
+    told: string;
+    error: Error | undefined;
+  }>({ isBusy: false, told: "", error: undefined });
+  const isBusy = useRef(false);
+  const run = async (work: () => Promise<string>): Promise<boolean> => {
+    if (isBusy.current) return false;
+    isBusy.current = true;
+    setState(({ told }) => ({ told, isBusy: true, error: undefined }));
+    try {
+      const told = await work();
+      setState({ isBusy: false, told, error: undefined });
+      return true;
+    } catch (error) {
+      setState({ isBusy: false, told: "", error: error as Error });
+      return false;
+    } finally {
+      isBusy.current = false;
+      onChange();
+    }
+  };
+  return { ...state, run };
+}
+
+function bodyOf(decision: ReviewDecision, { note, days, upTo }: Terms): object {
+  const stakes = upTo.trim() === "" ? undefined : Number(upTo);
+  return {
+    decision,
+    until: Date.now() + days * DAY_MS,
+    ...(note.trim() === "" ? {} : { note: note.trim() }),
+    ...(decision === "upheld" || stakes === undefined ? {} : { max_stakes: stakes }),
+  };
+}
+
+function toldOf({ decision, until, ...review }: QueuedReview, waiting: number): string {
+  const what = decision === "overturned" ? "Approved" : "Denied";
+  const effect = decision === "overturned" ? "let through" : "blocked";
+  const told =
+    waiting === 0 ? "" : ` ${waiting} waiting ${waiting === 1 ? "caller" : "callers"} told.`;
+  return `${what} (${decision}): ${nameOf(review)} is ${effect} at ${review.level} until ${clock(until)}.${told}`;
+}
+
+function nameOf({ agent }: Pick<QueuedReview, "agent">): string {
+  return plain(agent).replace(/^agent:\/\//, "");
+}
+
+function clock(at: string | null): string {
+  if (at === null) return "now";
+  const style = { dateStyle: "medium", timeStyle: "short" } as const;
+  return new Intl.DateTimeFormat("en-GB", style).format(new Date(at));
+}

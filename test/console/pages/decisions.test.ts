@@ -1,0 +1,90 @@
+// Decisions and one decision as a visitor sees them: chosen by facets, walked by keys, opened, judged again,
+// compared; against what the API says.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LoggedLeg } from "../../../src/contract/schemas/decisions.ts";
+import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+
+describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () => {
+  let stage: ConsoleStage;
+  beforeAll(async () => {
+    stage = await openConsole();
+    const agents = ["globex/price-scout", "acme/ledger-sync", "umbrella/newcomer", "test/refuse"];
+    for (const [n, agent] of agents.entries()) {
+      for (const level of ["L0", "L1", "L2", "L3"] as const) {
+        await stage.ask("POST", "/v1/trust/verify", {
+          agent_id: `agent://${agent}`,
+          action: n % 2 === 0 ? "order.place" : "payments.transfer",
+          tool_level: level,
+          stakes: level === "L3" ? 900 : 20,
+          context: {},
+        });
+      }
+    }
+    const parties = {
+      initiator: "agent://acme/ledger-sync",
+      counterparty: "agent://globex/price-scout",
+    };
+    await stage.ask("POST", "/v1/handshake", { ...parties, stakes: 50 });
+  });
+  afterAll(() => stage?.close());
+
+  const list = async (query: string) =>
+    (await stage.ask<{ decisions: LoggedLeg[] }>("GET", `/v1/decisions?${query}`)).decisions;
+
+  const first = async (query: string) => {
+    const [leg] = await list(query);
+    if (leg === undefined) throw new Error(`no decision by ${query}`);
+    return leg;
+  };
+
+  it("shows the entries that the facets choose, as the API does", async () => {
+    const { page, expectSound } = await stage.visit("decisions");
+    const rows = page.getByRole("region", { name: "decisions", exact: true }).locator("tbody tr");
+    await expect.poll(() => rows.count()).toBe((await list("")).length);
+    await page.getByRole("button", { name: /^denied/ }).click();
+    await expect.poll(() => page.url()).toContain("effective=deny");
+    const denied = await list("effective=deny");
+    await expect.poll(() => rows.count()).toBe(denied.length);
+    await page.getByRole("button", { name: "Remove Outcome denied" }).click();
+    await expect.poll(() => rows.count()).toBe((await list("")).length);
+    await expectSound("decisions");
+  });
+
+  it("walks by j and k, and opens by Enter", async () => {
+    const { page } = await stage.visit("decisions?level=L3");
+    const ids = (await list("level=L3")).map((leg) => leg.request_id);
+    await page.getByRole("region", { name: "decisions", exact: true }).waitFor();
+    for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
+    await expect.poll(() => page.url()).toContain("at=1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Decision", exact: true }).waitFor();
+    expect(page.url()).toContain(ids[1]);
+  });
+
+  it("draws why as a chain, judges again and compares", async () => {
+    const subject = encodeURIComponent("agent://globex/price-scout");
+    const leg = await first(`level=L3&subject=${subject}`);
+    const { page, expectSound } = await stage.visit(`decision?id=${leg.request_id}`);
+    const decided = page.getByRole("region", { name: "rules" }).locator("tr.decides");
+    await expect.poll(async () => decided.textContent()).toContain(leg.log_reason);
+    await page.getByRole("button", { name: "Judge again" }).click();
+    await page.getByText("The same to the last bit").waitFor();
+    await expectSound("decision");
+    await page.getByRole("link", { name: "Compare with another" }).click();
+    await page.getByText("Choose a decision to compare with").waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "members that differ" }).waitFor();
+  });
+
+  it("shows both legs of a handshake, and says of an unknown id that there is none", async () => {
+    const leg = await first("kind=handshake");
+    const visitor = await stage.visit(`decision?id=${leg.request_id}`);
+    const { page, complaints } = visitor;
+    await page.getByRole("button", { name: "acme/ledger-sync" }).click();
+    await expect.poll(() => page.url()).toContain("leg=b_to_a");
+    await visitor.go("decision?id=nothing");
+    await page.getByText("no decision has this request id").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

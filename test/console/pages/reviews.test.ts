@@ -1,0 +1,168 @@
+// Reviews as a person works through them: the whole queue by keys alone, callers that wait let go by it,
+// disputes in the same queue, and what was decided.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ReportLink } from "../../../src/contract/schemas/disputes.ts";
+import type { QueuedReview } from "../../../src/contract/schemas/reviews.ts";
+import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
+import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+
+interface Held {
+  readonly agent: string;
+  readonly stakes: number;
+  /** Of the decision. */
+  readonly id: string;
+  readonly review: string;
+}
+
+const NAMES = ["price-scout", "night-buyer", "ledger-bot", "courier", "relay"];
+const HOSTILE = 'pay <img src=x onerror=alert(1)>\n\u202e\u200bnow "please"';
+
+describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
+  let stage: ConsoleStage;
+  const held: Held[] = [];
+
+  beforeAll(async () => {
+    stage = await openConsole();
+    for (const [index, name] of NAMES.entries()) {
+      held.push(await holdBack(`agent://newcomers/${name}`, index % 2 === 0 ? "L2" : undefined));
+    }
+  });
+  afterAll(() => stage?.close());
+
+  /** Asks at rising stakes until a person has to look: for a tool level, or to connect. */
+  async function holdBack(agent: string, level?: string) {
+    const ask = (stakes: number) =>
+      level === undefined
+        ? stage.ask<CheckResponse>("POST", "/v1/check", { subject: agent, stakes })
+        : stage.ask<VerifyResponse>("POST", "/v1/trust/verify", {
+            agent_id: agent,
+            action: "payments.transfer",
+            tool_level: level,
+            stakes,
+            context: {},
+          });
+    for (let stakes = 10; stakes < 1e9; stakes = Math.ceil(stakes * 1.7)) {
+      const { review, request_id: id } = await ask(stakes);
+      if (review !== undefined) return { agent, stakes, id, review: review.id };
+    }
+    throw new Error("nothing holds it back");
+  }
+
+  const list = async (query: string) =>
+    (await stage.ask<{ reviews: QueuedReview[] }>("GET", `/v1/reviews?${query}`)).reviews;
+  const undecided = async () => [...(await list("state=open")), ...(await list("state=claimed"))];
+  const chosen = ({ page }: Visitor) => page.locator("tr[aria-current] a.agent").textContent();
+
+  it("is worked through by keys alone, and lets callers go that wait", async () => {
+    const [disputed, awaited] = held as unknown as readonly [Held, Held];
+    const dispute = { agent: disputed.agent, decision: disputed.id, statement: HOSTILE };
+    await stage.ask("POST", "/v1/disputes", dispute);
+    const waits = stage.ask<QueuedReview>("GET", `/v1/reviews/${awaited.review}?wait=60`);
+    const visitor = await stage.visit("reviews");
+    const { page, expectSound } = visitor;
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(NAMES.length + 1);
+    await page.locator("tbody").getByText("1 waits").waitFor();
+    await page.locator(".evidence .against li").first().waitFor();
+    await expectSound("reviews");
+
+    const first = await chosen(visitor);
+    await page.keyboard.press("j");
+    await expect.poll(() => chosen(visitor)).not.toBe(first);
+    await page.keyboard.press("k");
+    await expect.poll(() => chosen(visitor)).toBe(first);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("approve = overturned").waitFor();
+    await page.keyboard.press("Escape");
+    // The letter of a chord decides nothing.
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+
+    await page.keyboard.press("c");
+    await page.getByText("is yours until").waitFor();
+    expect(await list("state=claimed")).toHaveLength(1);
+    await page.keyboard.press("n");
+    await page.keyboard.type("known to us; a d s j are letters here");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("a");
+    await page.getByText("Approved (overturned)").waitFor();
+    const approved = (await list("state=decided")).find(({ note }) => note !== null);
+    expect(approved).toMatchObject({ decision: "overturned", in_force: true });
+    expect(approved?.note).toBe("known to us; a d s j are letters here");
+    expect(approved?.agent).toContain(first?.trim());
+
+    await page.keyboard.press("s");
+    await page.locator("tbody").getByText("skipped").waitFor();
+    for (let turns = 0; (await undecided()).length > 0 && turns < 20; turns += 1) {
+      const before = await page.locator("tbody tr").count();
+      await page.keyboard.press("d");
+      await expect.poll(() => page.locator("tbody tr").count()).toBeLessThan(before);
+    }
+    expect(await undecided()).toEqual([]);
+    expect((await waits).decision).not.toBeNull();
+    await page.getByText("Nothing waits.").waitFor();
+
+    await page.keyboard.press("u");
+    await page.getByText("Taken back").waitFor();
+    await page.getByText("cannot be taken back").waitFor();
+    const upheld = (await list("state=decided")).filter(({ note }) =>
+      note?.startsWith("taken back"),
+    );
+    expect(upheld.length).toBeGreaterThan(0);
+    const untils = upheld.map(({ until }) => Date.parse(until!) - Date.now());
+    expect(Math.max(...untils)).toBeLessThan(10_000);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("shows a dispute as text, shares the report, and decides many with one reason", async () => {
+    const again = await holdBack("agent://newcomers/second-look");
+    const other = await holdBack("agent://newcomers/third-look");
+    const { agent } = again;
+    const path = `/v1/agents/${encodeURIComponent(agent)}/report/links`;
+    const { token: link } = await stage.ask<ReportLink>("POST", path, {});
+    await stage.ask("POST", "/v1/disputes", { link, statement: HOSTILE, contact: "a@b.example" });
+    const visitor = await stage.visit("reviews?kind=dispute");
+    const { page } = visitor;
+    const quote = page.locator("blockquote");
+    await quote.waitFor();
+    expect(await quote.textContent()).toContain("<img src=x onerror=alert(1)>");
+    expect(await quote.textContent()).toContain("\\u{202e}\\u{200b}now");
+    expect(await page.locator("main img").count()).toBe(0);
+    await page.getByRole("button", { name: "Share the report by a link" }).click();
+    const address = await page.locator(".evidence .code pre").textContent();
+    const shared = await fetch(address!, { headers: { accept: "text/html" } });
+    expect([shared.status, await shared.text()]).toEqual([
+      200,
+      expect.stringContaining("held back"),
+    ]);
+
+    await visitor.go("reviews?kind=held");
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(2);
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByRole("button", { name: "Deny 2 = upheld" }).click();
+    await page.getByLabel("Reason, kept on record").fill("not in this quarter");
+    await page.getByRole("button", { name: "Deny them" }).click();
+    await page.getByText("Nothing waits.").waitFor();
+    for (const { review } of [again, other]) {
+      const decided = await stage.ask<QueuedReview>("GET", `/v1/reviews/${review}`);
+      expect(decided).toMatchObject({ decision: "upheld", note: "not in this quarter" });
+    }
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("shows what was decided, by whom, and how often by rule", async () => {
+    const visitor = await stage.visit("reviews?view=decided");
+    const { page, expectSound } = visitor;
+    await page.getByText("overturned").first().waitFor();
+    const all = await list("state=decided&limit=1000");
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.locator(".figure .big").first().waitFor();
+        return Number(await page.locator(".figure .big").first().textContent());
+      })
+      .toBe(all.length);
+    await expectSound("reviews-decided");
+  });
+});
