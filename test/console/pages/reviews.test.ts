@@ -73,9 +73,13 @@ describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("approve = overturned").waitFor();
     await page.keyboard.press("Escape");
-    // The letter of a chord decides nothing.
+    // The letter of a chord goes to another page and decides nothing.
     await page.keyboard.press("g");
-    await page.keyboard.press("a");
+    await page.keyboard.press("d");
+    await page.getByRole("heading", { name: "Decisions" }).waitFor();
+    await page.goBack();
+    await expect.poll(() => chosen(visitor)).toBe(first);
+    expect(await undecided()).toHaveLength(NAMES.length + 1);
 
     await page.keyboard.press("c");
     await page.getByText("is yours until").waitFor();
