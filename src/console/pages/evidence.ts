@@ -186,7 +186,7 @@ function Heads({ list }: { list: List }): VNode {
       label="Texts waiting for an index"
       value=${number(unindexed)}
       tone=${(unindexed ?? 0) > 0 ? "warn" : undefined}
-      note=${unindexed === undefined ? "needs metrics:read" : "compared by digest until then"}
+      note=${unindexed === undefined ? "needs metrics:read" : "indexed at once when one is asked for"}
     />
   <//>`;
 }

@@ -48,7 +48,9 @@ export function Table<Row>(props: TableProps<Row>): VNode {
               key=${keyOf(row, at)}
               class=${`${at === chosen ? "chosen" : ""} ${onChoose ? "pick" : ""}`}
               aria-current=${at === chosen ? "true" : undefined}
+              tabindex=${onChoose && "0"}
               onClick=${onChoose && (() => onChoose(row, at))}
+              onKeyDown=${onChoose && ((event: KeyboardEvent) => chooseByKey(event, () => onChoose(row, at)))}
             >
               ${columns.map((column) => html`<td class=${classOf(column)}>${column.cell(row)}</td>`)}
             </tr>`,
@@ -61,4 +63,11 @@ export function Table<Row>(props: TableProps<Row>): VNode {
 
 function classOf<Row>({ isNumber, isLong }: Column<Row>): string {
   return `${isNumber === true ? "n" : ""} ${isLong === true ? "long" : ""}`;
+}
+
+/** Enter and space on the row itself; what stands in it keeps its own keys. */
+function chooseByKey(event: KeyboardEvent, choose: () => void): void {
+  if (event.target !== event.currentTarget || !["Enter", " "].includes(event.key)) return;
+  event.preventDefault();
+  choose();
 }
