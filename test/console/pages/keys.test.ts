@@ -160,15 +160,14 @@ describe.skipIf(whySkipped !== undefined)(`Keys ${whySkipped ?? ""}`, () => {
     expect(await verify(secret)).toBe(401);
     await expect.poll(() => rows().filter({ hasText: id }).count()).toBe(0);
     await page.getByRole("button", { name: "Revoke…" }).waitFor({ state: "detached" });
-    const { rows: noted } = await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", {
-      sql: "SELECT event FROM audit_events WHERE via LIKE 'console:%' ORDER BY position",
-    });
-    expect(noted.flat()).toEqual([
-      "api_key.created",
-      "api_key.changed",
-      "api_key.rotated",
-      "api_key.revoked",
-    ]);
+    const noted = async () => {
+      const { rows: found } = await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", {
+        sql: "SELECT event FROM audit_events WHERE via LIKE 'console:%' ORDER BY position",
+      });
+      return found.flat();
+    };
+    const events = ["created", "changed", "rotated", "revoked"].map((each) => `api_key.${each}`);
+    await expect.poll(noted).toEqual(events);
   });
 
   it("tells a key that may not keep keys so", async () => {
