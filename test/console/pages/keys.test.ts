@@ -33,7 +33,11 @@ describe.skipIf(whySkipped !== undefined)(`Keys ${whySkipped ?? ""}`, () => {
     const response = await fetch(`${stage.url}/v1/trust/verify`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ agent_id: "agent://acme/writer", action: "pay.invoice", tool_level: "L1" }),
+      body: JSON.stringify({
+        agent_id: "agent://acme/writer",
+        action: "pay.invoice",
+        tool_level: "L1",
+      }),
     });
     return response.status;
   };
@@ -142,7 +146,10 @@ describe.skipIf(whySkipped !== undefined)(`Keys ${whySkipped ?? ""}`, () => {
     expect(next).not.toBe(secret);
     expect([await verify(secret), await verify(next)]).toEqual([200, 200]);
     await rows().getByText("two secrets").waitFor();
-    await visitor.page.setViewportSize({width:400,height:900}); await visitor.page.waitForTimeout(300); await visitor.page.screenshot({path:"/tmp/ckeys-n.png",fullPage:true}); await visitor.expectSound();
+    await visitor.page.setViewportSize({ width: 400, height: 900 });
+    await visitor.page.waitForTimeout(300);
+    await visitor.page.screenshot({ path: "/tmp/ckeys-n.png", fullPage: true });
+    await visitor.expectSound();
     await press("I have stored it");
     await visitor.expectSound("keys");
     secret = next;
