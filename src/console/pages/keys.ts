@@ -1,4 +1,4 @@
-// Keys: who may ask what, when each was last used, and the ways to make, change, rotate and revoke one.
+// The keys of the API: who may ask what, when each was last used, and the ways to make, change, rotate and revoke one.
 // The filter and the chosen key are in the address; a secret never is.
 import { get } from "../api.ts";
 import { number } from "../format.ts";

@@ -1,4 +1,4 @@
-// What is done to keys: made, changed, given another secret, revoked. Each asks first; a new text is
+// Dialogs that make a key, change it, give it another secret and revoke it. Each asks first; a new text is
 // handed to the page, which shows it once.
 import { send } from "../../api.ts";
 import { duration } from "../../format.ts";
