@@ -122,4 +122,11 @@ export const PAGES: readonly PageEntry[] = [
     letter: "e",
     load: () => import("./pages/evidence.ts"),
   },
+  {
+    name: "keys",
+    label: "Keys",
+    group: "Operate",
+    letter: "y",
+    load: () => import("./pages/keys.ts"),
+  },
 ];

@@ -1,0 +1,139 @@
+// Dialogs that make a key, change it, give it another secret and revoke it. Each asks first; a new text is
+// handed to the page, which shows it once.
+import { send } from "../../api.ts";
+import { duration } from "../../format.ts";
+import { html, useId, useState, type VNode } from "../../html.ts";
+import { Confirm } from "../../parts/actions.ts";
+import { Notice } from "../../parts/notices.ts";
+import { Field } from "../../parts/page.ts";
+import { session } from "../../session.ts";
+import { type Draft, draftOf, endOf, KeyForm } from "./form.ts";
+import { DAY_MS, type Key, type KeyWithSecret } from "./shapes.ts";
+
+export type Doing = "create" | "change" | "rotate" | "revoke";
+
+export interface DialogProps {
+  /** Undefined for a new one. */
+  readonly target: Key | undefined;
+  /** Of the new one, before another is typed. */
+  readonly tenant: string;
+  readonly tenants: readonly string[];
+  readonly onSecret: (key: KeyWithSecret) => void;
+  readonly onDone: (key: Key) => void;
+  readonly onClose: () => void;
+}
+
+export function CreateDialog({ tenant, tenants, onSecret, onDone, onClose }: DialogProps): VNode {
+  const [draft, setDraft] = useState(() => draftOf(undefined, tenant));
+  const create = async () => {
+    const endMs = endOf(draft, Date.now());
+    const made = await send<KeyWithSecret>("POST", "/v1/keys", {
+      tenant: draft.tenant.trim(),
+      scopes: draft.scopes,
+      first_party: draft.isFirstParty,
+      ...(draft.label.trim() === "" ? {} : { label: draft.label.trim() }),
+      ...(endMs === null ? {} : { expires_at: endMs }),
+    });
+    onSecret(made);
+    onDone(made);
+  };
+  return html`<${Confirm} title="New key" action="Create" onConfirm=${create} onClose=${onClose}>
+    <${KeyForm} draft=${draft} onDraft=${setDraft} isNew=${true} tenants=${tenants} />
+  <//>`;
+}
+
+export function ChangeDialog({ target, onDone, onClose }: DialogProps): VNode {
+  const [draft, setDraft] = useState(() => draftOf(target, ""));
+  const change = async () => {
+    onDone(await send<Key>("PATCH", pathOf(target!), changeOf(draft, target!)));
+  };
+  return html`<${Confirm}
+    title=${`Change ${target!.key_id}`}
+    action="Change"
+    onConfirm=${change}
+    onClose=${onClose}
+  >
+    <p>Its secret stays. The change holds at once, on every thread.</p>
+    <${KeyForm} draft=${draft} onDraft=${setDraft} isNew=${false} tenants=${[]} />
+  <//>`;
+}
+
+/** What the draft says otherwise than the key. @throws Error when it says nothing else. */
+function changeOf(draft: Draft, key: Key): Record<string, unknown> {
+  const before = draftOf(key, "");
+  const label = draft.label.trim();
+  const change = {
+    ...(label === before.label ? {} : { label: label === "" ? null : label }),
+    ...(String(draft.scopes) === String(before.scopes) ? {} : { scopes: draft.scopes }),
+    ...(draft.ends === before.ends && draft.endsAt === before.endsAt
+      ? {}
+      : { expires_at: endOf(draft, Date.now()) }),
+  };
+  if (Object.keys(change).length === 0) throw new Error("nothing is changed yet");
+  return change;
+}
+
+/** How long the present secret works on, ms. */
+const OVERLAPS = [0, 3_600_000, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
+
+export function RotateDialog({ target, onSecret, onDone, onClose }: DialogProps): VNode {
+  const id = useId();
+  const [overlapMs, setOverlapMs] = useState(3_600_000);
+  const rotate = async () => {
+    const body = { overlap_sec: overlapMs / 1000 };
+    const made = await send<KeyWithSecret>("POST", `${pathOf(target!)}/rotate`, body);
+    onSecret(made);
+    onDone(made);
+  };
+  return html`<${Confirm}
+    title=${`New secret for ${target!.key_id}`}
+    action="Rotate"
+    isDangerous=${overlapMs === 0}
+    onConfirm=${rotate}
+    onClose=${onClose}
+  >
+    <p>
+      The key keeps its id, scopes and expiry. Its holder puts the new text in place of the old.
+    </p>
+    <${OwnKey} target=${target!} />
+    <${Field} id=${id} label="The present secret works on">
+      <select
+        id=${id}
+        value=${overlapMs}
+        onChange=${(event: Event) => setOverlapMs(Number((event.target as HTMLSelectElement).value))}
+      >
+        ${OVERLAPS.map(
+          (each) =>
+            html`<option value=${each}>
+              ${each === 0 ? "not at all: it has leaked" : duration(each)}
+            </option>`,
+        )}
+      </select>
+    <//>
+  <//>`;
+}
+
+export function RevokeDialog({ target, onDone, onClose }: DialogProps): VNode {
+  const revoke = async () => onDone(await send<Key>("DELETE", pathOf(target!)));
+  return html`<${Confirm}
+    title=${`Revoke ${target!.key_id} for good?`}
+    name=${target!.key_id}
+    action="Revoke"
+    isDangerous=${true}
+    onConfirm=${revoke}
+    onClose=${onClose}
+  >
+    <p>Whoever uses it is refused from the next request on. It cannot be taken back.</p>
+    <${OwnKey} target=${target!} />
+  <//>`;
+}
+
+/** The session lives by its key's secret. */
+function OwnKey({ target }: { target: Key }): VNode | null {
+  if (session()?.key_id !== target.key_id) return null;
+  return html`<${Notice} kind="warn">You are logged in with this key: this session ends.<//>`;
+}
+
+function pathOf(key: Key): string {
+  return `/v1/keys/${encodeURIComponent(key.key_id)}`;
+}
