@@ -106,10 +106,13 @@ describeServers("bad input", (service) => {
     });
 
     it("by another method", async () => {
-      for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const methods = ROUTES.filter((each) => each.path === path).map((each) => each.method);
+      const allowed = methods.flatMap((each) => (each === "GET" ? ["GET", "HEAD"] : [each]));
+      for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"] as const) {
+        if (allowed.some((each) => each === method)) continue;
         const { status, code, answer } = await refused(path, { method });
         expect([status, code]).toEqual([405, "method_not_allowed"]);
-        expect(answer.headers.get("allow")).toBe("POST");
+        expect(answer.headers.get("allow")?.split(", ").toSorted()).toEqual(allowed.toSorted());
       }
     });
 
@@ -234,6 +237,8 @@ describeServers("bad input", (service) => {
     it("holds every route to its scope, and `admin` to none", async () => {
       const keys = await Promise.all(SCOPES.map((scope) => service.makeKey([scope])));
       for (const route of ROUTES) {
+        // The console asks for a session, not for a key: see session.test.ts.
+        if (route.path.startsWith("/console")) continue;
         const path = route.path.replace("{id}", "x");
         const options = { method: route.method, ...(route.body && { bytes: "not json" }) };
         const open = route.access === "none" || route.access === "key";

@@ -8,6 +8,8 @@ import { requestBytes, Wire } from "../wire.ts";
 
 /** Keys that are none, or no longer, or not quite. */
 const BAD_KEYS = ["none", "garbage", "changed", "revoked", "expired"] as const;
+/** Access that asks for no scope. */
+const OPEN: ReadonlySet<string> = new Set(["none", "key", "optional"]);
 /** No object of this name is there, not even a public one that another attack has made. */
 const UNKNOWN = "no-such-object";
 /** The first millisecond after which such a key has expired: at once. */
@@ -38,7 +40,7 @@ export const scopes: Attack = {
       let asked = 0;
       for (const operation of operations) {
         for (const [name, { key, scopes: has }] of held) {
-          const isOpen = operation.access === "none" || operation.access === "key";
+          const isOpen = OPEN.has(operation.access);
           const mayAsk = isOpen || has.includes(operation.access) || has.includes("admin");
           const code = codeOf(await wire.send(bytesOf(operation, key), operation));
           asked++;
@@ -50,7 +52,9 @@ export const scopes: Attack = {
         for (const name of BAD_KEYS) {
           const code = codeOf(await wire.send(bytesOf(operation, bad[name]), operation));
           asked++;
-          if ((code === "unauthenticated") !== (operation.access !== "none")) {
+          const isOptional = operation.access === "optional" && name === "none";
+          const isRefusal = operation.access !== "none" && !isOptional;
+          if ((code === "unauthenticated") !== isRefusal) {
             broken.push(`${operation.name} with a key that is ${name}: ${code || "answered"}`);
           }
         }

@@ -16,7 +16,7 @@ export interface Operation {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** Scope that the document asks for; `key`: any valid key; `none`: no key. */
+  /** Scope that the document asks for; `key`: any valid key; `optional`: with or without; `none`: no key. */
   readonly access: string;
   readonly queryNames: readonly string[];
   /** Media types of its body and their schemas; empty without a body. */
@@ -34,7 +34,7 @@ interface RawOperation {
   operationId: string;
   /** Headers are references, and no matter of the fuzzer. */
   parameters?: { name?: string; in?: string }[];
-  security: unknown[];
+  security: object[];
   "x-required-scope"?: string;
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
@@ -52,7 +52,7 @@ export function readApi(text: string): ApiDocument {
     name: operation.operationId,
     method: method.toUpperCase(),
     path,
-    access: operation["x-required-scope"] ?? (operation.security.length === 0 ? "none" : "key"),
+    access: operation["x-required-scope"] ?? accessOf(operation),
     queryNames: (operation.parameters ?? [])
       .filter((each) => each.in === "query")
       .map(({ name = "" }) => name),
@@ -66,6 +66,11 @@ export function readApi(text: string): ApiDocument {
   const { schemas } = document.components;
   const problem = schemas["Problem"] as { properties: { code: { enum: readonly string[] } } };
   return { operations, schemas, codes: new Set(problem.properties.code.enum) };
+}
+
+function accessOf({ security }: RawOperation): string {
+  if (security.length === 0) return "none";
+  return security.some((each) => Object.keys(each).length === 0) ? "optional" : "key";
 }
 
 /** Values of a path's parameter, already as they stand on the wire. */

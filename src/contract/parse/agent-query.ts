@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const HISTORY_DAYS_MAX = 400;
 const HISTORY_DAYS_DEFAULT = 90;
 /** A finite number as JavaScript writes it, then the agent. */
-const PLACE = /^(-?\d{1,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
+const PLACE = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
 
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {

@@ -137,6 +137,9 @@ function shareReport(exchange: Exchange): Reply {
 async function dispute(exchange: Exchange): Promise<Reply> {
   const { contentType = "", authorization } = exchange.head;
   if (contentType === "" && authorization === undefined) throw noSender();
+  const isKnown = () => exchange.services.keyring.authenticate(authorization) !== undefined;
+  // A key that is none is said before anything of the body.
+  if (authorization !== undefined && !isKnown()) throw noSender();
   const isForm = contentType.split(";")[0]!.trim().toLowerCase() === FORM;
   const request = isForm
     ? parseDisputeForm(exchange.body.toString())

@@ -32,6 +32,7 @@ describe("settings of serve", () => {
       isCredibilityWanted: undefined,
       seeds: undefined,
       sourcesPerTenant: 65_536,
+      console: { mode: "loopback", hosts: [], isInsecure: false, isBoundToLoopback: true },
       journal: {
         snapshotOutcomes: 500_000,
         reserveBytes: 64 * 1024 * 1024,
