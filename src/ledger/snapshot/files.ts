@@ -11,6 +11,7 @@ import {
   encodeSnapshotHeader,
   type EngineIdentity,
   SNAPSHOT_HEADER_BYTES,
+  snapshotBodyBytes,
   type SnapshotHeader,
   snapshotName,
   snapshotsOf,
@@ -149,8 +150,7 @@ function readBody(
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertOurs(header, identity);
   const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes } = header;
-  const rest = guardBytes + keyEventBytes + policyBytes + sourceBytes + reviewBytes;
-  const size = SNAPSHOT_HEADER_BYTES + header.tableBytes + rest;
+  const size = SNAPSHOT_HEADER_BYTES + snapshotBodyBytes(header);
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
   const guard = Buffer.allocUnsafeSlow(guardBytes);

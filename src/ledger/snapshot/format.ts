@@ -84,6 +84,12 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly reviewBytes: number;
 }
 
+/** Bytes of the body: table, guard, key events, policies, sources, reviews. */
+export function snapshotBodyBytes(header: SnapshotHeader): number {
+  const { tableBytes, guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes } = header;
+  return tableBytes + guardBytes + keyEventBytes + policyBytes + sourceBytes + reviewBytes;
+}
+
 /** The header of a body with this sha256. */
 export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Array): Buffer {
   const bytes = Buffer.alloc(SNAPSHOT_HEADER_BYTES);

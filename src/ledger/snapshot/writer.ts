@@ -3,7 +3,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileLayer } from "../../journal/files.ts";
 import { writeSnapshot } from "./files.ts";
-import type { SnapshotHeader } from "./format.ts";
+import { type SnapshotHeader, snapshotBodyBytes } from "./format.ts";
 import type { FromSnapshotWriter, ToSnapshotWriter } from "./taker.ts";
 
 /** Serves the ledger thread at the other end of `port`. Returns at once. */
@@ -16,9 +16,8 @@ export function serveSnapshotWriter(
   let buffer: SharedArrayBuffer | undefined;
   const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
-    const { tableBytes, guardBytes, keyEventBytes, policyBytes, sourceBytes } = header;
-    const bytes = tableBytes + guardBytes + keyEventBytes + policyBytes + sourceBytes;
-    writeSnapshot(files, directory, header, new Uint8Array(buffer!, 0, bytes), spareBytes);
+    const body = new Uint8Array(buffer!, 0, snapshotBodyBytes(header));
+    writeSnapshot(files, directory, header, body, spareBytes);
     send({ kind: "written", lsn: header.lsn });
   };
   port.on("message", (message: ToSnapshotWriter) => {

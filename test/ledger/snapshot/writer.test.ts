@@ -1,10 +1,20 @@
-// Memory of a snapshot: one buffer, which grows with the table while it is being made.
+// Writing of a snapshot: one buffer, which grows with the table while it is being made, and every part
+// of the state on disk.
 import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { MessageChannel } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeFiles } from "../../../src/journal/files.ts";
+import { ReplayTable } from "../../../src/ledger/replay-table.ts";
+import { loadSnapshot } from "../../../src/ledger/snapshot/files.ts";
+import { snapshotName } from "../../../src/ledger/snapshot/format.ts";
 import { serveSnapshotWriter } from "../../../src/ledger/snapshot/writer.ts";
-import type { FromSnapshotWriter } from "../../../src/ledger/snapshot/taker.ts";
+import {
+  type FromSnapshotWriter,
+  SnapshotTaker,
+  snapshotPaceOf,
+} from "../../../src/ledger/snapshot/taker.ts";
 
 const MIB = 1024 * 1024;
 
@@ -36,4 +46,48 @@ test("a table beyond the room to grow gets another", async () => {
   const second = await ask(9 * MIB);
   expect(second.byteLength).toBe(9 * MIB);
   expect(first.byteLength).toBe(MIB);
+});
+
+test("every part of the state is read back as it was copied", async () => {
+  const directory = mkdtempSync(`${tmpdir()}/trustrank-snapshot-`);
+  const { port1, port2 } = new MessageChannel();
+  serveSnapshotWriter(port2, nodeFiles, directory, 0);
+  const table = Buffer.from("the agent table");
+  const identity = { layoutVersion: 1, engineDigest: Buffer.alloc(32, 7), seed: 9n };
+  const point = {
+    lsn: 12,
+    chain: Buffer.alloc(32, 3),
+    outcomes: 10,
+    keyEvents: [Buffer.from("key")],
+    policies: [Buffer.from("policy"), Buffer.from("another")],
+    sources: [{ segment: 1, offset: 128 }],
+    reviews: [Buffer.from("a review"), Buffer.from("and one more")],
+  };
+  const events: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const taker = new SnapshotTaker({
+    point: () => point,
+    isRefolding: () => false,
+    guard: new ReplayTable(),
+    image: () => ({ layoutVersion: 1, bytes: () => table.length, parts: () => [table] }) as never,
+    identity,
+    pace: snapshotPaceOf(1),
+    outcomesSaved: 0,
+    nowMs: 0,
+    startWriter: () => port1,
+    log: (event, detail) => {
+      events.push(event);
+      if (event === "snapshot_failed") done.reject(new Error(detail));
+      if (event === "snapshot_written") done.resolve();
+    },
+  });
+  taker.turn(1);
+  await done.promise;
+  const read = Buffer.alloc(table.length);
+  const path = `${directory}/${snapshotName(point.lsn)}`;
+  const { guard, ...found } = loadSnapshot(nodeFiles, path, identity, () => [read]);
+  expect(read).toEqual(table);
+  expect(guard).toHaveLength(0);
+  expect(found).toEqual(point);
+  expect(events).toEqual(["snapshot_copied", "snapshot_written"]);
 });
