@@ -20,6 +20,7 @@ export const FRAME_KINDS = {
   provenance: 13,
   keyAudit: 14,
   namespace: 15,
+  stream: 16,
   reviewEvent: 17,
   usage: 18,
 } as const;

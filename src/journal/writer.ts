@@ -1,7 +1,8 @@
 // Appends batches to the journal: seal, chain, sign, one write, one sync. The only writer of
 // journal bytes while the ledger runs.
 //
-// INVARIANT (synced before acknowledged): `append` returns only after its batch's sync returned.
+// INVARIANT (synced before acknowledged): `append` returns only after its batch's sync returned, unless
+// the caller asks for `sync` later, once for several.
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
@@ -49,7 +50,9 @@ export interface JournalWriter {
    * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
    * @throws OwnershipLost when another process writes here, found where a segment is begun.
    */
-  append(runs: readonly FrameRun[], timeUs: number): number;
+  append(runs: readonly FrameRun[], timeUs: number, isSyncedLater?: boolean): number;
+  /** Syncs batches that were appended to be synced later. Throws as `append`. */
+  sync(): void;
   /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
   probe(): void;
   /** Signs with another key from the next record on, in a segment of its own. */
@@ -87,6 +90,8 @@ class SegmentWriter implements JournalWriter {
   /** The open segment names another key. */
   #isForeign = false;
   #broken: JournalBroken | undefined;
+  /** Batches were written since the last sync. */
+  #isUnsynced = false;
 
   constructor(options: JournalWriterOptions) {
     const { tail, files, directory } = options;
@@ -104,7 +109,7 @@ class SegmentWriter implements JournalWriter {
     }
   }
 
-  append(runs: readonly FrameRun[], timeUs: number): number {
+  append(runs: readonly FrameRun[], timeUs: number, isSyncedLater = false): number {
     if (this.#broken !== undefined) throw this.#broken;
     let bytes = COMMIT_FRAME_BYTES;
     for (const run of runs) bytes += run.bytes.byteLength;
@@ -120,12 +125,23 @@ class SegmentWriter implements JournalWriter {
     const chain = digest.digest();
     const signature = this.#key.sign(chain);
     parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
-    this.#writeAndSync(parts);
+    this.#write(parts);
+    this.#isUnsynced = true;
+    if (!isSyncedLater) this.sync();
     this.batchPlace = { segment: this.#segment, offset: this.#offset };
     this.#offset += bytes;
     this.chain = chain;
     this.lsn = lsn;
     return lsn;
+  }
+
+  sync(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+    if (!this.#isUnsynced) return;
+    const startedMs = performance.now();
+    this.#sync(() => this.#options.files.syncData(this.#descriptor));
+    this.#isUnsynced = false;
+    this.lastSyncMs = performance.now() - startedMs;
   }
 
   useKey(key: BureauKey): void {
@@ -156,14 +172,11 @@ class SegmentWriter implements JournalWriter {
     return this.#offset > HEADER_BYTES && this.#offset + bytes > this.#segmentBytesMax;
   }
 
-  #writeAndSync(parts: readonly Uint8Array[]): void {
+  #write(parts: readonly Uint8Array[]): void {
     const { files } = this.#options;
     this.#guarded("write", () => {
       writeFully(files, this.#descriptor, parts, this.#offset);
     });
-    const startedMs = performance.now();
-    this.#sync(() => files.syncData(this.#descriptor));
-    this.lastSyncMs = performance.now() - startedMs;
   }
 
   /** Runs a write; on a full disk returns to the last commit, on any other error gives up. */
@@ -203,6 +216,8 @@ class SegmentWriter implements JournalWriter {
   #beginSegment(): void {
     const { files, directory, nodeId, epoch, fence } = this.#options;
     fence?.look();
+    // What stands before the next segment has to be there whenever that one is.
+    this.sync();
     const firstLsn = this.lsn + 1;
     const name = segmentName(firstLsn);
     const path = `${directory}/${name}`;

@@ -69,6 +69,7 @@ export class LedgerClient implements OpenLedger {
   rememberedSinceMs: number;
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
+  readonly #onRemote: NonNullable<LedgerOptions["onRemote"]>;
   readonly #clock: () => number;
   readonly journal: DamageWatch;
   readonly figures: LedgerFigures;
@@ -107,6 +108,7 @@ export class LedgerClient implements OpenLedger {
     this.#clock = options.clock;
     this.#onTable = options.onTable ?? (() => undefined);
     this.#log = options.log ?? (() => undefined);
+    this.#onRemote = options.onRemote ?? (() => undefined);
     const { appendAudit: append } = this;
     const log = this.#log;
     this.journal = new DamageWatch({ log, append, clock: options.clock });
@@ -248,6 +250,7 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "table") this.#onTable(message.engineMemory);
     else if (message.kind === "health") this.#lookAt(message);
     else if (message.kind === "admission") this.admission = message;
+    else if (message.kind === "remote") this.#onRemote(message.events);
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.take(message);
     else if (message.kind === "failed") this.#die(message.exitCode, message.takenOver);

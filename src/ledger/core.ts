@@ -3,22 +3,21 @@
 // durable.
 import type { BureauKey } from "../journal/signing-key.ts";
 import { Admission, refuseBulk } from "./admission/admission.ts";
-import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
-import type { TableRoom } from "../engine/reading.ts";
-import type { FileLayer } from "../journal/files.ts";
+import type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
-import type { Fence } from "../journal/ownership/fence.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
-import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
+import { recoverJournal } from "../journal/recovery.ts";
 import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
-import { type FoldTarget, LedgerState } from "./state.ts";
-import type { LedgerFigures } from "./figures.ts";
-import { type FreshTable, Refold } from "./refold.ts";
-import type { SnapshotPoint, SnapshotStart } from "./snapshot/files.ts";
+import { LedgerState } from "./state.ts";
+import type { StreamProgress } from "./ordered/progress.ts";
+import { type Applied, OrderedApplier } from "./ordered/apply.ts";
+import type { OrderedMessage } from "./ordered/message.ts";
+import { Refold } from "./refold.ts";
+import type { SnapshotPoint } from "./snapshot/files.ts";
 import {
   type CommitResult,
   auditOf,
@@ -31,82 +30,7 @@ import {
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
-export interface LedgerCoreOptions extends FoldTarget {
-  files: FileLayer;
-  /** The journal directory. */
-  directory: string;
-  key: BureauKey;
-  epoch: number;
-  /** Tells when another process has become the owner; looked at once a second. */
-  fence?: Fence | undefined;
-  /**
-   * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
-   * compromised key affects only later records.
-   */
-  freshTable?: () => FreshTable;
-  /** Epoch ms: decides which replayed identities are still worth remembering. */
-  nowMs: number;
-  /** State that the table behind `fold` holds already: only later records are replayed. */
-  start?: SnapshotStart | undefined;
-  /** The journal must reach at least this position. */
-  known?: KnownPosition | undefined;
-  segmentBytesMax?: number;
-  replayEntriesMax?: number;
-  /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
-  reserveBytes?: number;
-  /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
-  room?: TableRoom;
-  newcomersPerHour?: NewcomersPerHour | undefined;
-  /** Counts what becomes durable. */
-  figures?: LedgerFigures | undefined;
-}
-
-export interface LedgerCore {
-  /**
-   * One commit: all runs, one sync. Results are in order of the records; a disk that is (nearly)
-   * full is one of them (`VERDICT_UNAVAILABLE`).
-   * @throws JournalBroken when a write or sync failed, OwnershipLost when another process writes.
-   */
-  commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
-  /**
-   * Continues the re-fold that a revocation asked for, by at most `countMax` records.
-   * @returns whether there is more to do.
-   */
-  refold(countMax: number): boolean;
-  /**
-   * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
-   * @returns whether the ballast still grows: call again soon.
-   * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
-   */
-  probe(): boolean;
-  /** Signs with another key from the next record on. */
-  useKey(key: BureauKey): void;
-  /** The last commit, and everything that a later start must know of the records up to it. */
-  point(): SnapshotPoint;
-  readonly isRefolding: boolean;
-  /** Payloads of all events of the reporters' registry, in order. */
-  readonly keyEvents: readonly Buffer[];
-  /** Payloads of all policies that tenants have set, in order. */
-  readonly policies: readonly Buffer[];
-  /** Every replay identity recorded since then (epoch ms) is remembered. */
-  readonly rememberedSinceMs: number;
-  /** The replay guard, for snapshots. */
-  readonly guard: ReplayTable;
-  /** Places of the vault's sources in the journal, in order. */
-  readonly sources: readonly FramePlace[];
-  readonly space: DiskSpace;
-  /** Undefined without a room to judge by. */
-  readonly admission: Admission | undefined;
-  /** False while the disk is full or nearly so. */
-  readonly isHealthy: boolean;
-  readonly lsn: number;
-  readonly syncCount: number;
-  readonly replayedOutcomes: number;
-  readonly truncatedBytes: number;
-  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
-  readonly lastRecordMs: number | undefined;
-  close(): void;
-}
+export type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
 
 /**
  * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
@@ -124,6 +48,7 @@ class Core implements LedgerCore {
   readonly #journal: JournalWriter;
   readonly #state: LedgerState;
   readonly #reserve: DiskReserve;
+  readonly #applier: OrderedApplier;
   readonly admission: Admission | undefined;
   #refolding: Refold | undefined;
   /** False after the disk was full, until a write has succeeded again. */
@@ -136,7 +61,9 @@ class Core implements LedgerCore {
     this.admission = room && new Admission(room, newcomersPerHour);
     files.makeDirectory(directory);
     // A clock that was set forward must not make this start forget.
-    const guardMs = Math.min(nowMs, newestSegmentMs(files, directory) ?? nowMs);
+    // Nodes of a cluster must remember the same, whenever each was started.
+    const isOrdered = options.ordered !== undefined;
+    const guardMs = isOrdered ? 0 : Math.min(nowMs, newestSegmentMs(files, directory) ?? nowMs);
     this.#state = new LedgerState(options, guardMs, options.replayEntriesMax);
     if (start !== undefined) this.#state.resume(start);
     const recovery = recoverJournal(
@@ -153,8 +80,12 @@ class Core implements LedgerCore {
     const opened = { files, directory, key, nodeId, epoch, fence, tail: recovery.tail };
     this.#journal = openJournalWriter({ ...opened, ...size });
     this.lastRecordMs = lastRecordMs(files, directory, this.#journal.lsn);
-    this.#state.guard.beginAt(nowMs, this.lastRecordMs);
+    if (!isOrdered) this.#state.guard.beginAt(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
+    const { ordered = { generation: 0, origin: "" }, figures } = options;
+    const { admission } = this;
+    const parts = { journal: this.#journal, state: this.#state, figures, admission };
+    this.#applier = new OrderedApplier({ ...ordered, ...parts });
     // Records before their key's revocation were folded by now; no reader has seen them yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
   }
@@ -205,8 +136,25 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
-    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews };
+    const { outcomes, keyEvents, policies, sources, reviews, progress } = this.#state;
+    const stream = progress.encode();
+    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
+  }
+
+  get tip() {
+    return this.#journal;
+  }
+
+  get progress(): StreamProgress {
+    return this.#state.progress;
+  }
+
+  apply(messages: readonly OrderedMessage[]): Applied {
+    this.#options.fence?.look();
+    this.#reserve.look();
+    const applied = this.#applier.apply(messages);
+    this.#hasSpace = !applied.isFull;
+    return applied;
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {

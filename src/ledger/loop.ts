@@ -15,6 +15,7 @@ import {
   type RekeyMessage,
 } from "./messages.ts";
 import { type Arrived, LedgerPorts } from "./ports.ts";
+import { OrderedFeed } from "./ordered/feed.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./frame-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
@@ -40,6 +41,8 @@ export interface LedgerLoopOptions {
   synced?: (lsn: number, nowMs: number) => void;
   /** Called between two batches, with the time of the last one. */
   betweenBatches?: (nowMs: number) => void;
+  /** The ordered log of a cluster; left out: appends are committed as they come. */
+  stream?: { readonly port: MessagePort; readonly origin: string } | undefined;
   /** Called with the error when the core can no longer vouch for the disk. */
   fail: (error: unknown) => void;
   /** Called after a clean close. */
@@ -56,6 +59,7 @@ class Loop {
   readonly #ports: LedgerPorts;
   readonly #disk: DiskWatch;
   readonly #report: AdmissionReport | undefined;
+  readonly #feed: OrderedFeed | undefined;
   #isOver = false;
   #isRefolding = false;
 
@@ -67,6 +71,25 @@ class Loop {
     const { admission } = options.core;
     const tell = (status: AdmissionStatus) => this.#ports.sendAll({ kind: "admission", ...status });
     this.#report = admission && new AdmissionReport(admission, tell);
+    this.#feed = this.#openFeed();
+  }
+
+  #openFeed(): OrderedFeed | undefined {
+    const { stream, core } = this.#options;
+    return (
+      stream &&
+      new OrderedFeed({
+        core,
+        ...stream,
+        answer: (port, results) => this.#answer(port, results),
+        settled: (timeMs, events) => {
+          this.#settled(timeMs);
+          if (events.length > 0) this.#ports.sendOwn({ kind: "remote", events });
+          this.#lookAround(timeMs);
+        },
+        fail: (error) => this.#fail(error),
+      })
+    );
   }
 
   #take(first: Arrived): void {
@@ -75,7 +98,7 @@ class Loop {
       while (next !== undefined && !this.#isOver) {
         const { port, message }: Arrived = next;
         if (message.kind === "append") {
-          next = this.#commitFrom({ port, message });
+          next = this.#append({ port, message });
           continue;
         }
         if (message.kind === "close") this.#close(port);
@@ -91,6 +114,12 @@ class Loop {
 
   announce(): void {
     this.#options.storePort?.postMessage(this.#options.core.lsn);
+  }
+
+  #append(append: Append): Arrived | undefined {
+    if (this.#feed === undefined) return this.#commitFrom(append);
+    this.#feed.offer(append);
+    return this.#ports.receive();
   }
 
   /** Commits `first` and all that fits under the caps; returns the message that did not fit. */
@@ -142,15 +171,30 @@ class Loop {
     const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
     const runs = appends.map(({ message }) => runOf(message));
     const results = core.commit(runs, nowMs);
-    this.announce();
-    this.#options.synced?.(core.lsn, nowMs);
+    this.#settled(nowMs);
     let from = 0;
     for (const { port, message } of appends) {
       const to = from + message.recordCount;
-      const answer = receiptsOf(results.slice(from, to), core);
-      port.postMessage(answer, [answer.numbers.buffer]);
+      this.#answer(port, results.slice(from, to));
       from = to;
     }
+    this.#lookAround(nowMs);
+  }
+
+  #answer(port: MessagePort, results: readonly CommitResult[]): void {
+    const answer = receiptsOf(results, this.#options.core);
+    port.postMessage(answer, [answer.numbers.buffer]);
+  }
+
+  /** After each sync, before it is answered. */
+  #settled(nowMs: number): void {
+    const { core } = this.#options;
+    this.announce();
+    this.#options.synced?.(core.lsn, nowMs);
+  }
+
+  #lookAround(nowMs: number): void {
+    const { core } = this.#options;
     this.#disk.sendChange();
     this.#report?.turn(nowMs);
     const filling = core.admission?.warning();
@@ -197,6 +241,7 @@ class Loop {
 
   #stop(): void {
     this.#isOver = true;
+    this.#feed?.stop();
     this.#ports.closeJoined();
     this.#disk.stop();
     this.#report?.stop();

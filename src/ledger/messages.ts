@@ -5,6 +5,7 @@ import type { AdmissionStatus } from "./admission/admission.ts";
 import type { DiskStatus } from "./disk-watch.ts";
 import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
+import type { RemoteEvent } from "./ordered/apply.ts";
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
@@ -31,6 +32,16 @@ export interface LedgerThreadData {
   scrubEveryMs?: number | undefined;
   /** Memory of LedgerFigures. */
   figures: SharedArrayBuffer;
+  /** The ordered log of a cluster; left out: this process is the whole bureau. */
+  stream?: StreamLink | undefined;
+}
+
+/** Way to the stream thread, and what its log is. */
+export interface StreamLink {
+  readonly port: MessagePort;
+  /** `<node>:<epoch>`, other for each start. */
+  readonly origin: string;
+  readonly generation: number;
 }
 
 /**
@@ -77,6 +88,7 @@ export type FromLedger =
   | HealthMessage
   | AdmissionMessage
   | NoteMessage
+  | RemoteMessage
   | ScrubMessage
   | FailedMessage;
 
@@ -150,6 +162,12 @@ export interface NoteMessage {
   kind: "note";
   event: string;
   detail: string;
+}
+
+/** What other nodes of the cluster have put on record, in order. */
+export interface RemoteMessage {
+  kind: "remote";
+  events: readonly RemoteEvent[];
 }
 
 /** Progress of a scrub of sealed segments: sent at each damage, and at the end. */

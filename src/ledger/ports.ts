@@ -46,6 +46,10 @@ export class LedgerPorts {
     for (const port of this.#ports) port.postMessage(message);
   }
 
+  sendOwn(message: FromLedger): void {
+    this.#own.postMessage(message);
+  }
+
   isOwn(port: MessagePort): boolean {
     return port === this.#own;
   }

@@ -20,7 +20,14 @@ import type {
   SourceLog,
   UsageLog,
 } from "./ledger.ts";
-import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
+import type {
+  FailedMessage,
+  FromLedger,
+  LedgerThreadData,
+  ReadyMessage,
+  StreamLink,
+} from "./messages.ts";
+import type { RemoteEvent } from "./ordered/apply.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
 export interface LedgerOptions {
@@ -57,6 +64,10 @@ export interface LedgerOptions {
   scrubEveryMs?: number | undefined;
   /** Called for snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
+  /** The ordered log of a cluster; its port is transferred. */
+  stream?: StreamLink | undefined;
+  /** Called with what other nodes of the cluster have put on record, in order. */
+  onRemote?: ((events: readonly RemoteEvent[]) => void) | undefined;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
 }
@@ -149,12 +160,14 @@ export function startThread(
     scrubEveryMs: options.scrubEveryMs,
     snapshotPace: options.snapshotPace,
     figures: figures.memory,
+    stream: options.stream,
   };
-  const { engineMemory, engineSettings, storePort } = options;
+  const { engineMemory, engineSettings, storePort, stream } = options;
+  const ports = [storePort, stream?.port].filter((port) => port !== undefined);
   return new Worker(options.entry ?? new URL("../threads/ledger.ts", import.meta.url), {
     name: "ledger",
     workerData: { ...data, engineMemory, engineSettings, storePort },
-    transferList: storePort === undefined ? [] : [storePort],
+    transferList: ports,
   });
 }
 

@@ -20,6 +20,8 @@ import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { decodeStandings } from "../journal/standings.ts";
 import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
+import { decodeMark } from "./ordered/message.ts";
+import { StreamProgress } from "./ordered/progress.ts";
 import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
 import type { SnapshotStart } from "./snapshot/files.ts";
 
@@ -42,6 +44,8 @@ export class LedgerState {
   readonly policies: Buffer[] = [];
   readonly sources: FramePlace[] = [];
   readonly exclusions = new Exclusions();
+  /** Along the ordered log; at its beginning where none feeds this journal. */
+  readonly progress = new StreamProgress();
   /** Outcomes in all, and the number of them that this start has replayed. */
   outcomes = 0;
   replayedOutcomes = 0;
@@ -69,6 +73,7 @@ export class LedgerState {
   resume(start: SnapshotStart): void {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
+    this.progress.restore(start.stream);
     for (const place of start.sources) this.sources.push(place);
     for (const payload of start.policies) this.policies.push(payload);
     const stored = [...start.reviews].map((text) => JSON.parse(text.toString()) as StoredReview);
@@ -106,12 +111,18 @@ export class LedgerState {
     this.#take(bytes, at, place);
   }
 
+  /** The mark of a message of the ordered log, which has just become durable. */
+  mark(bytes: Buffer, place: FramePlace): void {
+    this.#take(bytes, 0, place);
+  }
+
   #take(bytes: Buffer, at: number, place: FramePlace): void {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
     else if (kind === FRAME_KINDS.assessment) {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
     } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
+    else if (kind === FRAME_KINDS.stream) this.progress.apply(decodeMark(payloadOf(bytes, at)));
     else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.reviewEvent) {
       this.#reviews.apply(JSON.parse(payloadOf(bytes, at).toString()) as ReviewEvent);

@@ -91,6 +91,7 @@ function main(port: MessagePort, data: ThreadData): void {
       storePort,
       install,
       rekey,
+      stream: data.stream,
       synced,
       betweenBatches,
       fail,
@@ -134,7 +135,9 @@ function open(data: ThreadData, send: Send) {
       files: nodeFiles,
       directory: data.journal,
       key,
-      epoch: data.epoch,
+      // Nodes of a cluster write the same bytes.
+      epoch: data.stream?.generation ?? data.epoch,
+      ordered: data.stream,
       fence: new Fence(nodeFiles, data.root, data),
       fold: (outcome) => table.fold(outcome),
       foldAssessment: (assessment) => table.foldAssessment(assessment),
@@ -149,6 +152,7 @@ function open(data: ThreadData, send: Send) {
       start: snapshot,
       known,
     });
+    assertOurLog(data, opened);
     return { core: opened, start: snapshot };
   });
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
@@ -158,12 +162,32 @@ function open(data: ThreadData, send: Send) {
   const ready = { ...readyOf(core), engineMemory, snapshotLsn: start?.lsn };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
   const rekey = (nowMs: number, actor: string) => {
+    if (data.stream !== undefined) throw new Error("the nodes of a cluster share one signing key");
     const former = key;
     const journal = keyedJournal(core);
     const place = { files: nodeFiles, path: data.bureauKey, journal };
     key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
   };
   return { core, taker, ready, notes, overflow: table.overflow, install, rekey };
+}
+
+/**
+ * A journal goes on as it began: alone, or along one log.
+ * @throws FileUnusable when it began otherwise.
+ */
+function assertOurLog({ journal: path, stream }: ThreadData, { lsn, progress }: LedgerCore): void {
+  const { mark } = progress;
+  if (lsn === 0 || mark?.generation === stream?.generation) return;
+  if (stream === undefined) {
+    const advice = "start it with --cluster, as before";
+    throw new FileUnusable({ path, reason: "a cluster's log has fed it", advice });
+  }
+  const reason =
+    mark === undefined
+      ? "it was written without a cluster"
+      : `it follows generation ${mark.generation} of the log, not ${stream.generation}`;
+  const advice = "give the node an empty data directory, or see `trustrank cluster restore`";
+  throw new FileUnusable({ path, reason, advice });
 }
 
 /** What the ledger's owner is told of the journal. */

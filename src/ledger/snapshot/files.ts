@@ -38,6 +38,8 @@ export interface SnapshotPoint extends JournalPoint {
   readonly sources: readonly FramePlace[];
   /** Reviews as they stand, one JSON document each. */
   readonly reviews: Iterable<Buffer>;
+  /** Progress along the ordered log; empty where none feeds the journal. */
+  readonly stream: Buffer;
 }
 
 /** A snapshot whose table is in place. */
@@ -149,7 +151,7 @@ function readBody(
   const header = decodeSnapshotHeader(head);
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertOurs(header, identity);
-  const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes } = header;
+  const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes, streamBytes } = header;
   const size = SNAPSHOT_HEADER_BYTES + snapshotBodyBytes(header);
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
@@ -158,8 +160,9 @@ function readBody(
   const policies = Buffer.alloc(policyBytes);
   const sources = Buffer.alloc(sourceBytes);
   const reviews = Buffer.alloc(reviewBytes);
+  const stream = Buffer.alloc(streamBytes);
   let position = SNAPSHOT_HEADER_BYTES;
-  const payloads = [guard, keyEvents, policies, sources, reviews];
+  const payloads = [guard, keyEvents, policies, sources, reviews, stream];
   for (const part of [...reserve(header.tableBytes), ...payloads]) {
     for (let at = 0; at < part.byteLength;) {
       const length = Math.min(SLICE_BYTES, part.byteLength - at);
@@ -181,6 +184,7 @@ function readBody(
     policies: decodePayloads(policies),
     sources: decodePlaces(sources),
     reviews: decodePayloads(reviews),
+    stream,
   };
 }
 

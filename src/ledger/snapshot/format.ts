@@ -18,8 +18,8 @@ export const SNAPSHOT_VERSION = 6;
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
  * the entries of the replay guard, oldest first, the key events so far, each behind its length as
  * u32, the policies so far in the same form, where the vault's sources stand in the journal
- * (segment and byte offset, each as u64), and the reviews in the form of the policies. Files of
- * before have no reviews: their length is zero there.
+ * (segment and byte offset, each as u64), the reviews in the form of the policies, and the progress
+ * along the ordered log as JSON. Files of before have neither: their lengths are zero there.
  *
  *   0               8       12      16              24      28      32
  *   +---------------+-------+-------+---------------+-------+-------+
@@ -38,7 +38,8 @@ export const SNAPSHOT_VERSION = 6;
  *   | sha256 of the body (32)       | key event bytes u64,          |
  *   |                               | source bytes u64,             |
  *   |                               | policy bytes u64,             |
- *   |                               | review bytes u64, zero        |
+ *   |                               | review bytes u64,             |
+ *   |                               | stream bytes u64, zero        |
  *   +-------------------------------+-------------------------------+
  *
  * The crc32 covers the header with the crc field itself taken as zero.
@@ -60,6 +61,7 @@ const KEY_EVENT_BYTES_AT = 160;
 const SOURCE_BYTES_AT = 168;
 const POLICY_BYTES_AT = 176;
 const REVIEW_BYTES_AT = 184;
+const STREAM_BYTES_AT = 192;
 const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -82,12 +84,15 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly policyBytes: number;
   readonly sourceBytes: number;
   readonly reviewBytes: number;
+  readonly streamBytes: number;
 }
 
-/** Bytes of the body: table, guard, key events, policies, sources, reviews. */
+/** Bytes of the body: table, guard, key events, policies, sources, reviews, progress. */
 export function snapshotBodyBytes(header: SnapshotHeader): number {
-  const { tableBytes, guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes } = header;
-  return tableBytes + guardBytes + keyEventBytes + policyBytes + sourceBytes + reviewBytes;
+  const { tableBytes, guardBytes, keyEventBytes, policyBytes } = header;
+  const { sourceBytes, reviewBytes, streamBytes } = header;
+  const known = tableBytes + guardBytes + keyEventBytes + policyBytes;
+  return known + sourceBytes + reviewBytes + streamBytes;
 }
 
 /** The header of a body with this sha256. */
@@ -105,6 +110,7 @@ export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Arra
   writeUint64(bytes, SOURCE_BYTES_AT, header.sourceBytes);
   writeUint64(bytes, POLICY_BYTES_AT, header.policyBytes);
   writeUint64(bytes, REVIEW_BYTES_AT, header.reviewBytes);
+  writeUint64(bytes, STREAM_BYTES_AT, header.streamBytes);
   writeUint64(bytes, OUTCOMES_AT, header.outcomes);
   bytes.set(header.chain, CHAIN_AT);
   bytes.set(bodyHash, BODY_HASH_AT);
@@ -134,6 +140,7 @@ export function decodeSnapshotHeader(
     keyEventBytes: readUint64(header, KEY_EVENT_BYTES_AT),
     sourceBytes: readUint64(header, SOURCE_BYTES_AT),
     reviewBytes: readUint64(header, REVIEW_BYTES_AT),
+    streamBytes: readUint64(header, STREAM_BYTES_AT),
     policyBytes: readUint64(header, POLICY_BYTES_AT),
     outcomes: readUint64(header, OUTCOMES_AT),
     chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),

@@ -117,10 +117,10 @@ export class SnapshotTaker {
 
   #bytesNeeded(): number {
     const { image, guard, point } = this.#options;
-    const { keyEvents, policies, sources, reviews } = point();
+    const { keyEvents, policies, sources, reviews, stream } = point();
     const payloads = [...keyEvents, ...policies, ...reviews];
     const rest = encodePayloads(payloads).byteLength + encodePlaces(sources).byteLength;
-    return image().bytes() + guard.byteCount + rest;
+    return image().bytes() + guard.byteCount + rest + stream.byteLength;
   }
 
   #requestBuffer(port: MessagePort): void {
@@ -147,24 +147,18 @@ export class SnapshotTaker {
   #copy(port: MessagePort, buffer: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.#options;
-    const { lsn, chain, outcomes, keyEvents, policies, sources, reviews } = this.#options.point();
+    const { lsn, chain, outcomes, ...rest } = this.#options.point();
     const body = new Uint8Array(buffer);
     let at = 0;
-    for (const part of image().parts()) {
-      body.set(part, at);
-      at += part.byteLength;
-    }
+    const add = (bytes: Uint8Array) => {
+      body.set(bytes, at);
+      at += bytes.byteLength;
+      return bytes.byteLength;
+    };
+    for (const part of image().parts()) add(part);
     const tableBytes = at;
     guard.copyEntries(body.subarray(at));
     at += guard.byteCount;
-    const events = encodePayloads(keyEvents);
-    body.set(events, at);
-    const rules = encodePayloads(policies);
-    body.set(rules, at + events.byteLength);
-    const places = encodePlaces(sources);
-    body.set(places, at + events.byteLength + rules.byteLength);
-    const waiting = encodePayloads([...reviews]);
-    body.set(waiting, at + events.byteLength + rules.byteLength + places.byteLength);
     const { layoutVersion, engineDigest, seed } = identity;
     const header = {
       layoutVersion,
@@ -175,10 +169,12 @@ export class SnapshotTaker {
       outcomes,
       tableBytes,
       guardBytes: guard.byteCount,
-      keyEventBytes: events.byteLength,
-      policyBytes: rules.byteLength,
-      sourceBytes: places.byteLength,
-      reviewBytes: waiting.byteLength,
+      // In the order of the body.
+      keyEventBytes: add(encodePayloads(rest.keyEvents)),
+      policyBytes: add(encodePayloads(rest.policies)),
+      sourceBytes: add(encodePlaces(rest.sources)),
+      reviewBytes: add(encodePayloads([...rest.reviews])),
+      streamBytes: add(rest.stream),
     };
     this.#outcomesSaved = outcomes;
     port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);

@@ -1,0 +1,154 @@
+// Application of the ordered log's messages to the journal and its state. What it does is decided by the
+// messages alone: it asks no clock, no disk and no setting, so that every node writes the same bytes.
+import { JournalFull } from "../../journal/faults.ts";
+import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
+import type { FramePlace } from "../../journal/places.ts";
+import type { JournalWriter } from "../../journal/writer.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { LedgerFigures } from "../figures.ts";
+import { FrameBatch } from "../frame-batch.ts";
+import {
+  auditOf,
+  type CommitResult,
+  guardCommit,
+  type Pending,
+  runOf,
+  settleRepeat,
+  splitRun,
+  VERDICT_RECORDED,
+} from "../replay-guard.ts";
+import { type LedgerState, payloadOf } from "../state.ts";
+import { encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+
+/** A message that does not follow the last one applied: read the log again from there. */
+export class StreamHole extends Error {
+  readonly expected: number;
+
+  constructor(expected: number, found: number) {
+    super(`message ${found} came where ${expected} was due`);
+    this.expected = expected;
+  }
+}
+
+/** A message that this release does not know how to apply. */
+export class RulesUnknown extends Error {}
+
+/** A record that came through the log from another process, for those who keep its kind in memory. */
+export interface RemoteEvent {
+  /** One of FRAME_KINDS. */
+  readonly kind: number;
+  readonly payload: Uint8Array;
+  readonly lsn: number;
+  readonly place: FramePlace;
+  /** Time of the message, epoch ms. */
+  readonly timeMs: number;
+}
+
+/** Kinds that somebody keeps in memory beside the ledger thread. */
+const TOLD: ReadonlySet<number> = new Set([
+  FRAME_KINDS.config,
+  FRAME_KINDS.key,
+  FRAME_KINDS.evidence,
+  FRAME_KINDS.policy,
+  FRAME_KINDS.namespace,
+  FRAME_KINDS.reviewEvent,
+]);
+
+export interface ApplierParts {
+  /** Origin of this process's own messages; their events are known here already. */
+  readonly origin: string;
+  readonly journal: JournalWriter;
+  readonly state: LedgerState;
+  readonly generation: number;
+  readonly figures: LedgerFigures | undefined;
+  /** Books what was added; it refuses nothing here. */
+  readonly admission: Admission | undefined;
+}
+
+export interface Applied {
+  /** For each message that was applied, the results of its records. */
+  readonly applied: CommitResult[][];
+  /** Of other processes, in order. */
+  readonly events: RemoteEvent[];
+  /** The disk has no room for the next message. */
+  readonly isFull: boolean;
+}
+
+export class OrderedApplier {
+  readonly #parts: ApplierParts;
+  #events: RemoteEvent[] = [];
+
+  constructor(parts: ApplierParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws StreamHole, RulesUnknown, JournalBroken, OwnershipLost. */
+  apply(messages: readonly OrderedMessage[]): Applied {
+    const { journal, figures } = this.#parts;
+    const applied: CommitResult[][] = [];
+    let isFull = false;
+    try {
+      for (const message of messages) applied.push(this.#applyOne(message));
+    } catch (error) {
+      if (!(error instanceof JournalFull)) throw error;
+      isFull = true;
+    } finally {
+      // Those before the one that failed stand in the journal.
+      journal.sync();
+    }
+    const count = applied.reduce((sum, results) => sum + results.length, 0);
+    if (applied.length > 0) figures?.committed(count, journal.lastSyncMs, journal.lsn);
+    const events = this.#events;
+    this.#events = [];
+    return { applied, events, isFull };
+  }
+
+  #applyOne(message: OrderedMessage): CommitResult[] {
+    const { journal, state, generation } = this.#parts;
+    const due = state.progress.seq + 1;
+    if (message.seq !== due) throw new StreamHole(due, message.seq);
+    if (message.rules > RULES) {
+      throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
+    }
+    const frames = message.frames;
+    const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+    const mark = new FrameBatch();
+    mark.addEvent(FRAME_KINDS.stream, encodeMark(markOf(generation, message)));
+    const run = { bytes, count: message.count };
+    const records = state.progress.isFresh(message) ? splitRun(run) : [];
+    guardCommit(records, (identity) => state.guard.find(identity));
+    const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
+    const audit = auditOf(records, message.timeMs);
+    const marked = mark.take();
+    const written = fresh.length === records.length ? [run] : fresh.map(runOf);
+    const runs = [marked, ...(records.length === 0 ? [] : written)];
+    const firstLsn = journal.lsn + 1;
+    journal.append(audit.count === 0 ? runs : [...runs, audit], message.timeMs * 1000, true);
+    this.#take(fresh, firstLsn, marked.bytes, message);
+    for (const record of records) settleRepeat(record);
+    return records.map((record) => record.result);
+  }
+
+  /** Folds what stands in the journal now: first the mark, then its records. */
+  #take(fresh: readonly Pending[], firstLsn: number, mark: Buffer, from: OrderedMessage): void {
+    const { journal, state, figures, admission, origin } = this.#parts;
+    const { timeMs } = from;
+    const { segment, offset } = journal.batchPlace;
+    state.mark(mark, { segment, offset });
+    let at = offset + mark.byteLength;
+    admission?.begin();
+    for (const [index, record] of fresh.entries()) {
+      const lsn = firstLsn + 1 + index;
+      const place = { segment, offset: at };
+      state.record(record, lsn, place);
+      const kind = frameKind(record.run.bytes, record.at);
+      if (from.origin !== origin && TOLD.has(kind)) {
+        const payload = payloadOf(record.run.bytes, record.at);
+        this.#events.push({ kind, payload, lsn, place, timeMs });
+      }
+      admission?.book(record, timeMs);
+      figures?.recorded(record.run.bytes, record.at);
+      at += record.end - record.at;
+    }
+  }
+}

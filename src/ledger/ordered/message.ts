@@ -1,0 +1,61 @@
+// Messages of the cluster's ordered log, and the mark that each of them leaves in the journal. A message
+// is the frames of one or more appends; its mark says which one the records after it came with.
+import { createHash } from "node:crypto";
+
+/** Number of the rules by which messages are applied; a node applies none of a higher one. */
+export const RULES = 1;
+
+/** Nodes compare the chains of their journals at every message whose place is a multiple of this. */
+export const CHECKPOINT_MESSAGES = 1000;
+
+/** Most bytes of a message: one that holds a single record of the largest kind fits. */
+export const MESSAGE_BYTES_MAX = 6 * 1024 * 1024;
+
+/** A message before it has its place in the log. */
+export interface OutgoingMessage {
+  /** Node and epoch of its process: `<node>:<epoch>`. */
+  readonly origin: string;
+  /** Number of the message at its origin, from 1. */
+  readonly n: number;
+  /** Records in it. */
+  readonly count: number;
+  /** Journal frames back to back, not yet sealed. */
+  readonly frames: Uint8Array;
+}
+
+/** A message at its place in the log. */
+export interface OrderedMessage extends OutgoingMessage {
+  /** Place in the log, from 1, without holes. */
+  readonly seq: number;
+  /** Time at which the log took it, epoch ms: the time of its records' commit on every node. */
+  readonly timeMs: number;
+  readonly rules: number;
+}
+
+/** What the journal keeps of a message: payload of a frame of kind `stream`. */
+export interface StreamMark {
+  readonly generation: number;
+  readonly seq: number;
+  readonly origin: string;
+  readonly n: number;
+  /** First 16 hex digits of SHA-256 over origin, number and frames: tells one message from another. */
+  readonly sha: string;
+}
+
+/** The mark's `sha`. The frames must not have been sealed yet. */
+export function digestOf({ origin, n, frames }: OutgoingMessage): string {
+  return createHash("sha256").update(`${origin}\n${n}\n`).update(frames).digest("hex").slice(0, 16);
+}
+
+export function markOf(generation: number, message: OrderedMessage): StreamMark {
+  const { seq, origin, n } = message;
+  return { generation, seq, origin, n, sha: digestOf(message) };
+}
+
+export function encodeMark(mark: StreamMark): Buffer {
+  return Buffer.from(JSON.stringify(mark));
+}
+
+export function decodeMark(payload: Uint8Array): StreamMark {
+  return JSON.parse(Buffer.from(payload).toString()) as StreamMark;
+}

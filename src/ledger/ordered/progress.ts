@@ -1,0 +1,79 @@
+// Progress of a node along the ordered log: the last message applied, and which numbers of each origin
+// have been. A function of the log's prefix alone: every node has the same, whenever it was started.
+import type { OrderedMessage, StreamMark } from "./message.ts";
+
+/**
+ * Numbers of an origin that are remembered. It has at most four messages under way, so a repeat is
+ * never further back.
+ */
+const WINDOW = 1024;
+/** Origins remembered: each start of a node is one. Those longest without a message leave first. */
+const ORIGINS_MAX = 1024;
+
+interface Origin {
+  /** Highest number applied. */
+  max: number;
+  /** Numbers applied that are above `max - WINDOW`. */
+  seen: Set<number>;
+}
+
+interface StoredProgress {
+  readonly mark: StreamMark;
+  readonly origins: readonly (readonly [name: string, max: number, seen: readonly number[]])[];
+}
+
+export class StreamProgress {
+  /** The last message applied; undefined in a journal that no log has fed. */
+  mark: StreamMark | undefined;
+  /** By name, that with the newest message last. */
+  #origins = new Map<string, Origin>();
+
+  /** Place of the last message applied; 0 before the first. */
+  get seq(): number {
+    return this.mark?.seq ?? 0;
+  }
+
+  /** Whether a message has not been applied before under another place: logs may hold one twice. */
+  isFresh({ origin, n }: Pick<OrderedMessage, "origin" | "n">): boolean {
+    const known = this.#origins.get(origin);
+    return known === undefined || (n > known.max - WINDOW && !known.seen.has(n));
+  }
+
+  /** Notes a message as applied. */
+  apply(mark: StreamMark): void {
+    this.mark = mark;
+    const { origin: name, n } = mark;
+    const origin = this.#origins.get(name) ?? { max: 0, seen: new Set<number>() };
+    this.#origins.delete(name);
+    this.#origins.set(name, origin);
+    origin.seen.add(n);
+    origin.max = Math.max(origin.max, n);
+    if (origin.seen.size > WINDOW * 2) forget(origin);
+    if (this.#origins.size <= ORIGINS_MAX) return;
+    const [oldest] = this.#origins.keys();
+    this.#origins.delete(oldest!);
+  }
+
+  /** As JSON for a snapshot; empty without a mark. */
+  encode(): Buffer {
+    if (this.mark === undefined) return Buffer.alloc(0);
+    const origins = [...this.#origins].map(([name, origin]) => {
+      forget(origin);
+      return [name, origin.max, [...origin.seen]] as const;
+    });
+    return Buffer.from(JSON.stringify({ mark: this.mark, origins } satisfies StoredProgress));
+  }
+
+  restore(stored: Buffer): void {
+    if (stored.byteLength === 0) return;
+    const { mark, origins } = JSON.parse(stored.toString()) as StoredProgress;
+    this.mark = mark;
+    this.#origins = new Map(
+      origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
+    );
+  }
+}
+
+function forget(origin: Origin): void {
+  for (const n of origin.seen) if (n <= origin.max - WINDOW) origin.seen.delete(n);
+}

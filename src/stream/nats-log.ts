@@ -1,0 +1,403 @@
+// The ordered log on NATS JetStream. The only file that imports its client.
+import { readFileSync } from "node:fs";
+import {
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type JsMsg,
+} from "@nats-io/jetstream";
+import { type KV, Kvm } from "@nats-io/kv";
+import {
+  connect,
+  type ConnectionOptions,
+  credsAuthenticator,
+  headers,
+  nanos,
+  type NatsConnection,
+} from "@nats-io/transport-node";
+import {
+  MESSAGE_BYTES_MAX,
+  type OrderedMessage,
+  type OutgoingMessage,
+  RULES,
+} from "../ledger/ordered/message.ts";
+import {
+  type Lease,
+  type LogState,
+  type NodeReports,
+  type OrderedLog,
+  StreamUnavailable,
+} from "./ordered-log.ts";
+
+export interface NatsSettings {
+  /** `host:port` of each server. */
+  readonly servers: readonly string[];
+  /** File with credentials (`.creds`). */
+  readonly credentialsFile?: string | undefined;
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+  };
+  /** Prefix of the names of stream, subject and buckets. */
+  readonly name: string;
+  readonly generation: number;
+  /** Bound of the stream in bytes; full, it refuses. */
+  readonly bytesMax: number;
+  /** Told of what was mended by itself, and of what was not: lower case, one line. */
+  readonly log: (event: string, detail: string) => void;
+}
+
+/** Interval in ms at which a dead connection shows. */
+const PING_MS = 1000;
+const PINGS_MISSED_MAX = 2;
+const REQUEST_MS = 2000;
+/** Pause between two tries of the same message. */
+const RETRY_MS = 100;
+const DUPLICATE_WINDOW_MS = 120_000;
+/** Without a message for so long, while the log has more, a consumer is taken for dead. */
+const STALLED_MS = 3000;
+const WATCH_MS = 1000;
+const CONSUME_BYTES = 8 * 1024 * 1024;
+const HEARTBEAT_MS = 1000;
+const REPLICAS_MAX = 3;
+const REPORT_TTL_MS = 7 * 86_400_000;
+/** A lease that is not renewed so often is given up. */
+const RENEWALS = 3;
+const ORIGIN = "Tr-Origin";
+const NUMBER = "Tr-N";
+const COUNT = "Tr-Count";
+const MESSAGE_RULES = "Tr-Rules";
+
+/**
+ * Connects, and makes the stream where there is none.
+ * @throws StreamUnavailable when no server answers in time.
+ */
+export async function openNatsLog(settings: NatsSettings): Promise<OrderedLog> {
+  const log = new NatsLog(settings);
+  await log.open();
+  return log;
+}
+
+class NatsLog implements OrderedLog {
+  readonly #settings: NatsSettings;
+  readonly #stream: string;
+  readonly #subject: string;
+  #connection!: NatsConnection;
+  #client!: JetStreamClient;
+  #manager!: JetStreamManager;
+  #leases!: KV;
+  #nodes!: KV;
+  #isClosed = false;
+  readonly #ends = new Set<() => void>();
+
+  constructor(settings: NatsSettings) {
+    this.#settings = settings;
+    this.#stream = `${settings.name}_p0_g${settings.generation}`;
+    this.#subject = `${settings.name}.p0.g${settings.generation}`;
+  }
+
+  async open(): Promise<void> {
+    const { name, servers, bytesMax } = this.#settings;
+    this.#connection = await this.#connect();
+    this.#client = jetstream(this.#connection, { timeout: REQUEST_MS });
+    this.#manager = await available(() =>
+      jetstreamManager(this.#connection, { timeout: REQUEST_MS }),
+    );
+    const replicas = Math.min(REPLICAS_MAX, servers.length);
+    const wanted = {
+      name: this.#stream,
+      subjects: [this.#subject],
+      num_replicas: replicas,
+      storage: "file" as const,
+      discard: "new" as const,
+      max_bytes: bytesMax,
+      max_msg_size: MESSAGE_BYTES_MAX,
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      deny_delete: true,
+    };
+    await available(async () => {
+      const isThere = await this.#manager.streams.info(this.#stream).then(
+        () => true,
+        (error: unknown) => {
+          if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
+          return false;
+        },
+      );
+      if (!isThere) await this.#manager.streams.add(wanted);
+    });
+    const buckets = new Kvm(this.#connection);
+    const shared = { replicas, storage: "file" as const, history: 1 };
+    this.#nodes = await available(() =>
+      buckets.create(`${name}_nodes`, { ...shared, ttl: REPORT_TTL_MS }),
+    );
+    this.#leases = await available(() =>
+      buckets.create(`${name}_leases`, { ...shared, ttl: LEASE_MS }),
+    );
+  }
+
+  async append(message: OutgoingMessage, deadlineMs: number): Promise<number> {
+    const { origin, n, count, frames } = message;
+    const head = headers();
+    head.set(ORIGIN, origin);
+    head.set(NUMBER, String(n));
+    head.set(COUNT, String(count));
+    head.set(MESSAGE_RULES, String(RULES));
+    const options = { msgID: `${origin}:${n}`, headers: head, timeout: REQUEST_MS };
+    const until = performance.now() + deadlineMs;
+    for (;;) {
+      try {
+        return (await this.#client.publish(this.#subject, frames, options)).seq;
+      } catch (error) {
+        if (this.#isClosed || performance.now() + RETRY_MS > until) throw unavailable(error);
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  follow(from: number, take: (message: OrderedMessage) => void | Promise<void>) {
+    let isStopped = false;
+    let end = () => {};
+    const stop = () => {
+      isStopped = true;
+      this.#ends.delete(stop);
+      end();
+    };
+    this.#ends.add(stop);
+    let next = from;
+    const onMessage = async (message: JsMsg) => {
+      if (message.seq < next) return true;
+      // The consumer makes itself anew after a gap of its own: a hole that stays is not for us to close.
+      if (message.seq > next) return false;
+      await take(read(message));
+      next++;
+      return true;
+    };
+    const run = async () => {
+      while (!isStopped) {
+        const reading = new Reading(() => this.#connect());
+        end = () => void reading.close();
+        try {
+          await reading.run(this.#stream, next, onMessage);
+        } catch (error) {
+          if (!isStopped) this.#settings.log("stream_read_failed", (error as Error).message);
+        }
+        await reading.close();
+        if (!isStopped) await pause(RETRY_MS * 2);
+      }
+    };
+    void run();
+    return { stop };
+  }
+
+  async state(): Promise<LogState> {
+    const { state, cluster } = await available(() => this.#manager.streams.info(this.#stream), 0);
+    const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
+    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader };
+  }
+
+  async lease(job: string): Promise<Lease | undefined> {
+    const startedMs = performance.now();
+    try {
+      const token = await this.#leases.create(job, this.#settings.name);
+      return new NatsLease(this.#leases, job, token, startedMs);
+    } catch (error) {
+      // Held by another, or nobody to ask: no lease either way.
+      if (isTaken(error)) return undefined;
+      throw unavailable(error);
+    }
+  }
+
+  async report(node: string, report: unknown): Promise<void> {
+    await available(() => this.#nodes.put(node, JSON.stringify(report)), 0);
+  }
+
+  async reports(): Promise<NodeReports> {
+    return available(async () => {
+      const found = new Map<string, unknown>();
+      for await (const key of await this.#nodes.keys()) {
+        const entry = await this.#nodes.get(key);
+        if (entry !== null && entry.operation === "PUT") found.set(key, entry.json());
+      }
+      return found;
+    }, 0);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const end of this.#ends) end();
+    await this.#connection.close();
+  }
+
+  #connect(): Promise<NatsConnection> {
+    const { servers, credentialsFile, tls } = this.#settings;
+    const options: ConnectionOptions = {
+      servers: [...servers],
+      name: "trustrank",
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RETRY_MS,
+      pingInterval: PING_MS,
+      maxPingOut: PINGS_MISSED_MAX,
+      timeout: REQUEST_MS,
+      ...(tls && { tls }),
+      ...(credentialsFile !== undefined && {
+        authenticator: credsAuthenticator(readFileSync(credentialsFile)),
+      }),
+    };
+    return available(() => connect(options));
+  }
+}
+
+/** One consumer on a connection of its own, watched: the client's can stall for good after its server died. */
+class Reading {
+  readonly #connect: () => Promise<NatsConnection>;
+  #connection: NatsConnection | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+
+  constructor(open: () => Promise<NatsConnection>) {
+    this.#connect = open;
+  }
+
+  /** Ends when the consumer does, when it stalls, or when `take` says that it has lost a message. */
+  async run(
+    stream: string,
+    from: number,
+    take: (message: JsMsg) => Promise<boolean>,
+  ): Promise<void> {
+    this.#connection = await this.#connect();
+    const options = { timeout: REQUEST_MS };
+    const manager = await jetstreamManager(this.#connection, options);
+    const consumer = await jetstream(this.#connection, options).consumers.get(stream, {
+      opt_start_seq: from,
+      deliver_policy: "by_start_sequence",
+    });
+    const messages = await consumer.consume({
+      max_bytes: CONSUME_BYTES,
+      idle_heartbeat: HEARTBEAT_MS,
+    });
+    let seen = from - 1;
+    let sinceMs = performance.now();
+    let isTaking = false;
+    const look = async () => {
+      if (isTaking || performance.now() - sinceMs < STALLED_MS) return;
+      const last = await manager.streams.info(stream).then(
+        ({ state }) => state.last_seq,
+        () => Number.POSITIVE_INFINITY,
+      );
+      if (last > seen && !isTaking && performance.now() - sinceMs >= STALLED_MS) {
+        await this.close();
+        messages.stop();
+      } else sinceMs = performance.now();
+    };
+    this.#watchdog = setInterval(() => void look(), WATCH_MS);
+    for await (const message of messages) {
+      isTaking = true;
+      const isTaken = await take(message);
+      isTaking = false;
+      seen = message.seq;
+      sinceMs = performance.now();
+      if (!isTaken) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#watchdog);
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.close().catch(() => undefined);
+  }
+}
+
+/** Longest time without a renewal after which another node may take a lease, in ms. */
+export const LEASE_MS = 15_000;
+
+class NatsLease implements Lease {
+  readonly token: number;
+  readonly #bucket: KV;
+  readonly #job: string;
+  #revision: number;
+  /** Monotonic; from before the renewal was asked for. */
+  #renewedMs: number;
+  readonly #timer: NodeJS.Timeout;
+  #isOver = false;
+
+  constructor(bucket: KV, job: string, token: number, renewedMs: number) {
+    this.#bucket = bucket;
+    this.#job = job;
+    this.token = token;
+    this.#revision = token;
+    this.#renewedMs = renewedMs;
+    this.#timer = setInterval(() => void this.#renew(), LEASE_MS / RENEWALS).unref();
+  }
+
+  get isHeld(): boolean {
+    return !this.#isOver && performance.now() - this.#renewedMs < LEASE_MS;
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    if (!this.isHeld) return;
+    this.#isOver = true;
+    await this.#bucket.delete(this.#job, { previousSeq: this.#revision }).catch(() => undefined);
+  }
+
+  async #renew(): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      this.#revision = await this.#bucket.update(this.#job, String(this.token), this.#revision);
+      this.#renewedMs = startedMs;
+    } catch (error) {
+      if (!isTaken(error)) return;
+      this.#isOver = true;
+      clearInterval(this.#timer);
+    }
+  }
+}
+
+function read(message: JsMsg): OrderedMessage {
+  const { headers: head, seq, info, data } = message;
+  return {
+    seq,
+    timeMs: Math.floor(info.timestampNanos / 1e6),
+    origin: head?.get(ORIGIN) ?? "",
+    n: Number(head?.get(NUMBER)),
+    count: Number(head?.get(COUNT)),
+    rules: Number(head?.get(MESSAGE_RULES)),
+    frames: data,
+  };
+}
+
+/** Whether a key of a bucket has another revision than was expected. */
+function isTaken(error: unknown): boolean {
+  return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
+}
+
+const WRONG_LAST_SEQUENCE = 10_071;
+const STREAM_NOT_FOUND = 10_059;
+/** Tries of what a cluster may refuse for a moment, while it elects. */
+const TRIES = 20;
+const TRY_PAUSE_MS = 500;
+
+async function available<T>(act: () => Promise<T>, triesMore = TRIES): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (tries >= triesMore) throw unavailable(error);
+      await pause(TRY_PAUSE_MS);
+    }
+  }
+}
+
+function unavailable(cause: unknown): StreamUnavailable {
+  return new StreamUnavailable(`the ordered log is not to be had: ${(cause as Error).message}`, {
+    cause,
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,57 @@
+// Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
+// and a few small registers beside it (leases, what nodes tell of themselves).
+import type { OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
+
+/** The log could not take a message in time: nobody knows whether it stands in it. */
+export class StreamUnavailable extends Error {}
+
+/** The log does not hold what this node has applied: going on would fork its journal. Exit code 65. */
+export class StreamDiverged extends Error {
+  readonly exitCode = 65;
+}
+
+/** Why a cluster is refused at the start: one sentence, and how it is mended. */
+export class ClusterRefused extends Error {}
+
+export interface LogState {
+  /** First message that is still kept. */
+  readonly firstSeq: number;
+  /** Newest message; 0 in an empty log. */
+  readonly lastSeq: number;
+  /** Name of the server that leads; undefined while there is none. */
+  readonly leader: string | undefined;
+}
+
+/** Right to do one piece of work in the whole cluster, until it is lost. */
+export interface Lease {
+  /** Grows with every new holder: what was ordered under a lower one is void. */
+  readonly token: number;
+  /** False from the moment on at which another node may hold it. */
+  readonly isHeld: boolean;
+  release(): Promise<void>;
+}
+
+/** What each node tells of itself, by node. */
+export type NodeReports = ReadonlyMap<string, unknown>;
+
+export interface OrderedLog {
+  /**
+   * Appends a message once: repeats of the same origin and number are recognised for a while.
+   * @returns its number in the log.
+   * @throws StreamUnavailable after `deadlineMs` of tries.
+   */
+  append(message: OutgoingMessage, deadlineMs: number): Promise<number>;
+  /**
+   * Hands over the messages from `from` on, in order, without a hole, until stopped. `take` may be
+   * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server.
+   */
+  follow(from: number, take: (message: OrderedMessage) => void | Promise<void>): { stop(): void };
+  /** @throws StreamUnavailable when no server answers. */
+  state(): Promise<LogState>;
+  /** Undefined while another node holds it. */
+  lease(job: string): Promise<Lease | undefined>;
+  /** Tells the others of this node. */
+  report(node: string, report: unknown): Promise<void>;
+  reports(): Promise<NodeReports>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,196 @@
+// Work of the stream thread: hands the ledger's messages to the log, the log's messages to the ledger, and
+// watches how far behind this node is. A thread of its own, because the ledger's waits for the disk.
+import type { MessagePort } from "node:worker_threads";
+import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
+import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
+import type { StreamFigures } from "./figures.ts";
+import type { OrderedLog } from "./ordered-log.ts";
+import { Checkpoints, divergedAt, type NodeReport } from "./reports.ts";
+
+/** Longest time that a message is tried before its outcomes are refused. */
+const APPEND_MS = 10_000;
+/** Interval between two questions for the log's newest message. */
+const LOOK_MS = 500;
+/** Interval between two reports to the other nodes. */
+const REPORT_MS = 5000;
+/** Bytes handed to the ledger and not yet applied. */
+const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
+
+/** To the thread that started this one. */
+export type StreamEvent =
+  | { kind: "note"; event: string; detail: string }
+  /** Exit code 65: this journal is not the cluster's. */
+  | { kind: "diverged"; detail: string };
+
+export interface StreamServeOptions {
+  readonly log: OrderedLog;
+  /** The ledger thread. */
+  readonly port: MessagePort;
+  readonly node: string;
+  readonly origin: string;
+  readonly generation: number;
+  readonly version: string;
+  readonly url: string | undefined;
+  readonly figures: StreamFigures;
+  readonly clock: () => number;
+  readonly tell: (event: StreamEvent) => void;
+  /** Called once the ledger has let go. */
+  readonly closed: () => void;
+}
+
+/** Serves until the ledger closes. Returns at once. */
+export function serveStream(options: StreamServeOptions): void {
+  new Server(options).start();
+}
+
+class Server {
+  readonly #options: StreamServeOptions;
+  readonly #checkpoints = new Checkpoints();
+  #following: { stop(): void } | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  /** Bytes of messages handed over, by place, until they are applied. */
+  #unapplied: { seq: number; bytes: number }[] = [];
+  #unappliedBytes = 0;
+  #resume = () => {};
+  #tip = { lsn: 0, chain: "" };
+  #isTold = false;
+
+  constructor(options: StreamServeOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#options.port.on("message", (message: ToStream) => this.#take(message));
+    const look = () => void this.#look();
+    const report = () => void this.#report();
+    this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
+    look();
+  }
+
+  #take(message: ToStream): void {
+    if (message.kind === "publish") void this.#publish(message);
+    else if (message.kind === "follow") this.#follow(message.from);
+    else if (message.kind === "applied") this.#applied(message);
+    else void this.#close();
+  }
+
+  async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
+    const { log, origin } = this.#options;
+    try {
+      const seq = await log.append({ origin, n, count, frames }, APPEND_MS);
+      this.#options.figures.known = seq;
+      this.#send({ kind: "published", n });
+    } catch (error) {
+      const detail = (error as Error).message;
+      this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
+      this.#send({ kind: "unpublished", n });
+    }
+  }
+
+  #follow(from: number): void {
+    const { log, figures } = this.#options;
+    this.#following?.stop();
+    this.#unapplied = [];
+    this.#unappliedBytes = 0;
+    figures.followed++;
+    this.#following = log.follow(from, (message) => this.#hand(message));
+  }
+
+  /** Waits while the ledger has enough to do. */
+  #hand(message: OrderedMessage): Promise<void> | undefined {
+    const { figures } = this.#options;
+    figures.known = message.seq;
+    // Its bytes are part of what the client has read at once: only they may cross.
+    const frames = Uint8Array.from(message.frames);
+    const bytes = frames.byteLength;
+    this.#unapplied.push({ seq: message.seq, bytes });
+    this.#unappliedBytes += bytes;
+    this.#send({ kind: "ordered", messages: [{ ...message, frames }] }, [frames.buffer]);
+    if (this.#unappliedBytes <= UNAPPLIED_BYTES_MAX) return undefined;
+    return new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  #applied({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
+    this.#options.figures.applied = seq;
+    this.#tip = { lsn, chain };
+    if (seq % CHECKPOINT_MESSAGES === 0) this.#checkpoints.add(seq, chain);
+    while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
+      this.#unappliedBytes -= this.#unapplied.shift()!.bytes;
+    }
+    if (this.#unappliedBytes <= UNAPPLIED_BYTES_MAX / 2) this.#resume();
+    this.#settleLooks();
+  }
+
+  /** Looks that found more in the log than was applied: moment and newest place. */
+  #looks: { atMs: number; seq: number }[] = [];
+
+  async #look(): Promise<void> {
+    const { log, figures, clock } = this.#options;
+    const atMs = clock();
+    try {
+      const { lastSeq } = await log.state();
+      figures.answeredMs = clock();
+      figures.known = lastSeq;
+      this.#looks.push({ atMs, seq: lastSeq });
+      this.#settleLooks();
+    } catch {
+      // Not to be had: what this node answers gets older, which the figures say.
+    }
+  }
+
+  #settleLooks(): void {
+    const { figures } = this.#options;
+    while (this.#looks[0] !== undefined && this.#looks[0].seq <= figures.applied) {
+      figures.caughtUp(this.#looks.shift()!.atMs);
+    }
+  }
+
+  async #report(): Promise<void> {
+    const { log, node, generation, version, url, figures, clock } = this.#options;
+    const own: NodeReport = {
+      generation,
+      seq: figures.applied,
+      ...this.#tip,
+      version,
+      url,
+      atMs: clock(),
+      checkpoints: this.#checkpoints.list,
+    };
+    try {
+      await log.report(node, own);
+      const reports = await log.reports();
+      const others = [...reports].filter(([name]) => name !== node);
+      this.#compare(
+        own,
+        others.map(([, report]) => report as NodeReport),
+      );
+    } catch {
+      // The next one comes soon.
+    }
+  }
+
+  #compare(own: NodeReport, others: readonly NodeReport[]): void {
+    const diverged = divergedAt(own, others);
+    if (diverged === undefined || this.#isTold) return;
+    this.#isTold = true;
+    const detail = `at message ${diverged.seq} of the log the journal's chain differs from ${diverged.isOutvoted ? "that of most nodes" : "another node's"}: see \`trustrank cluster status\``;
+    const { tell } = this.#options;
+    if (diverged.isOutvoted) tell({ kind: "diverged", detail });
+    else tell({ kind: "note", event: "cluster_diverged", detail });
+  }
+
+  #send(message: FromStream, transfer: ArrayBuffer[] = []): void {
+    this.#options.port.postMessage(message, transfer);
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#following?.stop();
+    this.#resume();
+    await this.#options.log.close().catch(() => undefined);
+    this.#options.port.close();
+    this.#options.closed();
+  }
+}

@@ -1,0 +1,85 @@
+// Proof that every server of the log keeps what it acknowledges: its release and its setting, read from its
+// monitoring page before anything is written.
+import { ClusterRefused } from "./ordered-log.ts";
+
+/** Earlier releases sync the stream but not the log of their elections (nats-server#6041). */
+export const VERSION_MIN = "2.10.23";
+const TIMEOUT_MS = 3000;
+
+interface Varz {
+  readonly version?: string;
+  readonly server_name?: string;
+  readonly max_payload?: number;
+  readonly jetstream?: { readonly config?: { readonly sync_always?: boolean } };
+}
+
+export interface ServerFacts {
+  readonly monitor: string;
+  readonly name: string;
+  readonly version: string;
+  readonly isSynced: boolean;
+  readonly payloadBytesMax: number;
+}
+
+/** @throws ClusterRefused when the page does not answer. */
+export async function factsOf(monitor: string): Promise<ServerFacts> {
+  const url = new URL("/varz", monitor);
+  let varz: Varz;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    varz = (await response.json()) as Varz;
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new ClusterRefused(
+      `${url} does not answer (${why}): start nats-server with \`http: 8222\`, or name its monitoring address in TRUSTRANK_CLUSTER_MONITOR`,
+      { cause: error },
+    );
+  }
+  return {
+    monitor,
+    name: varz.server_name ?? monitor,
+    version: varz.version ?? "",
+    isSynced: varz.jetstream?.config?.sync_always === true,
+    payloadBytesMax: varz.max_payload ?? 0,
+  };
+}
+
+/** The sentence that says what is wrong with a server and mends it; undefined when nothing is. */
+export function faultOf(server: ServerFacts, messageBytesMax: number): string | undefined {
+  const { name, version, isSynced, payloadBytesMax } = server;
+  if (!isAtLeast(version, VERSION_MIN)) {
+    return `${name} is nats-server ${version || "of an unknown release"}: acknowledged outcomes would be lost in a power cut; install ${VERSION_MIN} or later`;
+  }
+  if (!isSynced) {
+    return `${name} acknowledges before it has synced: set \`sync_interval: always\` in its \`jetstream\` block and restart it`;
+  }
+  if (payloadBytesMax < messageBytesMax) {
+    return `${name} takes messages of ${payloadBytesMax} bytes: set \`max_payload: 8MB\` and reload it`;
+  }
+  return undefined;
+}
+
+/** @throws ClusterRefused naming the first server that may lose what it acknowledges. */
+export async function proveServers(
+  monitors: readonly string[],
+  messageBytesMax: number,
+): Promise<ServerFacts[]> {
+  const servers = await Promise.all(monitors.map((monitor) => factsOf(monitor)));
+  for (const server of servers) {
+    const fault = faultOf(server, messageBytesMax);
+    if (fault !== undefined) throw new ClusterRefused(fault);
+  }
+  return servers;
+}
+
+function isAtLeast(version: string, least: string): boolean {
+  const [found, wanted] = [version, least].map((text) =>
+    text.split("-")[0]!.split(".").map(Number),
+  );
+  for (const [index, part] of wanted!.entries()) {
+    const other = found![index] ?? Number.NaN;
+    if (Number.isNaN(other)) return false;
+    if (other !== part) return other > part;
+  }
+  return true;
+}
