@@ -27,6 +27,12 @@ export class Policies {
     this.#options = options;
   }
 
+  /** A policy that another node has put in force. */
+  learn(event: PolicyEvent): void {
+    this.#options.book.apply(event);
+    this.#options.onPolicy(event);
+  }
+
   show(tenant: string): PolicyDocument {
     const { version, policy, setBy, setAtMs } = this.#options.book.of(tenant);
     const setAt = setAtMs === null ? null : new Date(setAtMs).toISOString();

@@ -42,6 +42,8 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.archive))
     .addOption(optionOf(SETTINGS.archiveEvery))
+    .addOption(optionOf(SETTINGS.cluster))
+    .addOption(optionOf(SETTINGS.clusterNode))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
     .addOption(optionOf(SETTINGS.metricsListen))

@@ -23,6 +23,8 @@ import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
+import type { StreamLink } from "../ledger/messages.ts";
+import type { RemoteEvent } from "../ledger/ordered/apply.ts";
 import type { Log } from "../platform/log.ts";
 import { UuidV7Generator } from "../platform/uuid-v7.ts";
 
@@ -67,6 +69,10 @@ export interface CoreOptions {
   /** Called when the journal's disk can no longer be trusted: end the process with this code. */
   readonly onFatal: (exitCode: number, why?: string) => void;
   readonly storePort?: MessagePort;
+  /** The ordered log of a cluster; left out: this process is the whole bureau. */
+  readonly stream?: StreamLink | undefined;
+  /** Called with what other nodes of the cluster have put on record. */
+  readonly onRemote?: (events: readonly RemoteEvent[]) => void;
   readonly decisions?: DecisionLog;
   /** Outcomes between two snapshots of the agent table; the ledger's default when left out. */
   readonly snapshotOutcomes?: number;
@@ -113,6 +119,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     newcomersPerHour: options.newcomersPerHour,
     scrubEveryMs: options.scrubEveryMs,
     storePort: options.storePort,
+    stream: options.stream,
+    onRemote: options.onRemote,
     snapshotPace:
       options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
     log: (event, detail) => {

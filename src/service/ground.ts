@@ -1,5 +1,7 @@
 // The ground of a service: its data directory claimed, keys, store and core opened, in order of
 // dependence.
+import { openCluster } from "./cluster/cluster.ts";
+import { RemoteEvents } from "./cluster/remote-events.ts";
 import { ServiceArchive } from "./archive.ts";
 import { openCore } from "./core.ts";
 import type { Closer, OnFatal } from "./closers.ts";
@@ -56,7 +58,12 @@ export async function openGround(
   });
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
+  const cluster = config.cluster && (await openCluster(config.cluster, claim, log, onFatal));
+  const remote = new RemoteEvents((detail) => log.error("remote_event_failed", { detail }));
+  closers.push(() => cluster?.close());
   const evidence = await openCore({
+    stream: cluster?.link,
+    onRemote: remote.take,
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
@@ -82,7 +89,8 @@ export async function openGround(
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  return { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies, clock };
+  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
+  return { ...parts, clock, cluster, remote };
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>;

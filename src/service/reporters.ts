@@ -34,6 +34,8 @@ export interface ReportersOptions {
 export interface Reporters {
   readonly reporterKeys: ReporterKeys;
   readonly namespaces: Namespaces;
+  /** Takes an event that another node has recorded. */
+  readonly learn: (payload: Uint8Array) => void;
   /** Verifies; its queue is measured. */
   readonly pool: { readonly waiting: number };
   close(): Promise<void>;
@@ -45,7 +47,7 @@ export function openReporters(options: ReportersOptions): Reporters {
   const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
   const rememberedSinceMs = options.rememberedSinceMs ?? (() => ledger.rememberedSinceMs);
   const clock = options.clock ?? Date.now;
-  const { reporterKeys, namespaces } = openReporterKeys({
+  const { reporterKeys, namespaces, learn } = openReporterKeys({
     serviceId,
     events: ledger,
     keyEvents: ledger.keyEvents,
@@ -71,7 +73,7 @@ export function openReporters(options: ReportersOptions): Reporters {
     },
     isSignatureRequired,
   });
-  return { reporterKeys, namespaces, pool, close: () => pool.close() };
+  return { reporterKeys, namespaces, learn, pool, close: () => pool.close() };
 }
 
 /** Milliseconds that a repeat waits for the store to catch up with acknowledged records. */

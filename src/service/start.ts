@@ -11,6 +11,7 @@ import { type Ground, openGround } from "./ground.ts";
 import { closeAll, type Closer, type OnFatal } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import type { Core } from "./core.ts";
+import type { Learners } from "./cluster/remote-events.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
@@ -96,11 +97,13 @@ async function openService(
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
+  ground.remote.attach(learnersOf(ground, reporting));
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, ground, log, closers);
-  const isSampleDue = config.isSampleWanted && ledger.position() === 0;
+  const isAlone = config.cluster === undefined;
+  const isSampleDue = isAlone && config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
@@ -152,6 +155,16 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
     },
     clock: clock.now,
   });
+}
+
+/** Parts that follow what other nodes have put on record. */
+function learnersOf({ evidence, policies }: Ground, reporting: Reporters): Learners {
+  return {
+    policy: (event) => policies.learn(event),
+    review: (event) => evidence.reviews.learn(event),
+    registry: (payload) => reporting.learn(payload),
+    source: (payload, place) => evidence.sources.vault.replay(payload, place),
+  };
 }
 
 /** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */

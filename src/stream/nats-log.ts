@@ -42,7 +42,6 @@ export interface NatsSettings {
   };
   /** Prefix of the names of stream, subject and buckets. */
   readonly name: string;
-  readonly generation: number;
   /** Bound of the stream in bytes; full, it refuses. */
   readonly bytesMax: number;
   /** Told of what was mended by itself, and of what was not: lower case, one line. */
@@ -82,8 +81,9 @@ export async function openNatsLog(settings: NatsSettings): Promise<OrderedLog> {
 
 class NatsLog implements OrderedLog {
   readonly #settings: NatsSettings;
-  readonly #stream: string;
-  readonly #subject: string;
+  #stream = "";
+  #subject = "";
+  generation = 0;
   #connection!: NatsConnection;
   #client!: JetStreamClient;
   #manager!: JetStreamManager;
@@ -94,8 +94,6 @@ class NatsLog implements OrderedLog {
 
   constructor(settings: NatsSettings) {
     this.#settings = settings;
-    this.#stream = `${settings.name}_p0_g${settings.generation}`;
-    this.#subject = `${settings.name}.p0.g${settings.generation}`;
   }
 
   async open(): Promise<void> {
@@ -105,6 +103,9 @@ class NatsLog implements OrderedLog {
     this.#manager = await available(() =>
       jetstreamManager(this.#connection, { timeout: REQUEST_MS }),
     );
+    this.generation = await available(() => this.#newestGeneration());
+    this.#stream = `${name}_p0_g${this.generation}`;
+    this.#subject = `${name}.p0.g${this.generation}`;
     const replicas = Math.min(REPLICAS_MAX, servers.length);
     const wanted = {
       name: this.#stream,
@@ -135,6 +136,16 @@ class NatsLog implements OrderedLog {
     this.#leases = await available(() =>
       buckets.create(`${name}_leases`, { ...shared, ttl: LEASE_MS }),
     );
+  }
+
+  /** Of the streams that are there; 1 where there is none. */
+  async #newestGeneration(): Promise<number> {
+    const prefix = `${this.#settings.name}_p0_g`;
+    let newest = 1;
+    for await (const name of this.#manager.streams.names()) {
+      if (name.startsWith(prefix)) newest = Math.max(newest, Number(name.slice(prefix.length)));
+    }
+    return newest;
   }
 
   async append(message: OutgoingMessage, deadlineMs: number): Promise<number> {

@@ -5,11 +5,6 @@ import type { OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.
 /** The log could not take a message in time: nobody knows whether it stands in it. */
 export class StreamUnavailable extends Error {}
 
-/** The log does not hold what this node has applied: going on would fork its journal. Exit code 65. */
-export class StreamDiverged extends Error {
-  readonly exitCode = 65;
-}
-
 /** Why a cluster is refused at the start: one sentence, and how it is mended. */
 export class ClusterRefused extends Error {}
 
@@ -35,6 +30,8 @@ export interface Lease {
 export type NodeReports = ReadonlyMap<string, unknown>;
 
 export interface OrderedLog {
+  /** Counts how often the log was begun anew from a node's journal; from 1. */
+  readonly generation: number;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
    * @returns its number in the log.

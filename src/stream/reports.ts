@@ -1,11 +1,14 @@
 // What nodes tell of themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
+import type { OrderedLog } from "./ordered-log.ts";
 
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;
 
 export interface NodeReport {
   readonly generation: number;
+  /** The bureau's public key, in hex. */
+  readonly key: string;
   readonly seq: number;
   readonly lsn: number;
   readonly chain: string;
@@ -48,4 +51,18 @@ export function divergedAt(
     if (against > 0) return { seq, isOutvoted };
   }
   return undefined;
+}
+
+/** Why a node may not join those that have told of themselves; undefined when it may. */
+export async function refusalOf(
+  log: Pick<OrderedLog, "reports" | "state">,
+  { node, key }: { readonly node: string; readonly key: string },
+): Promise<string | undefined> {
+  const reports = await log.reports();
+  const other = [...reports].find(
+    ([name, report]) => name !== node && (report as NodeReport).key !== key,
+  );
+  if (other === undefined) return undefined;
+  const [name] = other;
+  return `node \`${name}\` of the cluster signs with another key: copy \`bureau.key\` from its data directory into this one's`;
 }

@@ -18,6 +18,10 @@ const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** To the thread that started this one. */
 export type StreamEvent =
+  /** Connected: the ledger may begin. */
+  | { kind: "ready"; generation: number }
+  /** This node may not join: the sentence says why. */
+  | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
   /** Exit code 65: this journal is not the cluster's. */
   | { kind: "diverged"; detail: string };
@@ -28,9 +32,10 @@ export interface StreamServeOptions {
   readonly port: MessagePort;
   readonly node: string;
   readonly origin: string;
-  readonly generation: number;
   readonly version: string;
   readonly url: string | undefined;
+  /** The bureau's public key, in hex. */
+  readonly key: string;
   readonly figures: StreamFigures;
   readonly clock: () => number;
   readonly tell: (event: StreamEvent) => void;
@@ -148,9 +153,10 @@ class Server {
   }
 
   async #report(): Promise<void> {
-    const { log, node, generation, version, url, figures, clock } = this.#options;
+    const { log, node, version, url, key, figures, clock } = this.#options;
     const own: NodeReport = {
-      generation,
+      generation: log.generation,
+      key,
       seq: figures.applied,
       ...this.#tip,
       version,

@@ -1,6 +1,7 @@
 // Entry of the stream thread: connects to the ordered log and serves the ledger thread. Composition only;
 // the work is in stream/serve.ts.
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
+import { refusalOf } from "../stream/reports.ts";
 import { StreamFigures } from "../stream/figures.ts";
 import { type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
@@ -15,6 +16,8 @@ export interface StreamThreadData {
   readonly origin: string;
   readonly version: string;
   readonly url: string | undefined;
+  /** The bureau's public key, in hex. */
+  readonly key: string;
   readonly figures: SharedArrayBuffer;
 }
 
@@ -22,17 +25,28 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
   const { settings, port, figures, ...rest } = data;
   const tell = (event: StreamEvent) => parent.postMessage(event);
   const note = (event: string, detail: string) => tell({ kind: "note", event, detail });
-  const log = await openNatsLog({ ...settings, log: note });
-  serveStream({
-    ...rest,
-    log,
-    port,
-    generation: settings.generation,
-    figures: new StreamFigures(figures),
-    clock: clockOfThread().now,
-    tell,
-    closed: () => parent.close(),
-  });
+  try {
+    const log = await openNatsLog({ ...settings, log: note });
+    const refusal = await refusalOf(log, rest);
+    if (refusal !== undefined) {
+      await log.close();
+      throw new Error(refusal);
+    }
+    serveStream({
+      ...rest,
+      log,
+      port,
+      figures: new StreamFigures(figures),
+      clock: clockOfThread().now,
+      tell,
+      closed: () => parent.close(),
+    });
+    tell({ kind: "ready", generation: log.generation });
+  } catch (error) {
+    tell({ kind: "refused", detail: (error as Error).message });
+    port.close();
+    parent.close();
+  }
 }
 
 if (parentPort !== null) void main(parentPort, workerData as StreamThreadData);

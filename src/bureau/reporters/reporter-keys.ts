@@ -10,7 +10,11 @@ import type {
   ReporterKeyRevocation,
 } from "../../contract/schemas/reporter-keys.ts";
 import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
-import type { NamespaceEvent } from "../../contract/namespaces.ts";
+import {
+  isNamespaceEvent,
+  type NamespaceEvent,
+  type RegistryEvent,
+} from "../../contract/namespaces.ts";
 import { Namespaces } from "./namespaces.ts";
 import { Reporters, type ReportersOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
@@ -55,12 +59,20 @@ export interface ReporterKeysOptions extends ReportersOptions {
 export function openReporterKeys(options: ReporterKeysOptions): {
   reporterKeys: ReporterKeys;
   namespaces: Namespaces;
+  /** Takes an event that another node has recorded. */
+  learn: (payload: Uint8Array) => void;
 } {
   const reporters = new Reporters(options);
   const { registry, changes } = reporters;
   const { events, clock, onNamespaceEvent: onEvent = () => undefined } = options;
   const namespaces = new Namespaces({ events, registry, changes, onEvent, clock });
-  return { reporterKeys: keysOf(reporters, options), namespaces };
+  const learn = (payload: Uint8Array) => {
+    const event = JSON.parse(Buffer.from(payload).toString()) as RegistryEvent;
+    registry.apply(event);
+    if (isNamespaceEvent(event)) onEvent(event, payload);
+    else options.onKeyEvent?.(payload);
+  };
+  return { reporterKeys: keysOf(reporters, options), namespaces, learn };
 }
 
 function keysOf(reporters: Reporters, options: ReporterKeysOptions): ReporterKeys {

@@ -55,6 +55,13 @@ export class ReviewQueue {
     this.waiting = new Waiting(options.clock);
   }
 
+  /** What another node has recorded of a review. */
+  learn(event: ReviewEvent): void {
+    this.book.apply(event);
+    if (event.event === "review.decided") this.#tellDecided(event);
+    if (event.event === "review.opened") this.waiting.settle(event.id);
+  }
+
   get book(): ReviewBook {
     return this.#options.book;
   }

@@ -14,6 +14,8 @@ import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
+import { clusterOf } from "./cluster-config.ts";
+import type { ClusterConfig } from "./cluster-settings.ts";
 import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
 import { type WatchConfig, watchConfigOf } from "./watch-config.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
@@ -69,6 +71,8 @@ export interface ServeConfig extends ListenConfig {
   readonly journal: JournalSettings;
   /** Where all that a backup has is shipped to while the service runs; undefined: nowhere. */
   readonly archive: ArchiveConfig | undefined;
+  /** This node's cluster; undefined: this process is the whole bureau. */
+  readonly cluster: ClusterConfig | undefined;
   /** Private networks in which webhook endpoints may lie; undefined: none. */
   readonly webhookAllow: string | undefined;
   /** Days that rows of the decision log are kept; daily counts stay. */
@@ -126,6 +130,8 @@ export interface ServeFlags extends ListenFlags {
   ownerWait?: string;
   archive?: string;
   archiveEvery?: string;
+  cluster?: string;
+  clusterNode?: string;
   sample: boolean;
   scoring?: string;
   metricsListen?: string;
@@ -159,6 +165,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("archiveEvery", flags.archiveEvery, environment),
       environment["INIT_CWD"],
     ),
+    cluster: clusterOf(flags, environment),
     webhookAllow: readSetting("webhookAllow", undefined, environment),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),

@@ -13,6 +13,7 @@ import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { LISTEN_SETTINGS } from "./listen-settings.ts";
+import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { CONSOLE_SETTINGS } from "./console-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
 import { WATCH_SETTINGS } from "./watch-settings.ts";
@@ -175,6 +176,7 @@ export const SETTINGS = {
     readBy: "serve and commands",
   },
   ...ARCHIVE_SETTINGS,
+  ...CLUSTER_SETTINGS,
   ...WEBHOOK_SETTINGS,
   ...LOG_SETTINGS,
   ...WATCH_SETTINGS,

@@ -1,0 +1,131 @@
+// A node's part in a cluster: the servers proved, the stream thread started, the way to the ledger laid.
+// Undefined everywhere where the process is the whole bureau.
+import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { MessageChannel, Worker } from "node:worker_threads";
+import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { segmentsOf } from "../../journal/format.ts";
+import { loadBureauKey } from "../../journal/signing-key.ts";
+import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
+import type { StreamLink } from "../../ledger/messages.ts";
+import { loadServiceId } from "../../ledger/service-id.ts";
+import type { Log } from "../../platform/log.ts";
+import { StreamFigures } from "../../stream/figures.ts";
+import { ClusterRefused } from "../../stream/ordered-log.ts";
+import { proveServers } from "../../stream/server-proof.ts";
+import type { StreamEvent } from "../../stream/serve.ts";
+import type { StreamThreadData } from "../../threads/stream.ts";
+import type { OnFatal } from "../closers.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { versionOf } from "../identity.ts";
+import type { ClusterConfig } from "../settings/cluster-settings.ts";
+
+const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
+
+export interface OpenCluster {
+  readonly node: string;
+  /** For the ledger thread. */
+  readonly link: StreamLink;
+  readonly figures: StreamFigures;
+  /** Resolves once the thread has ended; the ledger's end ends it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Proves the servers and starts the thread. Returns once the log answers.
+ * @throws CommandFailure when the cluster is refused: the sentence says how to mend it.
+ */
+export async function openCluster(
+  config: ClusterConfig,
+  claim: DataDirectoryClaim,
+  log: Log,
+  onFatal: OnFatal,
+): Promise<OpenCluster> {
+  await prove(config, log);
+  const { port1, port2 } = new MessageChannel();
+  const figures = new StreamFigures();
+  const origin = `${config.node}:${claim.epoch}`;
+  const key = publicKeyOf(claim);
+  // Every node signs for the same deployment.
+  loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
+  const data: StreamThreadData = {
+    settings: {
+      servers: config.servers,
+      credentialsFile: config.credentialsFile,
+      ...(config.tls && { tls: config.tls }),
+      name: config.name,
+      bytesMax: config.streamBytesMax,
+    },
+    port: port2,
+    node: config.node,
+    origin,
+    version: versionOf(),
+    url: config.url,
+    key,
+    figures: figures.memory,
+  };
+  const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {
+    name: "stream",
+    workerData: data,
+    transferList: [port2],
+  });
+  const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  const generation = await generationOf(worker);
+  let isClosing = false;
+  worker.on("message", (event: StreamEvent) => {
+    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
+  });
+  worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
+  void exited.then(() => {
+    if (!isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
+  });
+  log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
+  return {
+    node: config.node,
+    link: { port: port1, origin, generation },
+    figures,
+    close: async () => {
+      isClosing = true;
+      port1.close();
+      await exited;
+    },
+  };
+}
+
+async function prove({ monitors, isUnsafe }: ClusterConfig, log: Log): Promise<void> {
+  try {
+    await proveServers(monitors, MESSAGE_BYTES_MAX);
+  } catch (error) {
+    if (!(error instanceof ClusterRefused)) throw error;
+    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
+    log.warn("cluster_unsafe", { detail: error.message });
+  }
+}
+
+/** In hex. Made where there is neither a key nor a journal that it should have signed. */
+function publicKeyOf({ paths }: DataDirectoryClaim): string {
+  const isNew =
+    !existsSync(paths.journal) || segmentsOf(nodeFiles.list(paths.journal)).length === 0;
+  return loadBureauKey(paths.bureauKey, isNew).publicKey.toString("hex");
+}
+
+/** The generation of the log, once the thread is connected. */
+function generationOf(worker: Worker): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (event: StreamEvent) => {
+      if (event.kind === "ready") settle(() => resolve(event.generation));
+      else if (event.kind === "refused") {
+        settle(() => reject(new CommandFailure(event.detail, EXIT_USAGE)));
+      }
+    };
+    const onError = (error: Error) => settle(() => reject(new CommandFailure(error.message)));
+    const onExit = () => settle(() => reject(new CommandFailure(STREAM_FAILED)));
+    const settle = (act: () => void) => {
+      worker.off("message", onMessage).off("error", onError).off("exit", onExit);
+      act();
+    };
+    worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+  });
+}

@@ -1,0 +1,58 @@
+// What other nodes have put on record, told to the parts of this process that keep it in memory. Events
+// that come before a part is open wait for it.
+import { readPolicyEvent } from "../../policy/policy-book.ts";
+import type { ReviewEvent } from "../../contract/reviews/events.ts";
+import type { PolicyEvent } from "../../contract/policy.ts";
+import { FRAME_KINDS } from "../../journal/format.ts";
+import type { FramePlace } from "../../journal/places.ts";
+import type { RemoteEvent } from "../../ledger/ordered/apply.ts";
+import { isVaultEvent } from "../../vault/sources/events.ts";
+
+/** Parts that learn; each gets its events in order. */
+export interface Learners {
+  policy(event: PolicyEvent): void;
+  review(event: ReviewEvent): void;
+  /** An event of reporters' keys or of namespaces. */
+  registry(payload: Uint8Array): void;
+  source(payload: Uint8Array, place: FramePlace): void;
+}
+
+export class RemoteEvents {
+  #learners: Learners | undefined;
+  #early: RemoteEvent[] = [];
+  readonly #onError: (detail: string) => void;
+
+  /** `onError`: an event that could not be taken; the ones after it are taken all the same. */
+  constructor(onError: (detail: string) => void) {
+    this.#onError = onError;
+  }
+
+  readonly take = (events: readonly RemoteEvent[]): void => {
+    if (this.#learners === undefined) {
+      this.#early.push(...events);
+      return;
+    }
+    for (const event of events) this.#tell(this.#learners, event);
+  };
+
+  /** From here on every event is told at once. */
+  attach(learners: Learners): void {
+    this.#learners = learners;
+    this.take(this.#early.splice(0));
+  }
+
+  #tell(learners: Learners, { kind, payload, place, lsn }: RemoteEvent): void {
+    try {
+      if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
+      else if (kind === FRAME_KINDS.reviewEvent) {
+        learners.review(JSON.parse(Buffer.from(payload).toString()) as ReviewEvent);
+      } else if (kind === FRAME_KINDS.key || kind === FRAME_KINDS.namespace) {
+        learners.registry(payload);
+      } else if (kind === FRAME_KINDS.evidence && isVaultEvent(Buffer.from(payload))) {
+        learners.source(payload, place);
+      }
+    } catch (error) {
+      this.#onError(`record ${lsn} of another node: ${(error as Error).message}`);
+    }
+  }
+}
