@@ -16,7 +16,7 @@ import {
 import type { DataPaths } from "../journal/data-directory.ts";
 import { ownerText, readOwner } from "../journal/ownership/owner.ts";
 import { findServer, isOwned } from "../journal/ownership/server-address.ts";
-import { diskSpace } from "../ledger/disk-reserve.ts";
+import { diskSpace } from "../ledger/disk/reserve.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { knownPosition } from "../ledger/snapshot/high-water.ts";
 import { repairJournal } from "../journal/repair.ts";

@@ -8,7 +8,7 @@ import type { FramePlace } from "../journal/places.ts";
 import type { KnownPosition } from "../journal/recovery.ts";
 import type { BureauKey } from "../journal/signing-key.ts";
 import type { FrameRun } from "../journal/writer.ts";
-import type { DiskSpace } from "./disk-reserve.ts";
+import type { DiskSpace } from "./disk/reserve.ts";
 import type { LedgerFigures } from "./figures.ts";
 import type { Applied } from "./ordered/apply.ts";
 import type { OrderedMessage } from "./ordered/message.ts";

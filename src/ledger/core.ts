@@ -4,7 +4,7 @@
 import type { BureauKey } from "../journal/signing-key.ts";
 import { Admission, refuseBulk } from "./admission/admission.ts";
 import type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
-import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
+import { DiskReserve, type DiskSpace } from "./disk/reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";

@@ -4,7 +4,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import { AdmissionReport } from "./admission/admission-report.ts";
-import { type DiskStatus, DiskWatch } from "./disk-watch.ts";
+import { type DiskStatus, DiskWatch } from "./disk/watch.ts";
 import { JournalBroken, OwnershipLost } from "../journal/faults.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { LedgerCore } from "./core.ts";

@@ -2,7 +2,7 @@
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
 import type { AdmissionStatus } from "./admission/admission.ts";
-import type { DiskStatus } from "./disk-watch.ts";
+import type { DiskStatus } from "./disk/watch.ts";
 import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";

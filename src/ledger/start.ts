@@ -3,7 +3,7 @@ import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
-import type { DiskSpace } from "./disk-reserve.ts";
+import type { DiskSpace } from "./disk/reserve.ts";
 import type { HistogramCounts } from "../platform/histogram.ts";
 import type { LedgerFigures } from "./figures.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";

@@ -22,6 +22,7 @@ import {
   type OutgoingMessage,
   RULES,
 } from "../ledger/ordered/message.ts";
+import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
 import {
   type Lease,
   type LogState,
@@ -52,7 +53,7 @@ export interface NatsSettings {
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
 const REQUEST_MS = 2000;
-/** Pause between two tries of the same message. */
+/** Pause in ms between two tries of the same message. */
 const RETRY_MS = 100;
 const DUPLICATE_WINDOW_MS = 120_000;
 /** Without a message for so long, while the log has more, a consumer is taken for dead. */
@@ -62,8 +63,6 @@ const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
 const REPORT_TTL_MS = 7 * 86_400_000;
-/** A lease that is not renewed so often is given up. */
-const RENEWALS = 3;
 const ORIGIN = "Tr-Origin";
 const NUMBER = "Tr-N";
 const COUNT = "Tr-Count";
@@ -304,11 +303,11 @@ class Reading {
     this.#watchdog = setInterval(() => void look(), WATCH_MS);
     for await (const message of messages) {
       isTaking = true;
-      const isTaken = await take(message);
+      const isInOrder = await take(message);
       isTaking = false;
       seen = message.seq;
       sinceMs = performance.now();
-      if (!isTaken) return;
+      if (!isInOrder) return;
     }
   }
 
@@ -317,52 +316,6 @@ class Reading {
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.close().catch(() => undefined);
-  }
-}
-
-/** Longest time without a renewal after which another node may take a lease, in ms. */
-export const LEASE_MS = 15_000;
-
-class NatsLease implements Lease {
-  readonly token: number;
-  readonly #bucket: KV;
-  readonly #job: string;
-  #revision: number;
-  /** Monotonic; from before the renewal was asked for. */
-  #renewedMs: number;
-  readonly #timer: NodeJS.Timeout;
-  #isOver = false;
-
-  constructor(bucket: KV, job: string, token: number, renewedMs: number) {
-    this.#bucket = bucket;
-    this.#job = job;
-    this.token = token;
-    this.#revision = token;
-    this.#renewedMs = renewedMs;
-    this.#timer = setInterval(() => void this.#renew(), LEASE_MS / RENEWALS).unref();
-  }
-
-  get isHeld(): boolean {
-    return !this.#isOver && performance.now() - this.#renewedMs < LEASE_MS;
-  }
-
-  async release(): Promise<void> {
-    clearInterval(this.#timer);
-    if (!this.isHeld) return;
-    this.#isOver = true;
-    await this.#bucket.delete(this.#job, { previousSeq: this.#revision }).catch(() => undefined);
-  }
-
-  async #renew(): Promise<void> {
-    const startedMs = performance.now();
-    try {
-      this.#revision = await this.#bucket.update(this.#job, String(this.token), this.#revision);
-      this.#renewedMs = startedMs;
-    } catch (error) {
-      if (!isTaken(error)) return;
-      this.#isOver = true;
-      clearInterval(this.#timer);
-    }
   }
 }
 
@@ -379,12 +332,6 @@ function read(message: JsMsg): OrderedMessage {
   };
 }
 
-/** Whether a key of a bucket has another revision than was expected. */
-function isTaken(error: unknown): boolean {
-  return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
-}
-
-const WRONG_LAST_SEQUENCE = 10_071;
 const STREAM_NOT_FOUND = 10_059;
 /** Tries of what a cluster may refuse for a moment, while it elects. */
 const TRIES = 20;

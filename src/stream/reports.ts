@@ -1,4 +1,4 @@
-// What nodes tell of themselves, and whether they agree: the chain of a journal at a place of the log is
+// Reports of nodes about themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
 import type { OrderedLog } from "./ordered-log.ts";
 

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { BALLAST_FILE } from "../../src/ledger/disk-reserve.ts";
+import { BALLAST_FILE } from "../../src/ledger/disk/reserve.ts";
 import { Evidence } from "./evidence.ts";
 import type { Outcome } from "./damage.ts";
 import { attachServer, type CrashServer, launchServer, startServer } from "./server.ts";

@@ -1,4 +1,4 @@
-// What other nodes have put on record, told to the parts of this process that keep it in memory. Events
+// Records of other nodes, told to the parts of this process that keep it in memory. Events
 // that come before a part is open wait for it.
 import { readPolicyEvent } from "../../policy/policy-book.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";

@@ -3,11 +3,11 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createEngineMemory } from "../../src/engine/memory.ts";
-import { BALLAST_FILE, DiskReserve } from "../../src/ledger/disk-reserve.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
+import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { BALLAST_FILE, DiskReserve } from "../../../src/ledger/disk/reserve.ts";
+import { nodeFiles } from "../../../src/journal/files.ts";
+import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
+import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../../src/ledger/replay-guard.ts";
 import {
   newKey,
   NOW_MS,
@@ -16,9 +16,9 @@ import {
   runOf,
   seededRandom,
   temporaryDirectory,
-} from "./_fixtures.ts";
-import { SimulatedFiles } from "../journal/_simulated-files.ts";
-import { fillUp, mountSmall, unmount } from "./_small-disk.ts";
+} from "../_fixtures.ts";
+import { SimulatedFiles } from "../../journal/_simulated-files.ts";
+import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const RESERVE = 4 * MEBIBYTE;

@@ -1,6 +1,6 @@
 // Watches the disk between commits: tries to write again while it is full, grows the ballast in
 // slices so small that no commit waits, and notifies the service of changes.
-import type { DiskSpace } from "./disk-reserve.ts";
+import type { DiskSpace } from "./reserve.ts";
 
 /** Interval between two checks of the disk, in ms; a full one is tried again as often. */
 const LOOK_INTERVAL_MS = 500;

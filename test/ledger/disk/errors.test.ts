@@ -1,15 +1,15 @@
 // The disk says no: full, broken, or only half a write. Through the file layer, on simulated files.
 import { beforeEach, expect, test } from "vitest";
-import { JournalBroken } from "../../src/journal/faults.ts";
-import { type LedgerCore } from "../../src/ledger/core.ts";
+import { JournalBroken } from "../../../src/journal/faults.ts";
+import { type LedgerCore } from "../../../src/ledger/core.ts";
 import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
   VERDICT_UNAVAILABLE,
-} from "../../src/ledger/replay-guard.ts";
-import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
-import { newKey, NOW_MS, openCore, recordOf, runOf, seededRandom } from "./_fixtures.ts";
-import { SimulatedFiles } from "../journal/_simulated-files.ts";
+} from "../../../src/ledger/replay-guard.ts";
+import type { FoldedOutcome } from "../../../src/journal/folded-outcome.ts";
+import { newKey, NOW_MS, openCore, recordOf, runOf, seededRandom } from "../_fixtures.ts";
+import { SimulatedFiles } from "../../journal/_simulated-files.ts";
 
 const key = newKey();
 let files: SimulatedFiles;

@@ -1,0 +1,65 @@
+// Lease on one piece of work, as a key of a bucket: whoever creates it holds it until it is not renewed.
+import type { Lease } from "./ordered-log.ts";
+
+/** The part of a bucket that a lease needs. */
+export interface LeaseBucket {
+  /** Rejects unless the key's newest revision is `revision`. */
+  update(key: string, value: string, revision: number): Promise<number>;
+  delete(key: string, options: { previousSeq: number }): Promise<void>;
+}
+
+/** Renewals in the time after which a lease is lost. */
+const RENEWALS = 3;
+
+/** Longest time without a renewal after which another node may take a lease, in ms. */
+export const LEASE_MS = 15_000;
+
+export class NatsLease implements Lease {
+  readonly token: number;
+  readonly #bucket: LeaseBucket;
+  readonly #job: string;
+  #revision: number;
+  /** Monotonic; from before the renewal was asked for. */
+  #renewedMs: number;
+  readonly #timer: NodeJS.Timeout;
+  #isOver = false;
+
+  constructor(bucket: LeaseBucket, job: string, token: number, renewedMs: number) {
+    this.#bucket = bucket;
+    this.#job = job;
+    this.token = token;
+    this.#revision = token;
+    this.#renewedMs = renewedMs;
+    this.#timer = setInterval(() => void this.#renew(), LEASE_MS / RENEWALS).unref();
+  }
+
+  get isHeld(): boolean {
+    return !this.#isOver && performance.now() - this.#renewedMs < LEASE_MS;
+  }
+
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    if (!this.isHeld) return;
+    this.#isOver = true;
+    await this.#bucket.delete(this.#job, { previousSeq: this.#revision }).catch(() => undefined);
+  }
+
+  async #renew(): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      this.#revision = await this.#bucket.update(this.#job, String(this.token), this.#revision);
+      this.#renewedMs = startedMs;
+    } catch (error) {
+      if (!isTaken(error)) return;
+      this.#isOver = true;
+      clearInterval(this.#timer);
+    }
+  }
+}
+
+/** Whether a key of a bucket has another revision than was expected. */
+export function isTaken(error: unknown): boolean {
+  return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
+}
+
+const WRONG_LAST_SEQUENCE = 10_071;
