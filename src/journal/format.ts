@@ -1,5 +1,5 @@
 // Byte format of the evidence journal: segment header, frame, commit, gap. Layouts and checksums only.
-// All integers are little-endian; an lsn (log sequence number) counts records from 1 without holes.
+// Integers are little-endian; an lsn (log sequence number) counts records from 1 without holes.
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -26,7 +26,6 @@ export const FRAME_KINDS = {
 } as const;
 /** The highest kind; one above it is a newer release's (formats/newer.ts). */
 export const FRAME_KIND_MAX = 18;
-
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;

@@ -3,7 +3,7 @@
 import { openCluster } from "./cluster/cluster.ts";
 import { RemoteEvents } from "./cluster/remote-events.ts";
 import { ServiceArchive } from "./archive.ts";
-import { openCore } from "./core.ts";
+import { type Core, openCore } from "./core.ts";
 import type { Closer, OnFatal } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { asFailure, EXIT_DAMAGED } from "./failure.ts";
@@ -83,14 +83,18 @@ export async function openGround(
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
-  const policies = new Policies({
-    log: evidence.ledger,
-    book: evidence.policies,
+  const policies = policiesOf(evidence, subscribers, clock);
+  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
+  return { ...parts, clock, cluster, remote };
+}
+
+function policiesOf({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {
+  return new Policies({
+    log: ledger,
+    book: policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
-  return { ...parts, clock, cluster, remote };
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>;

@@ -23,13 +23,9 @@ import {
   RULES,
 } from "../ledger/ordered/message.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import {
-  type Lease,
-  type LogState,
-  type NodeReports,
-  type OrderedLog,
-  StreamUnavailable,
-} from "./ordered-log.ts";
+import type { Lease, LogState, NodeReports, OrderedLog } from "./ordered-log.ts";
+import { available, pause, unavailable } from "./tries.ts";
+import { readWatched } from "./watched-reading.ts";
 
 export interface NatsSettings {
   /** `host:port` of each server. */
@@ -56,9 +52,6 @@ const REQUEST_MS = 2000;
 /** Pause in ms between two tries of the same message. */
 const RETRY_MS = 100;
 const DUPLICATE_WINDOW_MS = 120_000;
-/** Without a message for so long, while the log has more, a consumer is taken for dead. */
-const STALLED_MS = 3000;
-const WATCH_MS = 1000;
 const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
@@ -186,14 +179,16 @@ class NatsLog implements OrderedLog {
     };
     const run = async () => {
       while (!isStopped) {
-        const reading = new Reading(() => this.#connect());
-        end = () => void reading.close();
+        let connection: NatsConnection | undefined;
         try {
-          await reading.run(this.#stream, next, onMessage);
+          connection = await this.#connect();
+          const source = await sourceOf(connection, this.#stream, next);
+          end = () => void source.close().catch(() => undefined);
+          await readWatched(source, next - 1, onMessage);
         } catch (error) {
           if (!isStopped) this.#settings.log("stream_read_failed", (error as Error).message);
         }
-        await reading.close();
+        await connection?.close().catch(() => undefined);
         if (!isStopped) await pause(RETRY_MS * 2);
       }
     };
@@ -259,64 +254,26 @@ class NatsLog implements OrderedLog {
   }
 }
 
-/** One consumer on a connection of its own, watched: the client's can stall for good after its server died. */
-class Reading {
-  readonly #connect: () => Promise<NatsConnection>;
-  #connection: NatsConnection | undefined;
-  #watchdog: NodeJS.Timeout | undefined;
-
-  constructor(open: () => Promise<NatsConnection>) {
-    this.#connect = open;
-  }
-
-  /** Ends when the consumer does, when it stalls, or when `take` says that it has lost a message. */
-  async run(
-    stream: string,
-    from: number,
-    take: (message: JsMsg) => Promise<boolean>,
-  ): Promise<void> {
-    this.#connection = await this.#connect();
-    const options = { timeout: REQUEST_MS };
-    const manager = await jetstreamManager(this.#connection, options);
-    const consumer = await jetstream(this.#connection, options).consumers.get(stream, {
-      opt_start_seq: from,
-      deliver_policy: "by_start_sequence",
-    });
-    const messages = await consumer.consume({
-      max_bytes: CONSUME_BYTES,
-      idle_heartbeat: HEARTBEAT_MS,
-    });
-    let seen = from - 1;
-    let sinceMs = performance.now();
-    let isTaking = false;
-    const look = async () => {
-      if (isTaking || performance.now() - sinceMs < STALLED_MS) return;
-      const last = await manager.streams.info(stream).then(
-        ({ state }) => state.last_seq,
-        () => Number.POSITIVE_INFINITY,
-      );
-      if (last > seen && !isTaking && performance.now() - sinceMs >= STALLED_MS) {
-        await this.close();
-        messages.stop();
-      } else sinceMs = performance.now();
-    };
-    this.#watchdog = setInterval(() => void look(), WATCH_MS);
-    for await (const message of messages) {
-      isTaking = true;
-      const isInOrder = await take(message);
-      isTaking = false;
-      seen = message.seq;
-      sinceMs = performance.now();
-      if (!isInOrder) return;
-    }
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#watchdog);
-    const connection = this.#connection;
-    this.#connection = undefined;
-    await connection?.close().catch(() => undefined);
-  }
+/** A consumer from a place on, on a connection of its own. */
+async function sourceOf(connection: NatsConnection, stream: string, from: number) {
+  const options = { timeout: REQUEST_MS };
+  const manager = await jetstreamManager(connection, options);
+  const consumer = await jetstream(connection, options).consumers.get(stream, {
+    opt_start_seq: from,
+    deliver_policy: "by_start_sequence",
+  });
+  const messages = await consumer.consume({
+    max_bytes: CONSUME_BYTES,
+    idle_heartbeat: HEARTBEAT_MS,
+  });
+  return {
+    messages,
+    lastSeq: async () => (await manager.streams.info(stream)).state.last_seq,
+    close: async () => {
+      messages.stop();
+      await connection.close();
+    },
+  };
 }
 
 function read(message: JsMsg): OrderedMessage {
@@ -333,29 +290,3 @@ function read(message: JsMsg): OrderedMessage {
 }
 
 const STREAM_NOT_FOUND = 10_059;
-/** Tries of what a cluster may refuse for a moment, while it elects. */
-const TRIES = 20;
-const TRY_PAUSE_MS = 500;
-
-async function available<T>(act: () => Promise<T>, triesMore = TRIES): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await act();
-    } catch (error) {
-      if (tries >= triesMore) throw unavailable(error);
-      await pause(TRY_PAUSE_MS);
-    }
-  }
-}
-
-function unavailable(cause: unknown): StreamUnavailable {
-  return new StreamUnavailable(`the ordered log is not to be had: ${(cause as Error).message}`, {
-    cause,
-  });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
-}

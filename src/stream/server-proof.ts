@@ -31,7 +31,7 @@ export async function factsOf(monitor: string): Promise<ServerFacts> {
   } catch (error) {
     const why = (error as Error).message;
     throw new ClusterRefused(
-      `${url} does not answer (${why}): start nats-server with \`http: 8222\`, or name its monitoring address in TRUSTRANK_CLUSTER_MONITOR`,
+      `${url.href} does not answer (${why}): start nats-server with \`http: 8222\`, or name its monitoring address in TRUSTRANK_CLUSTER_MONITOR`,
       { cause: error },
     );
   }

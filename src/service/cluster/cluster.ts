@@ -70,17 +70,21 @@ export async function openCluster(
     workerData: data,
     transferList: [port2],
   });
-  const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  const generation = await generationOf(worker);
+  let isJoined = false;
   let isClosing = false;
+  const exited = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      resolve();
+      if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
+    });
+  });
+  const generation = await generationOf(worker);
+  isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
-  void exited.then(() => {
-    if (!isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
-  });
   log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
   return {
     node: config.node,

@@ -96,7 +96,7 @@ test("nodes that applied the same messages are equal to the last byte", () => {
   }
   // The sequence tries what it is meant to try.
   const verdicts = new Set(first.answers.flat().map(({ verdict }) => verdict));
-  expect([...verdicts].toSorted()).toEqual([0, 1, 2]);
+  expect(verdicts).toEqual(new Set([0, 1, 2]));
   expect(first.answers.filter((results) => results.length === 0).length).toBeGreaterThan(5);
   expect(first.syncCount).toBeLessThan(MESSAGES.length);
 });

@@ -1,0 +1,33 @@
+// Tries of what a cluster of servers may refuse while it elects, and what is said in the end.
+import { StreamUnavailable } from "./ordered-log.ts";
+
+/** Tries of what a cluster may refuse for a moment, while it elects. */
+const TRIES = 20;
+const TRY_PAUSE_MS = 500;
+
+/**
+ * Tries again what a cluster refuses for a moment.
+ * @throws StreamUnavailable in the end.
+ */
+export async function available<T>(act: () => Promise<T>, triesMore = TRIES): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (tries >= triesMore) throw unavailable(error);
+      await pause(TRY_PAUSE_MS);
+    }
+  }
+}
+
+export function unavailable(cause: unknown): StreamUnavailable {
+  return new StreamUnavailable(`the ordered log is not to be had: ${(cause as Error).message}`, {
+    cause,
+  });
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
