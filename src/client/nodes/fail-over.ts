@@ -169,7 +169,7 @@ class Attempts {
 
   async #attempt(): Promise<void> {
     const { nodes, known, options, send } = this.#with;
-    const node = nodes[this.#begun] as Node | undefined;
+    const node = nodes[this.#begun];
     if (node === undefined || this.#isOver) return;
     this.#begun += 1;
     const flight = new AbortController();

@@ -108,15 +108,19 @@ export class NodeSet<Node> {
     for (const state of this.#states) {
       const { restUntilMs, isProbed } = state;
       if (restUntilMs === 0 || restUntilMs > nowMs || isProbed) continue;
-      state.isProbed = true;
-      void this.#probe(state.node).then((isReady) => {
-        state.isProbed = false;
-        if (state.restUntilMs !== restUntilMs) return;
-        // It lives, but its faults are forgotten only with an answer to a question.
-        if (isReady) state.restUntilMs = 0;
-        else this.failed(state);
-      });
+      void this.#probeOne(state);
     }
+  }
+
+  async #probeOne(state: NodeState<Node>): Promise<void> {
+    const { restUntilMs } = state;
+    state.isProbed = true;
+    const isReady = await this.#probe(state.node);
+    state.isProbed = false;
+    if (state.restUntilMs !== restUntilMs) return;
+    // It lives, but its faults are forgotten only with an answer to a question.
+    if (isReady) state.restUntilMs = 0;
+    else this.failed(state);
   }
 }
 

@@ -2,9 +2,9 @@
 // sent twice; hedged reads.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";
-import type { TrustRankClientOptions } from "../../../src/client/options.ts";
 import { settle } from "../_gateway.ts";
-import { checkReply, rejection } from "../_replies.ts";
+import { rejection } from "../_replies.ts";
+import { A, AGENT, B, C, check, open, OUTCOME, pair, problem, type Treatment } from "./_nodes.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
@@ -12,80 +12,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-type Treatment = "good" | "refused" | "reset" | "silent" | { ms: number } | (() => Response);
-interface Asked {
-  node: string;
-  path: string;
-  atMs: number;
-  isAborted: boolean;
-}
-
-const [A, B, C] = ["http://a", "http://b", "http://c"] as const;
-const AGENT = "agent://acme/buyer";
-const OUTCOME = {
-  subject: AGENT,
-  reporter: "agent://acme/me",
-  outcome: 1,
-  stakes: 5,
-  grade: "counterparty",
-} as const;
-
-/** Nodes that are treated as the table says; what they were asked. */
-function open(table: Record<string, Treatment>, more: Partial<TrustRankClientOptions> = {}) {
-  const asked: Asked[] = [];
-  const startMs = performance.now();
-  const fetch = async (url: string, init: RequestInit): Promise<Response> => {
-    const { origin, pathname } = new URL(url);
-    const entry = {
-      node: origin,
-      path: pathname,
-      atMs: performance.now() - startMs,
-      isAborted: false,
-    };
-    asked.push(entry);
-    init.signal?.addEventListener("abort", () => (entry.isAborted = true));
-    const treatment = table[origin]!;
-    if (treatment === "refused" || treatment === "reset") {
-      const code = treatment === "refused" ? "ECONNREFUSED" : "ECONNRESET";
-      throw new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
-    }
-    const ms = treatment === "silent" ? 1e9 : typeof treatment === "object" ? treatment.ms : 0;
-    if (ms > 0) {
-      await new Promise<void>((resolve, reject) => {
-        setTimeout(resolve, ms);
-        init.signal?.addEventListener("abort", () => reject(init.signal!.reason as Error));
-      });
-    }
-    if (typeof treatment === "function") return treatment();
-    return Response.json(pathname === "/v1/check" ? checkReply(AGENT, 5) : receipt);
-  };
-  const client = new TrustRankClient({ baseUrl: Object.keys(table), fetch, ...more });
-  return { client, asked, nodes: () => asked.map(({ node }) => node) };
-}
-const receipt = {
-  outcome_id: "o-1",
-  position: 1,
-  recorded_at: "2026-01-01T00:00:00.000Z",
-  duplicate: false,
-  signature: "none",
-};
-const problem =
-  (status: number, headers: Record<string, string> = {}) =>
-  () =>
-    new Response(JSON.stringify({ code: status === 429 ? "rate_limited" : "overloaded" }), {
-      status,
-      headers: { "content-type": "application/problem+json", ...headers },
-    });
-const check = (client: TrustRankClient) => client.check(AGENT, { stakes: 5 });
-
-/** The node that is asked first about AGENT, and the other. */
-async function pair(): Promise<[first: string, second: string]> {
-  const { client, nodes } = open({ [A]: "good", [B]: "good" });
-  await settle(check(client));
-  const [first] = nodes();
-  return first === A ? [A, B] : [B, A];
-}
 
 describe("a read", () => {
   it.each<[string, Treatment]>([
@@ -198,63 +124,6 @@ describe("a node that failed", () => {
     table[A] = "good";
     expect(await settle(check(client))).toMatchObject({ decision: "connect" });
     expect(nodes()).toContain(A);
-  });
-});
-
-describe("an outcome", () => {
-  it("with an id goes to another node; without one only where it was certainly not sent", async () => {
-    const identified = { ...OUTCOME, id: "order-1" };
-    for (const [treatment, outcome, isRepeated] of [
-      ["reset", identified, true],
-      ["silent", identified, true],
-      [problem(503), identified, true],
-      ["refused", OUTCOME, true],
-      ["reset", OUTCOME, false],
-      ["silent", OUTCOME, false],
-      [problem(503), OUTCOME, false],
-    ] as const) {
-      const [first, second] = await pair();
-      const { client, nodes } = open(
-        { [first]: treatment, [second]: "good" },
-        { slowTimeoutMs: 500 },
-      );
-      const reported = settle(client.reportOutcome(outcome)).then(
-        () => true,
-        () => false,
-      );
-      expect(await reported).toBe(isRepeated);
-      expect(nodes()).toEqual(isRepeated ? [first, second] : [first]);
-    }
-  });
-
-  it("in a batch is repeated only if every one has an id", async () => {
-    const table: Record<string, Treatment> = { [A]: "reset", [B]: "reset" };
-    for (const [outcomes, count] of [
-      [
-        [
-          { ...OUTCOME, id: "a" },
-          { ...OUTCOME, id: "b" },
-        ],
-        2,
-      ],
-      [[{ ...OUTCOME, id: "a" }, OUTCOME], 1],
-    ] as const) {
-      const { client, asked } = open(table);
-      const results = await settle(client.reportOutcomes(outcomes));
-      expect(results.every(({ error }) => error?.code === "unreachable")).toBe(true);
-      expect(asked).toHaveLength(count);
-    }
-  });
-
-  it("that a node cannot take does not keep questions from it", async () => {
-    const [first, second] = await pair();
-    const table: Record<string, Treatment> = { [first]: problem(503), [second]: "good" };
-    const { client, asked, nodes } = open(table);
-    await settle(client.reportOutcome({ ...OUTCOME, id: "order-1" }));
-    table[first] = "good";
-    asked.length = 0;
-    await settle(check(client));
-    expect(nodes()).toEqual([first]);
   });
 });
 

@@ -84,14 +84,14 @@ describe("the pick", () => {
     }
   });
 
-  it("offers every node exactly once, whatever has happened", () => {
+  it("offers every node exactly once, whatever has happened", async () => {
     const step = fc.record({
       at: fc.nat(7),
       what: fc.constantFrom("failed", "late", "answered", "ready"),
       afterMs: fc.nat(40_000),
       retryAfterMs: fc.nat(120_000),
     });
-    fc.assert(
+    await fc.assert(
       fc.asyncProperty(addresses, fc.array(step, { maxLength: 40 }), async (given, steps) => {
         const { nodes, model, stateOf } = open(given);
         for (const { at, what, afterMs, retryAfterMs } of steps) {
