@@ -23,11 +23,16 @@ import type { ClusterConfig } from "../settings/cluster-settings.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
+/** Interval in ms between two looks whether this node has caught up. */
+const CAUGHT_UP_LOOK_MS = 50;
+
 export interface OpenCluster {
   readonly node: string;
   /** For the ledger thread. */
   readonly link: StreamLink;
   readonly figures: StreamFigures;
+  /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
+  caughtUp(clock: () => number): Promise<void>;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
@@ -90,6 +95,10 @@ export async function openCluster(
     node: config.node,
     link: { port: port1, origin, generation },
     figures,
+    caughtUp: async (clock) => {
+      const sinceMs = clock();
+      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
+    },
     close: async () => {
       isClosing = true;
       port1.close();
@@ -131,5 +140,11 @@ function generationOf(worker: Worker): Promise<number> {
       act();
     };
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
   });
 }
