@@ -20,7 +20,7 @@ export interface FollowOptions<Message extends { readonly seq: number }> {
 
 export function followLog<Message extends { readonly seq: number }>(
   options: FollowOptions<Message>,
-): { stop(): void } {
+): { readonly stop: () => void } {
   const following = new Following(options);
   void following.run();
   return following;
@@ -53,7 +53,7 @@ class Following<Message extends { readonly seq: number }> {
           await readWatched(this.#source, this.#next - 1, (message) => this.#onMessage(message));
         }
       } catch (error) {
-        this.#tell("stream_read_failed", (error as Error).message);
+        this.#log("stream_read_failed", (error as Error).message);
       }
       await this.#source?.close().catch(() => undefined);
       this.#source = undefined;
@@ -69,7 +69,7 @@ class Following<Message extends { readonly seq: number }> {
     // The consumer makes itself anew after a gap of its own: a hole that stays is not for us to close.
     if (message.seq > this.#next) {
       const detail = `message ${this.#next} is due, the log gives ${message.seq}`;
-      this.#tell("stream_hole", detail);
+      this.#log("stream_hole", detail);
       return false;
     }
     await this.#options.take(this.#options.read(message));
@@ -79,7 +79,7 @@ class Following<Message extends { readonly seq: number }> {
     return true;
   }
 
-  #tell(event: string, detail: string): void {
+  #log(event: string, detail: string): void {
     if (this.#isStopped || this.#told === detail) return;
     this.#told = detail;
     this.#options.log(event, detail);

@@ -182,18 +182,18 @@ class NatsLog implements OrderedLog {
   }
 
   follow(from: number, take: (message: OrderedMessage) => void | Promise<void>) {
-    const { stop } = followLog({
+    const following = followLog({
       from,
       take,
       read,
       log: this.#settings.log,
       source: async (next) => sourceOf(await connectTo(this.#settings), this.#stream, next),
     });
-    this.#ends.add(stop);
+    this.#ends.add(following.stop);
     return {
       stop: () => {
-        this.#ends.delete(stop);
-        stop();
+        this.#ends.delete(following.stop);
+        following.stop();
       },
     };
   }

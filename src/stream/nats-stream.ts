@@ -1,5 +1,5 @@
-// What a stream must be to serve as the ordered log: one that was made by other hands may forget messages, or
-// keep them in one place only.
+// Settings that a stream must have to serve as the ordered log: one that was made by other hands may forget
+// messages, or keep them in one place only.
 
 /** The settings that matter here, under JetStream's names. */
 export interface StreamConfig {

@@ -14,10 +14,10 @@ export function textOf({ frames }: OrderedMessage): string {
 /** Follows and keeps, until stopped. */
 export function reader(log: OrderedLog, from = 1) {
   const taken: OrderedMessage[] = [];
-  const { stop } = log.follow(from, (message) => void taken.push(message));
+  const following = log.follow(from, (message) => void taken.push(message));
   return {
     taken,
-    stop,
+    stop: () => following.stop(),
     /** In order and without a hole, up to that place. */
     upTo: async (seq: number) => {
       await expect.poll(() => taken.at(-1)?.seq ?? 0).toBeGreaterThanOrEqual(seq);

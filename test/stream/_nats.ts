@@ -64,6 +64,7 @@ export interface ServersOptions {
   /** One store directory for each server. */
   readonly stores?: readonly string[];
   readonly hasMonitor?: boolean;
+  readonly hasJetStream?: boolean;
 }
 
 interface Ports {
@@ -202,9 +203,11 @@ export class Servers {
       `server_name: n${index}`,
       `listen: "127.0.0.1:${client}"`,
       `max_payload: ${payloadMax}`,
-      `jetstream { store_dir: "${store}", max_file: 1GB, max_mem: 16MB${interval} }`,
       more,
     ];
+    if (this.#options.hasJetStream !== false) {
+      lines.push(`jetstream { store_dir: "${store}", max_file: 1GB, max_mem: 16MB${interval} }`);
+    }
     if (hasMonitor !== false) lines.push(`http: "127.0.0.1:${monitor}"`);
     if (this.#ports.length > 1) {
       const listen = `listen: "127.0.0.1:${route}"`;

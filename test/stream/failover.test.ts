@@ -50,18 +50,18 @@ describe.skipIf(NATS_SERVER === undefined)(`on three servers${NO_NATS}`, () => {
       for (const { upTo } of readers) await upTo(length + 20);
     };
     await goOn();
-    const killed = await servers.leaderOf(logs[0]!);
+    const killed = await servers.leaderOf(logs[0]);
     await servers.kill(killed);
     await goOn();
     servers.start(killed);
     await servers.ready();
-    const stopped = await servers.leaderOf(logs[0]!);
+    const stopped = await servers.leaderOf(logs[0]);
     servers.signal(stopped, "SIGSTOP");
     await goOn();
     servers.signal(stopped, "SIGCONT");
     await goOn();
     await Promise.all(appenders.map(({ stop }) => stop()));
-    const { lastSeq } = await logs[0]!.state();
+    const { lastSeq } = await logs[0].state();
     const [first, second] = await Promise.all(
       readers.map(async ({ upTo }) => (await upTo(lastSeq)).map(plain)),
     );
