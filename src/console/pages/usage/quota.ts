@@ -1,4 +1,4 @@
-// What a tenant may read in a month: how much of it is used, and the dialogs that set it and take it away.
+// Quota of a tenant: how much of its month is used, and the dialogs that set it and take it away.
 import { send } from "../../api.ts";
 import { number, percent } from "../../format.ts";
 import { html, useId, useState, type VNode } from "../../html.ts";
