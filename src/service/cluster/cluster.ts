@@ -48,6 +48,41 @@ export async function openCluster(
   onFatal: OnFatal,
 ): Promise<OpenCluster> {
   await prove(config, log);
+  const { worker, port, figures, origin } = startThread(config, claim);
+  let isJoined = false;
+  let isClosing = false;
+  const exited = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      resolve();
+      if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
+    });
+  });
+  const generation = await generationOf(worker);
+  isJoined = true;
+  worker.on("message", (event: StreamEvent) => {
+    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
+  });
+  worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
+  log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
+  return {
+    node: config.node,
+    link: { port, origin, generation },
+    figures,
+    caughtUp: async (clock) => {
+      const sinceMs = clock();
+      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
+    },
+    close: async () => {
+      isClosing = true;
+      port.close();
+      await exited;
+    },
+  };
+}
+
+/** The thread, and the ledger's end of the way to it. */
+function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   const { port1, port2 } = new MessageChannel();
   const figures = new StreamFigures();
   const origin = `${config.node}:${claim.epoch}`;
@@ -75,36 +110,7 @@ export async function openCluster(
     workerData: data,
     transferList: [port2],
   });
-  let isJoined = false;
-  let isClosing = false;
-  const exited = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
-      resolve();
-      if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
-    });
-  });
-  const generation = await generationOf(worker);
-  isJoined = true;
-  worker.on("message", (event: StreamEvent) => {
-    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
-    else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
-  });
-  worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
-  log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
-  return {
-    node: config.node,
-    link: { port: port1, origin, generation },
-    figures,
-    caughtUp: async (clock) => {
-      const sinceMs = clock();
-      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
-    },
-    close: async () => {
-      isClosing = true;
-      port1.close();
-      await exited;
-    },
-  };
+  return { worker, port: port1, figures, origin };
 }
 
 async function prove({ monitors, isUnsafe }: ClusterConfig, log: Log): Promise<void> {

@@ -146,7 +146,7 @@ export class Cluster {
       env: { ...process.env, ...environment },
       stdio: ["ignore", "ignore", "pipe"],
     });
-    child.stderr!.on("data", (bytes: Buffer) => {
+    child.stderr.on("data", (bytes: Buffer) => {
       if (process.env["TRUSTRANK_TEST_NOISE"]) process.stderr.write(bytes);
     });
     this.#processes.add(child);

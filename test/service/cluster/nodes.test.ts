@@ -66,7 +66,8 @@ describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () =>
   });
 
   it("puts a policy in force on every node", async () => {
-    const { body } = await nodes[1]!.ask("PUT", "/v1/policy", {});
+    const { status, body } = await nodes[1]!.ask("PUT", "/v1/policy", {});
+    expect(status).toBe(200);
     const versionOf = async (node: Node) => (await node.ask("GET", "/v1/policy")).body["set_at"];
     await onAll(versionOf, body["set_at"]);
   });
