@@ -100,7 +100,9 @@ describe("what is refused", () => {
           "webhook-timestamp": value,
           "webhook-signature": value,
         }),
-        async (given) => expect(await refusal(BODY, given)).not.toBe(""),
+        async (given) => {
+          expect(await refusal(BODY, given)).not.toBe("");
+        },
       ),
       { numRuns: 100 },
     );
