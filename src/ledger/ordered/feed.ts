@@ -210,7 +210,7 @@ export class OrderedFeed {
     applied: readonly CommitResult[][],
     events: readonly RemoteEvent[],
   ): void {
-    const { core, origin, settled } = this.#options;
+    const { origin, settled } = this.#options;
     const last = messages[applied.length - 1];
     if (last === undefined) return;
     settled(last.timeMs, events);
@@ -218,8 +218,12 @@ export class OrderedFeed {
       const message = messages[index]!;
       if (message.origin === origin && results.length > 0) this.#distribute(message.n, results);
     }
-    const { lsn, chain } = core.tip;
-    this.#post({ kind: "applied", seq: last.seq, lsn, chain: chain.toString("hex") });
+    this.#applied(last.seq);
+  }
+
+  #applied(seq: number): void {
+    const { lsn, chain } = this.#options.core.tip;
+    this.#post({ kind: "applied", seq, lsn, chain: chain.toString("hex") });
   }
 
   #distribute(n: number, results: readonly CommitResult[]): void {
@@ -242,7 +246,10 @@ export class OrderedFeed {
 
   /** From the last message applied on: it is compared with what the journal says of it. */
   #follow(): void {
-    this.#post({ kind: "follow", from: Math.max(1, this.#options.core.progress.seq) });
+    const { seq } = this.#options.core.progress;
+    this.#post({ kind: "follow", from: Math.max(1, seq) });
+    // Nothing newer may come for long.
+    if (seq > 0) this.#applied(seq);
   }
 
   #post(message: ToStream): void {

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
+import type { ClusterState } from "../../contract/schemas/cluster.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { segmentsOf } from "../../journal/format.ts";
@@ -14,10 +15,12 @@ import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
 import { ClusterRefused } from "../../stream/ordered-log.ts";
 import { proveServers } from "../../stream/server-proof.ts";
+import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { overviewOf } from "./overview.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 
@@ -31,6 +34,8 @@ export interface OpenCluster {
   /** For the ledger thread. */
   readonly link: StreamLink;
   readonly figures: StreamFigures;
+  /** What the last look at the whole cluster has found; undefined before the first. */
+  overview(): ClusterState | undefined;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
   /** Resolves once the thread has ended; the ledger's end ends it. */
@@ -51,6 +56,7 @@ export async function openCluster(
   const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
   let isClosing = false;
+  let seen: { readonly view: ClusterView; readonly atMs: number } | undefined;
   const exited = new Promise<void>((resolve) => {
     worker.once("exit", () => {
       resolve();
@@ -61,6 +67,7 @@ export async function openCluster(
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -69,6 +76,8 @@ export async function openCluster(
     node: config.node,
     link: { port, origin, generation },
     figures,
+    overview: () =>
+      seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: async (clock) => {
       const sinceMs = clock();
       while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
