@@ -13,7 +13,7 @@ import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
 import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { proveServers } from "../../stream/server-proof.ts";
+import { factsOf, faultOf, proveServers } from "../../stream/server-proof.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
@@ -21,6 +21,8 @@ import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../f
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 
+/** Interval in ms between two questions to a server that did not answer at the start. */
+const PROVE_AGAIN_MS = 5000;
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
 export interface OpenCluster {
@@ -42,7 +44,7 @@ export async function openCluster(
   log: Log,
   onFatal: OnFatal,
 ): Promise<OpenCluster> {
-  await prove(config, log);
+  await prove(config, log, onFatal);
   const { port1, port2 } = new MessageChannel();
   const figures = new StreamFigures();
   const origin = `${config.node}:${claim.epoch}`;
@@ -81,7 +83,8 @@ export async function openCluster(
   const generation = await generationOf(worker);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
-    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    if (event.kind === "ended") isClosing = true;
+    else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -98,14 +101,32 @@ export async function openCluster(
   };
 }
 
-async function prove({ monitors, isUnsafe }: ClusterConfig, log: Log): Promise<void> {
+async function prove(config: ClusterConfig, log: Log, onFatal: OnFatal): Promise<void> {
+  const { monitors, isUnsafe } = config;
+  const silent = (monitor: string, error: ClusterRefused) => {
+    log.warn("cluster_server_silent", { detail: error.message });
+    proveLater(monitor, isUnsafe, log, onFatal);
+  };
   try {
-    await proveServers(monitors, MESSAGE_BYTES_MAX);
+    await proveServers(monitors, MESSAGE_BYTES_MAX, silent);
   } catch (error) {
     if (!(error instanceof ClusterRefused)) throw error;
     if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
     log.warn("cluster_unsafe", { detail: error.message });
   }
+}
+
+/** Proves a server that did not answer at the start as soon as it does. */
+function proveLater(monitor: string, isUnsafe: boolean, log: Log, onFatal: OnFatal): void {
+  const again = () => proveLater(monitor, isUnsafe, log, onFatal);
+  setTimeout(async () => {
+    const facts = await factsOf(monitor).catch(() => undefined);
+    if (facts === undefined) return again();
+    const fault = faultOf(facts, MESSAGE_BYTES_MAX);
+    if (fault === undefined) log.info("cluster_server_proved", { monitor });
+    else if (isUnsafe) log.warn("cluster_unsafe", { detail: fault });
+    else onFatal(EXIT_USAGE, fault);
+  }, PROVE_AGAIN_MS).unref();
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
