@@ -8,6 +8,7 @@ const LONGEST = [
   "crash/promotion-crash",
   "crash/crash",
   "bench/smoke",
+  "stream/failover",
   "gateways/haproxy",
   "gateways/nginx",
   "gateways/caddy",

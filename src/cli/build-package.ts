@@ -23,7 +23,7 @@ const SHEBANG = "#!/usr/bin/env node\n";
 
 /** The client is a build of its own, but for what asks a service for `mcp`; build scripts have no use. */
 const IS_LEFT_OUT =
-  /^src\/(client\/(?!(errors|runtime|socket-fetch|transport)\.ts$)|cli\/build-\w+\.ts$)/;
+  /^src\/(client\/(?!(errors|runtime|socket-fetch|transport|nodes\/[\w-]+)\.ts$)|cli\/build-\w+\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out, and its numbers. */
 const IS_SHARED = /(^|\/)(layout|codes)\.ts$/;
 const DATA = [

@@ -22,8 +22,7 @@ export interface McpFlags {
 export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
   const allowsReports = flags.allowReports === true;
   const url = urlOf(access);
-  const { base: baseUrl, fetch } = addressOf(url);
-  const options = { baseUrl, fetch, version: versionOf(), allowsReports };
+  const options = { ...wayTo(url), version: versionOf(), allowsReports };
   if (flags.http === undefined) {
     await serveStdio(options, keyOf(access.server));
     return;
@@ -34,6 +33,16 @@ export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void>
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());
   });
   await listener.close();
+}
+
+/** Several nodes are divided by commas. A socket's path may hold one. */
+function wayTo(url: string) {
+  const addresses = url.split(",").map((each) => each.trim());
+  if (addresses.length > 1 && addresses.every((each) => /^https?:\/\//.test(each))) {
+    return { baseUrl: addresses };
+  }
+  const { base: baseUrl, fetch } = addressOf(url);
+  return { baseUrl, fetch };
 }
 
 function urlOf({ server, dataDir }: DataAccess): string {

@@ -38,7 +38,8 @@ import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./op
 import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
 import type { Review } from "./review.ts";
-import { type CallOptions, Transport } from "./transport.ts";
+import { senderTo } from "./nodes/fail-over.ts";
+import type { CallKind, CallOptions, Sender } from "./transport.ts";
 
 /** SPEC §2.7. */
 export type CheckVerdict = CheckResponse;
@@ -55,37 +56,28 @@ export class TrustRankClient {
   readonly timeoutMs: number;
   readonly agentId: string | undefined;
   readonly #slowTimeoutMs: number;
-  readonly #transport: Transport;
+  readonly #transport: Sender;
   readonly #signer: OutcomeSigner | undefined;
   readonly #cache: ScoreCache<CheckResponse> | undefined;
 
   /** @throws TrustRankError `invalid_argument` when `baseUrl` is no HTTP address. */
   constructor(options: TrustRankClientOptions) {
-    if (!/^https?:\/\//.test(options.baseUrl)) {
-      throw new TrustRankError("invalid_argument", "`baseUrl` must begin with http:// or https://");
-    }
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.agentId = options.agentId;
     this.#slowTimeoutMs = options.slowTimeoutMs ?? SLOW_TIMEOUT_MS;
     this.#signer = options.signer;
     this.#cache = options.cache && new ScoreCache(holdingsOfCheck, options.cache);
-    const { baseUrl, apiKey } = options;
+    const { baseUrl, apiKey, hedgeAfterMs, fetch = globalFetch } = options;
+    this.#transport = senderTo({ baseUrl, apiKey, hedgeAfterMs, fetch });
     if (options.fetch === undefined) loadFetch();
-    this.#transport = new Transport({ baseUrl, apiKey, fetch: options.fetch ?? globalFetch });
   }
 
   /**
-   * Opens the connection and does what only a first request does, so that the first question stays
+   * Opens the connections and does what only a first request does, so that the first question stays
    * within its limit. Asks nobody's score. Resolves true when the service answered; never rejects.
    */
-  async warmUp(options: RequestOptions = {}): Promise<boolean> {
-    const { timeoutMs = this.#slowTimeoutMs, signal } = options;
-    try {
-      await this.#transport.send("GET", "/healthz", undefined, { timeoutMs, signal });
-      return true;
-    } catch {
-      return false;
-    }
+  warmUp(options: RequestOptions = {}): Promise<boolean> {
+    return this.#transport.reach(this.#slow(options, "read"));
   }
 
   /**
@@ -99,7 +91,7 @@ export class TrustRankClient {
     const cached = this.#cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
     if (cached !== undefined) return { ...cached.verdict, stakes };
     const request: CheckRequest = { subject: agentId, stakes };
-    const { status, value } = await this.#post("/v1/check", request, this.#hot(options));
+    const { status, value } = await this.#post("/v1/check", request, this.#hot(options, agentId));
     if (status !== 200 && status !== 403) throw statusError(status);
     const verdict = readCheck(value, request);
     this.#cache?.put(agentId, { stakes }, verdict, askedMs);
@@ -117,7 +109,8 @@ export class TrustRankClient {
     options: StakesOptions,
   ): Promise<HandshakeVerdict> {
     const request: HandshakeRequest = { initiator, counterparty, stakes: options.stakes };
-    const { value } = await this.#post("/v1/handshake", request, this.#hot(options));
+    const stranger = counterparty === this.agentId ? initiator : counterparty;
+    const { value } = await this.#post("/v1/handshake", request, this.#hot(options, stranger));
     return readHandshake(value, request);
   }
 
@@ -126,7 +119,8 @@ export class TrustRankClient {
    * @throws TrustRankError when there is none.
    */
   async verify(request: VerifyRequest, options: RequestOptions = {}): Promise<VerifyResponse> {
-    const { status, value } = await this.#post("/v1/trust/verify", request, this.#hot(options));
+    const call = this.#hot(options, request.agent_id);
+    const { status, value } = await this.#post("/v1/trust/verify", request, call);
     if (status !== 200) throw statusError(status);
     return readVerify(value);
   }
@@ -142,7 +136,8 @@ export class TrustRankClient {
       throw new TrustRankError("invalid_argument", detail);
     }
     const body = { items: requests };
-    const { status, value } = await this.#post("/v1/trust/verify/batch", body, this.#slow(options));
+    const call = this.#slow(options, "read");
+    const { status, value } = await this.#post("/v1/trust/verify/batch", body, call);
     if (status !== 200) throw statusError(status);
     return readVerifyBatch(value, requests.length);
   }
@@ -167,7 +162,7 @@ export class TrustRankClient {
    */
   async awaitReview(id: string, options: RequestOptions = {}): Promise<Review> {
     const review = await awaitReview(id, options, (path, call) =>
-      this.#transport.send("GET", path, undefined, call),
+      this.#transport.send("GET", path, undefined, { ...call, kind: "wait" }),
     );
     // What was answered before the decision does not hold after it.
     if (review.decision !== null) this.#cache?.clear(review.agent);
@@ -183,10 +178,12 @@ export class TrustRankClient {
     outcome: OutcomeRequest,
     options: RequestOptions = {},
   ): Promise<OutcomeReceipt> {
+    // The same node as for reads: whoever asks next about this agent finds the outcome.
+    const call = this.#evidence(options, outcome.id !== undefined, outcome.subject);
     const { status, value } = await this.#postEvidence(
       "/v1/outcomes",
       JSON.stringify(outcome),
-      options,
+      call,
     );
     if (status !== 200 && status !== 201) throw statusError(status);
     return readReceipt(value);
@@ -232,7 +229,7 @@ export class TrustRankClient {
    * @throws TrustRankError `not_found` when the service takes no signatures.
    */
   async serviceId(options: RequestOptions = {}): Promise<string> {
-    const call = this.#slow(options);
+    const call = this.#slow(options, "read");
     const { value } = await this.#transport.send("GET", "/healthz", undefined, call);
     return readServiceId(value);
   }
@@ -255,29 +252,36 @@ export class TrustRankClient {
   }
 
   async #reportBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
-    const { body, indexes, isSigned } = batch;
+    const { body, indexes, isSigned, isIdentified } = batch;
     const path = "/v1/outcomes/batch";
-    const { status, value } = await this.#postEvidence(path, body, options, isSigned);
+    const call = this.#evidence(options, isIdentified);
+    const { status, value } = await this.#postEvidence(path, body, call, isSigned);
     if (status !== 200) throw statusError(status);
     return readOutcomeBatch(value, indexes.length);
   }
 
-  async #postEvidence(path: string, body: string, options: RequestOptions, isSigned = false) {
+  async #postEvidence(path: string, body: string, options: CallOptions, isSigned = false) {
     const signature = isSigned ? undefined : await this.#signer?.sign(body);
-    const headers = signature === undefined ? undefined : { "X-JWS-Signature": signature };
-    return this.#transport.post(path, body, { ...this.#slow(options), headers });
+    if (signature === undefined) return this.#transport.post(path, body, options);
+    // A signature has an id of its own.
+    const headers = { "X-JWS-Signature": signature };
+    return this.#transport.post(path, body, { ...options, headers, kind: "identified" });
   }
 
   #post(path: string, body: unknown, options: CallOptions) {
     return this.#transport.post(path, JSON.stringify(body), options);
   }
 
-  #hot(options: RequestOptions): CallOptions {
-    return { timeoutMs: options.timeoutMs ?? this.timeoutMs, signal: options.signal };
+  #hot({ timeoutMs = this.timeoutMs, signal }: RequestOptions, agentId: string): CallOptions {
+    return { timeoutMs, signal, kind: "read", agentId };
   }
 
-  #slow(options: RequestOptions): CallOptions {
-    return { timeoutMs: options.timeoutMs ?? this.#slowTimeoutMs, signal: options.signal };
+  #slow(options: RequestOptions, kind: CallKind = "write"): CallOptions {
+    return { timeoutMs: options.timeoutMs ?? this.#slowTimeoutMs, signal: options.signal, kind };
+  }
+
+  #evidence(options: RequestOptions, isIdentified: boolean, agentId?: string): CallOptions {
+    return { ...this.#slow(options, isIdentified ? "identified" : "write"), agentId };
   }
 }
 

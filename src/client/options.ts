@@ -5,14 +5,22 @@ import type { ScoreCacheOptions } from "./score-cache.ts";
 
 /** Address, identity and limits of a client. */
 export interface TrustRankClientOptions {
-  /** Address of the service, with or without a trailing slash. */
-  readonly baseUrl: string;
+  /**
+   * Address of the service, with or without a trailing slash; or those of several nodes of one bureau,
+   * among which the client fails over.
+   */
+  readonly baseUrl: string | readonly string[];
   /** `tr_live_...`; sent as `Authorization: Bearer`. */
   readonly apiKey?: string;
   /** Milliseconds for every read of a score; 100 by default (SPEC §8.1). */
   readonly timeoutMs?: number;
   /** Milliseconds for outcomes and batches (a disk, a thousand reads); default 5,000. */
   readonly slowTimeoutMs?: number;
+  /**
+   * Asks a second node when the first has not answered a read by then; the first good answer counts.
+   * Off by default: both reads may be paid for. Takes several addresses.
+   */
+  readonly hedgeAfterMs?: number;
   /** In place of the platform's own: for proxies, instrumentation and tests. */
   readonly fetch?: FetchLike;
   /** Signs outcomes; see `createOutcomeSigner`. */

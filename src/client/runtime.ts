@@ -15,6 +15,11 @@ export function monotonicClock(): number {
   return performance.now();
 }
 
+/** A whole number below 2^32, of chance. */
+export function seed(): number {
+  return Math.floor(Math.random() * 0x1_0000_0000);
+}
+
 /** Looked up at the call, so that a replaced global (a test, an instrumented runtime) counts. */
 export function globalFetch(url: string, init: RequestInit): Promise<Response> {
   return fetch(url, init);

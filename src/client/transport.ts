@@ -1,6 +1,6 @@
 // One request and its reply: the time limit over everything up to the last byte of the body,
 // bounds, media types, and every fault as one TrustRankError. No retry: on the hot path a second
-// attempt only makes the first one's outage longer.
+// attempt at one node only makes the first one's outage longer. Several nodes: nodes/fail-over.ts.
 import type { FaultCode } from "../contract/faults.ts";
 import type { Problem } from "./messages.ts";
 import { TrustRankError } from "./errors.ts";
@@ -17,6 +17,35 @@ export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What fail-over may do with it; `write` unless given. */
+  readonly kind?: CallKind | undefined;
+  /** The agent that it is about: the same node is asked about it each time. */
+  readonly agentId?: string | undefined;
+}
+
+/**
+ * `read`: any node may be asked, two at once too. `wait`: a read that lasts. `identified`: a write
+ * that counts once however often it comes. `write`: sent again only if it was certainly not sent.
+ */
+export type CallKind = "read" | "wait" | "identified" | "write";
+export type Method = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+
+/** The way to a service of one node or of several. */
+export interface Sender {
+  /** Posts JSON text; see `send`. */
+  post(path: string, body: string, options: CallOptions): Promise<Document>;
+  /**
+   * Sends JSON text, or nothing.
+   * @throws TrustRankError when there is no document.
+   */
+  send(
+    method: Method,
+    path: string,
+    body: string | undefined,
+    options: CallOptions,
+  ): Promise<Document>;
+  /** Opens connections; false when nobody answered. */
+  reach(options: CallOptions): Promise<boolean>;
 }
 
 /** A reply that is a document, whatever its status. */
@@ -33,7 +62,7 @@ const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 const PROBLEM_TYPE = /^application\/problem\+json\s*(?:;|$)/i;
 const SECONDS = /^[0-9]{1,9}$/;
 
-export class Transport {
+export class Transport implements Sender {
   readonly #base: string;
   /** For messages: the rest of an address may be a secret. */
   readonly #origin: string;
@@ -52,9 +81,17 @@ export class Transport {
     this.#fetch = options.fetch;
   }
 
-  /** Posts JSON text; see `send`. */
   post(path: string, body: string, options: CallOptions): Promise<Document> {
     return this.send("POST", path, body, options);
+  }
+
+  async reach(options: CallOptions): Promise<boolean> {
+    try {
+      await this.send("GET", "/healthz", undefined, options);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /**
@@ -63,7 +100,7 @@ export class Transport {
    * @throws TrustRankError for problem documents, network faults and timeouts.
    */
   async send(
-    method: "GET" | "POST" | "PUT",
+    method: Method,
     path: string,
     body: string | undefined,
     options: CallOptions,
@@ -224,7 +261,7 @@ function faultOf(thrown: unknown, origin: string): TrustRankError {
 }
 
 /** `ECONNREFUSED` and the like, which `fetch` of Node and Bun keeps one or two levels down. */
-function systemCodeOf(thrown: unknown): string {
+export function systemCodeOf(thrown: unknown): string {
   for (let each = thrown; each instanceof Error; each = each.cause) {
     const code: unknown = Reflect.get(each, "code");
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return code;

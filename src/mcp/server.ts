@@ -15,12 +15,14 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { TrustRankError } from "../client/errors.ts";
 import { type FetchLike, globalFetch } from "../client/runtime.ts";
-import { Transport } from "../client/transport.ts";
+import { senderTo } from "../client/nodes/fail-over.ts";
+import type { CallOptions, Sender } from "../client/transport.ts";
 import { RESOURCES, toolsOf } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
 export interface McpOptions {
-  readonly baseUrl: string;
+  /** Several: the nodes of one bureau. */
+  readonly baseUrl: string | readonly string[];
   /** Requests go out by it; by the platform's own unless given. */
   readonly fetch?: FetchLike;
   readonly version: string;
@@ -32,9 +34,21 @@ export interface McpOptions {
 const BODY_BYTES_MAX = 64 * 1024;
 const PATH = "/mcp";
 
-function serverOf(options: McpOptions, apiKey: string): Server {
-  const { baseUrl, version, allowsReports, fetch = globalFetch } = options;
-  const service = new Transport({ baseUrl, apiKey, fetch });
+/** One for all callers: what it knows of the nodes is nobody's in particular. */
+const wayTo = ({ baseUrl, fetch = globalFetch }: McpOptions) =>
+  senderTo({ baseUrl, apiKey: undefined, fetch });
+
+function withKey(sender: Sender, apiKey: string): Sender {
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  const own = (call: CallOptions) => ({ ...call, headers: { ...call.headers, ...headers } });
+  return {
+    post: (path, body, call) => sender.post(path, body, own(call)),
+    send: (method, path, body, call) => sender.send(method, path, body, own(call)),
+    reach: (call) => sender.reach(call),
+  };
+}
+
+function serverOf({ version, allowsReports }: McpOptions, service: Sender): Server {
   const tools = toolsOf(allowsReports);
   const capabilities = { tools: {}, resources: {} };
   const server = new Server({ name: "trustrank", version }, { capabilities });
@@ -90,7 +104,7 @@ function sentenceOf(error: unknown): string {
 
 /** Serves one client on standard input and output until it hangs up. */
 export async function serveStdio(options: McpOptions, apiKey: string): Promise<void> {
-  const server = serverOf(options, apiKey);
+  const server = serverOf(options, withKey(wayTo(options), apiKey));
   const closed = new Promise<void>((resolve) => {
     // The SDK has this one callback and no events.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
@@ -115,8 +129,9 @@ export async function serveHttp(
   options: McpOptions,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<McpListener> {
+  const sender = wayTo(options);
   const server = http.createServer((request, response) => {
-    answer(options, request, response).catch(() => {
+    answer(options, sender, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -138,6 +153,7 @@ export async function serveHttp(
 
 async function answer(
   options: McpOptions,
+  sender: Sender,
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<void> {
@@ -162,7 +178,7 @@ async function answer(
   } catch {
     return refuse(400, "the request is not JSON");
   }
-  const server = serverOf(options, apiKey);
+  const server = serverOf(options, withKey(sender, apiKey));
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.once("close", () => void server.close());
   await server.connect(transport);

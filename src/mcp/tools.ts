@@ -2,7 +2,7 @@
 // with the caller's own key, so that its scopes, its limits and the decision log hold as for anyone.
 import { REASON_CODES } from "../contract/vocabulary.ts";
 import type { ReasonCode } from "../contract/vocabulary.ts";
-import type { Transport } from "../client/transport.ts";
+import type { CallKind, Sender } from "../client/transport.ts";
 
 /** Milliseconds for one request; a model waits longer than a gateway. */
 const TIMEOUT_MS = 10_000;
@@ -21,7 +21,7 @@ export interface Tool {
    * Asks the service; resolves with its document.
    * @throws TrustRankError with the service's code, detail and the members at fault.
    */
-  readonly call: (service: Transport, given: Arguments) => Promise<unknown>;
+  readonly call: (service: Sender, given: Arguments) => Promise<unknown>;
 }
 
 const agent = (description: string) => ({
@@ -34,8 +34,13 @@ const stakes = {
   description: "the value at risk, in the unit of the service's operator",
 };
 
-async function post(service: Transport, path: string, body: Arguments): Promise<unknown> {
-  const options = { timeoutMs: TIMEOUT_MS };
+async function post(
+  service: Sender,
+  path: string,
+  body: Arguments,
+  kind: CallKind = "read",
+): Promise<unknown> {
+  const options = { timeoutMs: TIMEOUT_MS, kind };
   return (await service.post(path, JSON.stringify(body), options)).value;
 }
 
@@ -92,7 +97,8 @@ const explainAgent: Tool = {
   isReadOnly: true,
   async call(service, { agent_id: id }) {
     const path = `/v1/agents/${encodeURIComponent(String(id))}`;
-    return (await service.send("GET", path, undefined, { timeoutMs: TIMEOUT_MS })).value;
+    const options = { timeoutMs: TIMEOUT_MS, kind: "read" } as const;
+    return (await service.send("GET", path, undefined, options)).value;
   },
 };
 
@@ -120,7 +126,10 @@ const reportOutcome: Tool = {
     additionalProperties: false,
   },
   isReadOnly: false,
-  call: (service, given) => post(service, "/v1/outcomes", { grade: "counterparty", ...given }),
+  call(service, given) {
+    const kind = given["id"] === undefined ? "write" : "identified";
+    return post(service, "/v1/outcomes", { grade: "counterparty", ...given }, kind);
+  },
 };
 
 const TOOLS: readonly Tool[] = [checkAgent, handshake, explainAgent, reportOutcome];
@@ -135,7 +144,7 @@ export interface Resource {
   readonly uri: string;
   readonly name: string;
   readonly description: string;
-  readonly read: (service: Transport) => Promise<unknown>;
+  readonly read: (service: Sender) => Promise<unknown>;
 }
 
 const MEANINGS: Readonly<Record<ReasonCode, string>> = {
@@ -161,7 +170,7 @@ export const RESOURCES: readonly Resource[] = [
     name: "policy",
     description: "The policy in force for the key's tenant: bounds by tool level, costs, vouching",
     async read(service) {
-      const options = { timeoutMs: TIMEOUT_MS };
+      const options = { timeoutMs: TIMEOUT_MS, kind: "read" } as const;
       return (await service.send("GET", "/v1/policy", undefined, options)).value;
     },
   },

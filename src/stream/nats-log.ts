@@ -1,5 +1,4 @@
 // The ordered log on NATS JetStream. The only file that imports its client.
-import { readFileSync } from "node:fs";
 import {
   type JetStreamClient,
   type JetStreamManager,
@@ -9,34 +8,31 @@ import {
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import {
-  connect,
-  type ConnectionOptions,
-  credsAuthenticator,
-  headers,
-  nanos,
-  type NatsConnection,
-} from "@nats-io/transport-node";
-import {
   MESSAGE_BYTES_MAX,
   type OrderedMessage,
   type OutgoingMessage,
   RULES,
 } from "../ledger/ordered/message.ts";
+import { followLog } from "./following.ts";
+import {
+  connectTo,
+  headersOf,
+  type LogConnection,
+  type ServerSettings,
+} from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import type { Lease, LogState, NodeReports, OrderedLog } from "./ordered-log.ts";
+import { doubtOfStream, faultOfStream } from "./nats-stream.ts";
+import {
+  ClusterRefused,
+  type Lease,
+  type LogState,
+  type NodeReports,
+  type OrderedLog,
+  StreamUnavailable,
+} from "./ordered-log.ts";
 import { available, pause, unavailable } from "./tries.ts";
-import { readWatched } from "./watched-reading.ts";
 
-export interface NatsSettings {
-  /** `host:port` of each server. */
-  readonly servers: readonly string[];
-  /** File with credentials (`.creds`). */
-  readonly credentialsFile?: string | undefined;
-  readonly tls?: {
-    readonly caFile?: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-  };
+export interface NatsSettings extends ServerSettings {
   /** Prefix of the names of stream, subject and buckets. */
   readonly name: string;
   /** Bound of the stream in bytes; full, it refuses. */
@@ -45,13 +41,11 @@ export interface NatsSettings {
   readonly log: (event: string, detail: string) => void;
 }
 
-/** Interval in ms at which a dead connection shows. */
-const PING_MS = 1000;
-const PINGS_MISSED_MAX = 2;
 const REQUEST_MS = 2000;
 /** Pause in ms between two tries of the same message. */
 const RETRY_MS = 100;
 const DUPLICATE_WINDOW_MS = 120_000;
+const NS_PER_MS = 1_000_000;
 const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
@@ -64,10 +58,16 @@ const MESSAGE_RULES = "Tr-Rules";
 /**
  * Connects, and makes the stream where there is none.
  * @throws StreamUnavailable when no server answers in time.
+ * @throws ClusterRefused when trying again would not help: the sentence mends it.
  */
 export async function openNatsLog(settings: NatsSettings): Promise<OrderedLog> {
   const log = new NatsLog(settings);
-  await log.open();
+  try {
+    await log.open();
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
   return log;
 }
 
@@ -76,7 +76,7 @@ class NatsLog implements OrderedLog {
   #stream = "";
   #subject = "";
   generation = 0;
-  #connection!: NatsConnection;
+  #connection: LogConnection | undefined;
   #client!: JetStreamClient;
   #manager!: JetStreamManager;
   #leases!: KV;
@@ -89,45 +89,25 @@ class NatsLog implements OrderedLog {
   }
 
   async open(): Promise<void> {
-    const { name, servers, bytesMax } = this.#settings;
-    this.#connection = await this.#connect();
-    this.#client = jetstream(this.#connection, { timeout: REQUEST_MS });
-    this.#manager = await available(() =>
-      jetstreamManager(this.#connection, { timeout: REQUEST_MS }),
-    );
+    const { name, servers } = this.#settings;
+    const connection = await available(() => connectTo(this.#settings));
+    this.#connection = connection;
+    this.#client = jetstream(connection, { timeout: REQUEST_MS });
+    this.#manager = await available(() => jetstreamManager(connection, { timeout: REQUEST_MS }));
     this.generation = await available(() => this.#newestGeneration());
     this.#stream = `${name}_p0_g${this.generation}`;
     this.#subject = `${name}.p0.g${this.generation}`;
     const replicas = Math.min(REPLICAS_MAX, servers.length);
-    const wanted = {
-      name: this.#stream,
-      subjects: [this.#subject],
-      num_replicas: replicas,
-      storage: "file" as const,
-      discard: "new" as const,
-      max_bytes: bytesMax,
-      max_msg_size: MESSAGE_BYTES_MAX,
-      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-      deny_delete: true,
+    await available(() => this.#openStream(replicas));
+    const buckets = new Kvm(this.#client);
+    const open = async (bucket: string, ttl: number) => {
+      // One that is there is taken as it is: its copies may have been raised since.
+      const isThere = await this.#configOf(`KV_${bucket}`);
+      if (isThere !== undefined) return buckets.open(bucket);
+      return buckets.create(bucket, { replicas, storage: "file", history: 1, ttl });
     };
-    await available(async () => {
-      const isThere = await this.#manager.streams.info(this.#stream).then(
-        () => true,
-        (error: unknown) => {
-          if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
-          return false;
-        },
-      );
-      if (!isThere) await this.#manager.streams.add(wanted);
-    });
-    const buckets = new Kvm(this.#connection);
-    const shared = { replicas, storage: "file" as const, history: 1 };
-    this.#nodes = await available(() =>
-      buckets.create(`${name}_nodes`, { ...shared, ttl: REPORT_TTL_MS }),
-    );
-    this.#leases = await available(() =>
-      buckets.create(`${name}_leases`, { ...shared, ttl: LEASE_MS }),
-    );
+    this.#nodes = await available(() => open(`${name}_nodes`, REPORT_TTL_MS));
+    this.#leases = await available(() => open(`${name}_leases`, LEASE_MS));
   }
 
   /** Of the streams that are there; 1 where there is none. */
@@ -140,19 +120,61 @@ class NatsLog implements OrderedLog {
     return newest;
   }
 
+  async #configOf(stream: string) {
+    try {
+      return (await this.#manager.streams.info(stream)).config;
+    } catch (error) {
+      if ((error as { code?: number }).code === STREAM_NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  async #openStream(replicas: number): Promise<void> {
+    const { bytesMax, log } = this.#settings;
+    const found = await this.#configOf(this.#stream);
+    if (found === undefined) {
+      await this.#manager.streams.add({
+        name: this.#stream,
+        subjects: [this.#subject],
+        num_replicas: replicas,
+        storage: "file",
+        discard: "new",
+        max_bytes: bytesMax,
+        max_msg_size: MESSAGE_BYTES_MAX,
+        duplicate_window: DUPLICATE_WINDOW_MS * NS_PER_MS,
+        deny_delete: true,
+      });
+      return;
+    }
+    const fault = faultOfStream(found);
+    if (fault !== undefined) throw new ClusterRefused(fault);
+    const doubt = doubtOfStream(found, replicas);
+    if (doubt !== undefined) log("stream_doubtful", doubt);
+    // The highest bound that any node was given holds: no node takes room from the others.
+    if (found.max_bytes > 0 && found.max_bytes < bytesMax) {
+      await this.#manager.streams.update(this.#stream, { max_bytes: bytesMax });
+      log("stream_bound_raised", `from ${found.max_bytes} to ${bytesMax} bytes`);
+    }
+  }
+
   async append(message: OutgoingMessage, deadlineMs: number): Promise<number> {
     const { origin, n, count, frames } = message;
-    const head = headers();
-    head.set(ORIGIN, origin);
-    head.set(NUMBER, String(n));
-    head.set(COUNT, String(count));
-    head.set(MESSAGE_RULES, String(RULES));
+    const head = headersOf({
+      [ORIGIN]: origin,
+      [NUMBER]: String(n),
+      [COUNT]: String(count),
+      [MESSAGE_RULES]: String(RULES),
+    });
     const options = { msgID: `${origin}:${n}`, headers: head, timeout: REQUEST_MS };
     const until = performance.now() + deadlineMs;
     for (;;) {
       try {
-        return (await this.#client.publish(this.#subject, frames, options)).seq;
+        const { seq } = await this.#client.publish(this.#subject, frames, options);
+        // A repeat of one that the leader has not committed yet is answered, as a duplicate without a place.
+        if (seq > 0) return seq;
+        throw new Error("a majority of the servers has not taken the message");
       } catch (error) {
+        if (isFull(error)) throw full(error);
         if (this.#isClosed || performance.now() + RETRY_MS > until) throw unavailable(error);
         await pause(RETRY_MS);
       }
@@ -160,40 +182,20 @@ class NatsLog implements OrderedLog {
   }
 
   follow(from: number, take: (message: OrderedMessage) => void | Promise<void>) {
-    let isStopped = false;
-    let end = () => {};
-    const stop = () => {
-      isStopped = true;
-      this.#ends.delete(stop);
-      end();
+    const following = followLog({
+      from,
+      take,
+      read,
+      log: this.#settings.log,
+      source: async (next) => sourceOf(await connectTo(this.#settings), this.#stream, next),
+    });
+    this.#ends.add(following.stop);
+    return {
+      stop: () => {
+        this.#ends.delete(following.stop);
+        following.stop();
+      },
     };
-    this.#ends.add(stop);
-    let next = from;
-    const onMessage = async (message: JsMsg) => {
-      if (message.seq < next) return true;
-      // The consumer makes itself anew after a gap of its own: a hole that stays is not for us to close.
-      if (message.seq > next) return false;
-      await take(read(message));
-      next++;
-      return true;
-    };
-    const run = async () => {
-      while (!isStopped) {
-        let connection: NatsConnection | undefined;
-        try {
-          connection = await this.#connect();
-          const source = await sourceOf(connection, this.#stream, next);
-          end = () => void source.close().catch(() => undefined);
-          await readWatched(source, next - 1, onMessage);
-        } catch (error) {
-          if (!isStopped) this.#settings.log("stream_read_failed", (error as Error).message);
-        }
-        await connection?.close().catch(() => undefined);
-        if (!isStopped) await pause(RETRY_MS * 2);
-      }
-    };
-    void run();
-    return { stop };
   }
 
   async state(): Promise<LogState> {
@@ -232,30 +234,21 @@ class NatsLog implements OrderedLog {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const end of this.#ends) end();
-    await this.#connection.close();
-  }
-
-  #connect(): Promise<NatsConnection> {
-    const { servers, credentialsFile, tls } = this.#settings;
-    const options: ConnectionOptions = {
-      servers: [...servers],
-      name: "trustrank",
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: RETRY_MS,
-      pingInterval: PING_MS,
-      maxPingOut: PINGS_MISSED_MAX,
-      timeout: REQUEST_MS,
-      ...(tls && { tls }),
-      ...(credentialsFile !== undefined && {
-        authenticator: credsAuthenticator(readFileSync(credentialsFile)),
-      }),
-    };
-    return available(() => connect(options));
+    await this.#connection?.close();
   }
 }
 
 /** A consumer from a place on, on a connection of its own. */
-async function sourceOf(connection: NatsConnection, stream: string, from: number) {
+async function sourceOf(connection: LogConnection, stream: string, from: number) {
+  try {
+    return await consumerOf(connection, stream, from);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function consumerOf(connection: LogConnection, stream: string, from: number) {
   const options = { timeout: REQUEST_MS };
   const manager = await jetstreamManager(connection, options);
   const consumer = await jetstream(connection, options).consumers.get(stream, {
@@ -289,4 +282,15 @@ function read(message: JsMsg): OrderedMessage {
   };
 }
 
+function isFull(error: unknown): boolean {
+  return FULL.has((error as { code?: number }).code ?? 0);
+}
+
+function full(cause: unknown): StreamUnavailable {
+  const detail = `the ordered log is full (${(cause as Error).message}): raise TRUSTRANK_CLUSTER_STREAM_GB and the servers' \`max_file\`, then start a node again`;
+  return new StreamUnavailable(detail, { cause });
+}
+
 const STREAM_NOT_FOUND = 10_059;
+/** The bound of the stream, and that of its servers. */
+const FULL: ReadonlySet<number> = new Set([10_077, 10_047, 10_002]);

@@ -17,6 +17,7 @@ export interface ServerFacts {
   readonly monitor: string;
   readonly name: string;
   readonly version: string;
+  readonly hasJetStream: boolean;
   readonly isSynced: boolean;
   readonly payloadBytesMax: number;
 }
@@ -39,6 +40,7 @@ export async function factsOf(monitor: string): Promise<ServerFacts> {
     monitor,
     name: varz.server_name ?? monitor,
     version: varz.version ?? "",
+    hasJetStream: varz.jetstream?.config !== undefined,
     isSynced: varz.jetstream?.config?.sync_always === true,
     payloadBytesMax: varz.max_payload ?? 0,
   };
@@ -46,9 +48,12 @@ export async function factsOf(monitor: string): Promise<ServerFacts> {
 
 /** The sentence that says what is wrong with a server and mends it; undefined when nothing is. */
 export function faultOf(server: ServerFacts, messageBytesMax: number): string | undefined {
-  const { name, version, isSynced, payloadBytesMax } = server;
+  const { name, version, hasJetStream, isSynced, payloadBytesMax } = server;
   if (!isAtLeast(version, VERSION_MIN)) {
     return `${name} is nats-server ${version || "of an unknown release"}: acknowledged outcomes would be lost in a power cut; install ${VERSION_MIN} or later`;
+  }
+  if (!hasJetStream) {
+    return `${name} runs without JetStream: give it a \`jetstream\` block with \`store_dir\` and \`sync_interval: always\``;
   }
   if (!isSynced) {
     return `${name} acknowledges before it has synced: set \`sync_interval: always\` in its \`jetstream\` block and restart it`;

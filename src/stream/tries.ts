@@ -1,5 +1,5 @@
 // Tries of what a cluster of servers may refuse while it elects, and what is said in the end.
-import { StreamUnavailable } from "./ordered-log.ts";
+import { ClusterRefused, StreamUnavailable } from "./ordered-log.ts";
 
 /** Tries of what a cluster may refuse for a moment, while it elects. */
 const TRIES = 20;
@@ -7,13 +7,14 @@ const TRY_PAUSE_MS = 500;
 
 /**
  * Tries again what a cluster refuses for a moment.
- * @throws StreamUnavailable in the end.
+ * @throws StreamUnavailable in the end; ClusterRefused at once.
  */
 export async function available<T>(act: () => Promise<T>, triesMore = TRIES): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await act();
     } catch (error) {
+      if (error instanceof ClusterRefused) throw error;
       if (tries >= triesMore) throw unavailable(error);
       await pause(TRY_PAUSE_MS);
     }
@@ -21,6 +22,7 @@ export async function available<T>(act: () => Promise<T>, triesMore = TRIES): Pr
 }
 
 export function unavailable(cause: unknown): StreamUnavailable {
+  if (cause instanceof StreamUnavailable) return cause;
   return new StreamUnavailable(`the ordered log is not to be had: ${(cause as Error).message}`, {
     cause,
   });

@@ -9,6 +9,8 @@ import { promisify } from "node:util";
 import { flattenedVerify, importJWK, type JWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Fault, FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
+import { NodeSet } from "../../src/client/nodes/node-set.ts";
+import { type LiveService, startLiveService } from "../client/_live.ts";
 import { type Service, startTestService } from "../client/_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 
@@ -34,10 +36,11 @@ if (python === undefined) console.warn(`skipped: apt-get install ${NEEDED}`);
 
 describe.skipIf(python === undefined)("the Python client", () => {
   let service: Service;
+  let live: LiveService;
   let proxy: FaultProxy;
   let control: http.Server;
   beforeAll(async () => {
-    service = await startTestService();
+    [service, live] = await Promise.all([startTestService(), startLiveService()]);
     proxy = await FaultProxy.open(service.baseUrl);
     control = http.createServer((request, response) => {
       let text = "";
@@ -52,7 +55,7 @@ describe.skipIf(python === undefined)("the Python client", () => {
   afterAll(async () => {
     control.close();
     await proxy.close();
-    await service.stop();
+    await Promise.all([service.stop(), live.stop()]);
   });
 
   it("passes its tests", async () => {
@@ -62,6 +65,8 @@ describe.skipIf(python === undefined)("the Python client", () => {
       PYTHONDONTWRITEBYTECODE: "1",
       TRUSTRANK_TEST_URL: service.baseUrl,
       TRUSTRANK_TEST_KEY: service.apiKey,
+      TRUSTRANK_TEST_LIVE_URL: live.baseUrl,
+      TRUSTRANK_TEST_LIVE_KEY: live.apiKey,
       TRUSTRANK_TEST_PROXY: proxy.baseUrl,
       TRUSTRANK_TEST_CONTROL: `http://127.0.0.1:${port}/`,
     };
@@ -76,6 +81,29 @@ describe.skipIf(python === undefined)("the Python client", () => {
     expect(reported.length).toBeGreaterThan(5);
     expect(reported.filter(({ requestId }) => requestId === "")).toEqual([]);
     expect(reported.filter(({ outcome }) => outcome === 0)).toHaveLength(2);
+  });
+
+  it("picks the same node as the TypeScript client", async () => {
+    const addresses = ["http://a:1", "http://b:2", "https://c.example/trust"];
+    const agents = ["", "agent://acme/buyer", "agent://ümläut/\u{1f916}", "agent://a/\ud800"];
+    const program = `
+import json, sys
+sys.path.insert(0, "src")
+from trustrank._nodes import NodeSet
+addresses, agents = json.loads(sys.argv[1])
+nodes = NodeSet([(address, None) for address in addresses], None)
+print(json.dumps([[node.address for node in nodes.order(agent)[0]] for agent in agents]))
+`;
+    const given = JSON.stringify([addresses, agents]);
+    const { stdout } = await run(python!, ["-B", "-c", program, given], { cwd: FOLDER });
+    const nodes = new NodeSet({
+      nodes: addresses.map((address) => [address, address] as const),
+      probe: async () => true,
+      clock: () => 1,
+      turn: 0,
+    });
+    const expected = agents.map((agent) => nodes.order(agent).live.map(({ node }) => node));
+    expect(JSON.parse(stdout)).toEqual(expected);
   });
 
   it("makes signatures that a JWS library verifies", async () => {

@@ -2,9 +2,10 @@
 // purpose: a suite that passes everything proves nothing.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
+import { type Fault, FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
 import {
   conformanceTable,
+  FAULTS,
   type Observed,
   runConformance,
   type Subject,
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 /** A route behind TrustGateway, as an application would put it there. */
 function trustGatewaySubject(
-  baseUrl = proxy.baseUrl,
+  baseUrl: string | readonly string[] = proxy.baseUrl,
   { budgetMs } = TIMES,
   agentId?: string,
 ): Subject {
@@ -90,6 +91,34 @@ describe("TrustGateway", () => {
     const failing = rows.filter(({ faults }) => faults.length > 0);
     expect(conformanceTable(failing)).toBe("");
     expect(rows).toHaveLength(60);
+  });
+
+  it("and over two nodes of which both are at fault; with one at fault there is none", async () => {
+    const other = await FaultProxy.open(service.baseUrl);
+    const both = [proxy, other];
+    // A node of two has half of the time: what is within the limit must be within that.
+    const times = { budgetMs: stretched(400), marginMs: stretched(270) };
+    const baseUrl = both.map((each) => each.baseUrl);
+    try {
+      const subject = trustGatewaySubject(baseUrl, times);
+      const setFault = async (fault: Fault) => {
+        await Promise.all(both.map((each) => each.set(fault)));
+      };
+      const rows = await runConformance({ ...subject, setFault }, times);
+      expect(conformanceTable(rows.filter(({ faults }) => faults.length > 0))).toBe("");
+
+      for (const [name, fault] of FAULTS) {
+        // What only another client can mend is the same at every node.
+        if (name.includes("40") || name === "wrong types") continue;
+        await proxy.set(fault);
+        subject.reset?.();
+        const { status, reachedTool, degraded } = await subject.request("L3");
+        expect([name, status, reachedTool, degraded]).toEqual([name, 200, true, null]);
+      }
+    } finally {
+      await proxy.set({ kind: "none" });
+      await other.close();
+    }
   });
 
   it("and when the service's name does not resolve", async () => {

@@ -27,6 +27,8 @@ export interface OutcomeBatch {
   readonly body: string;
   /** Its items have signatures of their own: the whole must not have one. */
   readonly isSigned: boolean;
+  /** Every item has an id: sent twice, each counts once. */
+  readonly isIdentified: boolean;
   /** Indexes of its outcomes, in order. */
   readonly indexes: readonly number[];
 }
@@ -67,10 +69,13 @@ function filled(
   let texts: string[] = [];
   let indexes: number[] = [];
   let bytes = BRACKETS;
+  let isIdentified = true;
   const close = () => {
-    if (texts.length > 0) batches.push({ body: `[${texts.join(",")}]`, indexes, isSigned });
+    const body = `[${texts.join(",")}]`;
+    if (texts.length > 0) batches.push({ body, indexes, isSigned, isIdentified });
     texts = [];
     indexes = [];
+    isIdentified = true;
     bytes = BRACKETS;
   };
   for (const [index, outcome] of items) {
@@ -86,6 +91,8 @@ function filled(
     if (texts.length === BATCH_ITEMS_MAX || bytes + added > OUTCOME_BATCH_BYTES_MAX) close();
     texts.push(text);
     indexes.push(index);
+    isIdentified &&=
+      isSignedOutcome(outcome) || (outcome as OutcomeRequest | null)?.id !== undefined;
     bytes += added;
   }
   close();

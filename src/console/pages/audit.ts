@@ -45,9 +45,9 @@ export default function Audit(): VNode {
   const { row: _, ...filter } = parameters;
   const { value, error, reload } = useData<Loaded>(
     async (signal) => ({
-      rows: await query<AuditEvent>(rowsSql(filter), [], signal),
-      counts: await query(countsSql(filter), [], signal),
-      times: await query(timesSql(filter), [], signal),
+      rows: await query<AuditEvent>(rowsSql(filter), signal),
+      counts: await query(countsSql(filter), signal),
+      times: await query(timesSql(filter), signal),
     }),
     [JSON.stringify(filter)],
   );

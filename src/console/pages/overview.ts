@@ -75,8 +75,8 @@ FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1
 function Recent(): VNode {
   const { value, error, reload } = useData(
     async (signal) => ({
-      reasons: await query<Reason>(REASONS, [], signal),
-      minutes: await query<Minute>(MINUTES, [], signal),
+      reasons: await query<Reason>(REASONS, signal),
+      minutes: await query<Minute>(MINUTES, signal),
     }),
     [],
   );

@@ -13,6 +13,7 @@ from ._messages import (
     Receipt,
     VerifyVerdict,
 )
+from ._review import Review
 from .rails import HandshakeGate, ToolDecision, ToolEnd, gated
 from .reporting import OutcomeQueue, OutcomeReport
 
@@ -30,6 +31,7 @@ __all__ = [
     "OutcomeQueue",
     "OutcomeReport",
     "Receipt",
+    "Review",
     "ToolDecision",
     "ToolEnd",
     "TrustGateError",

@@ -24,7 +24,9 @@ from ._messages import (
     read_receipt,
     read_verify,
 )
-from ._transport import Transport, _json_of
+from ._nodes import CallKind, way_to
+from ._review import REVIEW_TIMEOUT_SEC, Review, await_review
+from ._transport import _json_of
 
 #: SPEC 8.1: a gateway that waits longer is itself the outage.
 TIMEOUT_SEC = 0.1
@@ -41,17 +43,20 @@ class AsyncTrustRank:
     """Client for asyncio. Made and used in one event loop; `async with` closes it.
 
     `timeout` is in seconds and holds for every read of a score, up to the last byte of the reply.
+    `base_url` may be the addresses of several nodes of one bureau, among which it fails over within that
+    time. With `hedge_after` seconds a read without an answer is put to a second node as well.
     """
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | Sequence[str],
         api_key: str | None = None,
         *,
         agent_id: str | None = None,
         timeout: float = TIMEOUT_SEC,
         slow_timeout: float = SLOW_TIMEOUT_SEC,
         sign: Sign | None = None,
+        hedge_after: float | None = None,
         transport: Any = None,
     ) -> None:
         self.timeout = timeout
@@ -59,7 +64,7 @@ class AsyncTrustRank:
         self.agent_id = agent_id
         self._slow_timeout = slow_timeout
         self._sign = sign
-        self._transport = Transport(base_url, api_key, transport)
+        self._transport = way_to(base_url, api_key, transport, hedge_after)
 
     async def __aenter__(self) -> AsyncTrustRank:
         return self
@@ -71,12 +76,8 @@ class AsyncTrustRank:
         await self._transport.close()
 
     async def warm_up(self, timeout: float | None = None) -> bool:
-        """Opens the connection before the first question. True when the service answered."""
-        try:
-            await self._transport.send("GET", "/healthz", None, timeout or self._slow_timeout)
-            return True
-        except TrustRankError:
-            return False
+        """Opens the connections before the first question. True when the service answered."""
+        return await self._transport.reach(timeout or self._slow_timeout)
 
     async def check(self, agent_id: str, *, stakes: float, timeout: float | None = None) -> CheckVerdict:
         """Scores one agent for given stakes. A low score is a verdict to look at, never an error.
@@ -84,7 +85,8 @@ class AsyncTrustRank:
         Raises TrustRankError when there is no verdict.
         """
         body = {"subject": agent_id, "stakes": stakes}
-        value = await self._post("/v1/check", body, timeout or self.timeout, (200, 403))
+        limit = timeout or self.timeout
+        value = await self._post("/v1/check", body, limit, (200, 403), kind="read", about=agent_id)
         return read_check(value, agent_id, stakes)
 
     async def handshake(
@@ -105,7 +107,8 @@ class AsyncTrustRank:
             raise TrustRankError("invalid_argument", "no initiator: pass one, here or to the client")
         body = {"initiator": first, "counterparty": counterparty, "stakes": stakes}
         limit = timeout or self.timeout
-        value = await self._post("/v1/handshake", body, limit, (200, 403))
+        stranger = first if counterparty == self.agent_id else counterparty
+        value = await self._post("/v1/handshake", body, limit, (200, 403), kind="read", about=stranger)
         return read_handshake(value, first, counterparty, stakes)
 
     async def verify(
@@ -125,7 +128,9 @@ class AsyncTrustRank:
         """
         body = verify_request(agent_id, action, tool_level, stakes, context, levels)
         limit = timeout or self.timeout
-        return read_verify(await self._post("/v1/trust/verify", body, limit, (200,)))
+        return read_verify(
+            await self._post("/v1/trust/verify", body, limit, (200,), kind="read", about=agent_id)
+        )
 
     async def verify_batch(
         self, requests: Sequence[Mapping[str, Any]], *, timeout: float | None = None
@@ -138,7 +143,7 @@ class AsyncTrustRank:
             raise TrustRankError("invalid_argument", detail)
         body = {"items": list(requests)}
         limit = timeout or self._slow_timeout
-        value = await self._post("/v1/trust/verify/batch", body, limit, (200,))
+        value = await self._post("/v1/trust/verify/batch", body, limit, (200,), kind="read")
         return [_item(item, read_verify) for item in read_items(value, len(requests))]
 
     async def require(self, agent_id: str, *, stakes: float, timeout: float | None = None) -> CheckVerdict:
@@ -159,7 +164,25 @@ class AsyncTrustRank:
         """
         text = _json_of(self._complete(outcome))
         limit = timeout or self._slow_timeout
-        return read_receipt(await self._evidence("/v1/outcomes", text, limit, (200, 201)))
+        kind: CallKind = "identified" if "id" in outcome else "write"
+        # The same node as for reads: whoever asks next about this agent finds the outcome.
+        about = outcome.get("subject")
+        return read_receipt(
+            await self._evidence("/v1/outcomes", text, limit, (200, 201), kind, about)
+        )
+
+    async def await_review(self, review_id: str, *, timeout: float = REVIEW_TIMEOUT_SEC) -> Review:
+        """Waits until a person has decided on the review that a held back verdict names (`review_id`).
+
+        The review then, or as it stands after `timeout` seconds. Ask the question again: it is the
+        verdict that counts. The wait outlives restarts of the service. Raises TrustRankError
+        `not_found` when there is no such review (any more).
+        """
+
+        async def get(path: str, limit: float) -> tuple[int, Any]:
+            return await self._transport.send("GET", path, None, limit, kind="wait")
+
+        return await await_review(review_id, timeout, get)
 
     async def report_outcomes(
         self, outcomes: Iterable[Outcome], *, timeout: float | None = None
@@ -171,12 +194,14 @@ class AsyncTrustRank:
         """
         results: list[Receipt | TrustRankError] = []
         outage: TrustRankError | None = None
-        for texts in _batches([_json_of(self._complete(outcome)) for outcome in outcomes]):
+        given = list(outcomes)
+        kind: CallKind = "identified" if all("id" in outcome for outcome in given) else "write"
+        for texts in _batches([_json_of(self._complete(outcome)) for outcome in given]):
             if outage is None:
                 try:
                     body = "[" + ",".join(texts) + "]"
                     limit = timeout or self._slow_timeout
-                    value = await self._evidence("/v1/outcomes/batch", body, limit, (200,))
+                    value = await self._evidence("/v1/outcomes/batch", body, limit, (200,), kind)
                     results += [_item(item, read_receipt) for item in read_items(value, len(texts))]
                     continue
                 except TrustRankError as error:
@@ -191,9 +216,20 @@ class AsyncTrustRank:
             return outcome
         return {**outcome, "reporter": self.agent_id}
 
-    async def _evidence(self, path: str, body: str, limit: float, good: tuple[int, ...]) -> Any:
-        headers = None if self._sign is None else {"X-JWS-Signature": self._sign(body)}
-        return await self._post(path, body, limit, good, headers)
+    async def _evidence(
+        self,
+        path: str,
+        body: str,
+        limit: float,
+        good: tuple[int, ...],
+        kind: CallKind,
+        about: str | None = None,
+    ) -> Any:
+        if self._sign is None:
+            return await self._post(path, body, limit, good, kind=kind, about=about)
+        # A signature has an id of its own.
+        headers = {"X-JWS-Signature": self._sign(body)}
+        return await self._post(path, body, limit, good, headers, kind="identified", about=about)
 
     async def _post(
         self,
@@ -202,8 +238,13 @@ class AsyncTrustRank:
         limit: float,
         good: tuple[int, ...],
         headers: Mapping[str, str] | None = None,
+        *,
+        kind: CallKind = "write",
+        about: str | None = None,
     ) -> Any:
-        status, value = await self._transport.send("POST", path, body, limit, headers)
+        status, value = await self._transport.send(
+            "POST", path, body, limit, headers, kind=kind, agent_id=about
+        )
         if status in good:
             return value
         raise TrustRankError("unexpected_status", f"status {status} is no answer", status=status)
@@ -215,7 +256,9 @@ class TrustRank:
     Safe to share between threads, and in a process that forks after it was made.
     """
 
-    def __init__(self, base_url: str, api_key: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, base_url: str | Sequence[str], api_key: str | None = None, **options: Any
+    ) -> None:
         self._make = lambda: AsyncTrustRank(base_url, api_key, **options)
         self._client = self._make()
         self._loop = LoopThread()
@@ -267,6 +310,9 @@ class TrustRank:
 
     def require(self, agent_id: str, *, stakes: float, timeout: float | None = None) -> CheckVerdict:
         return self.run(lambda client: client.require(agent_id, stakes=stakes, timeout=timeout))
+
+    def await_review(self, review_id: str, *, timeout: float = REVIEW_TIMEOUT_SEC) -> Review:
+        return self.run(lambda client: client.await_review(review_id, timeout=timeout))
 
     def report_outcome(self, outcome: Outcome, *, timeout: float | None = None) -> Receipt:
         return self.run(lambda client: client.report_outcome(outcome, timeout=timeout))

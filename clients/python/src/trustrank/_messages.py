@@ -57,6 +57,8 @@ class Leg:
     reason_codes: tuple[str, ...]
     #: The largest stakes at which the answer would be no stricter; None for any.
     max_stakes: float | None
+    #: The review that holds it back, for `await_review`; None where none does.
+    review_id: str | None
 
     @property
     def is_open(self) -> bool:
@@ -132,6 +134,8 @@ class VerifyVerdict:
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     #: By tool level, where asked for; one left out must be asked itself. None: not asked for.
     levels: Mapping[str, LevelVerdict] | None = field(default=None, repr=False)
+    #: The review that holds it back, for `await_review`; None where none does.
+    review_id: str | None = None
 
     @property
     def is_let_through(self) -> bool:
@@ -233,6 +237,7 @@ def read_verify(value: Any) -> VerifyVerdict:
         lifetime=_lifetime(members),
         raw=members,
         levels=None if members.get("levels") is None else _levels(members["levels"]),
+        review_id=_review_id(members),
     )
 
 
@@ -303,7 +308,13 @@ def _leg(members: Mapping[str, Any], subject: str) -> Leg:
         reasons=_texts(members, "reasons"),
         reason_codes=_texts(members, "reason_codes"),
         max_stakes=None if max_stakes is None else _number(members, "max_stakes"),
+        review_id=_review_id(members),
     )
+
+
+def _review_id(members: Mapping[str, Any]) -> str | None:
+    review = members.get("review")
+    return None if review is None else _text(_object(review, "`review`"), "id")
 
 
 def _enforced(members: Mapping[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """One request and its reply: a limit over everything up to the last byte, and every fault as one
-TrustRankError. No retry: on the hot path a second attempt only makes the first one's outage longer.
+TrustRankError. No retry: on the hot path a second attempt at one node only makes the first one's outage
+longer. Several nodes: `_nodes`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Transport:
         body: object | None,
         timeout: float,
         headers: Mapping[str, str] | None = None,
+        **_of_fail_over: object,
     ) -> tuple[int, Any]:
         """Sends JSON (text is sent as it is), or nothing. Returns any reply that is a JSON document.
 
@@ -94,6 +96,14 @@ class Transport:
             if not (200 <= status < 300 or status == 403):
                 raise _unexpected(response, f"status {status} is no answer")
             return status, await _read(response)
+
+    async def reach(self, timeout: float) -> bool:
+        """Opens a connection; False when nobody answered."""
+        try:
+            await self.send("GET", "/healthz", None, timeout)
+            return True
+        except TrustRankError:
+            return False
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -1,0 +1,91 @@
+// Connections to the servers of the log, and what is meant when they are refused. The only file that imports
+// the client's transport.
+import { readFileSync } from "node:fs";
+import {
+  connect,
+  type ConnectionOptions,
+  credsAuthenticator,
+  errors,
+  headers,
+  type MsgHdrs,
+  type NatsConnection,
+} from "@nats-io/transport-node";
+import { ClusterRefused } from "./ordered-log.ts";
+
+export interface ServerSettings {
+  /** `host:port` of each server. */
+  readonly servers: readonly string[];
+  /** File with credentials (`.creds`). */
+  readonly credentialsFile?: string | undefined;
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+  };
+}
+
+export type LogConnection = NatsConnection;
+
+/** Pause in ms between two tries of a lost connection to get back. */
+const RECONNECT_MS = 100;
+/** Interval in ms at which a dead connection shows. */
+const PING_MS = 1000;
+const PINGS_MISSED_MAX = 2;
+const CONNECT_MS = 2000;
+/** Codes of what TLS may find wrong with a server's certificate, as Node names them. */
+const UNTRUSTED =
+  /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
+
+/** One try. The connection then looks for its servers for ever. @throws ClusterRefused, Error. */
+export async function connectTo(settings: ServerSettings): Promise<LogConnection> {
+  const { servers, credentialsFile, tls } = settings;
+  const options: ConnectionOptions = {
+    servers: [...servers],
+    name: "trustrank",
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    // Whoever changes the users of a server for a moment must not end a node's connection for good.
+    ignoreAuthErrorAbort: true,
+    pingInterval: PING_MS,
+    maxPingOut: PINGS_MISSED_MAX,
+    timeout: CONNECT_MS,
+    ...(tls && { tls }),
+    // Read for every login: a file that was changed counts from the next one on.
+    ...(credentialsFile !== undefined && {
+      authenticator: credsAuthenticator(() => readFileSync(credentialsFile)),
+    }),
+  };
+  try {
+    if (credentialsFile !== undefined) readFileSync(credentialsFile);
+    return await connect(options);
+  } catch (error) {
+    const refusal = refusalOf(error as Error, credentialsFile);
+    throw refusal === undefined ? error : new ClusterRefused(refusal, { cause: error });
+  }
+}
+
+/** Headers of a message, by name. */
+export function headersOf(members: Readonly<Record<string, string>>): MsgHdrs {
+  const made = headers();
+  for (const [name, value] of Object.entries(members)) made.set(name, value);
+  return made;
+}
+
+/** What no further try can mend. */
+function refusalOf(error: Error, credentialsFile: string | undefined): string | undefined {
+  const { message } = error;
+  const codes = [error, error.cause].map((each) => (each as { code?: unknown } | undefined)?.code);
+  const code = String(codes.find((each) => typeof each === "string"));
+  if (code === "ENOENT" || code === "EACCES") {
+    return `${message}: name files that this process may read in TRUSTRANK_CLUSTER_CREDS, _CA, _CERT and _KEY`;
+  }
+  if (error instanceof errors.AuthorizationError || message === "unable to parse credentials") {
+    return credentialsFile === undefined
+      ? "the servers of the log ask for credentials: name a `.creds` file in TRUSTRANK_CLUSTER_CREDS"
+      : `the servers of the log refuse the credentials of \`${credentialsFile}\` (${message}): name those of a user they know in TRUSTRANK_CLUSTER_CREDS`;
+  }
+  if (UNTRUSTED.test(code)) {
+    return `the certificate of a server of the log is not trusted (${message}): name the certificates that have signed it in TRUSTRANK_CLUSTER_CA`;
+  }
+  return undefined;
+}

@@ -1,0 +1,236 @@
+// Real servers of the ordered log for tests: one or three nats-server on free loopback ports, to be killed, paused
+// and started again. The kernel kills them with the process of the tests, however that ends.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type NatsSettings, openNatsLog } from "../../src/stream/nats-log.ts";
+import type { OrderedLog } from "../../src/stream/ordered-log.ts";
+import { VERSION_MIN } from "../../src/stream/server-proof.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
+
+const UNPACKED = join(import.meta.dirname, "../../build/nats");
+
+/** Of the first that is there: the variable that `.ci/run` sets, what its script unpacked, the machine's own. */
+function programOf(variable: string, unpacked: readonly string[]): string | undefined {
+  const named = process.env[variable];
+  if (named !== undefined && named !== "") return named;
+  return unpacked.map((part) => join(UNPACKED, part)).find((path) => existsSync(path));
+}
+
+function installed(): string | undefined {
+  try {
+    const text = execFileSync("nats-server", ["--version"], { encoding: "utf8" });
+    const [, minor, patch] = /v2\.(\d+)\.(\d+)/.exec(text)!.map(Number);
+    const [, minorMin, patchMin] = VERSION_MIN.split(".").map(Number);
+    return minor! > minorMin! || (minor === minorMin && patch! >= patchMin!)
+      ? "nats-server"
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SERVER = "usr/sbin/nats-server";
+/** A server that syncs before it acknowledges. */
+export const NATS_SERVER =
+  programOf("TRUSTRANK_TEST_NATS_SERVER", [`trixie/${SERVER}`]) ?? installed();
+/** One that does not. */
+export const NATS_SERVER_OLD = programOf("TRUSTRANK_TEST_NATS_SERVER_OLD", [`own/${SERVER}`]);
+
+/** For the name of a suite that is skipped. */
+export const NO_NATS =
+  NATS_SERVER === undefined ? " (needs nats-server: run .ci/nats-server.sh)" : "";
+
+export interface ServersOptions {
+  readonly size?: 1 | 3;
+  /** Left out: before every acknowledgement. */
+  readonly sync?: "always" | "default";
+  readonly program?: string;
+  readonly payloadMax?: string;
+  /** Lines for the configuration of each server. */
+  readonly more?: string;
+  /** One store directory for each server. */
+  readonly stores?: readonly string[];
+  readonly hasMonitor?: boolean;
+  readonly hasJetStream?: boolean;
+}
+
+interface Ports {
+  readonly client: number;
+  readonly route: number;
+  readonly monitor: number;
+}
+
+/** Servers that are up and elect, if there are three. */
+export async function startServers(options: ServersOptions = {}): Promise<Servers> {
+  const size = options.size ?? 1;
+  const free = await freePorts(size * 3);
+  const ports = Array.from({ length: size }, (_, index) => {
+    const [client, route, monitor] = free.slice(index * 3);
+    return { client: client!, route: route!, monitor: monitor! };
+  });
+  const servers = new Servers(options, ports);
+  for (let index = 0; index < size; index++) servers.start(index);
+  try {
+    await servers.ready();
+  } catch (error) {
+    await servers.stop();
+    throw error;
+  }
+  return servers;
+}
+
+export class Servers {
+  readonly directory = mkdtempSync(join(tmpdir(), "trustrank-nats-"));
+  readonly #options: ServersOptions;
+  readonly #ports: readonly Ports[];
+  readonly #processes: (ChildProcess | undefined)[] = [];
+  readonly #logs: OrderedLog[] = [];
+
+  constructor(options: ServersOptions, ports: readonly Ports[]) {
+    this.#options = options;
+    this.#ports = ports;
+  }
+
+  get addresses(): string[] {
+    return this.#ports.map(({ client }) => `127.0.0.1:${client}`);
+  }
+
+  get monitors(): string[] {
+    return this.#ports.map(({ monitor }) => `http://127.0.0.1:${monitor}`);
+  }
+
+  start(index: number): void {
+    const path = join(this.directory, `${index}.conf`);
+    writeFileSync(path, this.#configuration(index));
+    const output = openSync(join(this.directory, `${index}.out`), "a");
+    const program = this.#options.program ?? NATS_SERVER!;
+    // With its parent the kernel ends it, stopped or not: nothing outlives the tests.
+    const started = spawn("setpriv", ["--pdeathsig", "KILL", "--", program, "-c", path], {
+      stdio: ["ignore", output, output],
+    });
+    closeSync(output);
+    this.#processes[index] = started;
+  }
+
+  /** `SIGKILL`, `SIGSTOP` or `SIGCONT`. */
+  signal(index: number, name: NodeJS.Signals): void {
+    this.#processes[index]!.kill(name);
+  }
+
+  async kill(index: number): Promise<void> {
+    const process = this.#processes[index];
+    if (process === undefined || process.exitCode !== null || process.signalCode !== null) return;
+    process.kill("SIGKILL");
+    await once(process, "exit");
+  }
+
+  /** Until every server answers and one leads. */
+  async ready(): Promise<void> {
+    const page = this.#options.hasMonitor === false ? undefined : "/healthz";
+    const until = performance.now() + WAIT_MS_MAX;
+    for (const monitor of page === undefined ? [] : this.monitors) {
+      while (!(await isOk(monitor + page))) {
+        if (performance.now() > until) throw new Error(`nats-server is not up: ${monitor}`);
+        await sleep(50);
+      }
+    }
+    while (this.#ports.length > 1 && !(await this.#hasLeader())) {
+      if (performance.now() > until) throw new Error("the servers have elected no leader");
+      await sleep(50);
+    }
+  }
+
+  async #hasLeader(): Promise<boolean> {
+    const pages = await Promise.all(
+      this.monitors.map(async (monitor) => {
+        const response = await fetch(`${monitor}/jsz`).catch(() => undefined);
+        const page = (await response?.json()) as { meta_cluster?: Meta } | undefined;
+        return page?.meta_cluster;
+      }),
+    );
+    return pages.every((page) => page?.leader !== undefined && page.cluster_size === pages.length);
+  }
+
+  /** Another node's view of the log. It is closed with the servers. */
+  async open(changes: Partial<NatsSettings> = {}): Promise<OrderedLog> {
+    const log = await openNatsLog({
+      servers: this.addresses,
+      name: "test",
+      bytesMax: 64 * 1024 * 1024,
+      log: () => undefined,
+      ...changes,
+    });
+    this.#logs.push(log);
+    return log;
+  }
+
+  /** Index of the server that leads the log. */
+  async leaderOf(log: OrderedLog): Promise<number> {
+    for (;;) {
+      const { leader } = await log.state().catch(() => ({ leader: undefined }));
+      if (leader !== undefined && leader !== "") return Number(leader.slice(1));
+      await sleep(100);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#logs.map((log) => log.close().catch(() => undefined)));
+    await Promise.all(this.#processes.map((_, index) => this.kill(index)));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  #configuration(index: number): string {
+    const { sync = "always", payloadMax = "8MB", more = "", stores, hasMonitor } = this.#options;
+    const { client, route, monitor } = this.#ports[index]!;
+    const store = stores?.[index] ?? join(this.directory, `store-${index}`);
+    mkdirSync(store, { recursive: true });
+    const routes = this.#ports.map((ports) => `nats://127.0.0.1:${ports.route}`);
+    const interval = sync === "always" ? ", sync_interval: always" : "";
+    const lines = [
+      `server_name: n${index}`,
+      `listen: "127.0.0.1:${client}"`,
+      `max_payload: ${payloadMax}`,
+      more,
+    ];
+    if (this.#options.hasJetStream !== false) {
+      lines.push(`jetstream { store_dir: "${store}", max_file: 1GB, max_mem: 16MB${interval} }`);
+    }
+    if (hasMonitor !== false) lines.push(`http: "127.0.0.1:${monitor}"`);
+    if (this.#ports.length > 1) {
+      const listen = `listen: "127.0.0.1:${route}"`;
+      lines.push(`cluster { name: test, ${listen}, routes: [${routes.join(", ")}] }`);
+    }
+    return lines.join("\n");
+  }
+}
+
+interface Meta {
+  readonly leader?: string;
+  readonly cluster_size?: number;
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const response = await fetch(url).catch(() => undefined);
+  return response?.ok ?? false;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(holders.map((holder) => once(holder, "listening")));
+  const ports = holders.map((holder) => (holder.address() as { port: number }).port);
+  await Promise.all(holders.map((holder) => once(holder.close(), "close")));
+  return ports;
+}

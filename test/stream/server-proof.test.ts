@@ -1,0 +1,98 @@
+// Proof of the servers before a node joins: real servers of several releases and settings, each refused with the
+// sentence that mends it.
+import { afterEach, describe, expect, test } from "vitest";
+import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
+import { ClusterRefused } from "../../src/stream/ordered-log.ts";
+import { factsOf, faultOf, proveServers, VERSION_MIN } from "../../src/stream/server-proof.ts";
+import {
+  NATS_SERVER,
+  NATS_SERVER_OLD,
+  NO_NATS,
+  type Servers,
+  type ServersOptions,
+  startServers,
+} from "./_nats.ts";
+
+let servers: Servers | undefined;
+afterEach(async () => {
+  await servers?.stop();
+  servers = undefined;
+});
+
+async function refusalOf(options: ServersOptions): Promise<string> {
+  servers = await startServers(options);
+  const error = await proveServers(servers.monitors, MESSAGE_BYTES_MAX).catch(
+    (cause: unknown) => cause,
+  );
+  expect(error).toBeInstanceOf(ClusterRefused);
+  return (error as Error).message;
+}
+
+describe.skipIf(NATS_SERVER === undefined)(`of servers${NO_NATS}`, () => {
+  test("those that sync before they acknowledge are taken", async () => {
+    servers = await startServers();
+    const [facts] = await proveServers(servers.monitors, MESSAGE_BYTES_MAX);
+    expect(facts).toMatchObject({ name: "n0", isSynced: true, payloadBytesMax: 8 * 1024 * 1024 });
+    expect(facts!.version).toMatch(/^2\.\d+\.\d+/);
+  });
+
+  test("one that syncs later is refused", async () => {
+    expect(await refusalOf({ sync: "default" })).toBe(
+      "n0 acknowledges before it has synced: set `sync_interval: always` in its `jetstream` block and restart it",
+    );
+  });
+
+  test("one without JetStream is refused", async () => {
+    expect(await refusalOf({ hasJetStream: false })).toMatch(
+      /^n0 runs without JetStream: give it a `jetstream` block .*`sync_interval: always`/,
+    );
+  });
+
+  test("one that takes no message of the largest kind is refused", async () => {
+    expect(await refusalOf({ payloadMax: "1MB" })).toMatch(/1048576 bytes: set `max_payload: 8MB`/);
+  });
+
+  test("one that shows nothing of itself is refused", async () => {
+    const refusal = await refusalOf({ hasMonitor: false });
+    expect(refusal).toMatch(/does not answer .*start nats-server with `http: 8222`/);
+    expect(refusal).toContain("TRUSTRANK_CLUSTER_MONITOR");
+  });
+
+  test("a page that is no monitoring page is refused", async () => {
+    servers = await startServers();
+
+    const [address] = servers.addresses;
+    await expect(factsOf(`http://${address}`)).rejects.toThrow(ClusterRefused);
+  });
+});
+
+const NO_OLD =
+  NATS_SERVER_OLD === undefined
+    ? " (needs nats-server 2.9: Debian 12 has it, run .ci/nats-server.sh)"
+    : "";
+
+test.skipIf(NATS_SERVER_OLD === undefined)(
+  `a release that never syncs is refused${NO_OLD}`,
+  async () => {
+    const refusal = await refusalOf({ program: NATS_SERVER_OLD!, sync: "default" });
+    expect(refusal).toMatch(/^n0 is nats-server 2\.9\.\d+: .*install 2\.10\.23 or later$/);
+  },
+);
+
+test("releases are compared by number", () => {
+  const of = (version: string) => ({
+    monitor: "",
+    name: "n0",
+    version,
+    hasJetStream: true,
+    isSynced: true,
+    payloadBytesMax: MESSAGE_BYTES_MAX,
+  });
+  const isTaken = (version: string) => faultOf(of(version), MESSAGE_BYTES_MAX) === undefined;
+  expect(
+    [VERSION_MIN, "2.10.27", "2.11.0", "2.12.3", "3.0.0", "2.11.0-beta.1", "2.100.0"].map(isTaken),
+  ).toEqual(Array.from({ length: 7 }, () => true));
+  expect(["2.9.10", "2.10.22", "2.10", "1.99.99", "", "latest", "2.x.3"].map(isTaken)).toEqual(
+    Array.from({ length: 7 }, () => false),
+  );
+});
