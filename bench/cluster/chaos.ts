@@ -15,7 +15,7 @@ const HELP = `npm run --silent cluster:chaos -- [options]
   --keep          leave journals and logs behind, also when all is well
   --list          names of the faults
 
-Needs nats-server 2.10.23 or later: TRUSTRANK_TEST_NATS_SERVER, or on the PATH. Cables are cut and
+Needs nats-server 2.10.23 or later: TRUSTRANK_TEST_NATS_SERVER, unpacked by .ci/nats-server.sh, or on the PATH. Cables are cut and
 disks filled only where namespaces may be made (root, or user namespaces); elsewhere these are left out.
 `;
 

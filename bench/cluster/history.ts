@@ -109,7 +109,7 @@ export function judgeOrder(acknowledged: readonly Acknowledged[]): string[] {
   }
   let earliestMs = Infinity;
   let earliest = 0;
-  for (const [position, { invokedMs, answeredMs }] of [...offered].sort(([a], [b]) => b - a)) {
+  for (const [position, { invokedMs, answeredMs }] of [...offered].toSorted(([a], [b]) => b - a)) {
     if (earliestMs < invokedMs) {
       wrong.push(`position ${position} was offered after ${earliest} had been acknowledged`);
     }

@@ -172,9 +172,7 @@ export class ServiceNode extends Part {
   warnings(): Map<string, number> {
     const found = new Map<string, number>();
     for (const line of readFileSync(this.logFile, "utf8").split("\n")) {
-      const event = /"level":"?(?:warn|error|fatal|40|50|60)"?.*?"(?:event|msg)":"([^"]+)"/.exec(
-        line,
-      )?.[1];
+      const event = /"level":"(?:warn|error|fatal)".*?"message":"([^"]+)"/.exec(line)?.[1];
       if (event !== undefined) found.set(event, (found.get(event) ?? 0) + 1);
     }
     return found;

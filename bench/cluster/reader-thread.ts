@@ -10,10 +10,16 @@ export interface ReaderData {
   readonly urls: readonly string[];
 }
 
+interface Phase {
+  readonly isQuiet: boolean;
+  /** Nodes that a fault has hit. */
+  readonly without: readonly number[];
+}
+
 /** To the thread. */
 export type ToReader =
-  /** From here on reads count as those of this phase, but at these nodes. */
-  { kind: "phase"; isQuiet: boolean; without: readonly number[] } | { kind: "end" };
+  /** From here on reads count as those of this phase. */
+  ({ kind: "phase" } & Phase) | { kind: "end" };
 
 /** From the thread, at its end. */
 export interface ReadFigures {
@@ -33,7 +39,7 @@ const agent = new Agent({ keepAlive: true });
 const quiet: number[] = [];
 const faulted: number[] = [];
 const failed: string[] = [];
-let phase = { isQuiet: true, without: [] as readonly number[], number: 0 };
+let phase: Phase = { isQuiet: true, without: [] };
 let isOver = false;
 
 /** Status of one verify. */
@@ -81,14 +87,10 @@ const lanes = urls.flatMap((_, node) =>
   Array.from({ length: LANES_PER_NODE }, (_lane, lane) => read(node, lane)),
 );
 parentPort!.on("message", (message: ToReader) => {
-  if (message.kind === "phase") {
-    phase = { isQuiet: message.isQuiet, without: message.without, number: phase.number + 1 };
-    return;
-  }
-  isOver = true;
-  void Promise.all(lanes).then(() => {
-    agent.destroy();
-    parentPort!.postMessage({ quiet, faulted, failed } satisfies ReadFigures);
-    parentPort!.close();
-  });
+  if (message.kind === "phase") phase = message;
+  else isOver = true;
 });
+await Promise.all(lanes);
+agent.destroy();
+parentPort!.postMessage({ quiet, faulted, failed } satisfies ReadFigures);
+parentPort!.close();

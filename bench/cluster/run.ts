@@ -147,7 +147,7 @@ async function playFaults(
   const played: Played[] = [];
   const begunAt = performance.now();
   const told = (ms: number) => (ms / 1000).toFixed(1).padStart(6);
-  const until = performance.now() + seconds * 1000;
+  const endsAt = performance.now() + seconds * 1000;
   for (let round: Fault[] = []; ;) {
     rest(true);
     await wait(REST_MS);
@@ -155,7 +155,7 @@ async function playFaults(
       if (isOnce && played.length > 0) break;
       round = shuffled(possible, ground.random);
     }
-    if (!isOnce && performance.now() >= until) break;
+    if (!isOnce && performance.now() >= endsAt) break;
     const fault = round.pop()!;
     const startedAt = performance.now();
     rest(false);

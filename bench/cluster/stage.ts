@@ -207,8 +207,9 @@ function sh(program: string, ...parameters: string[]): void {
 
 const SERVER_PLACES = [
   process.env["TRUSTRANK_TEST_NATS_SERVER"],
+  // As .ci/nats-server.sh unpacks it.
+  path.join(import.meta.dirname, "../../build/nats/trixie/usr/sbin/nats-server"),
   ...(process.env["PATH"] ?? "").split(":").map((folder) => path.join(folder, "nats-server")),
-  "/opt/nats/.trixie/nats/usr/sbin/nats-server",
 ];
 
 /** The nats-server of this machine. */

@@ -7,22 +7,18 @@ import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { segmentsOf } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
-import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { factsOf, faultOf, proveServers } from "../../stream/server-proof.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
+import { prove } from "./server-check.ts";
 
-/** Interval in ms between two questions to a server that did not answer at the start. */
-const PROVE_AGAIN_MS = 5000;
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
 export interface OpenCluster {
@@ -52,13 +48,7 @@ export async function openCluster(
   // Every node signs for the same deployment.
   loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
   const data: StreamThreadData = {
-    settings: {
-      servers: config.servers,
-      credentialsFile: config.credentialsFile,
-      ...(config.tls && { tls: config.tls }),
-      name: config.name,
-      bytesMax: config.streamBytesMax,
-    },
+    settings: settingsOf(config),
     port: port2,
     node: config.node,
     origin,
@@ -101,32 +91,9 @@ export async function openCluster(
   };
 }
 
-async function prove(config: ClusterConfig, log: Log, onFatal: OnFatal): Promise<void> {
-  const { monitors, isUnsafe } = config;
-  const silent = (monitor: string, error: ClusterRefused) => {
-    log.warn("cluster_server_silent", { detail: error.message });
-    proveLater(monitor, isUnsafe, log, onFatal);
-  };
-  try {
-    await proveServers(monitors, MESSAGE_BYTES_MAX, silent);
-  } catch (error) {
-    if (!(error instanceof ClusterRefused)) throw error;
-    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
-    log.warn("cluster_unsafe", { detail: error.message });
-  }
-}
-
-/** Proves a server that did not answer at the start as soon as it does. */
-function proveLater(monitor: string, isUnsafe: boolean, log: Log, onFatal: OnFatal): void {
-  const again = () => proveLater(monitor, isUnsafe, log, onFatal);
-  setTimeout(async () => {
-    const facts = await factsOf(monitor).catch(() => undefined);
-    if (facts === undefined) return again();
-    const fault = faultOf(facts, MESSAGE_BYTES_MAX);
-    if (fault === undefined) log.info("cluster_server_proved", { monitor });
-    else if (isUnsafe) log.warn("cluster_unsafe", { detail: fault });
-    else onFatal(EXIT_USAGE, fault);
-  }, PROVE_AGAIN_MS).unref();
+function settingsOf(config: ClusterConfig): StreamThreadData["settings"] {
+  const { servers, credentialsFile, tls, name, streamBytesMax } = config;
+  return { servers, credentialsFile, ...(tls && { tls }), name, bytesMax: streamBytesMax };
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
