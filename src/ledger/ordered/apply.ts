@@ -46,6 +46,7 @@ export interface RemoteEvent {
 
 /** Kinds that somebody keeps in memory beside the ledger thread. */
 const TOLD: ReadonlySet<number> = new Set([
+  FRAME_KINDS.access,
   FRAME_KINDS.config,
   FRAME_KINDS.key,
   FRAME_KINDS.evidence,

@@ -21,11 +21,16 @@ import { prove } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
+/** Interval in ms between two looks whether this node has caught up. */
+const CAUGHT_UP_LOOK_MS = 50;
+
 export interface OpenCluster {
   readonly node: string;
   /** For the ledger thread. */
   readonly link: StreamLink;
   readonly figures: StreamFigures;
+  /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
+  caughtUp(clock: () => number): Promise<void>;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
@@ -41,27 +46,7 @@ export async function openCluster(
   onFatal: OnFatal,
 ): Promise<OpenCluster> {
   await prove(config, log, onFatal);
-  const { port1, port2 } = new MessageChannel();
-  const figures = new StreamFigures();
-  const origin = `${config.node}:${claim.epoch}`;
-  const key = publicKeyOf(claim);
-  // Every node signs for the same deployment.
-  loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
-  const data: StreamThreadData = {
-    settings: settingsOf(config),
-    port: port2,
-    node: config.node,
-    origin,
-    version: versionOf(),
-    url: config.url,
-    key,
-    figures: figures.memory,
-  };
-  const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {
-    name: "stream",
-    workerData: data,
-    transferList: [port2],
-  });
+  const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
   let isClosing = false;
   const exited = new Promise<void>((resolve) => {
@@ -81,19 +66,50 @@ export async function openCluster(
   log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
   return {
     node: config.node,
-    link: { port: port1, origin, generation },
+    link: { port, origin, generation },
     figures,
+    caughtUp: async (clock) => {
+      const sinceMs = clock();
+      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
+    },
     close: async () => {
       isClosing = true;
-      port1.close();
+      port.close();
       await exited;
     },
   };
 }
 
-function settingsOf(config: ClusterConfig): StreamThreadData["settings"] {
-  const { servers, credentialsFile, tls, name, streamBytesMax } = config;
-  return { servers, credentialsFile, ...(tls && { tls }), name, bytesMax: streamBytesMax };
+/** The thread, and the ledger's end of the way to it. */
+function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
+  const { port1, port2 } = new MessageChannel();
+  const figures = new StreamFigures();
+  const origin = `${config.node}:${claim.epoch}`;
+  const key = publicKeyOf(claim);
+  // Every node signs for the same deployment.
+  loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
+  const data: StreamThreadData = {
+    settings: {
+      servers: config.servers,
+      credentialsFile: config.credentialsFile,
+      ...(config.tls && { tls: config.tls }),
+      name: config.name,
+      bytesMax: config.streamBytesMax,
+    },
+    port: port2,
+    node: config.node,
+    origin,
+    version: versionOf(),
+    url: config.url,
+    key,
+    figures: figures.memory,
+  };
+  const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {
+    name: "stream",
+    workerData: data,
+    transferList: [port2],
+  });
+  return { worker, port: port1, figures, origin };
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
@@ -119,5 +135,11 @@ function generationOf(worker: Worker): Promise<number> {
       act();
     };
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
   });
 }
