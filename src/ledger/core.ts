@@ -126,6 +126,10 @@ class Core implements LedgerCore {
     return this.#state.policies;
   }
 
+  get access(): Iterable<Buffer> {
+    return this.#state.access.values();
+  }
+
   get sources(): readonly FramePlace[] {
     return this.#state.sources;
   }
@@ -136,8 +140,8 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources, reviews, progress } = this.#state;
-    const stream = progress.encode();
+    const { outcomes, keyEvents, policies, sources, reviews, progress, access } = this.#state;
+    const stream = progress.encode(access.values());
     return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
   }
 

@@ -200,6 +200,7 @@ function readyOf(core: LedgerCore) {
     truncatedBytes: core.truncatedBytes,
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
+    access: [...core.access],
     reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,

@@ -20,6 +20,7 @@ interface Origin {
 interface StoredProgress {
   readonly mark: StreamMark;
   readonly origins: readonly (readonly [name: string, max: number, seen: readonly number[]])[];
+  readonly access: readonly string[];
 }
 
 export class StreamProgress {
@@ -54,23 +55,27 @@ export class StreamProgress {
     this.#origins.delete(oldest!);
   }
 
-  /** As JSON for a snapshot; empty without a mark. */
-  encode(): Buffer {
+  /** As JSON for a snapshot, with the payloads of API keys as they stand; empty without a mark. */
+  encode(access: Iterable<Buffer> = []): Buffer {
     if (this.mark === undefined) return Buffer.alloc(0);
     const origins = [...this.#origins].map(([name, origin]) => {
       forget(origin);
       return [name, origin.max, [...origin.seen]] as const;
     });
-    return Buffer.from(JSON.stringify({ mark: this.mark, origins } satisfies StoredProgress));
+    const keys = [...access].map((payload) => payload.toString());
+    const stored: StoredProgress = { mark: this.mark, origins, access: keys };
+    return Buffer.from(JSON.stringify(stored));
   }
 
-  restore(stored: Buffer): void {
-    if (stored.byteLength === 0) return;
-    const { mark, origins } = JSON.parse(stored.toString()) as StoredProgress;
+  /** @returns the payloads of API keys. */
+  restore(stored: Buffer): Buffer[] {
+    if (stored.byteLength === 0) return [];
+    const { mark, origins, access } = JSON.parse(stored.toString()) as StoredProgress;
     this.mark = mark;
     this.#origins = new Map(
       origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
     );
+    return access.map((payload) => Buffer.from(payload));
   }
 }
 
