@@ -4,17 +4,15 @@ import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { ClusterState } from "../../contract/schemas/cluster.ts";
+import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { segmentsOf } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
-import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { proveServers } from "../../stream/server-proof.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
@@ -23,6 +21,7 @@ import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../f
 import { overviewOf } from "./overview.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
+import { prove } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
@@ -38,6 +37,8 @@ export interface OpenCluster {
   overview(): ClusterState | undefined;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
+  /** Refuses keys while this node is cut off. */
+  lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export async function openCluster(
   log: Log,
   onFatal: OnFatal,
 ): Promise<OpenCluster> {
-  await prove(config, log);
+  await prove(config, log, onFatal);
   const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
   let isClosing = false;
@@ -66,7 +67,8 @@ export async function openCluster(
   const generation = await generationOf(worker);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
-    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    if (event.kind === "ended") isClosing = true;
+    else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
     else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
@@ -82,6 +84,7 @@ export async function openCluster(
       const sinceMs = clock();
       while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
     },
+    lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
       port.close();
@@ -120,16 +123,6 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     transferList: [port2],
   });
   return { worker, port: port1, figures, origin };
-}
-
-async function prove({ monitors, isUnsafe }: ClusterConfig, log: Log): Promise<void> {
-  try {
-    await proveServers(monitors, MESSAGE_BYTES_MAX);
-  } catch (error) {
-    if (!(error instanceof ClusterRefused)) throw error;
-    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
-    log.warn("cluster_unsafe", { detail: error.message });
-  }
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
