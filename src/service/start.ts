@@ -32,6 +32,7 @@ import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { openWatching, type Watching } from "./watch/sink.ts";
 import { tendReviews } from "./reviews.ts";
+import { secretOf } from "../journal/signing-key.ts";
 import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
@@ -143,7 +144,7 @@ async function openService(
 }
 
 function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscribers): Reporters {
-  const { claim, evidence, store, clock } = ground;
+  const { claim, evidence, store, clock, cluster } = ground;
   return openReporters({
     ...config,
     paths: claim.paths,
@@ -153,6 +154,7 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
       evidence.owners.apply(event);
       subscribers.sendNamespace(event);
     },
+    nonceSecret: cluster && secretOf(claim.paths.bureauKey, "nonces"),
     clock: clock.now,
   });
 }
