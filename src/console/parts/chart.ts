@@ -33,6 +33,22 @@ interface ChartProps {
 }
 
 const ROWS_IN_TABLE = 60;
+/** Steps of an axis of counts: 1, 2, 5, 10 and so on. */
+const WHOLE = Array.from({ length: 16 }, (_, power) =>
+  [1, 2, 5].map((n) => n * 10 ** power),
+).flat();
+/** Words of an axis of time by the step between two: on every line, and below where something larger changes. */
+const CLOCK = "{HH}:{mm}";
+const DATE = "\n{D} {MMM}";
+const YEAR = "\n{YYYY}";
+const TIMES = [
+  [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2_419_200, "{MMM}", YEAR, null, null, null, null, null, 1],
+  [86_400, "{D} {MMM}", YEAR, null, null, null, null, null, 1],
+  [60, CLOCK, DATE, null, DATE, null, null, null, 1],
+  [1, ":{ss}", `\n${CLOCK}`, null, `${DATE} ${CLOCK}`, null, `\n${CLOCK}`, null, 1],
+  [0.001, ":{ss}.{fff}", `\n${CLOCK}`, null, `${DATE} ${CLOCK}`, null, `\n${CLOCK}`, null, 1],
+];
 
 export function Chart(props: ChartProps): VNode {
   const { title, at, lines, limits = [], height = 180, say = (value) => number(value, 2) } = props;
@@ -154,7 +170,10 @@ function optionsOf(
       x: { time: isTime },
       y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
     },
-    axes: [axis, { ...axis, size: 56, values }],
+    axes: [
+      isTime ? { ...axis, values: TIMES as uPlot.Axis.Values } : axis,
+      { ...axis, size: widthOf, values, ...(say === number ? { incrs: WHOLE } : {}) },
+    ],
     series: [
       {},
       ...lines.map(({ label, color, isDashed, isDots }) => ({
@@ -183,6 +202,11 @@ function optionsOf(
       ],
     },
   };
+}
+
+/** Wide enough for the longest label. */
+function widthOf(_: uPlot, labels: readonly string[] | null): number {
+  return Math.max(56, ...(labels ?? []).map((label) => label.length * 7 + 18));
 }
 
 /** Counts begin at nought; an axis without values still has a height. */
