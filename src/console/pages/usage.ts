@@ -268,7 +268,7 @@ function columnsFor(parameters: Parameters): Column<TenantRow>[] {
     {
       label: "agents",
       cell: ({ tenant }) =>
-        html`<a href=${linkTo("agents", { q: `${tenant}/` })}>named after it</a>`,
+        html`<a class="agent" href=${linkTo("agents", { q: `${tenant}/` })}>named after it</a>`,
     },
     {
       label: "asked for",

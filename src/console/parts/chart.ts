@@ -64,13 +64,15 @@ export function Chart(props: ChartProps): VNode {
     ...lines.map(({ values }) => values),
     ...limits.map(({ value }) => at.map(() => value)),
   ];
+  const latest = useRef(data);
+  latest.current = data;
   useEffect(() => {
     const element = place.current!;
     const draw = () => {
       plot.current?.destroy();
       plot.current = new uPlot(
         optionsOf(props, element.clientWidth, height, say),
-        data as never,
+        latest.current as never,
         element,
       );
     };
