@@ -246,6 +246,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     queueMsMax: config.queueMsMax,
     usage: parts.usageMeter,
     usageBook: parts.usageBook,
+    lagGuard: parts.cluster?.lagGuard(parts.clock.now),
     quotaGuard: parts.quotaGuard,
     quotas: parts.quotas,
     health: healthOf(config, log, parts),

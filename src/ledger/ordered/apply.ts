@@ -111,8 +111,9 @@ export class OrderedApplier {
     if (message.rules > RULES) {
       throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
     }
-    const frames = message.frames;
-    const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+    // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
+    // by its digest the same.
+    const bytes = Buffer.from(message.frames);
     const mark = new FrameBatch();
     mark.addEvent(FRAME_KINDS.stream, encodeMark(markOf(generation, message)));
     const run = { bytes, count: message.count };
