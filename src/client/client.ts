@@ -40,6 +40,7 @@ import type { OutcomeSigner } from "./reporting/sign.ts";
 import type { Review } from "./review.ts";
 import { senderTo } from "./nodes/fail-over.ts";
 import type { CallKind, CallOptions, Sender } from "./transport.ts";
+import { WebhookEndpoints } from "./webhooks/endpoints.ts";
 
 /** SPEC §2.7. */
 export type CheckVerdict = CheckResponse;
@@ -55,6 +56,8 @@ const SLOW_TIMEOUT_MS = 5000;
 export class TrustRankClient {
   readonly timeoutMs: number;
   readonly agentId: string | undefined;
+  /** Whom the service tells of events. */
+  readonly webhooks: WebhookEndpoints;
   readonly #slowTimeoutMs: number;
   readonly #transport: Sender;
   readonly #signer: OutcomeSigner | undefined;
@@ -69,6 +72,9 @@ export class TrustRankClient {
     this.#cache = options.cache && new ScoreCache(holdingsOfCheck, options.cache);
     const { baseUrl, apiKey, hedgeAfterMs, fetch = globalFetch } = options;
     this.#transport = senderTo({ baseUrl, apiKey, hedgeAfterMs, fetch });
+    this.webhooks = new WebhookEndpoints((method, path, body, more, kind) =>
+      this.#transport.send(method, path, body, this.#slow(more, kind)),
+    );
     if (options.fetch === undefined) loadFetch();
   }
 
@@ -180,11 +186,8 @@ export class TrustRankClient {
   ): Promise<OutcomeReceipt> {
     // The same node as for reads: whoever asks next about this agent finds the outcome.
     const call = this.#evidence(options, outcome.id !== undefined, outcome.subject);
-    const { status, value } = await this.#postEvidence(
-      "/v1/outcomes",
-      JSON.stringify(outcome),
-      call,
-    );
+    const body = JSON.stringify(outcome);
+    const { status, value } = await this.#postEvidence("/v1/outcomes", body, call);
     if (status !== 200 && status !== 201) throw statusError(status);
     return readReceipt(value);
   }
@@ -253,9 +256,9 @@ export class TrustRankClient {
 
   async #reportBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
     const { body, indexes, isSigned, isIdentified } = batch;
-    const path = "/v1/outcomes/batch";
     const call = this.#evidence(options, isIdentified);
-    const { status, value } = await this.#postEvidence(path, body, call, isSigned);
+    const sent = this.#postEvidence("/v1/outcomes/batch", body, call, isSigned);
+    const { status, value } = await sent;
     if (status !== 200) throw statusError(status);
     return readOutcomeBatch(value, indexes.length);
   }
@@ -268,8 +271,8 @@ export class TrustRankClient {
     return this.#transport.post(path, body, { ...options, headers, kind: "identified" });
   }
 
-  #post(path: string, body: unknown, options: CallOptions) {
-    return this.#transport.post(path, JSON.stringify(body), options);
+  #post(path: string, body: unknown, call: CallOptions) {
+    return this.#transport.post(path, JSON.stringify(body), call);
   }
 
   #hot({ timeoutMs = this.timeoutMs, signal }: RequestOptions, agentId: string): CallOptions {

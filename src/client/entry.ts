@@ -64,3 +64,11 @@ export {
 } from "./reporting/sign.ts";
 export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./gates/trust-gate.ts";
 export { withTrustRank, type WithTrustRankOptions } from "./gates/with-trust-rank.ts";
+export type { WebhookEndpoints } from "./webhooks/endpoints.ts";
+export {
+  verifyWebhook,
+  type VerifyWebhookOptions,
+  type WebhookEvent,
+  type WebhookHeaders,
+  WebhookVerificationError,
+} from "./webhooks/verify.ts";

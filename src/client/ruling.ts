@@ -107,8 +107,17 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
     "X-Trust-Reason": answer.reason,
   };
   if (answer.verdict !== undefined) headers["X-Trust-Request-Id"] = answer.verdict.request_id;
+  const review = answer.allowed ? undefined : reviewOf(answer.verdict);
+  if (review !== undefined) headers["X-Trust-Review"] = review;
   if (answer.flagged) headers["X-Trust-Flagged"] = "true";
   if (answer.failPolicy !== undefined) headers["X-Trust-Degraded"] = answer.failPolicy;
   if (answer.retryAfterSec !== undefined) headers["Retry-After"] = String(answer.retryAfterSec);
   return headers;
+}
+
+/** The first review that holds it back. */
+function reviewOf(verdict: AnyVerdict | undefined): string | undefined {
+  if (verdict === undefined) return undefined;
+  const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
+  return legs.find(({ review }) => review !== undefined)?.review?.id;
 }

@@ -60,16 +60,11 @@ export function send<Answer>(
 }
 
 /** Rows of a SELECT as objects by column. @throws ApiError */
-export async function query<Row>(
-  sql: string,
-  parameters: readonly unknown[] = [],
-  signal?: AbortSignal,
-): Promise<Row[]> {
-  const body = parameters.length === 0 ? { sql } : { sql, parameters };
+export async function query<Row>(sql: string, signal?: AbortSignal): Promise<Row[]> {
   const { columns, rows } = await send<{
     columns: { name: string }[];
     rows: unknown[][];
-  }>("POST", "/v1/query", body, signal);
+  }>("POST", "/v1/query", { sql }, signal);
   return rows.map(
     (row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])) as Row,
   );

@@ -1,5 +1,5 @@
-// The pages of the console, in the order in which the navigation shows them. Each is a module of its own,
-// loaded when it is opened.
+// The pages of the console by group, those that are used most first; the navigation keeps the order. Each
+// is a module of its own, loaded when it is opened.
 import type { VNode } from "./html.ts";
 
 export interface PageEntry {
@@ -60,34 +60,6 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/reviews.ts"),
   },
   {
-    name: "kaizen",
-    label: "Kaizen",
-    group: "Learning",
-    letter: "k",
-    load: () => import("./pages/kaizen.ts"),
-  },
-  {
-    name: "credibility",
-    label: "Credibility",
-    group: "Learning",
-    letter: "c",
-    load: () => import("./pages/credibility.ts"),
-  },
-  {
-    name: "health",
-    label: "Health",
-    group: "Operate",
-    letter: "h",
-    load: () => import("./pages/health.ts"),
-  },
-  {
-    name: "sql",
-    label: "SQL",
-    group: "Operate",
-    letter: "s",
-    load: () => import("./pages/sql.ts"),
-  },
-  {
     name: "agents",
     label: "Agents",
     group: "Trust",
@@ -109,13 +81,6 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/policy.ts"),
   },
   {
-    name: "audit",
-    label: "Audit",
-    group: "Operate",
-    letter: "u",
-    load: () => import("./pages/audit.ts"),
-  },
-  {
     name: "evidence",
     label: "Evidence",
     group: "Trust",
@@ -123,10 +88,52 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import("./pages/evidence.ts"),
   },
   {
+    name: "kaizen",
+    label: "Kaizen",
+    group: "Learning",
+    letter: "k",
+    load: () => import("./pages/kaizen.ts"),
+  },
+  {
+    name: "credibility",
+    label: "Credibility",
+    group: "Learning",
+    letter: "c",
+    load: () => import("./pages/credibility.ts"),
+  },
+  {
+    name: "health",
+    label: "Health",
+    group: "Operate",
+    letter: "h",
+    load: () => import("./pages/health.ts"),
+  },
+  {
     name: "keys",
     label: "Keys",
     group: "Operate",
     letter: "y",
     load: () => import("./pages/keys.ts"),
+  },
+  {
+    name: "usage",
+    label: "Usage",
+    group: "Operate",
+    letter: "t",
+    load: () => import("./pages/usage.ts"),
+  },
+  {
+    name: "audit",
+    label: "Audit",
+    group: "Operate",
+    letter: "u",
+    load: () => import("./pages/audit.ts"),
+  },
+  {
+    name: "sql",
+    label: "SQL",
+    group: "Operate",
+    letter: "s",
+    load: () => import("./pages/sql.ts"),
   },
 ];

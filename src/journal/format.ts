@@ -1,5 +1,5 @@
 // Byte format of the evidence journal: segment header, frame, commit, gap. Layouts and checksums only.
-// Integers are little-endian; an lsn (log sequence number) counts records from 1 without holes.
+// Integers are little-endian; an lsn (log sequence number) counts records from 1.
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -23,9 +23,10 @@ export const FRAME_KINDS = {
   stream: 16,
   reviewEvent: 17,
   usage: 18,
+  access: 19,
 } as const;
 /** The highest kind; one above it is a newer release's (formats/newer.ts). */
-export const FRAME_KIND_MAX = 18;
+export const FRAME_KIND_MAX = 19;
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;
@@ -99,9 +100,8 @@ const GAP_CHAIN_AT = 88;
 
 export const CHAIN_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
-/** The chain before the first record of a journal. */
+/** Before the first record of a journal. */
 export const CHAIN_START: Buffer = Buffer.alloc(CHAIN_BYTES);
-
 const HIGH = 2 ** 32;
 
 /** An unsigned 64-bit integer as a number; exact below 2^53. */

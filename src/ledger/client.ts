@@ -64,6 +64,8 @@ export class LedgerClient implements OpenLedger {
   readonly engineMemory: WebAssembly.Memory;
   readonly keyEvents: readonly Uint8Array[];
   readonly policies: readonly Uint8Array[];
+  readonly access: readonly Uint8Array[];
+  readonly weights: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
   readonly reviews: readonly Uint8Array[];
   rememberedSinceMs: number;
@@ -102,6 +104,8 @@ export class LedgerClient implements OpenLedger {
     this.engineMemory = ready.engineMemory ?? options.engineMemory;
     this.keyEvents = ready.keyEvents;
     this.policies = ready.policies ?? [];
+    this.access = ready.access ?? [];
+    this.weights = ready.weights ?? [];
     this.sources = ready.sources ?? [];
     this.reviews = ready.reviews ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
@@ -162,6 +166,7 @@ export class LedgerClient implements OpenLedger {
   }
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.key, bytes);
+  readonly appendAccess = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.access, bytes);
   readonly appendPolicy = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.policy, bytes);
   readonly appendNamespaceEvent = (bytes: Uint8Array) =>
     this.#appendFirst(FRAME_KINDS.namespace, bytes);

@@ -64,6 +64,12 @@ export interface EventLog {
   appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string>;
 }
 
+/** API keys of a cluster, which every node has to know. */
+export interface AccessLog {
+  /** Makes the stored form of a key durable on the way to every node; resolves with its position. */
+  appendAccess(payload: Uint8Array): Promise<number>;
+}
+
 /** Notes of people and operators, as JSON; each resolves with its position once it is durable. */
 export interface NoteLog {
   /** What a person made of a flagged decision. */

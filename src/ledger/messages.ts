@@ -106,6 +106,10 @@ export interface ReadyMessage {
   keyEvents: Uint8Array[];
   /** Payloads of tenants' policies, in order; left out by threads that have none. */
   policies?: Uint8Array[];
+  /** Stored forms of API keys, JSON; left out by threads that follow no ordered log. */
+  access?: Uint8Array[];
+  /** Changes of the weights, in order; left out likewise. */
+  weights?: Uint8Array[];
   /** Reviews as they stand, one JSON document each; left out by threads that have none. */
   reviews?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */

@@ -10,6 +10,7 @@ import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.t
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type {
+  AccessLog,
   EventLog,
   FrameLog,
   KaizenLog,
@@ -86,6 +87,7 @@ export interface Replay {
 export interface OpenLedger
   extends
     Ledger,
+    AccessLog,
     EventLog,
     FrameLog,
     SourceLog,
@@ -103,6 +105,10 @@ export interface OpenLedger
   readonly keyEvents: readonly Uint8Array[];
   /** Payloads of the policies that tenants had set at the start, in order. */
   readonly policies: readonly Uint8Array[];
+  /** Stored forms of API keys at the start, JSON, where they came through the ordered log. */
+  readonly access: readonly Uint8Array[];
+  /** Changes of the weights at the start, in order, likewise. */
+  readonly weights: readonly Uint8Array[];
   /** Reviews as they stood at the start, one JSON document each, in order of opening. */
   readonly reviews: readonly Uint8Array[];
   /** Places of the vault's sources in the journal at the start, in order. */

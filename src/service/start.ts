@@ -11,7 +11,7 @@ import { type Ground, openGround } from "./ground.ts";
 import { closeAll, type Closer, type OnFatal } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import type { Core } from "./core.ts";
-import type { Learners } from "./cluster/remote-events.ts";
+import { type Learners, storedKeyOf } from "./cluster/remote-events.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
@@ -97,7 +97,7 @@ async function openService(
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
-  ground.remote.attach(learnersOf(ground, reporting));
+  await joinOthers(ground, reporting, log);
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
@@ -157,9 +157,32 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
   });
 }
 
+/**
+ * Takes up what other nodes have put on record so far, and follows them from here on. Alone: nothing.
+ */
+async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promise<void> {
+  const { cluster, keyring, evidence, remote, clock } = ground;
+  if (cluster === undefined) return;
+  for (const payload of evidence.ledger.access) await keyring.learn(storedKeyOf(payload));
+  remote.attach(learnersOf(ground, reporting, log));
+  keyring.follow((stored) => evidence.ledger.appendAccess(Buffer.from(JSON.stringify(stored))));
+  await cluster.caughtUp(clock.now);
+  await keyring.settled();
+}
+
 /** Parts that follow what other nodes have put on record. */
-function learnersOf({ evidence, policies }: Ground, reporting: Reporters): Learners {
+function learnersOf(
+  { evidence, policies, keyring, sharedWeights }: Ground,
+  reporting: Reporters,
+  log: Log,
+): Learners {
   return {
+    access: (stored) => {
+      keyring.learn(stored).catch((error: unknown) => {
+        log.error("remote_event_failed", { detail: `a key: ${(error as Error).message}` });
+      });
+    },
+    weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
     policy: (event) => policies.learn(event),
     review: (event) => evidence.reviews.learn(event),
     registry: (payload) => reporting.learn(payload),
@@ -223,6 +246,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     queueMsMax: config.queueMsMax,
     usage: parts.usageMeter,
     usageBook: parts.usageBook,
+    lagGuard: parts.cluster?.lagGuard(parts.clock.now),
     quotaGuard: parts.quotaGuard,
     quotas: parts.quotas,
     health: healthOf(config, log, parts),

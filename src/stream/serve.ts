@@ -24,7 +24,9 @@ export type StreamEvent =
   | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
   /** Exit code 65: this journal is not the cluster's. */
-  | { kind: "diverged"; detail: string };
+  | { kind: "diverged"; detail: string }
+  /** The ledger has let go of the thread, which ends now. */
+  | { kind: "ended" };
 
 export interface StreamServeOptions {
   readonly log: OrderedLog;
@@ -197,6 +199,7 @@ class Server {
     this.#resume();
     await this.#options.log.close().catch(() => undefined);
     this.#options.port.close();
+    this.#options.tell({ kind: "ended" });
     this.#options.closed();
   }
 }

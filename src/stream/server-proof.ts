@@ -64,15 +64,26 @@ export function faultOf(server: ServerFacts, messageBytesMax: number): string | 
   return undefined;
 }
 
-/** @throws ClusterRefused naming the first server that may lose what it acknowledges. */
+/**
+ * Proves those that answer, which must be most of them. `silent` gets the others: they are proved once
+ * they are back.
+ * @throws ClusterRefused naming the first server that may lose what it acknowledges.
+ */
 export async function proveServers(
   monitors: readonly string[],
   messageBytesMax: number,
+  silent: (monitor: string, error: ClusterRefused) => void = () => undefined,
 ): Promise<ServerFacts[]> {
-  const servers = await Promise.all(monitors.map((monitor) => factsOf(monitor)));
+  const asked = await Promise.allSettled(monitors.map((monitor) => factsOf(monitor)));
+  const servers = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   for (const server of servers) {
     const fault = faultOf(server, messageBytesMax);
     if (fault !== undefined) throw new ClusterRefused(fault);
+  }
+  for (const [at, answer] of asked.entries()) {
+    if (answer.status === "fulfilled") continue;
+    if (servers.length * 2 <= monitors.length) throw answer.reason;
+    silent(monitors[at]!, answer.reason as ClusterRefused);
   }
   return servers;
 }

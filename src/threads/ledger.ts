@@ -200,6 +200,8 @@ function readyOf(core: LedgerCore) {
     truncatedBytes: core.truncatedBytes,
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
+    access: [...core.access],
+    weights: [...core.weights],
     reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,

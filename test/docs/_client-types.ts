@@ -1,11 +1,13 @@
-// The message types of the published client (src/client/messages.ts), made from the schemas: what is
-// published must not depend on typebox, and no message is written down twice.
+// The message types of the published client (src/client/messages.ts, webhooks/messages.ts), made from the
+// schemas: what is published must not depend on typebox, and no message is written down twice.
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import * as vocabulary from "../../src/contract/vocabulary.ts";
 import { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
 import { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import * as scores from "../../src/contract/schemas/scores.ts";
 import { Problem } from "../../src/contract/schemas/service.ts";
+import { WEBHOOK_EVENTS } from "../../src/contract/webhooks/events.ts";
+import * as webhooks from "../../src/contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +22,17 @@ const PUBLISHED: readonly object[] = [
   OutcomeReceipt,
   ProvenanceRecord,
   Problem,
+];
+
+const OF_WEBHOOKS: readonly object[] = [
+  webhooks.WebhookRequest,
+  webhooks.WebhookPatch,
+  webhooks.Webhook,
+  webhooks.WebhookCreated,
+  webhooks.WebhookTested,
+  webhooks.WebhookDelivery,
+  webhooks.WebhookDeadLetter,
+  webhooks.WebhookRedelivery,
 ];
 
 /** Types of the vocabulary that members of the messages have. */
@@ -38,9 +51,13 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   Verdict: vocabulary.VERDICTS,
 };
 
-const HEAD = `// Messages as the published client shows them, without the packages of the service. Made from the
+/** The client imports nothing of webhooks: their words are written out. */
+const UNION_OF_EVENTS = WEBHOOK_EVENTS.map((name) => `"${name}"`).join(" | ");
+
+const ABOUT = `// Messages as the published client shows them, without the packages of the service. Made from the
 // schemas in src/contract/schemas by \`npm run docs:reference\`: change those.
-import type {
+`;
+const HEAD = `${ABOUT}import type {
 ${Object.keys(WORDS)
   .map((word) => `  ${word},`)
   .join("\n")}
@@ -59,6 +76,7 @@ function plain(schema: Json, definitions: Json): Json {
   const kept: Json = { ...describedBy(own) };
   for (const name of ["type", "enum", "required"]) if (name in own) kept[name] = own[name];
   if (word !== undefined) kept["tsType"] = word[0];
+  else if (String(values) === String(WEBHOOK_EVENTS)) kept["tsType"] = UNION_OF_EVENTS;
   else if (typeof values === "object" && String(own["type"]) === "string") delete kept["enum"];
   if (items !== undefined) kept["items"] = referred(items as Json, definitions);
   if (properties === undefined) return kept;
@@ -80,11 +98,18 @@ function referred(schema: Json, definitions: Json): Json {
   return { $ref: `#/definitions/${name}` };
 }
 
-/** The text of src/client/messages.ts before it is formatted. */
-export async function clientTypes(): Promise<string> {
+/** The texts of the files with the client's types, before they are formatted. */
+export async function clientTypes(): Promise<Record<string, string>> {
+  return {
+    "src/client/messages.ts": HEAD + (await typesOf(PUBLISHED)),
+    "src/client/webhooks/messages.ts": `${ABOUT}\n${await typesOf(OF_WEBHOOKS)}`,
+  };
+}
+
+async function typesOf(published: readonly object[]): Promise<string> {
   const definitions: Json = {};
-  const anyOf = PUBLISHED.map((schema) => referred(schema as Json, definitions));
+  const anyOf = published.map((schema) => referred(schema as Json, definitions));
   const schema: JSONSchema = { title: "Published", anyOf, definitions: definitions as JSONSchema };
   const made = await compile(schema, "Published", { bannerComment: "", format: false });
-  return HEAD + made.replace(/^export type Published = .*\n/m, "");
+  return made.replace(/^export type Published = .*\n/m, "");
 }

@@ -12,6 +12,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 for (const page of GENERATED) writeFileSync(join(ROOT, page.path), withMadePart(page));
 writeFileSync(join(ROOT, "docs/reference/configuration.md"), configurationPage());
-const types = "src/client/messages.ts";
-writeFileSync(join(ROOT, types), await clientTypes());
-execFileSync("oxfmt", [types], { cwd: ROOT });
+for (const [types, text] of Object.entries(await clientTypes())) {
+  writeFileSync(join(ROOT, types), text);
+  execFileSync("oxfmt", [types], { cwd: ROOT });
+}

@@ -10,7 +10,9 @@ import { fencesOf } from "./_fences.ts";
 
 /** Inside the package: what it imports is found. */
 const FOLDER = join(ROOT, "build/guide-webhooks");
-const BODY = '{"type":"decision.denied","data":{"agent_id":"agent://ünï/cøde"}}';
+const BODY =
+  '{"type":"decision.denied","timestamp":"2026-03-01T12:00:00.000Z",' +
+  '"data":{"agent_id":"agent://ünï/cøde"}}';
 const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => secretOf(new Uint8Array(32).fill(n)));
 
 const textOf = (name: string) =>
@@ -20,6 +22,10 @@ const textOf = (name: string) =>
 const NODE = `import { readEvent } from "./verify.mjs";
 const { body, headers, secret } = JSON.parse(process.argv[2]);
 console.log(readEvent(body, headers, secret).type);`;
+const CLIENT = NODE.replace("./verify.mjs", "./client.mjs").replace(
+  "readEvent(body, headers, secret)",
+  "(await readEvent(body, headers, secret))",
+);
 const PYTHON = `import sys
 given = json.loads(sys.argv[1])
 print(read_event(given["body"].encode(), given["headers"], given["secret"])["type"])`;
@@ -28,12 +34,15 @@ beforeAll(() => {
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(join(FOLDER, "verify.mjs"), textOf("verify in Node"));
   writeFileSync(join(FOLDER, "run.mjs"), NODE);
+  writeFileSync(join(FOLDER, "client.mjs"), textOf("verify with the client"));
+  writeFileSync(join(FOLDER, "run-client.mjs"), CLIENT);
   writeFileSync(join(FOLDER, "run.py"), `${textOf("verify in Python")}\n\n${PYTHON}\n`);
 });
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 it.each([
   ["Node", process.execPath, "run.mjs"],
+  ["the client", process.execPath, "run-client.mjs"],
   ["Python", "python3", "run.py"],
 ])("verify in %s", (_language, program, file) => {
   const nowMs = Date.now();

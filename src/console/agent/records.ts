@@ -126,7 +126,7 @@ export function Voices({ id }: { id: string }): VNode {
       id=${id}
       label="reporters about this agent"
       columns=${VOICES}
-      load=${(signal: AbortSignal) => query<Voice>(voicesOf(id), [], signal)}
+      load=${(signal: AbortSignal) => query<Voice>(voicesOf(id), signal)}
       empty="Nobody has reported on this agent yet."
     />
     <${AsCurl} method="POST" path="/v1/query" body=${{ sql: voicesOf(id) }} />`;

@@ -1,6 +1,7 @@
 // SQL: questions to the outcome store, answered as a table, a picture or a file. The address holds the
 // question, so that a link asks it again.
 import { ApiError, askRaw, send } from "../api.ts";
+import { saveAs } from "../download.ts";
 import { html, useCallback, useEffect, useId, useRef, useState, type VNode } from "../html.ts";
 import { useParameters } from "../location.ts";
 import { AsCurl, Copy } from "../parts/actions.ts";
@@ -180,12 +181,4 @@ function Files({ sql, answer }: { sql: string; answer: Answer | undefined }): VN
     <button type="button" class="small" onClick=${save}>CSV</button>
     <${Copy} text=${location.href} label="Copy link" />
   `;
-}
-
-function saveAs(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -31,7 +31,7 @@ interface VersionsProps {
 export function Versions({ tenant, set, onTakeUp }: VersionsProps): VNode {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const { value, error, reload } = useData(
-    (signal) => query<Version>(sqlFor(tenant), [], signal),
+    (signal) => query<Version>(sqlFor(tenant), signal),
     [tenant, set],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;

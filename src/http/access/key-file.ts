@@ -83,6 +83,12 @@ function withoutOldDefault(key: StoredKey): StoredKey {
     : key;
 }
 
+/** The keys with one of them made or changed, in order of creation. */
+export function withKey(keys: readonly StoredKey[], changed: StoredKey): StoredKey[] {
+  const kept = keys.filter((stored) => stored.keyId !== changed.keyId);
+  return [...kept, changed].toSorted((a, b) => a.createdAtMs - b.createdAtMs);
+}
+
 /** Replaces the file. Resolves when the new list is durable. */
 export function writeKeys(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
   const text = `${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`;

@@ -94,3 +94,11 @@ function randomDigits(count: number): string {
   }
   return digits;
 }
+
+const BEARER = /^bearer +/i;
+
+/** Credentials of a header whose scheme is Bearer, in any case and with any number of blanks. */
+export function afterScheme(header: string): string | undefined {
+  const found = BEARER.exec(header);
+  return found === null ? undefined : header.slice(found[0].length);
+}

@@ -1,6 +1,7 @@
 // Keyring: API keys in memory and in keys.json, and the authentication of every request. Secrets
 // are never stored, only SHA-256 digests compared in constant time.
 import { timingSafeEqual } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
@@ -12,8 +13,9 @@ import {
   withSecret,
 } from "./key-changes.ts";
 import { INSTALLED_KEY_ID, installedHolder, type InstalledHolder } from "./installed-key.ts";
-import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
-import { makeKey, makeSecret, parseKey } from "./key-format.ts";
+import { describe, readKeys, type StoredKey, withKey, writeKeys } from "./key-file.ts";
+import { afterScheme, makeKey, makeSecret, parseKey } from "./key-format.ts";
+import type { AppendKey, KeyringOptions, RotatedKey } from "./keyring-options.ts";
 import {
   digestOf,
   type Entry,
@@ -24,28 +26,10 @@ import {
   secretOf,
 } from "./key-holder.ts";
 
-const BEARER = /^bearer +/i;
 const HEADER_LENGTH_MAX = 512;
 const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
 const PROVED_HEADERS_MAX = 1024;
-
-export interface KeyringOptions {
-  dataDir: string;
-  now: () => number;
-  /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
-  environment?: string;
-  /** Runs once per key that was made, changed or revoked, ahead of the answer to its caller. */
-  onChange?: (stored: StoredKey) => void;
-}
-
-/** A key with another secret. */
-export interface RotatedKey {
-  /** Its text, shown this once. */
-  key: string;
-  description: KeyDescription;
-  undo: () => Promise<void>;
-}
 
 /** Opens the keyring of a data directory; the directory must exist. */
 export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
@@ -61,6 +45,7 @@ export class Keyring {
   readonly #entries = new Map<string, Entry>();
   readonly #proved = new Map<string, Proof>();
   #installed: InstalledHolder | undefined = undefined;
+  #append: AppendKey | undefined;
   /** Changes run one after the other: two writers of one file would lose a key. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -277,12 +262,30 @@ export class Keyring {
     return installed.principal;
   }
 
+  /** From now on a change is on the way to every node of a cluster before it is made here. */
+  follow(append: AppendKey): void {
+    this.#append = append;
+  }
+
+  /** A key as another node has put it on record; in force on every thread once it resolves. */
+  learn(stored: StoredKey): Promise<void> {
+    return this.#change(async () => {
+      if (!isDeepStrictEqual(this.stored(stored.keyId), stored)) await this.#keep(stored);
+    });
+  }
+
+  /** Resolves once no change is under way. */
+  async settled(): Promise<void> {
+    await this.#lastChange;
+  }
+
   async #persist(changed: StoredKey): Promise<void> {
-    const kept = [...this.#entries.values()]
-      .map((entry) => entry.stored)
-      .filter((stored) => stored.keyId !== changed.keyId);
-    const keys = [...kept, changed].toSorted((a, b) => a.createdAtMs - b.createdAtMs);
-    await writeKeys(this.#options.dataDir, keys);
+    await this.#append?.(changed);
+    await this.#keep(changed);
+  }
+
+  async #keep(changed: StoredKey): Promise<void> {
+    await writeKeys(this.#options.dataDir, withKey(this.storedKeys(), changed));
     this.adopt(changed);
     this.#options.onChange?.(changed);
   }
@@ -292,9 +295,4 @@ export class Keyring {
     this.#lastChange = result.catch(() => undefined);
     return result;
   }
-}
-
-function afterScheme(header: string): string | undefined {
-  const found = BEARER.exec(header);
-  return found === null ? undefined : header.slice(found[0].length);
 }

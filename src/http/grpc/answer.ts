@@ -36,7 +36,8 @@ const FAILURES: Readonly<Record<number, number>> = {
 };
 /** What a denial may tell the end client: no numbers. */
 const TOLD = new Set(["x-trust-effective", "x-trust-verdict", "x-trust-reason"]);
-const TOLD_ALSO = ["cache-control", "x-request-id", "x-trust-request-id", "www-authenticate"];
+const TOLD_ALSO = ["cache-control", "x-request-id", "x-trust-request-id", "x-trust-review"];
+TOLD.add("www-authenticate");
 for (const name of TOLD_ALSO) TOLD.add(name);
 
 /** The answer for a reply of the gateway route. */

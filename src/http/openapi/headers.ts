@@ -157,6 +157,11 @@ export const RESPONSE_HEADERS = {
     schema: text,
     example: REQUEST_ID_EXAMPLE,
   },
+  "X-Trust-Review": {
+    description: "Id of the review that holds the call back, where it waits for a person.",
+    schema: text,
+    example: "rv_0123456789abcdef",
+  },
   "X-As-Of-Position": {
     description: "Position of the journal up to which its records are in the rows.",
     schema: count,
@@ -223,6 +228,8 @@ export const GATEWAY_HEADERS: readonly ResponseHeader[] = [
   "X-Trust-Enforced",
   "X-Trust-Request-Id",
 ];
+/** Of those that are not let through. */
+export const DENIAL_HEADERS: readonly ResponseHeader[] = [...GATEWAY_HEADERS, "X-Trust-Review"];
 /** Answers that are a page for a browser. */
 export const PAGE_HEADERS: readonly ResponseHeader[] = [
   "Content-Security-Policy",

@@ -5,7 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { GatewayDenial, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
-import { GATEWAY_HEADERS } from "../openapi/headers.ts";
+import { DENIAL_HEADERS, GATEWAY_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";
 import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
@@ -32,12 +32,12 @@ const RESPONSES = {
     description:
       "A `CHALLENGE` where `challenge=step-up`; `WWW-Authenticate` says which login would do (RFC 9470)",
     schema: "GatewayDenial",
-    headers: GATEWAY_HEADERS,
+    headers: DENIAL_HEADERS,
   },
   403: {
     description: "Not let through; the reason is in the headers, for nginx in them alone",
     schema: "GatewayDenial",
-    headers: GATEWAY_HEADERS,
+    headers: DENIAL_HEADERS,
   },
 } as const;
 
@@ -216,6 +216,8 @@ function gatewayReply(
   const isAllowed = isLetThrough(response);
   const headers = verdictHeaders(exchange, response, isAllowed);
   if (isAllowed) return { status: 200, headers, body: "" };
+  // Whoever may ask the service waits for the person there: GET /v1/reviews/{id}?wait=30.
+  if (response.review !== undefined) headers.push("X-Trust-Review", response.review.id);
   const isChallenge = stepUp !== undefined && verdict === "CHALLENGE";
   if (isChallenge) headers.push("WWW-Authenticate", stepUpChallenge(stepUp, reason));
   const denial: GatewayDenial = { verdict, reason, request_id: response.request_id };

@@ -46,6 +46,7 @@ export interface RemoteEvent {
 
 /** Kinds that somebody keeps in memory beside the ledger thread. */
 const TOLD: ReadonlySet<number> = new Set([
+  FRAME_KINDS.access,
   FRAME_KINDS.config,
   FRAME_KINDS.key,
   FRAME_KINDS.evidence,
@@ -110,8 +111,9 @@ export class OrderedApplier {
     if (message.rules > RULES) {
       throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
     }
-    const frames = message.frames;
-    const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+    // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
+    // by its digest the same.
+    const bytes = Buffer.from(message.frames);
     const mark = new FrameBatch();
     mark.addEvent(FRAME_KINDS.stream, encodeMark(markOf(generation, message)));
     const run = { bytes, count: message.count };

@@ -3,31 +3,37 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
+import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { segmentsOf } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
-import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { proveServers } from "../../stream/server-proof.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
+import { prove } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
+
+/** Interval in ms between two looks whether this node has caught up. */
+const CAUGHT_UP_LOOK_MS = 50;
 
 export interface OpenCluster {
   readonly node: string;
   /** For the ledger thread. */
   readonly link: StreamLink;
   readonly figures: StreamFigures;
+  /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
+  caughtUp(clock: () => number): Promise<void>;
+  /** Refuses keys while this node is cut off. */
+  lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
@@ -42,7 +48,44 @@ export async function openCluster(
   log: Log,
   onFatal: OnFatal,
 ): Promise<OpenCluster> {
-  await prove(config, log);
+  await prove(config, log, onFatal);
+  const { worker, port, figures, origin } = startThread(config, claim);
+  let isJoined = false;
+  let isClosing = false;
+  const exited = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      resolve();
+      if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
+    });
+  });
+  const generation = await generationOf(worker);
+  isJoined = true;
+  worker.on("message", (event: StreamEvent) => {
+    if (event.kind === "ended") isClosing = true;
+    else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
+  });
+  worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
+  log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
+  return {
+    node: config.node,
+    link: { port, origin, generation },
+    figures,
+    caughtUp: async (clock) => {
+      const sinceMs = clock();
+      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
+    },
+    lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
+    close: async () => {
+      isClosing = true;
+      port.close();
+      await exited;
+    },
+  };
+}
+
+/** The thread, and the ledger's end of the way to it. */
+function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   const { port1, port2 } = new MessageChannel();
   const figures = new StreamFigures();
   const origin = `${config.node}:${claim.epoch}`;
@@ -70,42 +113,7 @@ export async function openCluster(
     workerData: data,
     transferList: [port2],
   });
-  let isJoined = false;
-  let isClosing = false;
-  const exited = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
-      resolve();
-      if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
-    });
-  });
-  const generation = await generationOf(worker);
-  isJoined = true;
-  worker.on("message", (event: StreamEvent) => {
-    if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
-    else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
-  });
-  worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
-  log.info("cluster_joined", { node: config.node, generation, servers: config.servers });
-  return {
-    node: config.node,
-    link: { port: port1, origin, generation },
-    figures,
-    close: async () => {
-      isClosing = true;
-      port1.close();
-      await exited;
-    },
-  };
-}
-
-async function prove({ monitors, isUnsafe }: ClusterConfig, log: Log): Promise<void> {
-  try {
-    await proveServers(monitors, MESSAGE_BYTES_MAX);
-  } catch (error) {
-    if (!(error instanceof ClusterRefused)) throw error;
-    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
-    log.warn("cluster_unsafe", { detail: error.message });
-  }
+  return { worker, port: port1, figures, origin };
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
@@ -131,5 +139,11 @@ function generationOf(worker: Worker): Promise<number> {
       act();
     };
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+  });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
   });
 }

@@ -2,6 +2,7 @@
 // that come before a part is open wait for it.
 import { readPolicyEvent } from "../../policy/policy-book.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";
+import type { StoredKey } from "../../http/access/key-file.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
@@ -10,11 +11,19 @@ import { isVaultEvent } from "../../vault/sources/events.ts";
 
 /** Parts that learn; each gets its events in order. */
 export interface Learners {
+  access(stored: StoredKey): void;
+  /** A change of the live weights, and its position. */
+  weights(payload: Uint8Array, lsn: number): void;
   policy(event: PolicyEvent): void;
   review(event: ReviewEvent): void;
   /** An event of reporters' keys or of namespaces. */
   registry(payload: Uint8Array): void;
   source(payload: Uint8Array, place: FramePlace): void;
+}
+
+/** The key in a payload of kind `access`. */
+export function storedKeyOf(payload: Uint8Array): StoredKey {
+  return JSON.parse(Buffer.from(payload).toString()) as StoredKey;
 }
 
 export class RemoteEvents {
@@ -43,7 +52,9 @@ export class RemoteEvents {
 
   #tell(learners: Learners, { kind, payload, place, lsn }: RemoteEvent): void {
     try {
-      if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
+      if (kind === FRAME_KINDS.access) learners.access(storedKeyOf(payload));
+      else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);
+      else if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
       else if (kind === FRAME_KINDS.reviewEvent) {
         learners.review(JSON.parse(Buffer.from(payload).toString()) as ReviewEvent);
       } else if (kind === FRAME_KINDS.key || kind === FRAME_KINDS.namespace) {

@@ -89,7 +89,9 @@ describe("headers", () => {
     const response = operation.responses[String(answer.status)] as { headers: object };
     const named = Object.keys(response.headers).filter((name) => name.startsWith("X-Trust-"));
     expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((name) => !answer.headers.has(name))).toEqual([]);
+    // Only where a person decides (test/gateways/review.test.ts).
+    const due = named.filter((name) => name !== "X-Trust-Review");
+    expect(due.filter((name) => !answer.headers.has(name))).toEqual([]);
     expect(undocumented(answer, operation)).toEqual([]);
     for (const name of named) {
       const { schema } = components.headers[name]!;

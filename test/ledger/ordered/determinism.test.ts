@@ -8,7 +8,7 @@ import { tableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import type { CommitResult } from "../../../src/ledger/replay-guard.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, seededRandom, temporaryDirectory } from "../_fixtures.ts";
@@ -17,11 +17,28 @@ import { copyOf, messagesOf } from "./_messages.ts";
 const MESSAGES = messagesOf(1, 400);
 const SEGMENT_BYTES = 30_000;
 
-function openNode(directory: string, key: BureauKey, nowMs: number, origin: string) {
+/** The disk, full for now and then. */
+function oftenFull(random: () => number): FileLayer {
+  return {
+    ...nodeFiles,
+    write: (descriptor, parts, position) => {
+      if (random() < 0.03) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      return nodeFiles.write(descriptor, parts, position);
+    },
+  };
+}
+
+function openNode(
+  directory: string,
+  key: BureauKey,
+  nowMs: number,
+  origin: string,
+  files: FileLayer = nodeFiles,
+) {
   const memory = createEngineMemory();
   const table = openEngineWriter(memory, defaultConfig(), 7n);
   const core = openLedgerCore({
-    files: nodeFiles,
+    files,
     directory,
     key,
     epoch: 1,
@@ -58,29 +75,33 @@ function stateOf({ core, memory }: ReturnType<typeof openNode>, directory: strin
   };
 }
 
-/** Applies the messages in groups of random size, with stops between, under clocks of any time. */
+/** Applies the messages in groups of random size, with stops and full disks between, under clocks of any time. */
 function live(seed: number, key: BureauKey) {
   const random = seededRandom(seed);
   const directory = `${temporaryDirectory()}/journal`;
   const origin = `node-${seed}:1`;
-  let node = openNode(directory, key, NOW_MS, origin);
+  const files = oftenFull(random);
+  let node = openNode(directory, key, NOW_MS, origin, files);
+  let fullCount = 0;
   const answers: CommitResult[][] = [];
   const messages = copyOf(MESSAGES);
   for (let at = 0; at < messages.length;) {
     if (random() < 0.1) {
       node.core.close();
       const years = (random() - 0.5) * 4 * 365 * 86_400_000;
-      node = openNode(directory, key, NOW_MS + years, origin);
+      node = openNode(directory, key, NOW_MS + years, origin, files);
       expect(node.core.progress.seq).toBe(at);
     }
     const group = messages.slice(at, at + 1 + Math.floor(random() * 40));
     const { applied, isFull } = node.core.apply(group);
-    expect(isFull).toBe(false);
+    if (isFull) fullCount++;
+    expect(isFull).toBe(applied.length < group.length);
     answers.push(...applied);
-    at += group.length;
+    at += applied.length;
   }
   const state = stateOf(node, directory);
   const { syncCount } = node.core;
+  expect(fullCount).toBeGreaterThan(0);
   node.core.close();
   return { state, answers, syncCount };
 }

@@ -66,10 +66,7 @@ const COLUMNS = [
 export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode | null {
   const node = graph.nodes[at];
   const id = node?.id ?? "";
-  const { value, error, reload } = useData(
-    (signal) => query<Counts>(countsOf(id), [], signal),
-    [id],
-  );
+  const { value, error, reload } = useData((signal) => query<Counts>(countsOf(id), signal), [id]);
   const [{ around }, set] = useParameters();
   if (node === undefined) return null;
   const [counts] = value ?? [];

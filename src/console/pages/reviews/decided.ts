@@ -123,9 +123,9 @@ export function Decided(): VNode {
   const sql = `${ROWS}${where} ORDER BY decided_at DESC LIMIT 200`;
   const { value, error, reload } = useData(
     async (signal) => ({
-      rates: await query<Rate>(RATES, [], signal),
-      people: await query<Person>(PEOPLE, [], signal),
-      rows: await query<Row>(sql, [], signal),
+      rates: await query<Rate>(RATES, signal),
+      people: await query<Person>(PEOPLE, signal),
+      rows: await query<Row>(sql, signal),
     }),
     [sql],
   );

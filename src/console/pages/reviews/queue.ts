@@ -43,7 +43,6 @@ export class Risks {
     const rows = await query<{ id: string; risk: number }>(
       `SELECT request_id AS id, max(failure_probability) AS risk FROM decisions
        WHERE request_id IN (${list}) GROUP BY 1`,
-      [],
       signal,
     );
     for (const { id, risk } of rows) this.#known.set(id, risk);

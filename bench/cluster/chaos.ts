@@ -1,0 +1,75 @@
+// cluster:chaos: three nodes of the service on three servers of the ordered log, faults in a seeded order, and
+// the history of every outcome held against the journals of all nodes. A table on stderr; one JSON object on
+// the last line of stdout. Exit code 1 when an acknowledged outcome is lost, or the nodes differ.
+import { parseArgs } from "node:util";
+import { chaosRun, type ChaosReport } from "./run.ts";
+import { FAULTS } from "./faults.ts";
+import { isInside, natsServer, runInside } from "./stage.ts";
+
+const HELP = `npm run --silent cluster:chaos -- [options]
+
+  --seconds <n>   faults go on for so long (default 300)
+  --seed <n>      order of the faults and of the outcomes (default: by the clock)
+  --only <text>   only faults whose name holds the text; commas separate several
+  --once          every fault once, then end
+  --keep          leave journals and logs behind, also when all is well
+  --list          names of the faults
+
+Needs nats-server 2.10.23 or later: TRUSTRANK_TEST_NATS_SERVER, unpacked by .ci/nats-server.sh, or on the PATH. Cables are cut and
+disks filled only where namespaces may be made (root, or user namespaces); elsewhere these are left out.
+`;
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "300" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    only: { type: "string", default: "" },
+    once: { type: "boolean", default: false },
+    keep: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+async function main(): Promise<number> {
+  if (values.help) return print(HELP);
+  if (values.list) return print(`${FAULTS.map(({ name }) => name).join("\n")}\n`);
+  const program = natsServer();
+  if (program === undefined) {
+    tell("nats-server is not on this machine: see --help");
+    return 2;
+  }
+  if (!isInside()) {
+    const parameters = [...process.argv.slice(1), "--seed", values.seed];
+    const inside = runInside(parameters);
+    if (inside !== undefined) return inside;
+    tell("no namespaces here: no cable is cut, no disk is filled");
+  }
+  const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
+  const only = values.only.split(",").map((text) => text.trim());
+  const options = { seconds, seed, only, isOnce: values.once, isKept: values.keep, program, tell };
+  const report = await chaosRun(options);
+  tell(tableOf(report));
+  print(`${JSON.stringify(report)}\n`);
+  return report.lost > 0 || !report.identical || report.wrong > 0 ? 1 : 0;
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function tableOf(report: ChaosReport): string {
+  const rows = Object.entries(report).map(([name, value]) => {
+    return `${name.padEnd(18)} ${typeof value === "object" ? JSON.stringify(value) : value}`;
+  });
+  return rows.join("\n");
+}
+
+process.exitCode = await main();
+// What still runs ends with this process.
+process.exit();

@@ -1,0 +1,184 @@
+// Faults of a chaos run, as a table: each is begun, lasts, is ended, and the run goes on once all answer again.
+import { setTimeout as wait } from "node:timers/promises";
+import { COUNT, type Kind, SMALL, type Stage } from "./stage.ts";
+import { type LogServer, type ServiceNode, streamState, until } from "./parts.ts";
+
+export interface Ground {
+  readonly stage: Stage;
+  readonly servers: readonly LogServer[];
+  readonly nodes: readonly ServiceNode[];
+  readonly random: () => number;
+  /** Tells the readers which nodes the fault hits. */
+  readonly hit: (nodes: readonly number[]) => void;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** Needs cables and disks of the tool's own. */
+  readonly isPrivate?: true;
+  act(ground: Ground): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+const DOWN_MS = 3000;
+/** Longer than two missed pings, and than an election. */
+const FROZEN_MS = 7000;
+
+const pick = ({ random }: Ground) => Math.floor(random() * COUNT);
+
+async function leader({ servers }: Ground): Promise<LogServer> {
+  let at = -1;
+  await until(async () => {
+    at = (await streamState(servers))?.leader ?? -1;
+    return at >= 0;
+  }, "no server leads the log");
+  return servers[at]!;
+}
+
+async function follower(ground: Ground): Promise<LogServer> {
+  const { at } = await leader(ground);
+  return ground.servers[(at + 1 + Math.floor(ground.random() * (COUNT - 1))) % COUNT]!;
+}
+
+async function killServer(server: LogServer, ms: number): Promise<void> {
+  await server.end("SIGKILL");
+  await wait(ms);
+  server.start();
+}
+
+async function freeze(part: LogServer | ServiceNode, ms: number): Promise<void> {
+  part.signal("SIGSTOP");
+  await wait(ms);
+  part.signal("SIGCONT");
+}
+
+async function cut({ stage }: Ground, { kind, at }: { kind: Kind; at: number }, ms: number) {
+  stage.cut(kind, at);
+  await wait(ms);
+  stage.mend(kind, at);
+}
+
+/** Without room for `ms`. */
+async function fill({ stage }: Ground, kind: Kind, ms: number): Promise<void> {
+  stage.fill(kind);
+  await wait(ms);
+  stage.empty(kind);
+}
+
+async function roll(ground: Ground, parts: readonly (LogServer | ServiceNode)[]): Promise<void> {
+  for (const part of parts) {
+    if (part.kind === "node") ground.hit([part.at]);
+    await part.end("SIGTERM");
+    part.start();
+    await allWell(ground);
+  }
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: "server that leads killed",
+    act: async (ground) => killServer(await leader(ground), DOWN_MS),
+  },
+  {
+    name: "server that follows killed",
+    act: async (ground) => killServer(await follower(ground), DOWN_MS),
+  },
+  {
+    name: "two servers killed",
+    act: async (ground) => {
+      const spared = pick(ground);
+      const others = ground.servers.filter(({ at }) => at !== spared);
+      await Promise.all(others.map((server) => killServer(server, DOWN_MS)));
+    },
+  },
+  {
+    name: "all servers killed",
+    act: async ({ servers }) => {
+      await Promise.all(servers.map((server) => killServer(server, 500)));
+    },
+  },
+  {
+    name: "node killed",
+    act: async (ground) => {
+      const node = ground.nodes[pick(ground)]!;
+      ground.hit([node.at]);
+      await node.end("SIGKILL");
+      await wait(1000);
+      node.start();
+    },
+  },
+  {
+    name: "server and node killed, the node back first",
+    act: async (ground) => {
+      const node = ground.nodes[pick(ground)]!;
+      ground.hit([node.at]);
+      const server = ground.servers[pick(ground)]!;
+      await Promise.all([server.end("SIGKILL"), node.end("SIGKILL")]);
+      await wait(500);
+      node.start();
+      await wait(DOWN_MS);
+      server.start();
+    },
+  },
+  { name: "server that leads frozen", act: async (g) => freeze(await leader(g), FROZEN_MS) },
+  { name: "server that follows frozen", act: async (g) => freeze(await follower(g), FROZEN_MS) },
+  {
+    name: "node frozen",
+    act: async (ground) => {
+      const node = ground.nodes[pick(ground)]!;
+      ground.hit([node.at]);
+      await freeze(node, 4000);
+    },
+  },
+  {
+    name: "server that leads cut off",
+    isPrivate: true,
+    act: async (ground) => cut(ground, await leader(ground), FROZEN_MS),
+  },
+  {
+    name: "server that follows cut off",
+    isPrivate: true,
+    act: async (ground) => cut(ground, await follower(ground), FROZEN_MS),
+  },
+  {
+    // It goes on answering: no read of it may fail.
+    name: "node cut off from the log",
+    isPrivate: true,
+    act: async (ground) => cut(ground, { kind: "node", at: pick(ground) }, 5000),
+  },
+  {
+    name: "disk of a server full",
+    isPrivate: true,
+    act: async (ground) => {
+      await fill(ground, "server", 4000);
+      // Out of room it leaves the log for good: an operator restarts it.
+      const server = ground.servers[SMALL]!;
+      await server.end("SIGTERM");
+      server.start();
+    },
+  },
+  {
+    name: "disk of a node full",
+    isPrivate: true,
+    act: async (ground) => fill(ground, "node", 4000),
+  },
+  { name: "all servers restarted in turn", act: (ground) => roll(ground, ground.servers) },
+  { name: "all nodes restarted in turn", act: (ground) => roll(ground, ground.nodes) },
+  {
+    name: "clock of a node wrong",
+    act: async (ground) => {
+      const node = ground.nodes[pick(ground)]!;
+      node.skew((ground.random() < 0.5 ? -1 : 1) * HOUR_MS);
+      await wait(3000);
+      node.skew(0);
+    },
+  },
+];
+
+/** Resolves once every server and node says that it is well, and one server leads. */
+export async function allWell({ servers, nodes }: Ground): Promise<void> {
+  for (const part of [...servers, ...nodes]) {
+    await until(() => part.isWell(), `${part.name} does not come back`);
+  }
+  await until(async () => (await streamState(servers)) !== undefined, "no server leads the log");
+}

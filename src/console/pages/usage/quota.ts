@@ -1,0 +1,90 @@
+// Quota of a tenant: how much of its month is used, and the dialogs that set it and take it away.
+import { send } from "../../api.ts";
+import { number, percent } from "../../format.ts";
+import { html, useId, useState, type VNode } from "../../html.ts";
+import { Confirm } from "../../parts/actions.ts";
+import { Notice } from "../../parts/notices.ts";
+import { Field } from "../../parts/page.ts";
+import { shareOf, type TenantRow, toneOf } from "./shapes.ts";
+
+/** Used beside the bound, as a bar and in words. */
+export function QuotaUse({ row }: { row: TenantRow }): VNode {
+  const { quota } = row;
+  if (quota === undefined) return html`<span class="dim">no bound</span>`;
+  const share = shareOf(row)!;
+  const tone = toneOf(share) ?? "";
+  return html`<div class="meter">
+    <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect class=${`bar ${tone}`} width=${Math.min(100, 100 * share)} height="6" />
+    </svg>
+    <span class=${tone}>${percent(share)}</span>
+    <span class="dim small">${number(quota.used)} of ${number(quota.paid_reads_per_month)}</span>
+  </div>`;
+}
+
+interface QuotaProps {
+  readonly row: TenantRow;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function pathOf({ tenant }: TenantRow): string {
+  return `/v1/quotas/${encodeURIComponent(tenant)}`;
+}
+
+export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
+  const id = useId();
+  const { quota, tenant } = row;
+  const [typed, setTyped] = useState(String(quota?.paid_reads_per_month ?? ""));
+  const limit = Number(typed);
+  const isUsedUp = typed !== "" && quota !== undefined && limit <= quota.used;
+  const set = async () => {
+    if (typed.trim() === "") throw new Error("say how many paid reads a month");
+    await send("PUT", pathOf(row), { paid_reads_per_month: limit });
+    onDone();
+  };
+  return html`<${Confirm}
+    title=${`Quota of ${tenant}`}
+    action="Set"
+    isDangerous=${isUsedUp}
+    onConfirm=${set}
+    onClose=${onClose}
+  >
+    <p>
+      Paid reads that all its keys may make in a calendar month, UTC. It holds at once, for this
+      month too. Reports and reads of test agents are not limited.
+    </p>
+    <${Field} id=${id} label="Paid reads a month">
+      <input
+        id=${id}
+        type="number"
+        min="0"
+        step="1"
+        value=${typed}
+        onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)}
+      />
+    <//>
+    ${
+      isUsedUp &&
+      html`<${Notice} kind="warn">
+        ${number(quota.used)} are used already: its paid reads are refused until next month.
+      <//>`
+    }
+  <//>`;
+}
+
+export function RemoveQuota({ row, onDone, onClose }: QuotaProps): VNode {
+  const remove = async () => {
+    await send("DELETE", pathOf(row));
+    onDone();
+  };
+  return html`<${Confirm}
+    title=${`Take the quota of ${row.tenant} away?`}
+    name=${row.tenant}
+    action="Remove"
+    onConfirm=${remove}
+    onClose=${onClose}
+  >
+    <p>Its reads are still counted, and no longer limited.</p>
+  <//>`;
+}

@@ -1,0 +1,42 @@
+// Chaos of a cluster in its short form: real servers of the ordered log and real nodes, every fault once, one
+// order of faults that is always the same and one that never is.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+
+const run = promisify(execFile);
+const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/chaos.ts"];
+const RUN_MS_MAX = 400_000;
+
+async function chaos(...flags: string[]) {
+  const options = {
+    timeout: RUN_MS_MAX,
+    env: { ...process.env, TRUSTRANK_TEST_NATS_SERVER: NATS_SERVER },
+  };
+  const ended = await run(process.execPath, [...COMMAND, ...flags], options).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  );
+  const last = ended.stdout.trimEnd().split("\n").at(-1)!;
+  if (!last.startsWith("{")) throw new Error(ended.stderr);
+  return JSON.parse(last) as Record<string, number> & {
+    reads: { failed: number; shown: string[] };
+    slowest: object;
+    wrong_shown: string[];
+  };
+}
+
+describe.skipIf(NATS_SERVER === undefined)(`a cluster under faults${NO_NATS}`, () => {
+  const seed = Date.now() % 1_000_000;
+  test.for([
+    ["in an order of its own", ["--once", "--seed", "84"]],
+    [`in the order of seed ${seed}`, ["--seconds", "20", "--seed", String(seed)]],
+  ] as const)("loses nothing and stays one, %s", { timeout: RUN_MS_MAX }, async ([, flags]) => {
+    const report = await chaos(...flags);
+    expect(report).toMatchObject({ lost: 0, wrong_shown: [], identical: true });
+    expect(report.reads.shown).toEqual([]);
+    expect(report["acked"]).toBeGreaterThan(500);
+    expect(report["duplicates"]).toBeGreaterThan(50);
+    expect(report["faults"]).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,185 @@
+// Nodes of a real cluster for tests: nats-server and the service, each a process on loopback, all of them
+// ended with the test. Debian's nats-server is too old before release 13: `.ci/nats-server.sh` unpacks one.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const ADMIN_KEY = "adminadminadminadmin0123456789abcd";
+const PLACES = [
+  process.env["TRUSTRANK_TEST_NATS_SERVER"],
+  "/opt/nats/.trixie/nats/usr/sbin/nats-server",
+  "/usr/sbin/nats-server",
+];
+const SERVER = PLACES.find((place) => place !== undefined && existsSync(place));
+const START_MS = 30_000;
+
+/** Why the tests of a cluster are skipped; undefined when they run. */
+export const whySkipped =
+  SERVER === undefined ||
+  !/v2\.(1\d|[2-9]\d)\./.test(spawnSync(SERVER, ["--version"]).stdout.toString())
+    ? "(skipped: needs nats-server 2.10.23 or later, as `bash .ci/nats-server.sh` unpacks it)"
+    : undefined;
+
+export interface Node {
+  readonly url: string;
+  readonly dataDir: string;
+  /** The answer's status and document. */
+  ask<T = Record<string, unknown>>(
+    method: string,
+    route: string,
+    body?: unknown,
+    key?: string,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: T }>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export class Cluster {
+  readonly #directory = mkdtempSync(path.join(tmpdir(), "trustrank-cluster-"));
+  readonly #processes = new Set<ChildProcess>();
+  #servers: readonly { port: number; monitor: number; process: ChildProcess }[] = [];
+  #key: string | undefined;
+
+  static async open(size = 1): Promise<Cluster> {
+    const cluster = new Cluster();
+    const ports = await freePorts(size * 3);
+    const routes = ports.slice(2 * size).map((port) => `nats://127.0.0.1:${port}`);
+    cluster.#servers = Array.from({ length: size }, (_, index) => {
+      const [port, monitor] = [ports[index]!, ports[size + index]!];
+      const file = path.join(cluster.#directory, `n${index}.conf`);
+      const store = path.join(cluster.#directory, `s${index}`);
+      const group = `cluster { name: tr, host: 127.0.0.1, port: ${ports[2 * size + index]}, routes: [${routes.join(", ")}] }`;
+      writeFileSync(
+        file,
+        `server_name: n${index}\nhost: 127.0.0.1\nport: ${port}\nhttp: "127.0.0.1:${monitor}"\nmax_payload: 8MB\n` +
+          `jetstream { store_dir: "${store}", max_file: 2GB, sync_interval: always }\n${size > 1 ? group : ""}\n`,
+      );
+      return { port, monitor, process: cluster.#spawn(SERVER!, ["-c", file], {}) };
+    });
+    return cluster;
+  }
+
+  server(index: number): ChildProcess {
+    return this.#servers[index]!.process;
+  }
+
+  /** Starts a node over its directory, with the key of the first. Resolves once it listens. */
+  async node(name: string, environment: Record<string, string> = {}): Promise<Node> {
+    const dataDir = path.join(this.#directory, name);
+    mkdirSync(dataDir, { recursive: true });
+    const keyFile = path.join(dataDir, "bureau.key");
+    if (this.#key === undefined) this.#key = keyFile;
+    else if (!existsSync(keyFile)) copyFileSync(this.#key, keyFile);
+    const [port] = await freePorts(1);
+    const url = `http://127.0.0.1:${port}`;
+    const child = this.#spawn(
+      process.execPath,
+      [
+        "--disable-warning=ExperimentalWarning",
+        "src/cli/trustrank.ts",
+        "serve",
+        "--port",
+        `${port}`,
+        "--data-dir",
+        dataDir,
+      ],
+      {
+        TRUSTRANK_CLUSTER: this.#servers.map((each) => `127.0.0.1:${each.port}`).join(","),
+        TRUSTRANK_CLUSTER_MONITOR: this.#servers
+          .map((each) => `http://127.0.0.1:${each.monitor}`)
+          .join(","),
+        TRUSTRANK_CLUSTER_NODE: name,
+        TRUSTRANK_CLUSTER_STREAM_GB: "1",
+        TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+        MALLOC_ARENA_MAX: "2",
+        ...environment,
+      },
+    );
+    await listening(url, child);
+    return {
+      url,
+      dataDir,
+      ask: async (method, route, body, key = ADMIN_KEY, headers = {}) => {
+        const response = await fetch(`${url}${route}`, {
+          method,
+          headers: {
+            authorization: `Bearer ${key}`,
+            "content-type": "application/json",
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const text = await response.text();
+        return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as never };
+      },
+      kill: async (signal) => {
+        const ended = new Promise((resolve) => child.once("exit", resolve));
+        child.kill(signal);
+        await ended;
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    const ended = [...this.#processes].map(
+      (child) => new Promise((resolve) => child.once("exit", resolve)),
+    );
+    for (const child of this.#processes) {
+      child.kill("SIGCONT");
+      child.kill("SIGKILL");
+    }
+    await Promise.all(ended);
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #spawn(
+    command: string,
+    args: readonly string[],
+    environment: Record<string, string>,
+  ): ChildProcess {
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.on("data", (bytes: Buffer) => {
+      if (process.env["TRUSTRANK_TEST_NOISE"]) process.stderr.write(bytes);
+    });
+    this.#processes.add(child);
+    child.once("exit", () => this.#processes.delete(child));
+    return child;
+  }
+}
+
+async function listening(url: string, child: ChildProcess): Promise<void> {
+  const until = performance.now() + START_MS;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}`);
+    const isUp = await fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isUp) return;
+    if (performance.now() > until) throw new Error("the node does not listen");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<ReturnType<typeof createServer>>((resolve) => {
+          const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
+        }),
+    ),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

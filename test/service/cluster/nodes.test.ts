@@ -1,0 +1,95 @@
+// Three nodes over one real ordered log: what is recorded on one holds on all.
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Cluster, type Node, whySkipped } from "./_nodes.ts";
+
+const OUTCOME = {
+  subject: "agent://shop/seller",
+  reporter: "agent://shop/buyer",
+  outcome: 1,
+  grade: "escrow",
+  stakes: 5,
+};
+const QUESTION = {
+  agent_id: "agent://shop/seller",
+  action: "pay.invoice",
+  tool_level: "L1",
+  context: {},
+};
+
+const ONE_ID = { "idempotency-key": "order-1" };
+
+describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () => {
+  let cluster: Cluster;
+  let nodes: Node[];
+  beforeAll(async () => {
+    cluster = await Cluster.open();
+    nodes = [await cluster.node("one")];
+    nodes.push(...(await Promise.all([cluster.node("two"), cluster.node("three")])));
+  }, 90_000);
+  afterAll(() => cluster?.close());
+
+  const journalOf = ({ dataDir }: Node) =>
+    Buffer.concat(
+      readdirSync(`${dataDir}/journal`)
+        .filter((name) => name.endsWith(".log"))
+        .map((name) => readFileSync(`${dataDir}/journal/${name}`)),
+    );
+  const onAll = async (check: (node: Node) => Promise<unknown>, wanted: unknown) => {
+    for (const node of nodes)
+      await expect.poll(() => check(node), { timeout: 5000 }).toEqual(wanted);
+  };
+
+  it("gives one outcome one receipt, whichever node it is sent to", async () => {
+    const report = (node: Node, stakes: number) =>
+      node.ask("POST", "/v1/outcomes", { ...OUTCOME, stakes }, undefined, ONE_ID);
+    const receipts = [];
+    for (const node of nodes) receipts.push(await report(node, 5));
+    expect(receipts.map(({ status }) => status)).toEqual([201, 200, 200]);
+    const { position, outcome_id: id } = receipts[0]!.body;
+    for (const { body } of receipts) expect(body).toMatchObject({ position, outcome_id: id });
+    expect((await report(nodes[1]!, 7)).body["code"]).toBe("idempotency_conflict");
+  });
+
+  it("takes a key that another node has made, and none that another has revoked", async () => {
+    const made = await nodes[0]!.ask<{ key: string; key_id: string }>("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["score:read"],
+    });
+    const { key, key_id: id } = made.body;
+    const verify = async (node: Node) =>
+      (await node.ask("POST", "/v1/trust/verify", QUESTION, key)).status;
+    await onAll(verify, 200);
+    expect((await nodes[2]!.ask("DELETE", `/v1/keys/${id}`)).status).toBe(200);
+    expect(await verify(nodes[2]!)).toBe(401);
+    await onAll(verify, 401);
+  });
+
+  it("puts a policy in force on every node", async () => {
+    const { status, body } = await nodes[1]!.ask("PUT", "/v1/policy", {});
+    expect(status).toBe(200);
+    const versionOf = async (node: Node) => (await node.ask("GET", "/v1/policy")).body["set_at"];
+    await onAll(versionOf, body["set_at"]);
+  });
+
+  it("knows all of it after kill -9, and what came meanwhile", async () => {
+    await nodes[1]!.kill("SIGKILL");
+    const made = await nodes[0]!.ask<{ key: string }>("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["score:read"],
+    });
+    for (let index = 0; index < 20; index++) await nodes[2]!.ask("POST", "/v1/outcomes", OUTCOME);
+    nodes[1] = await cluster.node("two");
+    const answer = await nodes[1].ask("POST", "/v1/trust/verify", QUESTION, made.body.key);
+    expect(answer.status).toBe(200);
+  }, 60_000);
+
+  it("leaves the same bytes on every node", async () => {
+    await expect
+      .poll(() => nodes.every((node) => journalOf(node).equals(journalOf(nodes[0]!))), {
+        timeout: 5000,
+      })
+      .toBe(true);
+    expect(journalOf(nodes[0]!).byteLength).toBeGreaterThan(5000);
+  });
+});
