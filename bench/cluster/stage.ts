@@ -17,6 +17,7 @@ const INSIDE = "TRUSTRANK_CHAOS_INSIDE";
 const NAMESPACES = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const FILLER = "filler";
 const MEBIBYTE = 1024 * 1024;
+const PARENT_LOOK_MS = 1000;
 
 /** Whether the network and the mounts are the tool's own. */
 export function isInside(): boolean {
@@ -49,7 +50,11 @@ export function runInside(parameters: readonly string[]): Promise<number> | unde
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...process.env, [INSIDE]: "1" },
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.stdin.end());
+  const end = () => child.stdin.end();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, end);
+  // npm does not end what it runs when it is killed itself.
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || end(), PARENT_LOOK_MS).unref();
   return new Promise((resolve) => {
     child.on("exit", (code) => resolve(code ?? 1));
   });
