@@ -62,7 +62,7 @@ async function cut({ stage }: Ground, { kind, at }: { kind: Kind; at: number }, 
 
 /** Without room for `ms`. */
 async function fill({ stage }: Ground, kind: Kind, ms: number): Promise<void> {
-  stage.fill(kind);
+  await stage.fill(kind);
   await wait(ms);
   stage.empty(kind);
 }
