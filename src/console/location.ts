@@ -1,6 +1,6 @@
 // The page and all that is chosen on it live behind `#` in the address, so that a link shows what its
 // sender saw: `#/decisions?verdict=BLOCK`.
-import { useCallback, useEffect, useState } from "./html.ts";
+import { useCallback, useEffect, useMemo, useState } from "./html.ts";
 
 export type Parameters = Readonly<Record<string, string>>;
 
@@ -30,13 +30,15 @@ export function linkTo(
 
 /** The present place; the component is drawn again when it changes. */
 export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.hash));
+  const [hash, setHash] = useState(location.hash);
   useEffect(() => {
-    const onChange = () => setPlace(placeOf(location.hash));
+    const onChange = () => setHash(location.hash);
     addEventListener("hashchange", onChange);
+    // It may have changed since it was drawn, when nobody listened yet.
+    onChange();
     return () => removeEventListener("hashchange", onChange);
   }, []);
-  return place;
+  return useMemo(() => placeOf(hash), [hash]);
 }
 
 /**

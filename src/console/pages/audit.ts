@@ -21,6 +21,7 @@ import { Chart } from "../parts/chart.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Facts, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
+import { Typed } from "../parts/typed.ts";
 import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 
@@ -102,14 +103,12 @@ function Filters({ parameters }: { parameters: Parameters }): VNode {
       ([name, label, placeholder]) =>
         html`<div class="field">
           <label for=${`audit-${name}`}>${label}</label>
-          <input
+          <${Typed}
             id=${`audit-${name}`}
             type=${name === "text" ? "search" : "text"}
             value=${parameters[name] ?? ""}
             placeholder=${placeholder}
-            autocomplete="off"
-            spellcheck=${false}
-            onChange=${(event: Event) => change(name, (event.target as HTMLInputElement).value.trim())}
+            onDone=${(text: string) => change(name, text)}
           />
         </div>`,
     )}

@@ -8,6 +8,7 @@ import { Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Figure, Figures, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { Tag, Text, Time } from "../parts/words.ts";
+import { Typed } from "../parts/typed.ts";
 import { useData, usePolled } from "../use-data.ts";
 import { Picture } from "./credibility/picture.ts";
 import { ReporterCard } from "./credibility/reporter.ts";
@@ -72,13 +73,12 @@ function Filters({ isDisabled }: { isDisabled: boolean }): VNode {
   return html`<div class="filters">
     <div class="field">
       <label for="around">Around</label>
-      <input
+      <${Typed}
         id="around"
         value=${around}
         placeholder="agent://…"
-        spellcheck=${false}
-        disabled=${isDisabled}
-        onChange=${(event: Event) => set({ around: valueOf(event).trim() || undefined })}
+        isDisabled=${isDisabled}
+        onDone=${(text: string) => set({ around: text || undefined })}
       />
     </div>
     <div class="field">

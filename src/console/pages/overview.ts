@@ -1,17 +1,17 @@
 // Overview: what happens now, each figure with the rows behind it.
-import { get, query } from "../api.ts";
+import { get } from "../api.ts";
 import { number, percent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
 import { AsCurl } from "../parts/actions.ts";
-import { Bars } from "../parts/bars.ts";
-import { Chart } from "../parts/chart.ts";
 import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Grid, Page } from "../parts/page.ts";
+import { Card, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
 import { Live } from "./overview/live.ts";
-import { useData, usePolled } from "../use-data.ts";
+import { Recent } from "./overview/recent.ts";
+import { Tour, useTour } from "./overview/tour.ts";
+import { usePolled } from "../use-data.ts";
 
 interface Decision {
   readonly request_id: string;
@@ -53,63 +53,19 @@ const COLUMNS = [
   },
 ];
 
-interface Reason {
-  readonly reason: string;
-  readonly denials: number;
-}
-
-interface Minute {
-  readonly at: number;
-  readonly allowed: number;
-  readonly denied: number;
-}
-
-const REASONS = `SELECT coalesce(log_reason, decision) AS reason, count(*)::INTEGER AS denials FROM decisions
-WHERE effective = 'deny' AND evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY
-GROUP BY 1 ORDER BY 2 DESC LIMIT 8`;
-const MINUTES = `SELECT epoch(date_trunc('minute', evaluated_at))::INTEGER AS at,
-(count(*) FILTER (effective = 'allow'))::INTEGER AS allowed,
-(count(*) FILTER (effective = 'deny'))::INTEGER AS denied
-FROM decisions WHERE evaluated_at > now()::TIMESTAMP - INTERVAL 1 DAY GROUP BY 1 ORDER BY 1`;
-
-function Recent(): VNode {
-  const { value, error, reload } = useData(
-    async (signal) => ({
-      reasons: await query<Reason>(REASONS, signal),
-      minutes: await query<Minute>(MINUTES, signal),
-    }),
-    [],
-  );
-  if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
-  if (value === undefined) return html`<${Loading} />`;
-  const lines = [
-    { label: "let through", color: "allow", values: value.minutes.map(({ allowed }) => allowed) },
-    { label: "denied", color: "deny", values: value.minutes.map(({ denied }) => denied) },
-  ];
-  return html`<${Grid}>
-    <${Card} title="Decisions a minute, one day" span=${7}>
-      <${Chart}
-        title="Decisions a minute"
-        at=${value.minutes.map(({ at }) => at)}
-        lines=${lines}
-        say=${number}
-      />
-    <//>
-    <${Card} title="Denials by reason, one day" span=${5}>
-      <${Bars}
-        bars=${value.reasons.map(({ reason, denials }) => ({ label: reason, value: denials }))}
-        empty="No denials in the last day."
-      />
-    <//>
-  <//>`;
-}
-
 export default function Overview(): VNode {
   const { value, error, reload } = usePolled(
     (signal) => get<{ decisions: Decision[] }>(LATEST, {}, signal),
     EVERY_MS,
   );
-  return html`<${Page} title="Overview" lead="What happens now.">
+  const [isTouring, showTour] = useTour();
+  const tools =
+    !isTouring &&
+    html`<button type="button" class="small" onClick=${() => showTour(true)}>
+      Show the tour
+    </button>`;
+  return html`<${Page} title="Overview" lead="What happens now." tools=${tools}>
+    ${isTouring && html`<${Tour} onDismiss=${() => showTour(false)} />`}
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${Live} />
     <${Recent} />

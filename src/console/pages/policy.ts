@@ -22,6 +22,7 @@ import { Findings, QUESTION_FIRST } from "../policy/findings.ts";
 import { SaveDialog } from "../policy/save-dialog.ts";
 import { TryCard } from "../policy/try-card.ts";
 import { Differences, Versions } from "../policy/versions.ts";
+import { Typed } from "../parts/typed.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
 
@@ -51,17 +52,11 @@ export default function PolicyPage(): VNode {
 function TenantField({ tenant }: { tenant: string }): VNode {
   const [, setParameters] = useParameters();
   return html`<label class="dim small" for="tenant">Tenant</label>
-    <input
+    <${Typed}
       id="tenant"
       value=${tenant}
       placeholder="the key's own"
-      maxlength="64"
-      autocomplete="off"
-      spellcheck=${false}
-      onChange=${(event: Event) => {
-        const named = (event.target as HTMLInputElement).value.trim();
-        setParameters({ tenant: named || undefined, backtest: undefined });
-      }}
+      onDone=${(named: string) => setParameters({ tenant: named || undefined, backtest: undefined })}
     />`;
 }
 

@@ -19,10 +19,43 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     await expectSound("overview");
   });
 
+  it("shows the way to what waits, to agents and to the denials behind a reason", async () => {
+    const { page } = await stage.visit("");
+    const { total } = await stage.ask<{ total: number }>("GET", "/v1/agents?limit=1");
+    const agents = page.locator(".figure", { hasText: "on record" }).getByRole("link");
+    await expect.poll(() => agents.textContent()).toBe(String(total));
+    const reviews = page.locator(".figure", { hasText: "open reviews" }).getByRole("link");
+    expect(await reviews.getAttribute("href")).toBe("#/reviews");
+    const reason = page.locator(".bars a").first();
+    const denials = await page.locator(".bars .n").first().textContent();
+    const name = await reason.textContent();
+    await reason.click();
+    await page.getByRole("heading", { level: 1, name: "Decisions" }).waitFor();
+    expect(decodeURIComponent(page.url())).toContain(`reason=${name}`);
+    const entries = page.getByRole("region", { name: /decisions/i }).locator("tbody tr");
+    await expect.poll(() => entries.count()).toBe(Number(denials));
+  });
+
+  it("takes a newcomer through five steps, until that is dismissed", async () => {
+    const { page, complaints } = await stage.visit("");
+    const steps = page.locator(".tour a");
+    await page.getByText("sample history").waitFor();
+    expect(await steps.count()).toBe(5);
+    await steps.nth(1).click();
+    await page.getByRole("heading", { level: 1 }).filter({ hasText: "price-scout" }).waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await expect.poll(() => steps.count()).toBe(0);
+    await page.reload();
+    await page.getByRole("button", { name: "Show the tour" }).click();
+    expect(await steps.count()).toBe(5);
+    expect(complaints).toEqual([]);
+  });
+
   it("counts what is answered while it is open, in the range of its address", async () => {
     const { page } = await stage.visit("?range=15m");
     await page.getByRole("heading", { name: "Answers a second" }).waitFor();
-    expect(await page.getByLabel("time range").inputValue()).toBe("15m");
+    await expect.poll(() => page.getByLabel("time range").inputValue()).toBe("15m");
     const denied = page.locator(".figure", { hasText: "denied" }).locator(".big");
     const before = Number(await denied.textContent());
     const ask = { agent_id: "agent://nobody/unknown", action: "order.place", tool_level: "L3" };

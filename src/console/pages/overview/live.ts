@@ -6,6 +6,7 @@ import { AsCurl } from "../../parts/actions.ts";
 import { Chart } from "../../parts/chart.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
 import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
+import { Standing } from "./standing.ts";
 import { lastOf, rates, type Seconds, SERIES, useSeries } from "../../series.ts";
 
 /** Minutes by their name in the address. */
@@ -87,6 +88,7 @@ function Totals({ series }: { series: Seconds }): VNode {
       note="records"
       href=${linkTo("health")}
     />
+    <${Standing} />
   <//>`;
 }
 

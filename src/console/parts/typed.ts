@@ -1,0 +1,31 @@
+// A line of text that counts when it is done: by Enter, or when the focus leaves it.
+import { html, useState, type VNode } from "../html.ts";
+
+interface TypedProps {
+  readonly id: string;
+  /** As it was last done, such as the address has it. */
+  readonly value: string;
+  readonly type?: "text" | "search";
+  readonly placeholder?: string;
+  readonly isDisabled?: boolean;
+  readonly onDone: (text: string) => void;
+}
+
+/** What is being typed stays, whatever is drawn anew meanwhile; another `value` takes its place. */
+export function Typed(props: TypedProps): VNode {
+  const { id, value, type = "text", placeholder, isDisabled = false, onDone } = props;
+  const [state, setState] = useState({ value, text: value });
+  if (state.value !== value) setState({ value, text: value });
+  return html`<input
+    id=${id}
+    type=${type}
+    value=${state.value === value ? state.text : value}
+    placeholder=${placeholder}
+    disabled=${isDisabled}
+    maxlength="512"
+    autocomplete="off"
+    spellcheck=${false}
+    onInput=${(event: Event) => setState({ value, text: (event.target as HTMLInputElement).value })}
+    onChange=${(event: Event) => onDone((event.target as HTMLInputElement).value.trim())}
+  />`;
+}
