@@ -10,6 +10,8 @@ export interface Ground {
   readonly random: () => number;
   /** Tells the readers which nodes the fault hits. */
   readonly hit: (nodes: readonly number[]) => void;
+  /** Resolves once every node has acknowledged an outcome. */
+  readonly acknowledge: () => Promise<void>;
 }
 
 export interface Fault {
@@ -60,7 +62,7 @@ async function cut({ stage }: Ground, { kind, at }: { kind: Kind; at: number }, 
 
 /** Without room for `ms`. */
 async function fill({ stage }: Ground, kind: Kind, ms: number): Promise<void> {
-  stage.fill(kind);
+  await stage.fill(kind);
   await wait(ms);
   stage.empty(kind);
 }
@@ -175,10 +177,11 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Resolves once every server and node says that it is well, and one server leads. */
-export async function allWell({ servers, nodes }: Ground): Promise<void> {
+/** Resolves once every server and node says that it is well, one leads, and every node acknowledges. */
+export async function allWell({ servers, nodes, acknowledge }: Ground): Promise<void> {
   for (const part of [...servers, ...nodes]) {
     await until(() => part.isWell(), `${part.name} does not come back`);
   }
   await until(async () => (await streamState(servers)) !== undefined, "no server leads the log");
+  await acknowledge();
 }

@@ -80,6 +80,35 @@ export class Reporters {
     await Promise.all(this.#lanes);
   }
 
+  /** Resolves once every node has acknowledged an outcome of its own. */
+  async probe(): Promise<void> {
+    await Promise.all(
+      this.#urls.map(async (_, node) => {
+        const offer = offerOf(`${this.#run}-probe-${this.#number}`, true, this.#number++);
+        const headers = { ...HEADERS, "idempotency-key": offer.id };
+        const invokedMs = performance.now();
+        for (let heard; heard?.node !== node;) {
+          // Tried at this node alone, until it answers.
+          heard = await this.#sent("/v1/outcomes", headers, offer.body, node, 1);
+          if (heard === undefined) continue;
+          this.#take(offer, heard.answer.status, heard.answer.body as Receipt, invokedMs, node);
+        }
+      }),
+    );
+  }
+
+  /** Longest time in ms without an acknowledgement since then. */
+  pauseSince(sinceMs: number): number {
+    let last = sinceMs;
+    let longest = 0;
+    for (const { answeredMs } of this.acknowledged) {
+      if (answeredMs < sinceMs) continue;
+      longest = Math.max(longest, answeredMs - last);
+      last = answeredMs;
+    }
+    return Math.max(longest, performance.now() - last);
+  }
+
   async #report(home: number): Promise<void> {
     while (!this.#isStopping) {
       if (this.#random() < BATCH_SHARE) await this.#batch(home);
