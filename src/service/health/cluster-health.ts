@@ -6,7 +6,7 @@ const LAG_WARNED_MS = 5000;
 /** Age from which traffic should go elsewhere. */
 const LAG_MAX_MS = 30_000;
 
-export interface ClusterHealth {
+interface ClusterHealth {
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
 }
