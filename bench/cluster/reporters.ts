@@ -80,7 +80,7 @@ export class Reporters {
     await Promise.all(this.#lanes);
   }
 
-  /** Resolves once every node has acknowledged an outcome of its own. */
+  /** Resolves once every node has acknowledged an outcome, each tried at it alone. */
   async probe(): Promise<void> {
     await Promise.all(
       this.#urls.map(async (_, node) => {
@@ -88,7 +88,6 @@ export class Reporters {
         const headers = { ...HEADERS, "idempotency-key": offer.id };
         const invokedMs = performance.now();
         for (let heard; heard?.node !== node;) {
-          // Tried at this node alone, until it answers.
           heard = await this.#sent("/v1/outcomes", headers, offer.body, node, 1);
           if (heard === undefined) continue;
           this.#take(offer, heard.answer.status, heard.answer.body as Receipt, invokedMs, node);
@@ -102,17 +101,15 @@ export class Reporters {
     let last = sinceMs;
     let longest = 0;
     for (const { answeredMs } of this.acknowledged) {
-      if (answeredMs < sinceMs) continue;
-      longest = Math.max(longest, answeredMs - last);
-      last = answeredMs;
+      longest = Math.max(longest, answeredMs - Math.max(last, sinceMs));
+      last = Math.max(last, answeredMs);
     }
     return Math.max(longest, performance.now() - last);
   }
 
   async #report(home: number): Promise<void> {
     while (!this.#isStopping) {
-      if (this.#random() < BATCH_SHARE) await this.#batch(home);
-      else await this.#single(home);
+      await (this.#random() < BATCH_SHARE ? this.#batch(home) : this.#single(home));
       await wait(PAUSE_MS);
     }
   }

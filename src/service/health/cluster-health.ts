@@ -1,4 +1,4 @@
-// What readiness says of a node's place along the ordered log of its cluster.
+// Readiness of a node by its place along the ordered log of its cluster.
 import type { StreamFigures } from "../../stream/figures.ts";
 
 /** Age of a node's answers that is worth a word. */
