@@ -172,7 +172,7 @@ async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promi
 
 /** Parts that follow what other nodes have put on record. */
 function learnersOf(
-  { evidence, policies, keyring }: Ground,
+  { evidence, policies, keyring, sharedWeights }: Ground,
   reporting: Reporters,
   log: Log,
 ): Learners {
@@ -182,6 +182,7 @@ function learnersOf(
         log.error("remote_event_failed", { detail: `a key: ${(error as Error).message}` });
       });
     },
+    weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
     policy: (event) => policies.learn(event),
     review: (event) => evidence.reviews.learn(event),
     registry: (payload) => reporting.learn(payload),
@@ -245,6 +246,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     queueMsMax: config.queueMsMax,
     usage: parts.usageMeter,
     usageBook: parts.usageBook,
+    lagGuard: parts.cluster?.lagGuard(parts.clock.now),
     quotaGuard: parts.quotaGuard,
     quotas: parts.quotas,
     health: healthOf(config, log, parts),

@@ -8,7 +8,17 @@ import { conformanceTable, runConformance } from "../../src/client/conformance/s
 import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import { rowsUnder } from "../docs/_tables.ts";
 import { sendRaw, statusesOf } from "../http/_setup.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { type Edge, isInstalled, openEdge, PATHS, type Program, TIMES } from "./_edge.ts";
+
+/** How long a gateway leaves a node alone that failed, and a check more. */
+const REMEMBERED_MS = 2500;
+/** Faults after which it asks the other node; Caddy takes a status for an answer, and remembers it. */
+const FAULTS_OF_A_NODE = {
+  nginx: ["silence", "refused", "reset", "status"],
+  haproxy: ["silence", "refused", "reset", "status"],
+  caddy: ["silence", "refused", "reset"],
+} as const;
 
 /** Defines the tests of `program`. */
 export function describeProgram(program: Program): void {
@@ -22,6 +32,8 @@ export function describeProgram(program: Program): void {
     beforeEach(async () => {
       await edge.proxy.set({ kind: "none" });
       edge.app.answer = 200;
+      // A node that failed is left alone for a second.
+      await expect.poll(() => statusAt(edge, PATHS.L3), { timeout: WAIT_MS_MAX }).toBe(200);
       edge.reached.length = 0;
     });
 
@@ -62,6 +74,26 @@ export function describeProgram(program: Program): void {
       expect(conformanceTable(failing)).toBe("");
       expect(rows).toHaveLength(60);
     });
+
+    it.each(FAULTS_OF_A_NODE[program])(
+      "asks the other node when one is at fault: %s",
+      async (kind) => {
+        // Both are there, and no fault of before is remembered.
+        await new Promise((resolve) => setTimeout(resolve, REMEMBERED_MS));
+        const counts = edge.nodes.map(({ count }) => count);
+        for (let at = 0; at < 3; at += 1) expect(await statusAt(edge, PATHS.L3)).toBe(200);
+        const added = edge.nodes.map(({ count }, at) => count - counts[at]!);
+        // Its node: the other one is asked at most by who looks after it.
+        const own = edge.nodes[added[0]! > added[1]! ? 0 : 1]!;
+        await own.set(kind === "status" ? { kind, status: 503 } : { kind });
+        for (const agent of ["connect", "refuse", "escalate"]) {
+          const response = await edge.ask(PATHS.L3, agent);
+          await response.arrayBuffer();
+          const seen = [agent, response.status, response.headers.get("x-trust-degraded")];
+          expect(seen).toEqual([agent, agent === "connect" ? 200 : 403, null]);
+        }
+      },
+    );
 
     it("leaves a trace of every answer without a verdict", async () => {
       await edge.proxy.set({ kind: "refused" });
@@ -141,6 +173,12 @@ export function describeProgram(program: Program): void {
       expect(edge.reached).toHaveLength(1);
     });
   });
+}
+
+async function statusAt(edge: Edge, path: string): Promise<number> {
+  const response = await edge.ask(path, "connect");
+  await response.arrayBuffer();
+  return response.status;
 }
 
 /** What TrustRank's answer, or its absence, adds to the answer of an end client. */
