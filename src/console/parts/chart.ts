@@ -41,7 +41,7 @@ const WHOLE = Array.from({ length: 16 }, (_, power) =>
 const CLOCK = "{HH}:{mm}";
 const DATE = "\n{D} {MMM}";
 const YEAR = "\n{YYYY}";
-const TIMES = [
+const TIMES: uPlot.Axis.Values = [
   [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
   [2_419_200, "{MMM}", YEAR, null, null, null, null, null, 1],
   [86_400, "{D} {MMM}", YEAR, null, null, null, null, null, 1],
@@ -51,48 +51,8 @@ const TIMES = [
 ];
 
 export function Chart(props: ChartProps): VNode {
-  const { title, at, lines, limits = [], height = 180, say = (value) => number(value, 2) } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const shape = JSON.stringify([
-    lines.map(({ label, color }) => [label, color]),
-    limits,
-    props.range,
-  ]);
-  const data = [
-    at,
-    ...lines.map(({ values }) => values),
-    ...limits.map(({ value }) => at.map(() => value)),
-  ];
-  const latest = useRef(data);
-  latest.current = data;
-  useEffect(() => {
-    const element = place.current!;
-    const draw = () => {
-      plot.current?.destroy();
-      plot.current = new uPlot(
-        optionsOf(props, element.clientWidth, height, say),
-        latest.current as never,
-        element,
-      );
-    };
-    draw();
-    const observer = new ResizeObserver(() => {
-      const width = element.clientWidth;
-      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height });
-    });
-    observer.observe(element);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", draw);
-    addEventListener("themechange", draw);
-    return () => {
-      observer.disconnect();
-      dark.removeEventListener("change", draw);
-      removeEventListener("themechange", draw);
-      plot.current?.destroy();
-    };
-  }, [shape, height]);
-  useEffect(() => plot.current?.setData(data as never), [at, lines]);
+  const { title, at, lines, limits = [], say = (value) => number(value, 2) } = props;
+  const place = usePlot(props, say);
   const last = at.length - 1;
   const words = lines.map(({ label, values }) => `${label} ${sayOf(values[last], say)}`).join(", ");
   return html`<figure class="chart">
@@ -111,6 +71,50 @@ export function Chart(props: ChartProps): VNode {
     </figcaption>
     <${Numbers} ...${props} say=${say} />
   </figure>`;
+}
+
+/** The place of a plot that follows its numbers, the width there is and the theme. */
+function usePlot(props: ChartProps, say: (value: number) => string) {
+  const { at, lines, limits = [], height = 180 } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const shape = JSON.stringify([
+    lines.map(({ label, color }) => [label, color]),
+    limits,
+    props.range,
+  ]);
+  const data = [
+    at,
+    ...lines.map(({ values }) => values),
+    ...limits.map(({ value }) => at.map(() => value)),
+  ];
+  const latest = useRef(data);
+  latest.current = data;
+  useEffect(() => {
+    const element = place.current!;
+    const draw = () => {
+      plot.current?.destroy();
+      const options = optionsOf(props, element.clientWidth, height, say);
+      plot.current = new uPlot(options, latest.current as never, element);
+    };
+    draw();
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height });
+    });
+    observer.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    addEventListener("themechange", draw);
+    return () => {
+      observer.disconnect();
+      dark.removeEventListener("change", draw);
+      removeEventListener("themechange", draw);
+      plot.current?.destroy();
+    };
+  }, [shape, height]);
+  useEffect(() => plot.current?.setData(data as never), [at, lines]);
+  return place;
 }
 
 /** The last points as a table. */
@@ -173,7 +177,7 @@ function optionsOf(
       y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
     },
     axes: [
-      isTime ? { ...axis, values: TIMES as uPlot.Axis.Values } : axis,
+      isTime ? { ...axis, values: TIMES } : axis,
       { ...axis, size: widthOf, values, ...(say === number ? { incrs: WHOLE } : {}) },
     ],
     series: [
