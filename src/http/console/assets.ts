@@ -19,8 +19,18 @@ const STYLE = "text/css; charset=utf-8";
 const HASH_LENGTH = 16;
 /** Parts of the one style sheet, in the order in which later rules win. */
 const STYLES = [
-  ...["base", "frame", "cards", "controls", "reviews", "drawings"],
-  ...["login", "plots", "graph", "sql", "policy", "pages"],
+  "base",
+  "frame",
+  "cards",
+  "controls",
+  "reviews",
+  "drawings",
+  "login",
+  "plots",
+  "graph",
+  "sql",
+  "policy",
+  "pages",
 ];
 /** `.ts` as they lie in the tree, `.js` in the built package. */
 const EXTENSION = path.extname(fileURLToPath(import.meta.url));
