@@ -174,7 +174,7 @@ async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promi
 
 /** Parts that follow what other nodes have put on record. */
 function learnersOf(
-  { evidence, policies, keyring }: Ground,
+  { evidence, policies, keyring, sharedWeights }: Ground,
   reporting: Reporters,
   log: Log,
 ): Learners {
@@ -184,6 +184,7 @@ function learnersOf(
         log.error("remote_event_failed", { detail: `a key: ${(error as Error).message}` });
       });
     },
+    weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
     policy: (event) => policies.learn(event),
     review: (event) => evidence.reviews.learn(event),
     registry: (payload) => reporting.learn(payload),
