@@ -75,6 +75,11 @@ export const FAULTS = {
   internal: { status: 500, title: "internal error" },
   deadline_exceeded: { status: 503, title: "the deadline would be missed", retryAfterSec: 1 },
   overloaded: { status: 503, title: "the service is saturated", retryAfterSec: 1 },
+  node_behind: {
+    status: 503,
+    title: "this node is cut off from its cluster",
+    retryAfterSec: 5,
+  },
   draining: { status: 503, title: "the service is shutting down", retryAfterSec: 5 },
   journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
   store_behind: { status: 504, title: "the store has not reached the position", retryAfterSec: 1 },

@@ -89,8 +89,8 @@ export class Application implements HttpApplication {
 
   refuse(code: FaultCode, detail: string, path: string): Reply {
     this.#metrics.refusedFraming += 1;
-    const requestId = this.#requestIds.next();
-    return faultReply(new ServiceFault(code, detail), path, { requestId, echoedId: requestId });
+    const id = this.#requestIds.next();
+    return faultReply(new ServiceFault(code, detail), path, { requestId: id, echoedId: id });
   }
 
   onAborted(): void {
@@ -101,7 +101,7 @@ export class Application implements HttpApplication {
     this.#logger.error("adapter failure", { error: describeError(error) });
   }
 
-  /** Guards in order: route, authentication, authorisation, rate limit, quota, deadline. */
+  /** Guards in order: route, authentication, lag, authorisation, rate limit, quota, deadline. */
   #guard(exchange: Exchange, known: Principal | undefined): void {
     const { head } = exchange;
     const match = this.#table.match(head.path);
@@ -134,9 +134,10 @@ export class Application implements HttpApplication {
       throw new ServiceFault("unauthenticated", detail);
     }
     exchange.principal = principal;
+    this.services.lagGuard?.assertCurrent(principal, route.rateClass);
     const { access } = route;
-    if (access === "none" || access === "key") return;
-    if (principal.scopes.has(access) || principal.scopes.has("admin")) return;
+    if (access === "none" || access === "key" || principal.scopes.has(access)) return;
+    if (principal.scopes.has("admin")) return;
     throw new ServiceFault("insufficient_scope", `this route needs the scope \`${access}\``);
   }
 
@@ -246,8 +247,8 @@ export class Application implements HttpApplication {
 
   #countFault({ routeIndex }: Exchange, code: FaultCode): void {
     this.#metrics.tallies.countFault(code);
-    const isReport = this.#table.routes[routeIndex]?.rateClass === "outcomes";
-    if (isReport) this.#metrics.tallies.refuseOutcome(code);
+    const { rateClass } = this.#table.routes[routeIndex] ?? {};
+    if (rateClass === "outcomes") this.#metrics.tallies.refuseOutcome(code);
   }
 
   #finish(exchange: Exchange, reply: Reply): Reply {
@@ -270,8 +271,7 @@ export class Application implements HttpApplication {
   }
 
   #makeServices(dependencies: HttpDependencies): ExchangeServices {
-    const pendingCount = () => this.#pendingCount;
-    const isDraining = () => this.isDraining;
+    const [pendingCount, isDraining] = [() => this.#pendingCount, () => this.isDraining];
     return {
       ...dependencies,
       metrics: this.#metrics,

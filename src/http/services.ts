@@ -29,6 +29,7 @@ import type { RequestWatch } from "./request-watch.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
+import type { LagGuard } from "./access/lag-guard.ts";
 import type { QuotaGuard, Quotas } from "./access/quotas.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { UsageBook } from "./access/usage-report.ts";
@@ -92,6 +93,8 @@ export interface HttpDependencies {
   quotaGuard?: QuotaGuard;
   /** The same, to be set; without it their routes answer `not_found`. */
   quotas?: Quotas;
+  /** Refuses keys while this node is cut off from its cluster; without it there is none. */
+  lagGuard?: LagGuard | undefined;
   /** Usage of this process on all threads; without it this meter is all there is. */
   usageBook?: UsageBook;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */

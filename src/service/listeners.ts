@@ -250,8 +250,7 @@ function startThreads(
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
-  const { evidence, decisions, scorer, dependencies, usageMemories, quotaMemory, watchSink } =
-    parts;
+  const { evidence, decisions, scorer, dependencies, usageMemories, watchSink } = parts;
   const {
     host,
     httpAdapter,
@@ -277,7 +276,8 @@ function startThreads(
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
-      quotaMemory,
+      lag: dependencies.lagGuard?.shared,
+      quotaMemory: parts.quotaMemory,
       ...limitsOf(config),
       isReservedEnabled,
       isSignatureRequired,

@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
 import type { StreamFigures } from "./figures.ts";
-import type { OrderedLog } from "./ordered-log.ts";
+import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { Checkpoints, divergedAt, type NodeReport } from "./reports.ts";
 
 /** Longest time that a message is tried before its outcomes are refused. */
@@ -13,6 +13,10 @@ const APPEND_MS = 10_000;
 const LOOK_MS = 500;
 /** Interval between two reports to the other nodes. */
 const REPORT_MS = 5000;
+/** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
+const SHORT_LOOKS_MAX = 20;
+/** Looks that wait to be caught up with; of more, every second is given up. */
+const LOOKS_MAX = 1024;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -61,6 +65,9 @@ class Server {
   #resume = () => {};
   #tip = { lsn: 0, chain: "" };
   #isTold = false;
+  /** Place from which the ledger follows: where it is not the first, the journal has that message. */
+  #from = 1;
+  #shortLooks = 0;
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
@@ -97,6 +104,8 @@ class Server {
   #follow(from: number): void {
     const { log, figures } = this.#options;
     this.#following?.stop();
+    this.#resume();
+    this.#from = from;
     this.#unapplied = [];
     this.#unappliedBytes = 0;
     figures.followed++;
@@ -137,14 +146,33 @@ class Server {
     const { log, figures, clock } = this.#options;
     const atMs = clock();
     try {
-      const { lastSeq } = await log.state();
+      const state = await log.state();
       figures.answeredMs = clock();
-      figures.known = lastSeq;
-      this.#looks.push({ atMs, seq: lastSeq });
-      this.#settleLooks();
+      figures.known = state.lastSeq;
+      this.#noteLook(atMs, state.lastSeq);
+      this.#judge(state);
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
+  }
+
+  #noteLook(atMs: number, seq: number): void {
+    // The later of two looks at the same place says more.
+    if (this.#looks.at(-1)?.seq === seq) this.#looks.pop();
+    this.#looks.push({ atMs, seq });
+    if (this.#looks.length > LOOKS_MAX) this.#looks = this.#looks.filter((_, at) => at % 2 === 0);
+    this.#settleLooks();
+  }
+
+  /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
+  #judge({ firstSeq, lastSeq }: LogState): void {
+    const applied = Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
+    const isShort = lastSeq < applied || firstSeq > applied + 1;
+    this.#shortLooks = isShort ? this.#shortLooks + 1 : 0;
+    if (this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
+    this.#isTold = true;
+    const detail = `the ordered log holds messages ${firstSeq} to ${lastSeq}, and this journal has been applied up to ${applied}: see \`trustrank cluster restore\``;
+    this.#options.tell({ kind: "diverged", detail });
   }
 
   #settleLooks(): void {

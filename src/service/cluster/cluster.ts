@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
+import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { segmentsOf } from "../../journal/format.ts";
@@ -31,6 +32,8 @@ export interface OpenCluster {
   readonly figures: StreamFigures;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
+  /** Refuses keys while this node is cut off. */
+  lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
@@ -72,6 +75,7 @@ export async function openCluster(
       const sinceMs = clock();
       while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
     },
+    lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
       port.close();

@@ -13,7 +13,9 @@ import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import type { OpenCluster } from "../cluster/cluster.ts";
 import { isTrustNamed, type ServeConfig } from "../settings/config.ts";
+import { clusterHealth } from "./cluster-health.ts";
 
 interface Health {
   ready: boolean;
@@ -105,6 +107,8 @@ interface HealthParts {
   readonly store: OpenStore;
   readonly clock: ClockKeeper;
   readonly archive: { status(): ArchiveStatus | undefined };
+  /** Undefined where the process is the whole bureau. */
+  readonly cluster: Pick<OpenCluster, "figures"> | undefined;
 }
 
 /** An archive that does not follow, or that held another history; the service needs none of it. */
@@ -138,5 +142,11 @@ export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): { i
     ...clockWarnings(clock),
     ...archiveWarnings(archive.status()),
   ];
-  return { isReady: () => readiness(ledger, warnings()) };
+  const isReady = () => {
+    const along = clusterHealth(parts.cluster?.figures, clock.now());
+    const health = readiness(ledger, [...warnings(), ...along.warnings]);
+    const reasons = [...health.reasons, ...along.reasons];
+    return { ...health, ready: reasons.length === 0, reasons };
+  };
+  return { isReady };
 }

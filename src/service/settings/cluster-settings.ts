@@ -103,6 +103,13 @@ export const CLUSTER_SETTINGS = {
     default: 64,
     sentence: "bound of the log on each server, in GiB; full, nothing more is recorded",
   },
+  clusterRefuseSec: {
+    variables: ["TRUSTRANK_CLUSTER_REFUSE_SEC"],
+    kind: wholeNumber(2, 3600),
+    default: 10,
+    sentence:
+      "seconds without its cluster after which a node refuses keys, reads of scores after three times as many: how long a revoked key may live on a node that is cut off",
+  },
   clusterUnsafe: {
     variables: ["TRUSTRANK_CLUSTER_UNSAFE"],
     kind: onOff,
@@ -122,6 +129,8 @@ export interface ClusterConfig {
   readonly tls: { caFile?: string; certFile?: string; keyFile?: string } | undefined;
   readonly url: string | undefined;
   readonly streamBytesMax: number;
+  /** Milliseconds without its cluster after which a node refuses keys. */
+  readonly refuseMs: number;
   readonly isUnsafe: boolean;
 }
 
@@ -137,6 +146,7 @@ export interface ClusterValues {
   readonly key: string | undefined;
   readonly url: string | undefined;
   readonly streamGb: number;
+  readonly refuseSec: number;
   readonly isUnsafe: boolean;
 }
 
@@ -169,6 +179,7 @@ export function clusterConfigOf(
     tls: Object.keys(tls).length === 0 ? undefined : tls,
     url: values.url,
     streamBytesMax: values.streamGb * GIBIBYTE,
+    refuseMs: values.refuseSec * 1000,
     isUnsafe: values.isUnsafe,
   };
 }

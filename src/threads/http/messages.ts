@@ -5,6 +5,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
+import type { SharedLag } from "../../http/access/lag-guard.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { Pulse } from "../../http/metrics/pulse.ts";
@@ -44,6 +45,8 @@ export interface HttpThreadData {
   readonly rateLimits: RateLimits;
   readonly queueMsMax: number;
   readonly bucketMemory: SharedArrayBuffer;
+  /** In which it finds how far behind its cluster this node is; undefined: there is none. */
+  readonly lag?: SharedLag | undefined;
   /** In which it finds the quotas of tenants. */
   readonly quotaMemory: SharedArrayBuffer;
   /** In which it counts usage. */

@@ -37,6 +37,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { lagGuardOf } from "./lag.ts";
 import { loggerTo } from "./log-lines.ts";
 import { watchOf } from "./watch.ts";
 import { relayedHead } from "./relayed-head.ts";
@@ -197,6 +198,7 @@ class HttpThread {
           memory: this.#data.usageMemory,
           numberOf: (keyId) => keyring.numberOf(keyId),
         }),
+        lagGuard: lagGuardOf(this.#data.lag, this.#clock),
         quotaGuard: new QuotaGuard(this.#data.quotaMemory, this.#clock),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
@@ -209,8 +211,7 @@ class HttpThread {
   }
 
   #bureau() {
-    const { vaultMemory, isReservedEnabled } = this.#data;
-    const inline = openAssessor(vaultMemory, this.#clock);
+    const inline = openAssessor(this.#data.vaultMemory, this.#clock);
     return openBureau({
       engine: this.#engine,
       ledger: this.#ledger,
@@ -221,7 +222,7 @@ class HttpThread {
       environment: {
         delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         outcomeIds: new UuidV7Generator(randomFillSync),
-        isReservedEnabled,
+        isReservedEnabled: this.#data.isReservedEnabled,
       },
       policies: this.#policies,
       owners: this.#owners,
@@ -234,7 +235,6 @@ class HttpThread {
   /** The service's table, with handlers that relay the routes of the main thread. */
   #routes(): Route[] {
     const relay = (exchange: Exchange) => this.#relay(exchange);
-    const { isSignatureRequired } = this.#data;
     return ROUTES.map((route) => {
       if (HERE.has(route)) return route;
       if (!OUTCOMES.has(route)) return { ...route, handle: relay };
@@ -242,7 +242,7 @@ class HttpThread {
         // Rows of a batch may be signed each for itself, which shows only to the reader of the
         // body.
         const mayBeSigned = exchange.head.signature !== undefined || route.body?.kind === "batch";
-        const isSigned = mayBeSigned || isSignatureRequired;
+        const isSigned = mayBeSigned || this.#data.isSignatureRequired;
         return isSigned ? relay(exchange) : route.handle(exchange);
       };
       return { ...route, handle };

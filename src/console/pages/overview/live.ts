@@ -53,7 +53,7 @@ function Seen({ series, choice }: { series: Seconds; choice: VNode }): VNode {
                 title="Answers a second"
                 at=${at}
                 lines=${lines}
-                say=${(value: number) => number(value, 1)}
+                say=${(value: number) => number(value, 2)}
               />`
         }
         <${AsCurl} path=${SERIES} />

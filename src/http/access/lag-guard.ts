@@ -1,0 +1,50 @@
+// Guard of a cluster's node that is cut off: what another node has revoked is not known here until the log
+// is read, so that keys are believed only for so long. Its bound is the longest life of a revoked key.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { RateClass } from "./rate-limits.ts";
+import { INSTALLED_KEY_ID } from "./installed-key.ts";
+
+/** Reads of scores go on for so many times the bound of other requests: they change nothing. */
+export const SCORE_READS_FACTOR = 3;
+
+/** Where all threads read how far behind this node is. */
+export interface SharedLag {
+  readonly memory: SharedArrayBuffer;
+  /** Milliseconds behind the log from which requests with a key are refused. */
+  readonly refuseMs: number;
+}
+
+interface Lagging {
+  readonly memory: SharedArrayBuffer;
+  /** Age in ms of the newest moment whose log is known to be applied here. */
+  lagMs(nowMs: number): number;
+}
+
+export class LagGuard {
+  /** For the guards of other threads. */
+  readonly shared: SharedLag;
+  readonly #lagging: Lagging;
+  readonly #now: () => number;
+
+  /** `now` is epoch ms. */
+  constructor(lagging: Lagging, refuseMs: number, now: () => number) {
+    this.shared = { memory: lagging.memory, refuseMs };
+    this.#lagging = lagging;
+    this.#now = now;
+  }
+
+  /**
+   * Asked for every request with a key. The key of the environment is none that another node could
+   * have revoked: an operator gets in with it.
+   * @throws ServiceFault `node_behind`.
+   */
+  assertCurrent(principal: Pick<Principal, "keyId">, rateClass: RateClass | undefined): void {
+    const lagMs = this.#lagging.lagMs(this.#now());
+    const { refuseMs } = this.shared;
+    if (lagMs <= refuseMs || principal.keyId === INSTALLED_KEY_ID) return;
+    if (rateClass === "score" && lagMs <= refuseMs * SCORE_READS_FACTOR) return;
+    const detail = "this node has not heard of its cluster for too long to know which keys hold";
+    throw new ServiceFault("node_behind", detail);
+  }
+}

@@ -1,0 +1,12 @@
+// Guard of a further HTTP thread against being cut off, over the figures that the stream thread keeps.
+import { LagGuard, type SharedLag } from "../../http/access/lag-guard.ts";
+import { StreamFigures } from "../../stream/figures.ts";
+
+/** Undefined where there is no cluster. `clock` is epoch ms. */
+export function lagGuardOf(
+  shared: SharedLag | undefined,
+  clock: () => number,
+): LagGuard | undefined {
+  if (shared === undefined) return undefined;
+  return new LagGuard(new StreamFigures(shared.memory), shared.refuseMs, clock);
+}

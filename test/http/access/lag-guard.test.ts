@@ -1,0 +1,65 @@
+// A node that has not heard of its cluster for too long believes no key that another node may have
+// revoked; reads of scores go on for longer, and the environment's key always gets in.
+import { expect, it } from "vitest";
+import { LagGuard } from "../../../src/http/access/lag-guard.ts";
+import { StreamFigures } from "../../../src/stream/figures.ts";
+import { lagGuardOf } from "../../../src/threads/http/lag.ts";
+import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
+
+const REFUSE_MS = 10_000;
+const CHECK = { subject: "agent://acme/ledger-sync", stakes: 5 };
+
+describeAdapters("a node behind its cluster", (adapter) => {
+  it("refuses keys after a while, reads of scores after three times as long", async () => {
+    const clock = { nowMs: 0 };
+    const figures = new StreamFigures();
+    const lagGuard = new LagGuard(figures, REFUSE_MS, () => clock.nowMs);
+    const service = await openTestServer(adapter, { lagGuard });
+    try {
+      const key = await service.makeKey(["score:read", "analytics:read"]);
+      const ask = async (path: string, body: unknown, secret: string) => {
+        const method = body === undefined ? "GET" : "POST";
+        const headers = {
+          authorization: `Bearer ${secret}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        };
+        const init = body === undefined ? {} : { body: JSON.stringify(body) };
+        return fetch(`http://127.0.0.1:${service.server.port}${path}`, {
+          method,
+          headers,
+          ...init,
+        });
+      };
+      const read = async () => (await ask("/v1/check", CHECK, key)).status;
+      const other = async (secret = key) => (await ask("/v1/usage", undefined, secret)).status;
+      figures.caughtUp(1);
+      clock.nowMs = 1 + REFUSE_MS;
+      expect([await read(), await other()]).toEqual([200, 200]);
+      clock.nowMs += 1;
+      const refused = await ask("/v1/usage", undefined, key);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(await refused.json()).toMatchObject({ code: "node_behind" });
+      expect([await read(), await other(ADMIN_SECRET)]).toEqual([200, 200]);
+      expect(await other("nonsense"), "what is no key is told as ever").toBe(401);
+      clock.nowMs = 1 + 3 * REFUSE_MS;
+      expect(await read()).toBe(200);
+      clock.nowMs += 1;
+      expect(await read()).toBe(503);
+      figures.caughtUp(clock.nowMs - 5);
+      expect([await read(), await other()]).toEqual([200, 200]);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+it("a further thread reads the same figures", () => {
+  const figures = new StreamFigures();
+  const { shared } = new LagGuard(figures, REFUSE_MS, () => 0);
+  const guard = lagGuardOf(shared, () => 50_000)!;
+  const ask = () => guard.assertCurrent({ keyId: "k1" }, undefined);
+  expect(ask).toThrow("has not heard");
+  figures.caughtUp(49_000);
+  expect(ask).not.toThrow();
+  expect(lagGuardOf(undefined, () => 0)).toBeUndefined();
+});
