@@ -1,7 +1,27 @@
 // Overview as a visitor sees it.
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+
+const AGENTS = ["acme/billing-bot", "acme/ledger-sync", "globex/courier", "umbrella/dispatch"];
+const LEVELS = ["L1", "L2", "L2", "L3"];
+const PICTURE_SECONDS = 55;
+
+/** What a gateway asks in a minute, more and less, for a picture that has something on it. */
+async function ask(stage: ConsoleStage): Promise<void> {
+  const end = performance.now() + PICTURE_SECONDS * 1000;
+  for (let at = 0; performance.now() < end; at++) {
+    const body = {
+      agent_id: `agent://${AGENTS[at % AGENTS.length]}`,
+      action: "order.place",
+      tool_level: LEVELS[(at >> 2) % LEVELS.length],
+      context: { stakes: 10 ** (at % 5) },
+    };
+    await stage.ask("POST", "/v1/trust/verify", body);
+    await wait(25 + 20 * Math.sin(at / 90) + 10 * Math.cos(at / 17));
+  }
+}
 
 describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => {
   let stage: ConsoleStage;
@@ -16,7 +36,7 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     const { page, expectSound } = await stage.visit("");
     await page.getByRole("link", { name: "globex/price-scout" }).first().waitFor();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Overview");
-    await expectSound("overview");
+    await expectSound();
   });
 
   it("shows the way to what waits, to agents and to the denials behind a reason", async () => {
@@ -66,4 +86,10 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     await page.getByLabel("time range").selectOption("1m");
     await page.waitForURL(/range=1m/);
   });
+
+  it.runIf(process.env["TRUSTRANK_PICTURES"])("has its picture taken", async () => {
+    const { expectSound } = await stage.visit("?range=1m");
+    await ask(stage);
+    await expectSound("overview");
+  }, 120_000);
 });
