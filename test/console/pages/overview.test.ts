@@ -87,9 +87,13 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     await page.waitForURL(/range=1m/);
   });
 
-  it.runIf(process.env["TRUSTRANK_PICTURES"])("has its picture taken", async () => {
-    const { expectSound } = await stage.visit("?range=1m");
-    await ask(stage);
-    await expectSound("overview");
-  }, 120_000);
+  it.runIf(process.env["TRUSTRANK_PICTURES"])(
+    "has its picture taken",
+    async () => {
+      const { expectSound } = await stage.visit("?range=1m");
+      await ask(stage);
+      await expectSound("overview");
+    },
+    120_000,
+  );
 });
