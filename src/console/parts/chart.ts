@@ -25,6 +25,8 @@ interface ChartProps {
   readonly limits?: readonly { readonly label: string; readonly value: number }[];
   readonly height?: number;
   readonly isTime?: boolean;
+  /** Seconds before the newest point at which the axis begins, however few points there are yet. */
+  readonly span?: number | undefined;
   readonly say?: (value: number) => string;
   /** Fixes the axis of values. */
   readonly range?: readonly [number, number];
@@ -41,13 +43,22 @@ const WHOLE = Array.from({ length: 16 }, (_, power) =>
 const CLOCK = "{HH}:{mm}";
 const DATE = "\n{D} {MMM}";
 const YEAR = "\n{YYYY}";
+/** Seconds between two lines of an axis of time: points are a second apart at the least. */
+const STEPS = [
+  [1, 2, 5, 10, 15, 30].flatMap((n) => [n, n * 60]),
+  [1, 2, 3, 4, 6, 8, 12].map((hours) => hours * 3600),
+  [1, 2, 3, 4, 5, 7, 10, 14, 28, 30, 60, 90, 180, 365, 730, 1825, 3650].map(
+    (days) => days * 86_400,
+  ),
+]
+  .flat()
+  .toSorted((one, other) => one - other);
 const TIMES: uPlot.Axis.Values = [
   [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
   [2_419_200, "{MMM}", YEAR, null, null, null, null, null, 1],
   [86_400, "{D} {MMM}", YEAR, null, null, null, null, null, 1],
   [60, CLOCK, DATE, null, DATE, null, null, null, 1],
   [1, ":{ss}", `\n${CLOCK}`, null, `${DATE} ${CLOCK}`, null, `\n${CLOCK}`, null, 1],
-  [0.001, ":{ss}.{fff}", `\n${CLOCK}`, null, `${DATE} ${CLOCK}`, null, `\n${CLOCK}`, null, 1],
 ];
 
 export function Chart(props: ChartProps): VNode {
@@ -82,6 +93,7 @@ function usePlot(props: ChartProps, say: (value: number) => string) {
     lines.map(({ label, color }) => [label, color]),
     limits,
     props.range,
+    props.span,
   ]);
   const data = [
     at,
@@ -158,7 +170,7 @@ function sayOf(value: number | null | undefined, say: (value: number) => string)
 }
 
 function optionsOf(
-  { lines, limits = [], isTime = true, range, onRange }: ChartProps,
+  { lines, limits = [], isTime = true, span, range, onRange }: ChartProps,
   width: number,
   height: number,
   say: (value: number) => string,
@@ -173,11 +185,11 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, drag: { x: onRange !== undefined, y: false, setScale: false } },
     scales: {
-      x: { time: isTime },
+      x: { time: isTime, ...(span === undefined ? {} : { range: atLeast(span) }) },
       y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
     },
     axes: [
-      isTime ? { ...axis, values: TIMES } : axis,
+      isTime ? { ...axis, values: TIMES, incrs: STEPS } : axis,
       { ...axis, size: widthOf, values, ...(say === number ? { incrs: WHOLE } : {}) },
     ],
     series: [
@@ -208,6 +220,11 @@ function optionsOf(
       ],
     },
   };
+}
+
+/** The range of the points, begun earlier where it is shorter than `span`. */
+function atLeast(span: number): uPlot.Range.Function {
+  return (_, least, most) => [Math.min(least, most - span), most];
 }
 
 /** Wide enough for the longest label. */
