@@ -10,6 +10,8 @@ export interface Ground {
   readonly random: () => number;
   /** Tells the readers which nodes the fault hits. */
   readonly hit: (nodes: readonly number[]) => void;
+  /** Resolves once every node has acknowledged an outcome. */
+  readonly acknowledge: () => Promise<void>;
 }
 
 export interface Fault {
@@ -23,6 +25,8 @@ const HOUR_MS = 3_600_000;
 const DOWN_MS = 3000;
 /** Longer than two missed pings, and than an election. */
 const FROZEN_MS = 7000;
+/** A server that says for so long that it is not well is restarted, as the probe of an init system would. */
+const UNWELL_MS = 45_000;
 
 const pick = ({ random }: Ground) => Math.floor(random() * COUNT);
 
@@ -60,7 +64,7 @@ async function cut({ stage }: Ground, { kind, at }: { kind: Kind; at: number }, 
 
 /** Without room for `ms`. */
 async function fill({ stage }: Ground, kind: Kind, ms: number): Promise<void> {
-  stage.fill(kind);
+  await stage.fill(kind);
   await wait(ms);
   stage.empty(kind);
 }
@@ -175,10 +179,27 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Resolves once every server and node says that it is well, and one server leads. */
-export async function allWell({ servers, nodes }: Ground): Promise<void> {
-  for (const part of [...servers, ...nodes]) {
-    await until(() => part.isWell(), `${part.name} does not come back`);
+/**
+ * nats-server 2.10 at times never resumes the catching up of a replica that was restarted while others were;
+ * its own next start does.
+ */
+async function serverWell(server: LogServer): Promise<void> {
+  const isWell = () => server.isWell();
+  const sentence = `${server.name} does not come back`;
+  try {
+    await until(isWell, sentence, UNWELL_MS);
+  } catch {
+    server.unasked.push(`${server.name} not well for ${UNWELL_MS / 1000} s, restarted`);
+    await server.end("SIGTERM");
+    server.start();
+    await until(isWell, `${sentence} after a restart`);
   }
+}
+
+/** Resolves once every server and node says that it is well, one leads, and every node acknowledges. */
+export async function allWell({ servers, nodes, acknowledge }: Ground): Promise<void> {
+  for (const server of servers) await serverWell(server);
+  for (const node of nodes) await until(() => node.isWell(), `${node.name} does not come back`);
   await until(async () => (await streamState(servers)) !== undefined, "no server leads the log");
+  await acknowledge();
 }

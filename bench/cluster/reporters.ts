@@ -80,10 +80,36 @@ export class Reporters {
     await Promise.all(this.#lanes);
   }
 
+  /** Resolves once every node has acknowledged an outcome, each tried at it alone. */
+  async probe(): Promise<void> {
+    await Promise.all(
+      this.#urls.map(async (_, node) => {
+        const offer = offerOf(`${this.#run}-probe-${this.#number}`, true, this.#number++);
+        const headers = { ...HEADERS, "idempotency-key": offer.id };
+        const invokedMs = performance.now();
+        for (let heard; heard?.node !== node;) {
+          heard = await this.#sent("/v1/outcomes", headers, offer.body, node, 1);
+          if (heard === undefined) continue;
+          this.#take(offer, heard.answer.status, heard.answer.body as Receipt, invokedMs, node);
+        }
+      }),
+    );
+  }
+
+  /** Longest time in ms without an acknowledgement since then. */
+  pauseSince(sinceMs: number): number {
+    let last = sinceMs;
+    let longest = 0;
+    for (const { answeredMs } of this.acknowledged) {
+      longest = Math.max(longest, answeredMs - Math.max(last, sinceMs));
+      last = Math.max(last, answeredMs);
+    }
+    return Math.max(longest, performance.now() - last);
+  }
+
   async #report(home: number): Promise<void> {
     while (!this.#isStopping) {
-      if (this.#random() < BATCH_SHARE) await this.#batch(home);
-      else await this.#single(home);
+      await (this.#random() < BATCH_SHARE ? this.#batch(home) : this.#single(home));
       await wait(PAUSE_MS);
     }
   }

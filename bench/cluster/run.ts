@@ -32,6 +32,7 @@ export interface ChaosOptions {
 const SMALL_BYTES = 192 * 1024 * 1024;
 const BYTES_PER_SECOND = 256 * 1024;
 const REST_MS = 3000;
+const REST_SHORT_MS = 500;
 const WRONG_SHOWN = 5;
 const SENTENCE_LENGTH_MAX = 400;
 /** Sums decay with time, and nodes are asked one after the other. */
@@ -43,7 +44,7 @@ export async function chaosRun(options: ChaosOptions) {
   const { seed, seconds, tell } = options;
   const folder = mkdtempSync(path.join(tmpdir(), "trustrank-chaos-"));
   const stage = await Stage.open(folder, SMALL_BYTES + seconds * BYTES_PER_SECOND);
-  tell(`seed ${seed}`);
+  tell(`seed ${seed}\n   began   lasted  no receipt`);
   const random = seededRandom(seed);
   const parts = startParts(stage, options.program);
   const { nodes, servers } = parts;
@@ -53,16 +54,14 @@ export async function chaosRun(options: ChaosOptions) {
   const phase = (isQuiet: boolean, without: readonly number[]) => {
     readers.postMessage({ kind: "phase", isQuiet, without } satisfies ToReader);
   };
-  const ground: Ground = { stage, ...parts, random, hit: (hit) => phase(false, hit) };
+  const urls = nodes.map(({ url }) => url);
+  const reporters = new Reporters(urls, random, `run${seed}`);
+  const acknowledge = () => reporters.probe();
+  const ground: Ground = { stage, ...parts, random, hit: (hit) => phase(false, hit), acknowledge };
   phase(false, [0, 1, 2]);
   await allWell(ground);
-  const reporters = new Reporters(
-    nodes.map(({ url }) => url),
-    random,
-    `run${seed}`,
-  );
   reporters.start();
-  const played = await playFaults(ground, options, (isQuiet) => phase(isQuiet, []));
+  const played = await playFaults(ground, options, reporters, (isQuiet) => phase(isQuiet, []));
   tell("quiet");
   await reporters.stop();
   const read = once(readers, "message") as Promise<[ReadFigures]>;
@@ -99,7 +98,9 @@ export async function chaosRun(options: ChaosOptions) {
     longest_ack_ms: reporters.slowest.ms,
     slowest: reporters.slowest,
     faults: played.length,
-    played: Object.fromEntries(played.map(({ name, ms }, at) => [`${at + 1} ${name}`, ms])),
+    played: Object.fromEntries(
+      played.map(({ name, ms, pauseMs }, at) => [`${at + 1} ${name}`, [ms, pauseMs]]),
+    ),
     journal: { lsn: journals[0]!.lsn, segments: journals[0]!.segments },
     refused: Object.fromEntries(reporters.refused),
     unknown: reporters.unknown,
@@ -132,12 +133,15 @@ interface Played {
   readonly name: string;
   /** From its beginning until all answered again. */
   readonly ms: number;
+  /** Longest time without any acknowledgement. */
+  readonly pauseMs: number;
 }
 
 /** Plays faults in rounds of all kinds, each round in another order. */
 async function playFaults(
   ground: Ground,
   { seconds, only, isOnce, tell }: ChaosOptions,
+  reporters: Reporters,
   rest: (isQuiet: boolean) => void,
 ): Promise<Played[]> {
   const possible = FAULTS.filter(
@@ -150,7 +154,7 @@ async function playFaults(
   const endsAt = performance.now() + seconds * 1000;
   for (let round: Fault[] = []; ;) {
     rest(true);
-    await wait(REST_MS);
+    await wait(isOnce ? REST_SHORT_MS : REST_MS);
     if (round.length === 0) {
       if (isOnce && played.length > 0) break;
       round = shuffled(possible, ground.random);
@@ -162,8 +166,9 @@ async function playFaults(
     await fault.act(ground);
     await allWell(ground);
     const ms = Math.round(performance.now() - startedAt);
-    played.push({ name: fault.name, ms });
-    tell(`${told(startedAt - begunAt)} s  ${told(ms)} s  ${fault.name}`);
+    const pauseMs = Math.round(reporters.pauseSince(startedAt));
+    played.push({ name: fault.name, ms, pauseMs });
+    tell(`${told(startedAt - begunAt)} s  ${told(ms)} s  ${told(pauseMs)} s  ${fault.name}`);
   }
   return played;
 }

@@ -3,6 +3,7 @@
 // where those are not permitted, everything is on the loopback, and no cable can be cut and no disk filled.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 
@@ -16,7 +17,7 @@ export const SMALL = 2;
 const INSIDE = "TRUSTRANK_CHAOS_INSIDE";
 const NAMESPACES = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const FILLER = "filler";
-const MEBIBYTE = 1024 * 1024;
+const PARENT_LOOK_MS = 1000;
 
 /** Whether the network and the mounts are the tool's own. */
 export function isInside(): boolean {
@@ -49,7 +50,11 @@ export function runInside(parameters: readonly string[]): Promise<number> | unde
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...process.env, [INSIDE]: "1" },
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.stdin.end());
+  const end = () => child.stdin.end();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, end);
+  // npm does not end what it runs when it is killed itself.
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || end(), PARENT_LOOK_MS).unref();
   return new Promise((resolve) => {
     child.on("exit", (code) => resolve(code ?? 1));
   });
@@ -123,17 +128,11 @@ export class Stage {
   }
 
   /** Leaves no room on a small disk. */
-  fill(kind: Kind): void {
+  async fill(kind: Kind): Promise<void> {
     const file = path.join(this.disk(kind, SMALL), FILLER);
-    // By halves, until not even a page fits.
-    for (let bytes = 1024 * MEBIBYTE, total = 0; bytes >= 4096;) {
-      try {
-        execFileSync("fallocate", ["-l", String(total + bytes), file], { stdio: "ignore" });
-        total += bytes;
-      } catch {
-        bytes /= 2;
-      }
-    }
+    const filling = spawn("dd", ["if=/dev/zero", `of=${file}`, "bs=1M"], { stdio: "ignore" });
+    // It ends when nothing more fits.
+    await once(filling, "exit");
   }
 
   empty(kind: Kind): void {

@@ -31,7 +31,7 @@ const DATA = [
   "data/grounding",
   "data/sample/outcomes.ndjson",
   "src/http/grpc/ext_authz.proto",
-  "src/console/console.css",
+  "src/console/styles",
   "src/console/icon.svg",
 ];
 /** Imports, and the files of threads: every string that names a TypeScript file. */

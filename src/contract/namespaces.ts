@@ -14,6 +14,8 @@ export interface NamespaceEvent {
   keeps_keys: boolean;
   /** Id of the admin's API key. */
   by: string;
+  /** `console:` and the beginning of the session; left out where it came by the API. */
+  via?: string;
 }
 
 /** Events of the reporters' registry, in the order of the journal. */

@@ -5,6 +5,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   type KeyObject,
   sign,
   verify,
@@ -36,6 +37,12 @@ export function loadBureauKey(path: string, mayCreate = true): BureauKey {
   const made = prepareBureauKey(nodeFiles, path);
   made.install();
   return made.key;
+}
+
+/** A secret for one purpose that whoever has the key can make again: no signature over it is published. */
+export function secretOf(path: string, purpose: string): Buffer {
+  const signature = loadBureauKey(path, false).sign(Buffer.from(`trustrank secret: ${purpose}`));
+  return hash("sha256", signature, "buffer");
 }
 
 /** A key whose file lies beside the one in use until `install` puts it in its place. */

@@ -65,6 +65,7 @@ export class LedgerClient implements OpenLedger {
   readonly keyEvents: readonly Uint8Array[];
   readonly policies: readonly Uint8Array[];
   readonly access: readonly Uint8Array[];
+  readonly weights: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
   readonly reviews: readonly Uint8Array[];
   rememberedSinceMs: number;
@@ -104,6 +105,7 @@ export class LedgerClient implements OpenLedger {
     this.keyEvents = ready.keyEvents;
     this.policies = ready.policies ?? [];
     this.access = ready.access ?? [];
+    this.weights = ready.weights ?? [];
     this.sources = ready.sources ?? [];
     this.reviews = ready.reviews ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;

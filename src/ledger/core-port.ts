@@ -89,6 +89,8 @@ export interface LedgerCore {
   readonly keyEvents: readonly Buffer[];
   /** Payloads of all policies that tenants have set, in order. */
   readonly policies: readonly Buffer[];
+  /** Changes of the weights that came through the ordered log, in order. */
+  readonly weights: readonly Buffer[];
   /** API keys as they stand, where they came through the ordered log: their stored form as JSON. */
   readonly access: Iterable<Buffer>;
   /** Every replay identity recorded since then (epoch ms) is remembered. */

@@ -126,6 +126,10 @@ class Core implements LedgerCore {
     return this.#state.policies;
   }
 
+  get weights(): readonly Buffer[] {
+    return this.#state.weights;
+  }
+
   get access(): Iterable<Buffer> {
     return this.#state.access.values();
   }
@@ -140,8 +144,9 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources, reviews, progress, access } = this.#state;
-    const stream = progress.encode(access.values());
+    const { outcomes, keyEvents, policies, sources, reviews, progress, access, weights } =
+      this.#state;
+    const stream = progress.encode({ access: access.values(), weights });
     return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
   }
 

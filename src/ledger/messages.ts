@@ -108,6 +108,8 @@ export interface ReadyMessage {
   policies?: Uint8Array[];
   /** Stored forms of API keys, JSON; left out by threads that follow no ordered log. */
   access?: Uint8Array[];
+  /** Changes of the weights, in order; left out likewise. */
+  weights?: Uint8Array[];
   /** Reviews as they stand, one JSON document each; left out by threads that have none. */
   reviews?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */

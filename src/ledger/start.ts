@@ -107,6 +107,8 @@ export interface OpenLedger
   readonly policies: readonly Uint8Array[];
   /** Stored forms of API keys at the start, JSON, where they came through the ordered log. */
   readonly access: readonly Uint8Array[];
+  /** Changes of the weights at the start, in order, likewise. */
+  readonly weights: readonly Uint8Array[];
   /** Reviews as they stood at the start, one JSON document each, in order of opening. */
   readonly reviews: readonly Uint8Array[];
   /** Places of the vault's sources in the journal at the start, in order. */

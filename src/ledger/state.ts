@@ -44,6 +44,8 @@ export class LedgerState {
   readonly policies: Buffer[] = [];
   /** The newest stored form of each API key that came through the ordered log, by key. */
   readonly access = new Map<string, Buffer>();
+  /** Payloads of the changes of weights that came through the ordered log, in order. */
+  readonly weights: Buffer[] = [];
   readonly sources: FramePlace[] = [];
   readonly exclusions = new Exclusions();
   /** Along the ordered log; at its beginning where none feeds this journal. */
@@ -75,7 +77,9 @@ export class LedgerState {
   resume(start: SnapshotStart): void {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
-    for (const payload of this.progress.restore(start.stream)) this.#takeAccess(payload);
+    const { access, weights } = this.progress.restore(start.stream);
+    for (const payload of access) this.#takeAccess(payload);
+    this.weights.push(...weights);
     for (const place of start.sources) this.sources.push(place);
     for (const payload of start.policies) this.policies.push(payload);
     const stored = [...start.reviews].map((text) => JSON.parse(text.toString()) as StoredReview);
@@ -125,7 +129,9 @@ export class LedgerState {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
     } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.stream) this.progress.apply(decodeMark(payloadOf(bytes, at)));
-    else if (kind === FRAME_KINDS.access) this.#takeAccess(payloadOf(bytes, at));
+    else if (kind === FRAME_KINDS.config && this.progress.mark !== undefined) {
+      this.weights.push(payloadOf(bytes, at));
+    } else if (kind === FRAME_KINDS.access) this.#takeAccess(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.reviewEvent) {
       this.#reviews.apply(JSON.parse(payloadOf(bytes, at).toString()) as ReviewEvent);

@@ -12,6 +12,7 @@ import { claimSockets } from "./sockets.ts";
 import { moveOldNotes } from "./old-notes.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { Subscribers } from "./subscribers.ts";
+import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { Policies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { findPort } from "../http/server/port-probe.ts";
@@ -85,7 +86,8 @@ export async function openGround(
   void moveOldNotes(store, evidence, log);
   const policies = policiesOf(evidence, subscribers, clock);
   const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
-  return { ...parts, clock, cluster, remote };
+  const sharedWeights = new SharedPromotions(evidence.ledger.weights);
+  return { ...parts, clock, cluster, remote, sharedWeights };
 }
 
 function policiesOf({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {

@@ -7,6 +7,7 @@ import { BacktestService } from "../kaizen/service/backtest-service.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
+import type { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import type { OpenKaizen } from "../kaizen/service/schedule.ts";
 import type { Log } from "../platform/log.ts";
 import type { SteadyClock } from "../platform/steady-clock.ts";
@@ -27,13 +28,15 @@ interface LearningGround {
   readonly store: OpenStore;
   readonly evidence: Core;
   readonly clock: Pick<SteadyClock, "now">;
+  /** Of a cluster's other nodes; none while the service is alone. */
+  readonly sharedWeights: SharedPromotions;
 }
 
 /** Opens them, and puts their ends on `closers`. */
 export async function openLearning(
   config: ServeConfig,
   log: Log,
-  { paths, store, evidence, clock: keeper }: LearningGround,
+  { paths, store, evidence, sharedWeights, clock: keeper }: LearningGround,
   closers: { push(close: () => Promise<void>): unknown },
 ): Promise<Learning> {
   const { ledger, engine, notes } = evidence;
@@ -41,7 +44,12 @@ export async function openLearning(
   const shared = { journal: paths.journal, ledger, clock, log };
   const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
   const kaizen = await openKaizen(
-    { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
+    {
+      ...shared,
+      dataDir: paths.root,
+      seeds: isWanted ? seeds : undefined,
+      shared: config.cluster && sharedWeights,
+    },
     config.isKaizenScheduled,
     store,
   );

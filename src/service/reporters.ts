@@ -19,6 +19,8 @@ export interface ReportersOptions {
   /** The operator's own name for the deployment; else one is made once and kept. */
   readonly serviceId: string | undefined;
   readonly isSignatureRequired: boolean;
+  /** In a cluster: the nodes take one another's nonces. */
+  readonly nonceSecret?: Uint8Array | undefined;
   /** Epoch ms; the system's when left out. */
   readonly clock?: () => number;
   /**
@@ -71,6 +73,7 @@ export function openReporters(options: ReportersOptions): Reporters {
     fillRandom: (bytes) => {
       randomFillSync(bytes);
     },
+    nonceSecret: options.nonceSecret,
     isSignatureRequired,
   });
   return { reporterKeys, namespaces, learn, pool, close: () => pool.close() };

@@ -32,6 +32,7 @@ import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { openWatching, type Watching } from "./watch/sink.ts";
 import { tendReviews } from "./reviews.ts";
+import { secretOf } from "../journal/signing-key.ts";
 import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
@@ -143,7 +144,7 @@ async function openService(
 }
 
 function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscribers): Reporters {
-  const { claim, evidence, store, clock } = ground;
+  const { claim, evidence, store, clock, cluster } = ground;
   return openReporters({
     ...config,
     paths: claim.paths,
@@ -153,6 +154,7 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
       evidence.owners.apply(event);
       subscribers.sendNamespace(event);
     },
+    nonceSecret: cluster && secretOf(claim.paths.bureauKey, "nonces"),
     clock: clock.now,
   });
 }
@@ -172,7 +174,7 @@ async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promi
 
 /** Parts that follow what other nodes have put on record. */
 function learnersOf(
-  { evidence, policies, keyring }: Ground,
+  { evidence, policies, keyring, sharedWeights }: Ground,
   reporting: Reporters,
   log: Log,
 ): Learners {
@@ -182,6 +184,7 @@ function learnersOf(
         log.error("remote_event_failed", { detail: `a key: ${(error as Error).message}` });
       });
     },
+    weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
     policy: (event) => policies.learn(event),
     review: (event) => evidence.reviews.learn(event),
     registry: (payload) => reporting.learn(payload),

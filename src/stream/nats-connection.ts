@@ -33,8 +33,8 @@ const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
 const CONNECT_MS = 2000;
 /** Codes of what TLS may find wrong with a server's certificate, as Node names them. */
-const UNTRUSTED =
-  /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
+const OTHER_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
+const UNTRUSTED = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_)/;
 
 /** One try. The connection then looks for its servers for ever. @throws ClusterRefused, Error. */
 export async function connectTo(settings: ServerSettings): Promise<LogConnection> {
@@ -56,7 +56,9 @@ export async function connectTo(settings: ServerSettings): Promise<LogConnection
     }),
   };
   try {
-    if (credentialsFile !== undefined) readFileSync(credentialsFile);
+    for (const file of [credentialsFile, tls?.caFile, tls?.certFile, tls?.keyFile]) {
+      if (file !== undefined) readFileSync(file);
+    }
     return await connect(options);
   } catch (error) {
     const refusal = refusalOf(error as Error, credentialsFile);
@@ -83,6 +85,9 @@ function refusalOf(error: Error, credentialsFile: string | undefined): string | 
     return credentialsFile === undefined
       ? "the servers of the log ask for credentials: name a `.creds` file in TRUSTRANK_CLUSTER_CREDS"
       : `the servers of the log refuse the credentials of \`${credentialsFile}\` (${message}): name those of a user they know in TRUSTRANK_CLUSTER_CREDS`;
+  }
+  if (code === OTHER_NAME) {
+    return `the certificate of a server of the log is for another name (${message}): name the servers by host name in TRUSTRANK_CLUSTER, as their certificates do`;
   }
   if (UNTRUSTED.test(code)) {
     return `the certificate of a server of the log is not trusted (${message}): name the certificates that have signed it in TRUSTRANK_CLUSTER_CA`;

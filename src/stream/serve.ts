@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
 import type { StreamFigures } from "./figures.ts";
-import type { OrderedLog } from "./ordered-log.ts";
+import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { Checkpoints, type ClusterView, divergedAt, type NodeReport, viewOf } from "./reports.ts";
 
 /** Longest time that a message is tried before its outcomes are refused. */
@@ -13,6 +13,10 @@ const APPEND_MS = 10_000;
 const LOOK_MS = 500;
 /** Interval between two reports to the other nodes. */
 const REPORT_MS = 5000;
+/** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
+const SHORT_LOOKS_MAX = 20;
+/** Looks that wait to be caught up with; of more, every second is given up. */
+const LOOKS_MAX = 1024;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -63,6 +67,9 @@ class Server {
   #resume = () => {};
   #tip = { lsn: 0, chain: "" };
   #isTold = false;
+  /** Place from which the ledger follows: where it is not the first, the journal has that message. */
+  #from = 1;
+  #shortLooks = 0;
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
@@ -73,23 +80,29 @@ class Server {
     const look = () => void this.#look();
     const report = () => void this.#report();
     this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
+    const { link } = this.#options.log;
+    link.onChange = () => this.#options.figures.connection(link);
+    link.onChange();
     look();
   }
 
   #take(message: ToStream): void {
     if (message.kind === "publish") void this.#publish(message);
     else if (message.kind === "follow") this.#follow(message.from);
-    else if (message.kind === "applied") this.#applied(message);
+    else if (message.kind === "applied") this.#note(message);
     else void this.#close();
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
-    const { log, origin } = this.#options;
+    const { log, origin, figures } = this.#options;
+    const startedMs = performance.now();
     try {
       const seq = await log.append({ origin, n, count, frames }, APPEND_MS);
-      this.#options.figures.known = seq;
+      figures.known = seq;
+      figures.publishedIn(performance.now() - startedMs);
       this.#send({ kind: "published", n });
     } catch (error) {
+      figures.failed++;
       const detail = (error as Error).message;
       this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
       this.#send({ kind: "unpublished", n });
@@ -99,6 +112,8 @@ class Server {
   #follow(from: number): void {
     const { log, figures } = this.#options;
     this.#following?.stop();
+    this.#resume();
+    this.#from = from;
     this.#unapplied = [];
     this.#unappliedBytes = 0;
     figures.followed++;
@@ -121,8 +136,15 @@ class Server {
     });
   }
 
-  #applied({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
-    this.#options.figures.applied = seq;
+  /** Place up to which the journal has the log. */
+  get #applied(): number {
+    return Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
+  }
+
+  #note({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
+    const { figures } = this.#options;
+    figures.messages += Math.max(0, seq - this.#applied);
+    figures.applied = seq;
     this.#tip = { lsn, chain };
     if (seq % CHECKPOINT_MESSAGES === 0) this.#checkpoints.add(seq, chain);
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
@@ -139,14 +161,34 @@ class Server {
     const { log, figures, clock } = this.#options;
     const atMs = clock();
     try {
-      const { lastSeq } = await log.state();
+      const state = await log.state();
       figures.answeredMs = clock();
-      figures.known = lastSeq;
-      this.#looks.push({ atMs, seq: lastSeq });
-      this.#settleLooks();
+      if (state.leader !== undefined) figures.ledMs = figures.answeredMs;
+      figures.known = state.lastSeq;
+      this.#noteLook(atMs, state.lastSeq);
+      this.#judge(state);
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
+  }
+
+  #noteLook(atMs: number, seq: number): void {
+    // The later of two looks at the same place says more.
+    if (this.#looks.at(-1)?.seq === seq) this.#looks.pop();
+    this.#looks.push({ atMs, seq });
+    if (this.#looks.length > LOOKS_MAX) this.#looks = this.#looks.filter((_, at) => at % 2 === 0);
+    this.#settleLooks();
+  }
+
+  /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
+  #judge({ firstSeq, lastSeq }: LogState): void {
+    const applied = this.#applied;
+    const isShort = lastSeq < applied || firstSeq > applied + 1;
+    this.#shortLooks = isShort ? this.#shortLooks + 1 : 0;
+    if (this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
+    this.#isTold = true;
+    const detail = `the ordered log holds messages ${firstSeq} to ${lastSeq}, and this journal has been applied up to ${applied}: see \`trustrank cluster restore\``;
+    this.#options.tell({ kind: "diverged", detail });
   }
 
   #settleLooks(): void {

@@ -201,6 +201,7 @@ function readyOf(core: LedgerCore) {
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
     access: [...core.access],
+    weights: [...core.weights],
     reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,

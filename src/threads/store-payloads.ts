@@ -1,6 +1,8 @@
 // Decodes journal records other than outcomes (keys, configs, sources, audits) into store rows:
 // only the composition knows the payloads of all folders. A record of an unknown kind or version is
 // not shown; it stays in the journal.
+import { canonicalJson } from "../contract/canonical-json.ts";
+import { decodeChange } from "../kaizen/service/shared-promotions.ts";
 import { createHash } from "node:crypto";
 import { BACKTEST_EVENT } from "../bureau/notes.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
@@ -135,7 +137,9 @@ function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
 
 /** The payload is the config's canonical JSON, whose digest is its version. */
 function configAudit(payload: Buffer, recordedAtMs: number): AuditRow {
-  const version = configName(createHash("sha256").update(payload).digest());
+  const { config } = decodeChange(payload) ?? {};
+  const bytes = config === undefined ? payload : Buffer.from(canonicalJson(config));
+  const version = configName(createHash("sha256").update(bytes).digest());
   return {
     event: "config.promoted",
     tenant: null,

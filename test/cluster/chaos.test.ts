@@ -1,5 +1,5 @@
-// Chaos of a cluster in its short form: real servers of the ordered log and real nodes, every fault once, one
-// order of faults that is always the same and one that never is.
+// Chaos of a cluster in its short form: real servers of the ordered log and real nodes, every fault once, in an
+// order that is always the same. `npm run cluster:chaos` has others.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -27,12 +27,8 @@ async function chaos(...flags: string[]) {
 }
 
 describe.skipIf(NATS_SERVER === undefined)(`a cluster under faults${NO_NATS}`, () => {
-  const seed = Date.now() % 1_000_000;
-  test.for([
-    ["in an order of its own", ["--once", "--seed", "84"]],
-    [`in the order of seed ${seed}`, ["--seconds", "20", "--seed", String(seed)]],
-  ] as const)("loses nothing and stays one, %s", { timeout: RUN_MS_MAX }, async ([, flags]) => {
-    const report = await chaos(...flags);
+  test("loses nothing and stays one, whatever befalls it", { timeout: RUN_MS_MAX }, async () => {
+    const report = await chaos("--once", "--seed", "84");
     expect(report).toMatchObject({ lost: 0, wrong_shown: [], identical: true });
     expect(report.reads.shown).toEqual([]);
     expect(report["acked"]).toBeGreaterThan(500);

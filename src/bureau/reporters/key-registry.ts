@@ -12,6 +12,10 @@ import {
   NamespaceOwners,
   type RegistryEvent,
 } from "../../contract/namespaces.ts";
+import { NONCE_TTL_MS } from "./nonces.ts";
+
+/** How long a nonce is known to be used: twice as long as it is good, for nodes whose clocks differ. */
+const SPENT_MS = 2 * NONCE_TTL_MS;
 
 export const KEY_STATES = ["pending", "active", "retiring", "retired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
@@ -44,6 +48,8 @@ export class KeyRegistry {
   readonly #keys = new Map<string, ReporterKey>();
   readonly #byAgent = new Map<string, ReporterKey[]>();
   readonly owners = new NamespaceOwners();
+  /** By nonce of its proof, when a key was registered; in order of the events. */
+  readonly #spent = new Map<string, number>();
 
   /**
    * Folds the next event. Events are written by this service: one that does not fit is a defect.
@@ -59,6 +65,11 @@ export class KeyRegistry {
     return this.#keys.get(kid);
   }
 
+  /** Whether a key was registered lately by a proof over this nonce. */
+  isSpent(nonce: string): boolean {
+    return this.#spent.has(nonce);
+  }
+
   /** In order of registration. */
   ofAgent(agent: string): readonly ReporterKey[] {
     return this.#byAgent.get(agent) ?? [];
@@ -71,6 +82,7 @@ export class KeyRegistry {
 
   #register(event: KeyRegistered): void {
     const { agent, tenant, kid, x } = event;
+    this.#spend(event);
     const others = this.#byAgent.get(agent) ?? [];
     for (const other of others) {
       if (other.kid === kid || other.revokedAtMs !== null) continue;
@@ -93,6 +105,15 @@ export class KeyRegistry {
     };
     this.#keys.set(kid, key);
     this.#byAgent.set(agent, [...others.filter((other) => other.kid !== kid), key]);
+  }
+
+  #spend({ proof, at_ms: atMs }: KeyRegistered): void {
+    for (const [nonce, spentMs] of this.#spent) {
+      if (spentMs + SPENT_MS > atMs) break;
+      this.#spent.delete(nonce);
+    }
+    const [, payload = ""] = proof.split(".");
+    this.#spent.set(Buffer.from(payload, "base64url").toString("latin1"), atMs);
   }
 
   /** Keys of a former owner sign for nobody there any more. Rare: looks at every key. */

@@ -110,6 +110,7 @@ export class Namespaces {
       tenant,
       keeps_keys: keepsKeys,
       by: admin.keyId,
+      ...(admin.via === undefined ? {} : { via: admin.via }),
     };
     const payload = Buffer.from(JSON.stringify(change));
     await events.appendNamespaceEvent(payload);

@@ -18,6 +18,7 @@ import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
 import { namespaceOf, type RegistryEvent } from "../../contract/namespaces.ts";
 import { Changes } from "./changes.ts";
 import { Nonces } from "./nonces.ts";
+import { SharedNonces } from "./shared-nonces.ts";
 
 /**
  * Verifies one Ed25519 signature on a pool thread.
@@ -45,6 +46,8 @@ export interface ReportersOptions {
   /** Epoch ms. */
   readonly clock: () => number;
   readonly fillRandom: (bytes: Uint8Array) => void;
+  /** The same on all nodes of a cluster, which take one another's nonces; left out: this is all. */
+  readonly nonceSecret?: Uint8Array | undefined;
   /** Unsigned outcomes are refused. */
   readonly isSignatureRequired?: boolean;
 }
@@ -54,7 +57,7 @@ export class Reporters {
   readonly isSignatureRequired: boolean;
   readonly registry = new KeyRegistry();
   readonly options: ReportersOptions;
-  readonly #nonces: Nonces;
+  readonly #nonces: Nonces | SharedNonces;
   /** Of keys and of namespaces, each on the registry that the last one left. */
   readonly changes = new Changes();
 
@@ -62,7 +65,10 @@ export class Reporters {
     this.options = options;
     this.serviceId = options.serviceId;
     this.isSignatureRequired = options.isSignatureRequired ?? false;
-    this.#nonces = new Nonces(options.fillRandom);
+    const { nonceSecret: secret, fillRandom } = options;
+    const isSpent = (nonce: string) => this.registry.isSpent(nonce);
+    this.#nonces =
+      secret === undefined ? new Nonces(fillRandom) : new SharedNonces(secret, fillRandom, isSpent);
     for (const payload of options.keyEvents) {
       this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     }

@@ -40,6 +40,9 @@ export const SPANS: Readonly<Record<string, readonly [words: string, sql: string
   };
 export const SPAN_FIRST = "7d";
 
+/** Changes of namespaces name their key in the detail alone. */
+const ACTOR = "coalesce(actor, CASE WHEN event LIKE 'namespace.%' THEN detail->>'$.by' END)";
+
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 function spanOf({ since = SPAN_FIRST }: Filter) {
@@ -50,10 +53,10 @@ function whereOf(filter: Filter): string {
   const { event, actor, tenant, via, text, before } = filter;
   const conditions = [`recorded_at > now()::TIMESTAMP - ${spanOf(filter)[1]}`];
   if (event) conditions.push(`event = ${literal(event)}`);
-  if (actor) conditions.push(`actor = ${literal(actor)}`);
+  if (actor) conditions.push(`${ACTOR} = ${literal(actor)}`);
   if (tenant) conditions.push(`tenant = ${literal(tenant)}`);
   if (via === "console") conditions.push("via LIKE 'console:%'");
-  if (via === "api") conditions.push("via IS NULL AND actor IS NOT NULL");
+  if (via === "api") conditions.push(`via IS NULL AND ${ACTOR} IS NOT NULL`);
   if (text) conditions.push(`contains(lower(detail::VARCHAR), lower(${literal(text)}))`);
   if (before && /^\d{1,15}$/.test(before)) conditions.push(`position < ${before}`);
   return conditions.join(" AND ");
@@ -61,7 +64,7 @@ function whereOf(filter: Filter): string {
 
 /** Newest first; one more than is shown tells that there are others. */
 export function rowsSql(filter: Filter): string {
-  return `SELECT recorded_at, position, event, tenant, actor, agent, kid, detail, via
+  return `SELECT recorded_at, position, event, tenant, ${ACTOR} AS actor, agent, kid, detail, via
 FROM audit_events WHERE ${whereOf(filter)}
 ORDER BY recorded_at DESC, position DESC LIMIT ${ROWS_MAX + 1}`;
 }
@@ -106,6 +109,13 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   "review.claimed": REVIEW,
   "review.decided": REVIEW,
   "config.promoted": ({ config_version: version }) => said(version),
+  "quota.removed": ({ paid_reads_per_month: reads }) =>
+    `no bound any more, it was ${said(reads)} paid reads a month`,
+  "evidence.revoked": ({ source_id: id }) => said(id),
+  "kaizen.promoted": ({ run_id: run, config_to: to, reason }) =>
+    `${said(to)} by run ${said(run)}${reason ? `: “${said(reason)}”` : ""}`,
+  "kaizen.rolled_back": ({ config_version: version, run_id: run, reason }) =>
+    `${said(run)} taken back, ${said(version)} again${reason ? `: “${said(reason)}”` : ""}`,
   "quota.set": ({ paid_reads_per_month: reads }) => `${said(reads)} paid reads a month`,
 };
 /** How an event is drawn that has no words of its own. */

@@ -14,6 +14,8 @@ import { type Part, partsOf, type Status } from "./health/parts.ts";
 
 const PATH = "/v1/service/status";
 const EVERY_MS = 5000;
+/** Of the chart of what SQL does not show yet. */
+const SPAN_SECONDS = 300;
 const TONES = { ok: "allow", look: "warn", act: "deny", off: "" } as const;
 
 const COLUMNS = [
@@ -109,6 +111,7 @@ function Lag(): VNode {
     title="Records that SQL does not show yet"
     at=${value.at.map((time) => Date.parse(time) / 1000)}
     lines=${[{ label: "behind", color: "accent", values: value.store_lag_records }]}
+    span=${SPAN_SECONDS}
     say=${number}
   />`;
 }

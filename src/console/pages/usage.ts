@@ -267,8 +267,7 @@ function columnsFor(parameters: Parameters): Column<TenantRow>[] {
     { label: "keys that work", cell: (row) => html`<${KeysLink} row=${row} />` },
     {
       label: "agents",
-      cell: ({ tenant }) =>
-        html`<a href=${linkTo("agents", { q: `${tenant}/` })}>named after it</a>`,
+      cell: ({ tenant }) => html`<a href=${linkTo("agents", { q: `${tenant}/` })}>find</a>`,
     },
     {
       label: "asked for",

@@ -25,6 +25,8 @@ interface ChartProps {
   readonly limits?: readonly { readonly label: string; readonly value: number }[];
   readonly height?: number;
   readonly isTime?: boolean;
+  /** Seconds before the newest point at which the axis begins, however few points there are yet. */
+  readonly span?: number | undefined;
   readonly say?: (value: number) => string;
   /** Fixes the axis of values. */
   readonly range?: readonly [number, number];
@@ -33,48 +35,35 @@ interface ChartProps {
 }
 
 const ROWS_IN_TABLE = 60;
+/** Steps of an axis of counts: 1, 2, 5, 10 and so on. */
+const WHOLE = Array.from({ length: 16 }, (_, power) =>
+  [1, 2, 5].map((n) => n * 10 ** power),
+).flat();
+/** Words of an axis of time by the step between two: on every line, and below where something larger changes. */
+const CLOCK = "{HH}:{mm}";
+const DATE = "\n{D} {MMM}";
+const YEAR = "\n{YYYY}";
+/** Seconds between two lines of an axis of time: points are a second apart at the least. */
+const STEPS = [
+  [1, 2, 5, 10, 15, 30].flatMap((n) => [n, n * 60]),
+  [1, 2, 3, 4, 6, 8, 12].map((hours) => hours * 3600),
+  [1, 2, 3, 4, 5, 7, 10, 14, 28, 30, 60, 90, 180, 365, 730, 1825, 3650].map(
+    (days) => days * 86_400,
+  ),
+]
+  .flat()
+  .toSorted((one, other) => one - other);
+const TIMES: uPlot.Axis.Values = [
+  [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2_419_200, "{MMM}", YEAR, null, null, null, null, null, 1],
+  [86_400, "{D} {MMM}", YEAR, null, null, null, null, null, 1],
+  [60, CLOCK, DATE, null, DATE, null, null, null, 1],
+  [1, ":{ss}", `\n${CLOCK}`, null, `${DATE} ${CLOCK}`, null, `\n${CLOCK}`, null, 1],
+];
 
 export function Chart(props: ChartProps): VNode {
-  const { title, at, lines, limits = [], height = 180, say = (value) => number(value, 2) } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const shape = JSON.stringify([
-    lines.map(({ label, color }) => [label, color]),
-    limits,
-    props.range,
-  ]);
-  const data = [
-    at,
-    ...lines.map(({ values }) => values),
-    ...limits.map(({ value }) => at.map(() => value)),
-  ];
-  useEffect(() => {
-    const element = place.current!;
-    const draw = () => {
-      plot.current?.destroy();
-      plot.current = new uPlot(
-        optionsOf(props, element.clientWidth, height, say),
-        data as never,
-        element,
-      );
-    };
-    draw();
-    const observer = new ResizeObserver(() => {
-      const width = element.clientWidth;
-      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height });
-    });
-    observer.observe(element);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", draw);
-    addEventListener("themechange", draw);
-    return () => {
-      observer.disconnect();
-      dark.removeEventListener("change", draw);
-      removeEventListener("themechange", draw);
-      plot.current?.destroy();
-    };
-  }, [shape, height]);
-  useEffect(() => plot.current?.setData(data as never), [at, lines]);
+  const { title, at, lines, limits = [], say = (value) => number(value, 2) } = props;
+  const place = usePlot(props, say);
   const last = at.length - 1;
   const words = lines.map(({ label, values }) => `${label} ${sayOf(values[last], say)}`).join(", ");
   return html`<figure class="chart">
@@ -93,6 +82,51 @@ export function Chart(props: ChartProps): VNode {
     </figcaption>
     <${Numbers} ...${props} say=${say} />
   </figure>`;
+}
+
+/** The place of a plot that follows its numbers, the width there is and the theme. */
+function usePlot(props: ChartProps, say: (value: number) => string) {
+  const { at, lines, limits = [], height = 180 } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const shape = JSON.stringify([
+    lines.map(({ label, color }) => [label, color]),
+    limits,
+    props.range,
+    props.span,
+  ]);
+  const data = [
+    at,
+    ...lines.map(({ values }) => values),
+    ...limits.map(({ value }) => at.map(() => value)),
+  ];
+  const latest = useRef(data);
+  latest.current = data;
+  useEffect(() => {
+    const element = place.current!;
+    const draw = () => {
+      plot.current?.destroy();
+      const options = optionsOf(props, element.clientWidth, height, say);
+      plot.current = new uPlot(options, latest.current as never, element);
+    };
+    draw();
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height });
+    });
+    observer.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    addEventListener("themechange", draw);
+    return () => {
+      observer.disconnect();
+      dark.removeEventListener("change", draw);
+      removeEventListener("themechange", draw);
+      plot.current?.destroy();
+    };
+  }, [shape, height]);
+  useEffect(() => plot.current?.setData(data as never), [at, lines]);
+  return place;
 }
 
 /** The last points as a table. */
@@ -136,7 +170,7 @@ function sayOf(value: number | null | undefined, say: (value: number) => string)
 }
 
 function optionsOf(
-  { lines, limits = [], isTime = true, range, onRange }: ChartProps,
+  { lines, limits = [], isTime = true, span, range, onRange }: ChartProps,
   width: number,
   height: number,
   say: (value: number) => string,
@@ -151,10 +185,13 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, drag: { x: onRange !== undefined, y: false, setScale: false } },
     scales: {
-      x: { time: isTime },
+      x: { time: isTime, ...(span === undefined ? {} : { range: atLeast(span) }) },
       y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
     },
-    axes: [axis, { ...axis, size: 56, values }],
+    axes: [
+      isTime ? { ...axis, values: TIMES, incrs: STEPS } : axis,
+      { ...axis, size: widthOf, values, ...(say === number ? { incrs: WHOLE } : {}) },
+    ],
     series: [
       {},
       ...lines.map(({ label, color, isDashed, isDots }) => ({
@@ -183,6 +220,16 @@ function optionsOf(
       ],
     },
   };
+}
+
+/** The range of the points, begun earlier where it is shorter than `span`. */
+function atLeast(span: number): uPlot.Range.Function {
+  return (_, least, most) => [Math.min(least, most - span), most];
+}
+
+/** Wide enough for the longest label. */
+function widthOf(_: uPlot, labels: readonly string[] | null): number {
+  return Math.max(56, ...(labels ?? []).map((label) => label.length * 7 + 18));
 }
 
 /** Counts begin at nought; an axis without values still has a height. */

@@ -17,6 +17,21 @@ export interface Asset {
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 const HASH_LENGTH = 16;
+/** Parts of the one style sheet, in the order in which later rules win. */
+const STYLES = [
+  "base",
+  "frame",
+  "cards",
+  "controls",
+  "reviews",
+  "drawings",
+  "login",
+  "plots",
+  "graph",
+  "sql",
+  "policy",
+  "pages",
+];
 /** `.ts` as they lie in the tree, `.js` in the built package. */
 const EXTENSION = path.extname(fileURLToPath(import.meta.url));
 const FOLDER = fileURLToPath(new URL("../../console", import.meta.url));
@@ -92,6 +107,9 @@ async function load(): Promise<Loaded> {
     const name = path.posix.join("console", path.relative(FOLDER, file).replaceAll("\\", "/"));
     sources.set(name, await readFile(file, "utf8"));
   }
+  const styles = STYLES.map((name) => `console/styles/${name}.css`);
+  sources.set("console/console.css", styles.map((name) => sources.get(name)!).join("\n"));
+  for (const name of styles) sources.delete(name);
   for (const vendor of VENDOR_FILES) sources.set(`vendor/${vendor.name}`, await textOf(vendor));
   const hash = createHash("sha256");
   for (const name of [...sources.keys()].toSorted()) hash.update(`${name}\n${sources.get(name)}\n`);

@@ -226,8 +226,9 @@ async function rollback(exchange: Exchange): Promise<Reply> {
 /** Row of `audit_events`, durable before the change is answered. */
 async function noteChange(exchange: Exchange, event: string, detail: object): Promise<void> {
   const { notes, clock } = exchange.services;
-  const { keyId: actor, tenant } = exchange.principal;
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  const { keyId: actor, tenant, via } = exchange.principal;
+  const marked = via === undefined ? detail : { ...detail, via };
+  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail: marked });
 }
 
 function readConfig(exchange: Exchange): Reply {

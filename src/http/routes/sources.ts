@@ -93,14 +93,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     query: OF_TENANT,
     responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
     isSynchronous: false,
-    handle: async (exchange) =>
-      exchange.document(
-        200,
-        await vaultOf(exchange).revoke(sourceIdOf(exchange), {
-          ...registrarOf(exchange),
-          tenant: tenantOf(exchange),
-        }),
-      ),
+    handle: revoke,
   },
   {
     name: "read_vault_root",
@@ -204,6 +197,19 @@ function questionOf({ head }: Exchange): EvidenceQuestion {
     ...(before === null ? {} : { before: Number(before) }),
     ...(limit === null ? {} : { limit: parseLimit(limit) }),
   };
+}
+
+/** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
+async function revoke(exchange: Exchange): Promise<Reply> {
+  const id = sourceIdOf(exchange);
+  const tenant = tenantOf(exchange);
+  const record = await vaultOf(exchange).revoke(id, { ...registrarOf(exchange), tenant });
+  const { notes, clock } = exchange.services;
+  const { keyId: actor, via } = exchange.principal;
+  const detail = { source_id: id, ...(via === undefined ? {} : { via }) };
+  const event = "evidence.revoked";
+  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  return exchange.document(200, record);
 }
 
 function registrarOf({ principal }: Exchange): EvidenceRegistrar {

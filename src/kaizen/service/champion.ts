@@ -3,6 +3,7 @@
 // before the swap, leaves the challenger: a start installs the config that the file names. Every
 // config that has been live has a file of its own, a release's config too: the next release ships
 // another, and a rollback may lead back beyond it.
+import { isDeepStrictEqual } from "node:util";
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import { defaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
@@ -13,6 +14,7 @@ import type { RunRecord } from "../kaizen.ts";
 import { isAlike, withoutStep } from "../lineage.ts";
 import type { Step } from "../lineage.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
+import { changesThatHold, encodeChange, type SharedPromotions } from "./shared-promotions.ts";
 
 /** The ledger's part in a promotion. */
 export interface ConfigWriter {
@@ -36,11 +38,20 @@ export class Champion {
   readonly #files: KaizenFiles;
   readonly #ledger: ConfigWriter;
   readonly #shipped: ScoringConfig;
+  readonly #shared: SharedPromotions | undefined;
   #state: KaizenState;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param shipped the config of this release. */
-  constructor(files: KaizenFiles, ledger: ConfigWriter, shipped = defaultConfig()) {
+  /**
+   * @param shipped the config of this release.
+   * @param shared in a cluster: the changes of other nodes.
+   */
+  constructor(
+    files: KaizenFiles,
+    ledger: ConfigWriter,
+    shipped = defaultConfig(),
+    shared?: SharedPromotions,
+  ) {
     this.#files = files;
     this.#ledger = ledger;
     this.#shipped = shipped;
@@ -51,6 +62,10 @@ export class Champion {
     const { champion, shipped: before = champion } = this.#state;
     if (this.live() === undefined && champion === before) this.#state.champion = version;
     this.#state.shipped = version;
+    this.#shared = shared;
+    if (shared === undefined) return;
+    this.#takeRecorded(shared);
+    shared.onArrival = () => void this.#inTurn(() => this.#takeUpTo(Number.POSITIVE_INFINITY));
   }
 
   get state(): KaizenState {
@@ -155,14 +170,12 @@ export class Champion {
       const version = this.#files.keepConfig(config);
       // The findings are on disk before the state file names the run.
       this.#files.saveRun(run);
-      await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
       const next = change(this.#state);
       const parent = next.champion;
       const { run_id, kind } = run;
       const promotion: Promotion = { run_id, version, parent, at_ms: nowMs, ...(kind && { kind }) };
       const promotions = [...next.promotions, { ...promotion, ...order }];
-      await this.#commit({ ...next, champion: version, promotions });
-      return true;
+      return this.#make(config, { ...next, champion: version, promotions }, false);
     });
   }
 
@@ -180,17 +193,52 @@ export class Champion {
       if (taken === undefined) return undefined;
       const config = this.#without(taken);
       const left = this.#files.keepConfig(config);
-      if (!this.#wasLive(left)) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
       const rolledBack = { at_ms: atMs, reason, left };
       const cooling = { cool_down_runs: COOL_DOWN_RUNS };
-      await this.#commit({
-        ...this.#state,
-        champion: left,
-        promotions: promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p)),
-        ...cooling,
-      });
-      return { promotion: taken, left };
+      const without = promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p));
+      const next = { ...this.#state, champion: left, promotions: without, ...cooling };
+      const isMade = await this.#make(config, next, this.#wasLive(left));
+      return isMade ? { promotion: taken, left } : undefined;
     });
+  }
+
+  /**
+   * Puts a change on record and makes it; false where another node's came before it.
+   * @param isKnown the config stands in the journal already.
+   */
+  async #make(config: ScoringConfig, next: KaizenState, isKnown: boolean): Promise<boolean> {
+    if (this.#shared === undefined) {
+      if (!isKnown) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
+    } else {
+      const parent = this.version;
+      const change = { config, parent, state: next };
+      const position = await this.#ledger.appendConfig(encodeChange(change));
+      await this.#takeUpTo(position);
+      // By the rule of the other nodes, and no other.
+      if (this.version !== parent) return false;
+    }
+    await this.#commit(next);
+    return true;
+  }
+
+  /** Makes the changes of other nodes that stand before a position, where they hold. */
+  async #takeUpTo(position: number): Promise<void> {
+    for (const { config, parent, state } of this.#shared?.before(position) ?? []) {
+      if (parent !== this.version) continue;
+      this.#files.keepConfig(config);
+      await this.#commit({ ...state, ...ownShipped(this.#state) });
+    }
+  }
+
+  /** What the journal says of changes while this node was away. */
+  #takeRecorded({ recorded }: SharedPromotions): void {
+    const changes = changesThatHold(recorded);
+    for (const { config } of changes) this.#files.keepConfig(config);
+    const newest = changes.at(-1)?.state;
+    if (newest === undefined || isDeepStrictEqual(newest.promotions, this.#state.promotions))
+      return;
+    this.#state = { ...newest, ...ownShipped(this.#state) };
+    this.#files.saveState(this.#state);
   }
 
   /** The live config without a promotion; by the name under which it was live before, if it was. */
@@ -239,4 +287,9 @@ export class Champion {
     }
     this.#state = next;
   }
+}
+
+/** Nodes may run different releases for a while. */
+function ownShipped({ shipped }: KaizenState): Pick<KaizenState, "shipped"> {
+  return shipped === undefined ? {} : { shipped };
 }

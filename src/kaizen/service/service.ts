@@ -43,7 +43,7 @@ export class KaizenService implements Kaizen {
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
-    this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.#champion = new Champion(this.#files, options.ledger, options.shipped, options.shared);
     this.configs = new ConfigShelf(this.#champion);
     this.measured = new LiveFigures(this.#files, this.#champion, () =>
       newestWatch(this.#files, changesOf(this.#champion)),

@@ -2,29 +2,24 @@
 // in it, among those of other nodes. An append is answered once it stands in this node's journal.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { JournalDamaged } from "../../journal/faults.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
-import { outcomeSender } from "../../journal/outcome.ts";
-import { refuseBulk } from "../admission/admission.ts";
 import type { LedgerCore } from "../core.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "../frame-batch.ts";
 import type { AppendMessage } from "../messages.ts";
 import type { Arrived } from "../ports.ts";
-import {
-  type CommitResult,
-  type Pending,
-  VERDICT_RECORDED,
-  VERDICT_UNAVAILABLE,
-} from "../replay-guard.ts";
+import { type CommitResult, VERDICT_UNAVAILABLE } from "../replay-guard.ts";
 import { type RemoteEvent, StreamHole } from "./apply.ts";
 import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage } from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
+import { screened, type Waiting } from "./waiting.ts";
 
 /** Messages under way at a time. More only queue: each is synced on a majority of servers. */
 const IN_FLIGHT_MAX = 4;
+/** Numbers between the oldest message under way and the next: `progress.ts` remembers twice as many. */
+const SPREAD_MAX = 512;
 /** Messages applied under one sync. */
 const APPLY_MAX = 64;
-/** Interval in ms between two tries to apply while the disk is full. */
-const RETRY_MS = 500;
+/** Pause in ms before the log is read again after the disk was full. */
+const RETRY_MS = 1000;
 
 export interface FeedOptions {
   readonly core: LedgerCore;
@@ -36,17 +31,6 @@ export interface FeedOptions {
   /** Called after every sync, with the time of the last message. */
   readonly settled: (timeMs: number, events: readonly RemoteEvent[]) => void;
   readonly fail: (error: unknown) => void;
-}
-
-/** One append that waits for its place. */
-interface Waiting {
-  readonly port: MessagePort;
-  /** Of each of its records; those refused here have their verdict already. */
-  readonly results: CommitResult[];
-  /** Indexes in `results` of the records that were sent. */
-  readonly sent: readonly number[];
-  readonly frames: Buffer;
-  isDone: boolean;
 }
 
 export class OrderedFeed {
@@ -61,6 +45,8 @@ export class OrderedFeed {
   readonly #inFlight = new Set<number>();
   #n = 0;
   #arrived: OrderedMessage[] = [];
+  /** The log is to be read again: what still arrives of the reading before is not due. */
+  #isSeeking = false;
   #isOver = false;
   #retry: NodeJS.Timeout | undefined;
 
@@ -72,7 +58,7 @@ export class OrderedFeed {
 
   /** Takes an append; its records are refused here when this node has no room for them. */
   offer({ port, message }: Arrived<AppendMessage>): void {
-    const waiting = this.#screened(port, message);
+    const waiting = screened(this.#options.core, port, message);
     const queue = this.#byPort.get(port) ?? [];
     this.#byPort.set(port, queue);
     queue.push(waiting);
@@ -92,23 +78,9 @@ export class OrderedFeed {
     this.#options.port.close();
   }
 
-  /** Refusals that depend on this node alone come before the log: after it all nodes must agree. */
-  #screened(port: MessagePort, message: AppendMessage): Waiting {
-    const { core } = this.#options;
-    const bytes = Buffer.from(message.frames, 0, message.byteCount);
-    const records = recordsOf(bytes, message.recordCount);
-    if (core.space.isLow) refuseBulk(records);
-    core.admission?.refuse(records, message.nowMs);
-    const results = records.map(({ result }) => result);
-    const sent = results.flatMap(({ verdict }, at) => (verdict === VERDICT_RECORDED ? [at] : []));
-    const isWhole = sent.length === records.length;
-    const parts = sent.map((at) => bytes.subarray(records[at]!.at, records[at]!.end));
-    return { port, results, sent, frames: isWhole ? bytes : Buffer.concat(parts), isDone: false };
-  }
-
   /** Sends what waits; while as many messages are under way as may be, the next one gathers. */
   #send(): void {
-    while (this.#unsent.length > 0 && this.#inFlight.size < IN_FLIGHT_MAX) {
+    while (this.#unsent.length > 0 && this.#maySend()) {
       const gathered: Waiting[] = [];
       let count = 0;
       let bytes = 0;
@@ -132,6 +104,11 @@ export class OrderedFeed {
     }
   }
 
+  #maySend(): boolean {
+    const [oldest = this.#n] = this.#inFlight;
+    return this.#inFlight.size < IN_FLIGHT_MAX && this.#n - oldest < SPREAD_MAX;
+  }
+
   #take(message: FromStream): void {
     try {
       this.#takeOne(message);
@@ -150,7 +127,11 @@ export class OrderedFeed {
 
   #takeOne(message: FromStream): void {
     if (message.kind === "ordered") {
-      this.#arrived.push(...message.messages);
+      const { messages } = message;
+      const due = this.#options.core.progress.seq + 1;
+      if (this.#isSeeking && (this.#retry !== undefined || messages[0]!.seq > due)) return;
+      this.#isSeeking = false;
+      this.#arrived.push(...messages);
       return;
     }
     this.#inFlight.delete(message.n);
@@ -172,28 +153,30 @@ export class OrderedFeed {
     const { core } = this.#options;
     while (this.#arrived.length > 0 && !this.#isOver) {
       const some = this.#due(this.#arrived.splice(0, groupOf(this.#arrived)));
-      if (some.length === 0) continue;
+      if (some.length === 0) {
+        this.#tellApplied();
+        continue;
+      }
       try {
         const { applied, events, isFull } = core.apply(some);
         this.#settle(some, applied, events);
-        if (!isFull) continue;
-        this.#arrived.unshift(...some.slice(applied.length));
-        this.#retry = setTimeout(() => this.#drainAgain(), RETRY_MS);
-        return;
+        if (isFull) this.#waitForSpace();
       } catch (error) {
+        // A group has no hole within: nothing of it was applied.
         if (!(error instanceof StreamHole)) throw error;
-        this.#arrived = [];
         this.#follow();
       }
     }
   }
 
-  #drainAgain(): void {
-    try {
-      this.#drain();
-    } catch (error) {
-      this.#options.fail(error);
-    }
+  /** A write that failed has sealed its frames: the log is read again, which has them as all nodes do. */
+  #waitForSpace(): void {
+    this.#arrived = [];
+    this.#isSeeking = true;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#follow();
+    }, RETRY_MS);
   }
 
   /** Without those that are applied already; the last of them must be what the journal says. */
@@ -216,14 +199,18 @@ export class OrderedFeed {
     settled(last.timeMs, events);
     for (const [index, results] of applied.entries()) {
       const message = messages[index]!;
-      if (message.origin === origin && results.length > 0) this.#distribute(message.n, results);
+      if (message.origin !== origin) continue;
+      if (results.length > 0) this.#distribute(message.n, results);
+      // Taken for a repeat: every node has passed it over, and whoever waits for it is told.
+      else this.#refuse(message.n);
     }
-    this.#applied(last.seq);
+    this.#tellApplied();
   }
 
-  #applied(seq: number): void {
-    const { lsn, chain } = this.#options.core.tip;
-    this.#post({ kind: "applied", seq, lsn, chain: chain.toString("hex") });
+  #tellApplied(): void {
+    const { progress, tip } = this.#options.core;
+    const chain = tip.chain.toString("hex");
+    this.#post({ kind: "applied", seq: progress.seq, lsn: tip.lsn, chain });
   }
 
   #distribute(n: number, results: readonly CommitResult[]): void {
@@ -246,10 +233,9 @@ export class OrderedFeed {
 
   /** From the last message applied on: it is compared with what the journal says of it. */
   #follow(): void {
-    const { seq } = this.#options.core.progress;
-    this.#post({ kind: "follow", from: Math.max(1, seq) });
-    // Nothing newer may come for long.
-    if (seq > 0) this.#applied(seq);
+    this.#arrived = [];
+    this.#isSeeking = true;
+    this.#post({ kind: "follow", from: Math.max(1, this.#options.core.progress.seq) });
   }
 
   #post(message: ToStream): void {
@@ -257,33 +243,16 @@ export class OrderedFeed {
   }
 }
 
-/** Messages of the next group: it ends at a checkpoint, where nodes compare their chains. */
+/**
+ * Messages of the next group: without a hole, as far as the next checkpoint, where nodes compare their
+ * chains.
+ */
 function groupOf(messages: readonly OrderedMessage[]): number {
-  const some = messages.slice(0, APPLY_MAX);
+  const first = messages[0]!.seq;
+  const hole = messages.findIndex(({ seq }, index) => seq !== first + index);
+  const some = messages.slice(0, hole < 0 ? APPLY_MAX : Math.min(hole, APPLY_MAX));
   const checkpoint = some.findIndex(({ seq }) => seq % CHECKPOINT_MESSAGES === 0);
   return checkpoint < 0 ? some.length : checkpoint + 1;
-}
-
-/** The records of an append, without what only the guard needs. */
-function recordsOf(bytes: Buffer, count: number): Pending[] {
-  const run = { bytes, count };
-  const records: Pending[] = [];
-  for (let at = 0; at < bytes.byteLength;) {
-    const end = at + FRAME_BYTES + frameLength(bytes, at);
-    const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
-    records.push({
-      run,
-      at,
-      end,
-      sender: isOutcome ? outcomeSender(bytes, at) : 0,
-      identities: [],
-      result: { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" },
-      first: undefined,
-      batch: undefined,
-    });
-    at = end;
-  }
-  return records;
 }
 
 /** The log holds something else than what this journal was made from. */

@@ -21,6 +21,13 @@ interface StoredProgress {
   readonly mark: StreamMark;
   readonly origins: readonly (readonly [name: string, max: number, seen: readonly number[]])[];
   readonly access: readonly string[];
+  readonly weights: readonly string[];
+}
+
+/** Payloads that only a cluster's journal has: API keys as they stand, changes of the weights. */
+export interface BesideTheLog {
+  readonly access: Iterable<Buffer>;
+  readonly weights: Iterable<Buffer>;
 }
 
 export class StreamProgress {
@@ -55,27 +62,32 @@ export class StreamProgress {
     this.#origins.delete(oldest!);
   }
 
-  /** As JSON for a snapshot, with the payloads of API keys as they stand; empty without a mark. */
-  encode(access: Iterable<Buffer> = []): Buffer {
+  /** As JSON for a snapshot, with what else came through the log alone; empty without a mark. */
+  encode({ access, weights }: BesideTheLog): Buffer {
     if (this.mark === undefined) return Buffer.alloc(0);
     const origins = [...this.#origins].map(([name, origin]) => {
       forget(origin);
       return [name, origin.max, [...origin.seen]] as const;
     });
-    const keys = [...access].map((payload) => payload.toString());
-    const stored: StoredProgress = { mark: this.mark, origins, access: keys };
+    const stored: StoredProgress = {
+      mark: this.mark,
+      origins,
+      access: [...access].map((payload) => payload.toString()),
+      weights: [...weights].map((payload) => payload.toString()),
+    };
     return Buffer.from(JSON.stringify(stored));
   }
 
-  /** @returns the payloads of API keys. */
-  restore(stored: Buffer): Buffer[] {
-    if (stored.byteLength === 0) return [];
-    const { mark, origins, access } = JSON.parse(stored.toString()) as StoredProgress;
+  /** @returns what else was in the snapshot. */
+  restore(stored: Buffer): { access: Buffer[]; weights: Buffer[] } {
+    if (stored.byteLength === 0) return { access: [], weights: [] };
+    const { mark, origins, ...rest } = JSON.parse(stored.toString()) as StoredProgress;
     this.mark = mark;
     this.#origins = new Map(
       origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
     );
-    return access.map((payload) => Buffer.from(payload));
+    const payloadsOf = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
+    return { access: payloadsOf(rest.access), weights: payloadsOf(rest.weights) };
   }
 }
 

@@ -12,6 +12,8 @@ import { isVaultEvent } from "../../vault/sources/events.ts";
 /** Parts that learn; each gets its events in order. */
 export interface Learners {
   access(stored: StoredKey): void;
+  /** A change of the live weights, and its position. */
+  weights(payload: Uint8Array, lsn: number): void;
   policy(event: PolicyEvent): void;
   review(event: ReviewEvent): void;
   /** An event of reporters' keys or of namespaces. */
@@ -51,6 +53,7 @@ export class RemoteEvents {
   #tell(learners: Learners, { kind, payload, place, lsn }: RemoteEvent): void {
     try {
       if (kind === FRAME_KINDS.access) learners.access(storedKeyOf(payload));
+      else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);
       else if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
       else if (kind === FRAME_KINDS.reviewEvent) {
         learners.review(JSON.parse(Buffer.from(payload).toString()) as ReviewEvent);

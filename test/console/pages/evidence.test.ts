@@ -90,5 +90,10 @@ describe.skipIf(whySkipped !== undefined)(`Evidence ${whySkipped ?? ""}`, () => 
       .poll(async () => (await stage.ask<Proved>("GET", "/v1/evidence/invoice-2002")).state)
       .toBe("revoked");
     await page.locator(".tag", { hasText: "revoked" }).first().waitFor();
+    const sql = `SELECT detail->>'$.source_id', actor IS NOT NULL, via LIKE 'console:%'
+FROM audit_events WHERE event = 'evidence.revoked'`;
+    const withdrawals = async () =>
+      (await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", { sql })).rows;
+    await expect.poll(withdrawals).toEqual([["invoice-2002", true, true]]);
   });
 });

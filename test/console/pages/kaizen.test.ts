@@ -82,6 +82,14 @@ describe.skipIf(whySkipped !== undefined)(`Kaizen ${whySkipped ?? ""}`, () => {
     await page.getByText("as shipped", { exact: true }).waitFor();
     expect(await status()).not.toHaveProperty("promoted_by");
     await page.getByText("rolled back").first().waitFor();
+    const sql = `SELECT event, via LIKE 'console:%' FROM audit_events
+WHERE event LIKE 'kaizen.%' ORDER BY position`;
+    const changes = async () =>
+      (await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", { sql })).rows;
+    await expect.poll(changes).toEqual([
+      ["kaizen.promoted", true],
+      ["kaizen.rolled_back", true],
+    ]);
   }, 180_000);
 
   it("shows why the service refuses a promotion", async () => {

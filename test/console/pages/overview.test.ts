@@ -1,7 +1,31 @@
 // Overview as a visitor sees it.
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+
+const AGENTS = ["acme/billing-bot", "acme/ledger-sync", "globex/courier", "umbrella/dispatch"];
+const LEVELS = ["L1", "L2", "L2", "L3"];
+/** A picture shows a whole minute. */
+const SECONDS = process.env["TRUSTRANK_PICTURES"] ? 55 : 1;
+
+/** Asks as a gateway does, more and less often. @returns how many were let through. */
+async function sendRequests(stage: ConsoleStage): Promise<number> {
+  const end = performance.now() + SECONDS * 1000;
+  let allowed = 0;
+  for (let at = 0; performance.now() < end; at++) {
+    const body = {
+      agent_id: `agent://${AGENTS[at % AGENTS.length]}`,
+      action: "order.place",
+      tool_level: LEVELS[(at >> 2) % LEVELS.length],
+      context: { stakes: 10 ** (at % 5) },
+    };
+    const { verdict } = await stage.ask<{ verdict: string }>("POST", "/v1/trust/verify", body);
+    if (verdict === "ALLOW") allowed++;
+    await wait(25 + 20 * Math.sin(at / 90) + 10 * Math.cos(at / 17));
+  }
+  return allowed;
+}
 
 describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => {
   let stage: ConsoleStage;
@@ -16,7 +40,7 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     const { page, expectSound } = await stage.visit("");
     await page.getByRole("link", { name: "globex/price-scout" }).first().waitFor();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Overview");
-    await expectSound("overview");
+    await expectSound();
   });
 
   it("shows the way to what waits, to agents and to the denials behind a reason", async () => {
@@ -66,4 +90,13 @@ describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => 
     await page.getByLabel("time range").selectOption("1m");
     await page.waitForURL(/range=1m/);
   });
+
+  it("shows what a minute of requests came to", async () => {
+    const { page, expectSound } = await stage.visit("?range=1m");
+    const allowed = await sendRequests(stage);
+    const shown = page.locator(".figure", { hasText: "let through" }).locator(".big");
+    const sum = async () => Number((await shown.textContent())?.replaceAll(",", ""));
+    await expect.poll(sum, { timeout: WAIT_MS_MAX }).toBeGreaterThanOrEqual(Math.min(allowed, 20));
+    await expectSound("overview");
+  }, 120_000);
 });

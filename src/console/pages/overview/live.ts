@@ -34,10 +34,17 @@ export function Live(): VNode {
     <//>`;
   }
   return html`${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Seen} series=${lastOf(value, seconds)} choice=${choice} />`;
+    <${Seen} series=${lastOf(value, seconds)} span=${seconds} choice=${choice} />`;
 }
 
-function Seen({ series, choice }: { series: Seconds; choice: VNode }): VNode {
+interface SeenProps {
+  readonly series: Seconds;
+  /** Seconds. */
+  readonly span: number;
+  readonly choice: VNode;
+}
+
+function Seen({ series, span, choice }: SeenProps): VNode {
   const at = series.at.map((time) => Date.parse(time) / 1000);
   const lines = [
     { label: "let through", color: "allow", values: rates(series, "let_through") },
@@ -53,12 +60,15 @@ function Seen({ series, choice }: { series: Seconds; choice: VNode }): VNode {
                 title="Answers a second"
                 at=${at}
                 lines=${lines}
-                say=${(value: number) => number(value, 1)}
+                span=${span}
+                say=${number}
               />`
         }
         <${AsCurl} path=${SERIES} />
       <//>
-      <${Card} title="Time of an answer" span=${5}><${Latency} series=${series} at=${at} /><//>
+      <${Card} title="Time of an answer" span=${5}>
+        <${Latency} series=${series} at=${at} span=${span} />
+      <//>
     <//>`;
 }
 
@@ -92,7 +102,13 @@ function Totals({ series }: { series: Seconds }): VNode {
   <//>`;
 }
 
-function Latency({ series, at }: { series: Seconds; at: readonly number[] }): VNode {
+interface LatencyProps {
+  readonly series: Seconds;
+  readonly at: readonly number[];
+  readonly span: number;
+}
+
+function Latency({ series, at, span }: LatencyProps): VNode {
   if (newest(series.p99_ms) === undefined) {
     return html`<${Empty}
       >Nothing was asked in this time: verify, check and handshake are timed.<//
@@ -107,6 +123,7 @@ function Latency({ series, at }: { series: Seconds; at: readonly number[] }): VN
     title="Time of an answer"
     at=${at}
     lines=${lines}
+    span=${span}
     limits=${worst > SLOW_MS / 4 ? [{ label: "slow", value: SLOW_MS }] : []}
     say=${duration}
   />`;

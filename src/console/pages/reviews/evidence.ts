@@ -107,8 +107,8 @@ function Share({ path, tenant }: { path: string; tenant: string }): VNode {
   if (link === undefined) {
     return html`<p>
       <button type="button" class="small" onClick=${() => void make()}>
-        Share the report by a link
-      </button>
+        Share the report by a link</button
+      >${" "}
       <span class="dim small">
         for whoever was refused: why, what helps, and a form to dispute</span
       >

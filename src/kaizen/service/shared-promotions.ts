@@ -1,0 +1,65 @@
+// Changes of the live weights in a cluster: each goes through the log, and holds if the weights that it
+// replaces are live where it stands there. Every node comes to the same weights, whoever asked first.
+import { canonicalJson } from "../../contract/canonical-json.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { KaizenState } from "./files.ts";
+
+/** A promotion or a rollback. */
+export interface SharedChange {
+  readonly config: ScoringConfig;
+  /** Version of the config that must be live. */
+  readonly parent: string;
+  /** Kaizen's state with the change made. */
+  readonly state: KaizenState;
+}
+
+export function encodeChange(change: SharedChange): Buffer {
+  return Buffer.from(canonicalJson(change));
+}
+
+/** The change in a payload of kind `config`; undefined for the config of a service that is alone. */
+export function decodeChange(payload: Uint8Array): SharedChange | undefined {
+  const document = JSON.parse(Buffer.from(payload).toString()) as Partial<SharedChange>;
+  const isChange = document.parent !== undefined && document.state !== undefined;
+  return isChange ? (document as SharedChange) : undefined;
+}
+
+/** Changes on record that hold, in order. The first one does: releases differ in what they ship. */
+export function changesThatHold(payloads: readonly Uint8Array[]): SharedChange[] {
+  let live: string | undefined;
+  const holding: SharedChange[] = [];
+  for (const payload of payloads) {
+    const change = decodeChange(payload);
+    if (change === undefined || (live !== undefined && change.parent !== live)) continue;
+    live = change.state.champion;
+    holding.push(change);
+  }
+  return holding;
+}
+
+/** Changes of other nodes that have arrived and are not made yet. */
+export class SharedPromotions {
+  /** Payloads of kind `config` at the start, in order. */
+  readonly recorded: readonly Uint8Array[];
+  #arrived: { readonly lsn: number; readonly change: SharedChange }[] = [];
+  /** Called after each arrival. */
+  onArrival: () => void = () => undefined;
+
+  constructor(recorded: readonly Uint8Array[]) {
+    this.recorded = recorded;
+  }
+
+  learn(payload: Uint8Array, lsn: number): void {
+    const change = decodeChange(payload);
+    if (change === undefined) return;
+    this.#arrived.push({ lsn, change });
+    this.onArrival();
+  }
+
+  /** Takes those before a position of the journal. */
+  before(lsn: number): SharedChange[] {
+    const due = this.#arrived.filter((each) => each.lsn < lsn);
+    this.#arrived = this.#arrived.filter((each) => each.lsn >= lsn);
+    return due.map(({ change }) => change);
+  }
+}

@@ -1,0 +1,58 @@
+// Appends that wait for their place in the ordered log, screened before they leave: what depends on this node
+// alone is refused here, for after the log all nodes must agree.
+import type { MessagePort } from "node:worker_threads";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
+import { outcomeSender } from "../../journal/outcome.ts";
+import { refuseBulk } from "../admission/admission.ts";
+import type { LedgerCore } from "../core.ts";
+import type { AppendMessage } from "../messages.ts";
+import { type CommitResult, type Pending, VERDICT_RECORDED } from "../replay-guard.ts";
+
+/** One append that waits for its place. */
+export interface Waiting {
+  readonly port: MessagePort;
+  /** Of each of its records; those refused here have their verdict already. */
+  readonly results: CommitResult[];
+  /** Indexes in `results` of the records that were sent. */
+  readonly sent: readonly number[];
+  readonly frames: Buffer;
+  isDone: boolean;
+}
+
+export function screened(
+  { space, admission }: Pick<LedgerCore, "space" | "admission">,
+  port: MessagePort,
+  { frames, byteCount, recordCount, nowMs }: AppendMessage,
+): Waiting {
+  const bytes = Buffer.from(frames, 0, byteCount);
+  const records = recordsOf(bytes, recordCount);
+  if (space.isLow) refuseBulk(records);
+  admission?.refuse(records, nowMs);
+  const results = records.map(({ result }) => result);
+  const sent = results.flatMap(({ verdict }, at) => (verdict === VERDICT_RECORDED ? [at] : []));
+  const isWhole = sent.length === records.length;
+  const parts = sent.map((at) => bytes.subarray(records[at]!.at, records[at]!.end));
+  return { port, results, sent, frames: isWhole ? bytes : Buffer.concat(parts), isDone: false };
+}
+
+/** The records of an append, without what only the guard needs. */
+function recordsOf(bytes: Buffer, count: number): Pending[] {
+  const run = { bytes, count };
+  const records: Pending[] = [];
+  for (let at = 0; at < bytes.byteLength;) {
+    const end = at + FRAME_BYTES + frameLength(bytes, at);
+    const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
+    records.push({
+      run,
+      at,
+      end,
+      sender: isOutcome ? outcomeSender(bytes, at) : 0,
+      identities: [],
+      result: { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" },
+      first: undefined,
+      batch: undefined,
+    });
+    at = end;
+  }
+  return records;
+}

@@ -1,0 +1,164 @@
+// Changes of the weights by several nodes over one log: whoever stands first in it has changed them, and
+// what another node had in hand by then is dropped on every node, its own included.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, expect, it } from "vitest";
+import { defaultConfig, type ScoringConfig } from "../../../src/engine/config.ts";
+import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
+import { Champion } from "../../../src/kaizen/service/champion.ts";
+import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
+import { SharedPromotions } from "../../../src/kaizen/service/shared-promotions.ts";
+
+const AT_MS = Date.UTC(2026, 5, 1);
+const shipped = defaultConfig();
+const learnt = (name: string): ScoringConfig => ({ ...shipped, name });
+const directories: string[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+/** A log whose order the test decides: what is appended waits until it is delivered. */
+class TestLog {
+  readonly nodes: TestNode[] = [];
+  readonly recorded: Buffer[] = [];
+  /** `from`: the process that appended; after a restart its node is another. */
+  waiting: { from: SharedPromotions; payload: Buffer; resolve: (lsn: number) => void }[] = [];
+
+  /** Gives the waiting change at this index its place, and tells every node of it in order. */
+  async deliver(index: number): Promise<void> {
+    const [next] = this.waiting.splice(index % this.waiting.length, 1);
+    const lsn = this.recorded.push(next!.payload);
+    for (const { shared } of this.nodes) {
+      if (shared !== next!.from) shared.learn(next!.payload, lsn);
+    }
+    next!.resolve(lsn);
+    await settled();
+  }
+}
+
+class TestNode {
+  readonly directory = mkdtempSync(join(tmpdir(), "kaizen-shared-"));
+  readonly installed: string[] = [];
+  shared: SharedPromotions;
+  champion: Champion;
+  readonly #log: TestLog;
+
+  constructor(log: TestLog) {
+    this.#log = log;
+    directories.push(this.directory);
+    log.nodes.push(this);
+    this.shared = new SharedPromotions(log.recorded);
+    this.champion = this.#open();
+  }
+
+  restart(): void {
+    this.shared = new SharedPromotions([...this.#log.recorded]);
+    this.champion = this.#open();
+  }
+
+  #open(): Champion {
+    const { shared } = this;
+    const ledger = {
+      appendConfig: (payload: Uint8Array) =>
+        new Promise<number>((resolve) => {
+          this.#log.waiting.push({ from: shared, payload: Buffer.from(payload), resolve });
+        }),
+      installConfig: async (config: unknown) => {
+        this.installed.push(versionOf(config as ScoringConfig));
+      },
+      position: () => this.#log.recorded.length,
+    };
+    return new Champion(new KaizenFiles(this.directory), ledger, shipped, shared);
+  }
+
+  promote(id: number, config: ScoringConfig): Promise<boolean> {
+    const run: RunRecord = {
+      run_id: `k-20260601-${String(id).padStart(9, "0")}`,
+      state: "promoted",
+      started_at: new Date(AT_MS).toISOString(),
+      started_by: "test",
+      champion_version: this.champion.version,
+      reason: "",
+      rows: 1,
+      position: 1,
+    };
+    return this.champion.promote(run, config, (state) => state, AT_MS + id);
+  }
+}
+
+/** Changes are made in turns of the event loop. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 12; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it("drops the promotion of a node that was paused while another promoted", async () => {
+  const log = new TestLog();
+  const [paused, other] = [new TestNode(log), new TestNode(log)];
+  const [late, made] = [paused.promote(1, learnt("late")), other.promote(2, learnt("made"))];
+  await settled();
+  await log.deliver(1);
+  await log.deliver(0);
+  expect(await made).toBe(true);
+  expect(await late).toBe(false);
+  for (const { champion, installed } of log.nodes) {
+    expect(champion.version).toBe(versionOf(learnt("made")));
+    expect(installed).toEqual([versionOf(learnt("made"))]);
+    expect(champion.state.promotions.map(({ at_ms: atMs }) => atMs)).toEqual([AT_MS + 2]);
+  }
+});
+
+it("takes a promotion back on every node", async () => {
+  const log = new TestLog();
+  const [one, two] = [new TestNode(log), new TestNode(log)];
+  const promoted = one.promote(1, learnt("one"));
+  await settled();
+  await log.deliver(0);
+  await promoted;
+  const back = two.champion.rollBack("worse", AT_MS + 5);
+  await settled();
+  await log.deliver(0);
+  expect(await back).toMatchObject({ left: versionOf(shipped) });
+  expect(one.champion.version).toBe(versionOf(shipped));
+  expect(one.champion.state).toEqual(two.champion.state);
+});
+
+/** The live weights promoted once more, by a process that has ended since. */
+const AGAIN = [
+  { kind: "promote" as const, node: 0, name: 7 },
+  { kind: "deliver" as const, node: 0, name: 0 },
+  { kind: "promote" as const, node: 0, name: 7 },
+  { kind: "restart" as const, node: 0, name: 0 },
+  { kind: "promote" as const, node: 0, name: 0 },
+];
+
+it("ends with the same weights on all nodes, in whatever order and with stops between", async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("promote" as const), node: fc.nat(2), name: fc.nat(9) }),
+    fc.record({ kind: fc.constant("deliver" as const), node: fc.nat(5), name: fc.nat(9) }),
+    fc.record({ kind: fc.constant("restart" as const), node: fc.nat(2), name: fc.nat(9) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const log = new TestLog();
+      const nodes = [new TestNode(log), new TestNode(log), new TestNode(log)];
+      let id = 0;
+      for (const { kind, node, name } of steps) {
+        if (kind === "promote") void nodes[node]!.promote(++id, learnt(`weights ${name}`));
+        else if (kind === "restart") nodes[node]!.restart();
+        else if (log.waiting.length > 0) await log.deliver(node);
+        await settled();
+      }
+      while (log.waiting.length > 0) await log.deliver(0);
+      const versions = nodes.map(({ champion }) => champion.version);
+      expect(new Set(versions).size).toBe(1);
+      const fresh = new TestNode(log);
+      fresh.restart();
+      expect(fresh.champion.version).toBe(versions[0]);
+      const promotionsOf = ({ champion }: TestNode) => champion.state.promotions;
+      for (const node of nodes) expect(promotionsOf(node)).toEqual(promotionsOf(fresh));
+    }),
+    { numRuns: 15, examples: [[AGAIN]] },
+  );
+});

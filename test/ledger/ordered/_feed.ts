@@ -1,0 +1,114 @@
+// Feed of a real ledger core whose stream thread is played by the test: what it was sent, and what it is given.
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { afterEach, expect } from "vitest";
+import { defaultConfig } from "../../../src/engine/config.ts";
+import { LiveTable } from "../../../src/engine/live-table.ts";
+import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { nodeFiles } from "../../../src/journal/files.ts";
+import type { OutcomeRecord } from "../../../src/journal/records.ts";
+import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
+import type { LedgerCoreOptions } from "../../../src/ledger/core-port.ts";
+import { OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
+import { type OrderedMessage, RULES } from "../../../src/ledger/ordered/message.ts";
+import type { FromStream, ToStream } from "../../../src/ledger/ordered/messages.ts";
+import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf } from "../_fixtures.ts";
+
+export const ORIGIN = "one:1";
+const opened: { stop: () => void }[] = [];
+
+afterEach(() => {
+  for (const { stop } of opened.splice(0)) stop();
+});
+
+export function openOrdered(directory: string, changes: Partial<LedgerCoreOptions> = {}) {
+  const table = new LiveTable(createEngineMemory(), defaultConfig(), 1n, 64 * 1024 * 1024);
+  table.open(false);
+  return openLedgerCore({
+    files: nodeFiles,
+    directory,
+    key: newKey(),
+    epoch: 1,
+    ordered: { generation: 1, origin: ORIGIN },
+    nowMs: NOW_MS,
+    fold: (outcome) => table.fold(outcome),
+    replayEntriesMax: GUARD_ENTRIES,
+    room: table,
+    ...changes,
+  });
+}
+
+/** Verdicts of each answered append, by the name of its port, in the order of the answers. */
+export type Answers = [port: string, verdicts: number[]][];
+
+/** A feed on a port of the caller's. */
+export function feedOn(core: LedgerCore, port: MessagePort) {
+  const answers: Answers = [];
+  const failures: unknown[] = [];
+  const ports = new Map<string, MessagePort>();
+  const nameOf = (wanted: MessagePort) => [...ports].find(([, each]) => each === wanted)![0];
+  const feed = new OrderedFeed({
+    core,
+    port,
+    origin: ORIGIN,
+    answer: (to, results) => answers.push([nameOf(to), results.map(({ verdict }) => verdict)]),
+    settled: () => undefined,
+    fail: (error) => failures.push(error),
+  });
+  opened.push({
+    stop: () => {
+      feed.stop();
+      core.close();
+      for (const each of ports.values()) each.close();
+    },
+  });
+  const offer = (records: readonly OutcomeRecord[], from = "a") => {
+    if (!ports.has(from)) ports.set(from, new MessageChannel().port1);
+    const { bytes, count } = runOf(records);
+    const frames = Uint8Array.from(bytes).buffer;
+    const sizes = { byteCount: frames.byteLength, recordCount: count, nowMs: NOW_MS };
+    feed.offer({ port: ports.get(from)!, message: { kind: "append", frames, ...sizes } });
+  };
+  return { answers, failures, offer };
+}
+
+/** A feed whose stream thread is the test. */
+export function openFeed(core: LedgerCore) {
+  const { port1, port2 } = new MessageChannel();
+  const sent: ToStream[] = [];
+  port2.on("message", (message: ToStream) => sent.push(message));
+  const feed = feedOn(core, port1);
+  const published = () => sent.filter((message) => message.kind === "publish");
+  return {
+    ...feed,
+    sent,
+    published,
+    follows: () => sent.flatMap((message) => (message.kind === "follow" ? [message.from] : [])),
+    applied: () => sent.flatMap((message) => (message.kind === "applied" ? [message.seq] : [])),
+    give: (...messages: FromStream[]) => {
+      for (const message of messages) port2.postMessage(message);
+    },
+    /** As the log gives it; `n` of this feed's own messages. */
+    own: async (seq: number, n: number): Promise<FromStream> => {
+      await expect.poll(() => published().some((each) => each.n === n)).toBe(true);
+      const { frames, count } = published().find((each) => each.n === n)!;
+      return orderedOf({ seq, n, count, frames: Uint8Array.from(frames), origin: ORIGIN });
+    },
+  };
+}
+
+/** A message of another node with one outcome. */
+export function foreign(seq: number, changes: Partial<OrderedMessage> = {}): FromStream {
+  const frames = Uint8Array.from(runOf([recordOf(10_000 + seq)]).bytes);
+  return orderedOf({ seq, n: seq, count: 1, frames, origin: "two:1", ...changes });
+}
+
+function orderedOf(message: Omit<OrderedMessage, "timeMs" | "rules">): FromStream {
+  const timeMs = NOW_MS + message.seq;
+  return { kind: "ordered", messages: [{ timeMs, rules: RULES, ...message }] };
+}
+
+/** What is in it, for a core of its own: a journal seals frames in place. */
+export function messagesOf(message: FromStream): OrderedMessage[] {
+  if (message.kind !== "ordered") return [];
+  return message.messages.map((each) => ({ ...each, frames: Uint8Array.from(each.frames) }));
+}

@@ -1,0 +1,115 @@
+// Ordered log in memory for tests: it can hold a message twice, leave one out, hold another one back, refuse.
+import {
+  type OrderedMessage,
+  type OutgoingMessage,
+  RULES,
+} from "../../src/ledger/ordered/message.ts";
+import type { LogLink } from "../../src/stream/link.ts";
+import {
+  type Lease,
+  type LogState,
+  type NodeReports,
+  type OrderedLog,
+  StreamUnavailable,
+} from "../../src/stream/ordered-log.ts";
+
+interface Follower {
+  next: number;
+  isBusy: boolean;
+  isStopped: boolean;
+  readonly take: (message: OrderedMessage) => void | Promise<void>;
+}
+
+export class MemoryLog implements OrderedLog {
+  readonly generation = 1;
+  readonly link: LogLink = { isUp: true, lost: 0, onChange: undefined };
+  readonly messages: OrderedMessage[] = [];
+  /** Repeats are stored again, as real logs do at times. */
+  isDoubling = false;
+  /** Nothing is taken, and what was sent may or may not stand in it. */
+  isRefusing = false;
+  /** Nothing is handed over for now. */
+  isHeld = false;
+  /** Place that the next reading leaves out, once. */
+  leftOut: number | undefined;
+  readonly followedFrom: number[] = [];
+  lost = 0;
+  readonly #followers = new Set<Follower>();
+  readonly #reports = new Map<string, unknown>();
+  readonly #timeMs: number;
+
+  constructor(timeMs: number) {
+    this.#timeMs = timeMs;
+  }
+
+  append(message: OutgoingMessage): Promise<number> {
+    if (this.isRefusing) return Promise.reject(new StreamUnavailable("refused by the test"));
+    const seq = this.#store(message);
+    if (this.isDoubling) this.#store(message);
+    void this.pump();
+    return Promise.resolve(seq);
+  }
+
+  #store(message: OutgoingMessage): number {
+    const seq = this.messages.length + 1;
+    const frames = Uint8Array.from(message.frames);
+    this.messages.push({ ...message, frames, seq, timeMs: this.#timeMs + seq, rules: RULES });
+    return seq;
+  }
+
+  follow(from: number, take: Follower["take"]) {
+    const follower: Follower = { next: from, isBusy: false, isStopped: false, take };
+    this.followedFrom.push(from);
+    this.#followers.add(follower);
+    queueMicrotask(() => void this.pump());
+    return {
+      stop: () => {
+        follower.isStopped = true;
+        this.#followers.delete(follower);
+      },
+    };
+  }
+
+  /** Hands over what each follower waits for. */
+  async pump(): Promise<void> {
+    await Promise.all([...this.#followers].map((follower) => this.#feed(follower)));
+  }
+
+  async #feed(follower: Follower): Promise<void> {
+    if (follower.isBusy) return;
+    follower.isBusy = true;
+    while (!follower.isStopped && !this.isHeld && follower.next <= this.messages.length) {
+      const message = this.messages[follower.next++ - 1]!;
+      if (message.seq === this.leftOut) {
+        this.leftOut = undefined;
+        continue;
+      }
+      // oxlint-disable-next-line no-await-in-loop -- in order
+      await follower.take({ ...message, frames: Uint8Array.from(message.frames) });
+    }
+    follower.isBusy = false;
+  }
+
+  state(): Promise<LogState> {
+    const lastSeq = this.messages.length - this.lost;
+    return Promise.resolve({ firstSeq: Math.min(1, lastSeq), lastSeq, leader: "memory" });
+  }
+
+  lease(): Promise<Lease | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  report(node: string, report: unknown): Promise<void> {
+    this.#reports.set(node, report);
+    return Promise.resolve();
+  }
+
+  reports(): Promise<NodeReports> {
+    return Promise.resolve(this.#reports);
+  }
+
+  close(): Promise<void> {
+    for (const follower of this.#followers) follower.isStopped = true;
+    return Promise.resolve();
+  }
+}

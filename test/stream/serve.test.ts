@@ -1,0 +1,144 @@
+// The stream thread's work between a log in memory and the feed of a real ledger core: appends come back at their
+// places, doubled, left out, held back or refused; what is too far ahead waits; a log that has lost is told.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { MessageChannel } from "node:worker_threads";
+import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
+import type { ToStream } from "../../src/ledger/ordered/messages.ts";
+import { StreamFigures } from "../../src/stream/figures.ts";
+import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
+import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
+import { feedOn, openOrdered, ORIGIN } from "../ledger/ordered/_feed.ts";
+import { MemoryLog } from "./_memory-log.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function serve(log: MemoryLog) {
+  const { port1, port2 } = new MessageChannel();
+  const events: StreamEvent[] = [];
+  const figures = new StreamFigures();
+  let nowMs = NOW_MS;
+  serveStream({
+    log,
+    port: port2,
+    node: "one",
+    origin: ORIGIN,
+    version: "1",
+    url: undefined,
+    key: "k",
+    figures,
+    clock: () => (nowMs += 1),
+    tell: (event) => events.push(event),
+    closed: () => undefined,
+  });
+  return { port: port1, events, figures };
+}
+
+function start(log = new MemoryLog(NOW_MS)) {
+  const served = serve(log);
+  const core = openOrdered(temporaryDirectory());
+  return { log, core, ...served, ...feedOn(core, served.port) };
+}
+
+const recorded = (count: number) =>
+  Array.from({ length: count }, () => ["a", [VERDICT_RECORDED]] as const);
+
+test("appends come back at their places, also where the log holds each twice", async () => {
+  const { log, core, offer, answers, figures } = start();
+  log.isDoubling = true;
+  for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
+  await expect.poll(() => answers).toEqual(recorded(4));
+  await expect.poll(() => figures.applied).toBe(8);
+  // Eight marks and four outcomes.
+  expect(core.lsn).toBe(12);
+  const lagMs = figures.lagMs(NOW_MS + 1000);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(figures.lagMs(NOW_MS + 1000)).toBeLessThan(lagMs);
+});
+
+test("what was put there, and how the log is, stands in the figures", async () => {
+  const { log, offer, answers, figures } = start();
+  expect([figures.isConnected, figures.connectionsLost]).toEqual([true, 0]);
+  for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
+  await expect.poll(() => answers.length).toBe(4);
+  await expect.poll(() => figures.messages).toBe(4);
+  const count = figures.published.buckets.reduce((sum, each) => sum + each, 0);
+  expect([count, figures.failed, figures.isLed(NOW_MS)]).toEqual([4, 0, true]);
+  log.isRefusing = true;
+  offer([recordOf(5)]);
+  await expect.poll(() => figures.failed).toBe(1);
+  Object.assign(log.link, { isUp: false, lost: 1 });
+  log.link.onChange?.();
+  expect([figures.isConnected, figures.connectionsLost]).toEqual([false, 1]);
+});
+
+test("a message that a reading left out is read again", async () => {
+  const { log, offer, answers, figures, core } = start();
+  log.isHeld = true;
+  for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
+  await expect.poll(() => log.messages.length).toBe(4);
+  log.leftOut = 2;
+  log.isHeld = false;
+  await log.pump();
+  await expect.poll(() => answers).toEqual(recorded(4));
+  expect(core.progress.seq).toBe(4);
+  expect(log.followedFrom.slice(0, 2)).toEqual([1, 1]);
+  expect(figures.followed).toBe(log.followedFrom.length);
+});
+
+test("what the log refuses is unavailable, and noted", async () => {
+  const { log, offer, answers, events } = start();
+  log.isRefusing = true;
+  offer([recordOf(1), recordOf(2)]);
+  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNAVAILABLE, VERDICT_UNAVAILABLE]]]);
+  expect(events).toEqual([
+    { kind: "note", event: "stream_append_failed", detail: "refused by the test" },
+  ]);
+  log.isRefusing = false;
+  offer([recordOf(3)]);
+  await expect.poll(() => answers.length).toBe(2);
+  expect(answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
+});
+
+test("what the ledger has not applied is bounded", async () => {
+  const log = new MemoryLog(NOW_MS);
+  const frames = new Uint8Array(4 * 1024 * 1024);
+  for (let n = 1; n <= 20; n++) void log.append({ origin: "two:1", n, count: 1, frames });
+  const { port } = serve(log);
+  const given: number[] = [];
+  port.on("message", (message: { kind: string; messages: { seq: number }[] }) =>
+    given.push(...message.messages.map(({ seq }) => seq)),
+  );
+  const send = (message: ToStream) => port.postMessage(message);
+  send({ kind: "follow", from: 1 });
+  await expect.poll(() => given.length).toBe(9);
+  send({ kind: "applied", seq: 3, lsn: 1, chain: "" });
+  // Followed anew while it waits: it neither hangs nor hands over what is not due.
+  send({ kind: "follow", from: 4 });
+  await expect.poll(() => given.slice(9)).toEqual([4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  send({ kind: "applied", seq: 12, lsn: 1, chain: "" });
+  await expect.poll(() => given.at(-1)).toBe(20);
+  send({ kind: "close" });
+  port.close();
+});
+
+test("a log that has lost what this journal has ends the node, after some looks and not before", async () => {
+  const { log, offer, answers, events } = start();
+  for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
+  await expect.poll(() => answers.length).toBe(4);
+  log.lost = 1;
+  await vi.advanceTimersByTimeAsync(9000);
+  log.lost = 0;
+  await vi.advanceTimersByTimeAsync(500);
+  log.lost = 2;
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(events).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(events).toEqual([
+    { kind: "diverged", detail: expect.stringMatching(/messages 1 to 2, .*applied up to 4: see/) },
+  ]);
+});
