@@ -54,7 +54,7 @@ test("whatever came before, a connection, a leader and a message taken end it", 
       for (const [kind, ms] of events) {
         nowMs += ms;
         if (kind === "up" || kind === "down") availability.connected(kind === "up", nowMs);
-        else availability[kind as "led" | "taken" | "failed" | "reported"](nowMs);
+        else availability[kind](nowMs);
       }
       availability.connected(true, nowMs);
       availability.taken(nowMs);
