@@ -20,7 +20,7 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },
   journal: { any: [/^src\/(contract|platform)\//], types: [/^src\/engine\//] },
   ledger: { any: [/^src\/(contract|platform|journal)\//], types: [/^src\/engine\//] },
-  stream: { any: [/^src\/ledger\/ordered\/messages?\.ts$/] },
+  stream: { any: [/^src\/platform\//, /^src\/ledger\/ordered\/messages?\.ts$/] },
   store: { any: [/^src\/(contract|platform|journal)\//] },
   vault: { any: [/^src\/contract\//, /^assembly\/grounding\/layout\.ts$/] },
   policy: { any: [/^src\/contract\//] },

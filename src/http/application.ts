@@ -134,7 +134,7 @@ export class Application implements HttpApplication {
       throw new ServiceFault("unauthenticated", detail);
     }
     exchange.principal = principal;
-    this.services.lagGuard?.assertCurrent(principal, route.rateClass);
+    exchange.extraHeaders = this.services.lagGuard?.assertCurrent(principal, route.rateClass);
     const { access } = route;
     if (access === "none" || access === "key" || principal.scopes.has(access)) return;
     if (principal.scopes.has("admin")) return;
@@ -145,9 +145,9 @@ export class Application implements HttpApplication {
     const rateStatus = this.#limiter.take(exchange.principal, rateClass, 1);
     if (rateStatus === undefined) return;
     const { headers, retryAfterSec } = rateStatus;
-    exchange.extraHeaders = headers;
+    exchange.extraHeaders = exchange.extraHeaders?.concat(headers) ?? headers;
     if (retryAfterSec === undefined) return;
-    exchange.extraHeaders = [...headers, "Retry-After", String(retryAfterSec)];
+    exchange.extraHeaders = exchange.extraHeaders.concat("Retry-After", String(retryAfterSec));
     throw new ServiceFault("rate_limited", `the key's limit for \`${rateClass}\` is used up`);
   }
 

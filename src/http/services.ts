@@ -8,7 +8,7 @@ import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
-import type { ServiceStatus } from "../contract/schemas/series.ts";
+import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -47,7 +47,13 @@ export interface HttpLogger {
 /** Readiness for `/readyz`. */
 export interface HealthProbe {
   /** Readiness of the service; `warnings` need an operator but do not prevent serving. */
-  isReady(): { ready: boolean; reasons: string[]; warnings?: string[] };
+  isReady(): {
+    ready: boolean;
+    reasons: string[];
+    warnings?: string[];
+    /** The node's place in its cluster; without one there is none. */
+    stream?: StreamState | undefined;
+  };
 }
 
 /** Scorer of large verify batches on other threads; without one they are scored in place. */
@@ -75,7 +81,7 @@ export interface HttpDependencies {
   /** The last minutes by the second; without them their route answers `not_found`. */
   series?: Pick<Series, "read">;
   /** The state of every part; without it its route answers `not_found`. */
-  status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings">;
+  status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** CPU time of this thread, milliseconds. */

@@ -1,18 +1,34 @@
-// Figures of a node's place along the ordered log, in memory that all threads share.
+// Figures of a node's place along the ordered log, and of what it put there, in memory that all threads
+// share: the stream thread writes, a request reads its age and a scrape the rest.
+import { DURATION_BOUNDS, type HistogramCounts, Histograms } from "../platform/histogram.ts";
+
 const APPLIED = 0;
 const KNOWN = 1;
 const CAUGHT_UP = 2;
 const ANSWERED = 3;
 const FOLLOWED = 4;
-const COUNT = 5;
+const LED = 5;
+const CONNECTED = 6;
+const LOST = 7;
+const MESSAGES = 8;
+const FAILED = 9;
+const COUNT = 10;
+const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
+const MS_PER_S = 1000;
+/** So long after its leader was last heard of, in ms, a log counts as having none. */
+export const LED_MS = 4000;
 
 export class StreamFigures {
   readonly memory: SharedArrayBuffer;
   readonly #numbers: Float64Array;
+  readonly #published: Histograms;
 
-  constructor(memory = new SharedArrayBuffer(COUNT * Float64Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory;
-    this.#numbers = new Float64Array(memory);
+  /** Over the memory of another thread's, or new. */
+  constructor(memory?: SharedArrayBuffer) {
+    const bytes = PUBLISHED_AT + Histograms.bytesOf(1, DURATION_BOUNDS);
+    this.memory = memory ?? new SharedArrayBuffer(bytes);
+    this.#numbers = new Float64Array(this.memory, 0, COUNT);
+    this.#published = new Histograms(1, DURATION_BOUNDS, this.memory, PUBLISHED_AT);
   }
 
   /** Place of the last message applied here. */
@@ -33,6 +49,41 @@ export class StreamFigures {
   /** How often the log was followed anew. */
   get followed(): number {
     return this.#numbers[FOLLOWED]!;
+  }
+
+  /** When a server was last said to lead, epoch ms; 0 for never. */
+  get ledMs(): number {
+    return this.#numbers[LED]!;
+  }
+
+  /** Whether this node has a connection to a server of the log. */
+  get isConnected(): boolean {
+    return this.#numbers[CONNECTED] === 1;
+  }
+
+  /** How often that connection was lost since the start. */
+  get connectionsLost(): number {
+    return this.#numbers[LOST]!;
+  }
+
+  /** Messages applied since the start. */
+  get messages(): number {
+    return this.#numbers[MESSAGES]!;
+  }
+
+  /** Messages that found no place in the log in time. */
+  get failed(): number {
+    return this.#numbers[FAILED]!;
+  }
+
+  /** Seconds from offering a message to the log until a majority had it. */
+  get published(): HistogramCounts {
+    return this.#published.counts(0);
+  }
+
+  /** Whether the log had a leader a moment ago. */
+  isLed(nowMs: number): boolean {
+    return nowMs - this.ledMs <= LED_MS;
   }
 
   /**
@@ -58,6 +109,29 @@ export class StreamFigures {
 
   set followed(count: number) {
     this.#numbers[FOLLOWED] = count;
+  }
+
+  set ledMs(ms: number) {
+    this.#numbers[LED] = ms;
+  }
+
+  set messages(count: number) {
+    this.#numbers[MESSAGES] = count;
+  }
+
+  set failed(count: number) {
+    this.#numbers[FAILED] = count;
+  }
+
+  /** As the connection is now. */
+  connection({ isUp, lost }: { readonly isUp: boolean; readonly lost: number }): void {
+    this.#numbers[CONNECTED] = isUp ? 1 : 0;
+    this.#numbers[LOST] = lost;
+  }
+
+  /** A message has a place in the log, which took so many ms. */
+  publishedIn(ms: number): void {
+    this.#published.add(0, ms / MS_PER_S);
   }
 
   /** Everything that stood in the log at that moment (epoch ms) is applied. */

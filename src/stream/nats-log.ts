@@ -14,6 +14,7 @@ import {
   RULES,
 } from "../ledger/ordered/message.ts";
 import { followLog } from "./following.ts";
+import { WatchedLink } from "./link.ts";
 import {
   connectTo,
   headersOf,
@@ -76,6 +77,7 @@ class NatsLog implements OrderedLog {
   #stream = "";
   #subject = "";
   generation = 0;
+  readonly link = new WatchedLink();
   #connection: LogConnection | undefined;
   #client!: JetStreamClient;
   #manager!: JetStreamManager;
@@ -92,6 +94,7 @@ class NatsLog implements OrderedLog {
     const { name, servers } = this.#settings;
     const connection = await available(() => connectTo(this.#settings));
     this.#connection = connection;
+    this.link.watch(connection);
     this.#client = jetstream(connection, { timeout: REQUEST_MS });
     this.#manager = await available(() => jetstreamManager(connection, { timeout: REQUEST_MS }));
     this.generation = await available(() => this.#newestGeneration());

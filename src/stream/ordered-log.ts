@@ -1,6 +1,7 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
 import type { OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
+import type { LogLink } from "./link.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
 export class StreamUnavailable extends Error {}
@@ -32,6 +33,8 @@ export type NodeReports = ReadonlyMap<string, unknown>;
 export interface OrderedLog {
   /** Counts how often the log was begun anew from a node's journal; from 1. */
   readonly generation: number;
+  /** The connection over which messages are appended. */
+  readonly link: LogLink;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
    * @returns its number in the log.

@@ -78,23 +78,29 @@ class Server {
     const look = () => void this.#look();
     const report = () => void this.#report();
     this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
+    const { link } = this.#options.log;
+    link.onChange = () => this.#options.figures.connection(link);
+    link.onChange();
     look();
   }
 
   #take(message: ToStream): void {
     if (message.kind === "publish") void this.#publish(message);
     else if (message.kind === "follow") this.#follow(message.from);
-    else if (message.kind === "applied") this.#applied(message);
+    else if (message.kind === "applied") this.#note(message);
     else void this.#close();
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
-    const { log, origin } = this.#options;
+    const { log, origin, figures } = this.#options;
+    const startedMs = performance.now();
     try {
       const seq = await log.append({ origin, n, count, frames }, APPEND_MS);
-      this.#options.figures.known = seq;
+      figures.known = seq;
+      figures.publishedIn(performance.now() - startedMs);
       this.#send({ kind: "published", n });
     } catch (error) {
+      figures.failed++;
       const detail = (error as Error).message;
       this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
       this.#send({ kind: "unpublished", n });
@@ -128,8 +134,15 @@ class Server {
     });
   }
 
-  #applied({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
-    this.#options.figures.applied = seq;
+  /** Place up to which the journal has the log. */
+  get #applied(): number {
+    return Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
+  }
+
+  #note({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
+    const { figures } = this.#options;
+    figures.messages += Math.max(0, seq - this.#applied);
+    figures.applied = seq;
     this.#tip = { lsn, chain };
     if (seq % CHECKPOINT_MESSAGES === 0) this.#checkpoints.add(seq, chain);
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
@@ -148,6 +161,7 @@ class Server {
     try {
       const state = await log.state();
       figures.answeredMs = clock();
+      if (state.leader !== undefined) figures.ledMs = figures.answeredMs;
       figures.known = state.lastSeq;
       this.#noteLook(atMs, state.lastSeq);
       this.#judge(state);
@@ -166,7 +180,7 @@ class Server {
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
   #judge({ firstSeq, lastSeq }: LogState): void {
-    const applied = Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
+    const applied = this.#applied;
     const isShort = lastSeq < applied || firstSeq > applied + 1;
     this.#shortLooks = isShort ? this.#shortLooks + 1 : 0;
     if (this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;

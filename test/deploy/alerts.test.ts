@@ -84,7 +84,14 @@ describe("the dashboard", () => {
 
   it("has a row for each subject, and panels with a place and an expression", () => {
     const rows = panels.filter(({ type }) => type === "row").map(({ title }) => title);
-    expect(rows).toEqual(["Golden signals", "Verdicts", "Evidence", "Learning", "Durability"]);
+    expect(rows).toEqual([
+      "Golden signals",
+      "Verdicts",
+      "Evidence",
+      "Learning",
+      "Durability",
+      "Cluster",
+    ]);
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const shown = panels.filter(({ type }) => type !== "row");
     expect(shown.filter(({ targets = [] }) => targets.length === 0)).toEqual([]);

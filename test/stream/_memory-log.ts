@@ -4,6 +4,7 @@ import {
   type OutgoingMessage,
   RULES,
 } from "../../src/ledger/ordered/message.ts";
+import type { LogLink } from "../../src/stream/link.ts";
 import {
   type Lease,
   type LogState,
@@ -21,6 +22,7 @@ interface Follower {
 
 export class MemoryLog implements OrderedLog {
   readonly generation = 1;
+  readonly link: LogLink = { isUp: true, lost: 0, onChange: undefined };
   readonly messages: OrderedMessage[] = [];
   /** Repeats are stored again, as real logs do at times. */
   isDoubling = false;

@@ -60,6 +60,22 @@ test("appends come back at their places, also where the log holds each twice", a
   expect(figures.lagMs(NOW_MS + 1000)).toBeLessThan(lagMs);
 });
 
+test("what was put there, and how the log is, stands in the figures", async () => {
+  const { log, offer, answers, figures } = start();
+  expect([figures.isConnected, figures.connectionsLost]).toEqual([true, 0]);
+  for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
+  await expect.poll(() => answers.length).toBe(4);
+  await expect.poll(() => figures.messages).toBe(4);
+  const count = figures.published.buckets.reduce((sum, each) => sum + each, 0);
+  expect([count, figures.failed, figures.isLed(NOW_MS)]).toEqual([4, 0, true]);
+  log.isRefusing = true;
+  offer([recordOf(5)]);
+  await expect.poll(() => figures.failed).toBe(1);
+  Object.assign(log.link, { isUp: false, lost: 1 });
+  log.link.onChange?.();
+  expect([figures.isConnected, figures.connectionsLost]).toEqual([false, 1]);
+});
+
 test("a message that a reading left out is read again", async () => {
   const { log, offer, answers, figures, core } = start();
   log.isHeld = true;

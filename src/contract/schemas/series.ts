@@ -41,6 +41,18 @@ export const ServiceSeries = t.message("ServiceSeries", {
 });
 export type ServiceSeries = t.MessageOf<typeof ServiceSeries>;
 
+/** A node's place along its cluster's ordered log. */
+export const streamState = t.object({
+  node: t.text,
+  generation: t.said(t.integer, "Of the log; rises when it is begun anew from a journal."),
+  position: t.said(t.integer, "Last message that this node has applied."),
+  lag_messages: t.said(t.integer, "Newer messages that it knows of."),
+  lag_ms: t.said(t.numberOrNull, "Age of what it answers from, an upper bound; null: not known."),
+  connected: t.said(t.flag, "Whether it has a connection to a server of the log."),
+  leader_known: t.said(t.flag, "Whether one of the servers was said to lead a moment ago."),
+});
+export type StreamState = t.MessageOf<typeof streamState>;
+
 /** `GET /v1/service/status`: each part of the service, as it is now. */
 export const ServiceStatus = t.message("ServiceStatus", {
   at: t.time,
@@ -110,5 +122,6 @@ export const ServiceStatus = t.message("ServiceStatus", {
     }),
     "All 0 before the first endpoint.",
   ),
+  stream: t.optional(t.said(streamState, "In a cluster.")),
 });
 export type ServiceStatus = t.MessageOf<typeof ServiceStatus>;

@@ -13,6 +13,7 @@ import { nullable } from "./nullable.ts";
 import { Quota } from "./quotas.ts";
 import { overlapSec } from "./reporter-keys.ts";
 import * as t from "./schema.ts";
+import { streamState } from "./series.ts";
 
 const minimumScores = t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS), {
   ...t.STRICT,
@@ -175,6 +176,7 @@ export const Readiness = t.message("Readiness", {
   code: t.oneOf(PROBE_CODES),
   reasons: t.optional(t.said(t.texts, "Why it is not ready; with the scope `metrics:read`.")),
   warnings: t.optional(t.said(t.texts, "What needs an operator; with the same scope.")),
+  stream: t.optional(t.said(streamState, "In a cluster; with the same scope.")),
 });
 export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenApi" });
 

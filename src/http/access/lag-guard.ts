@@ -1,5 +1,6 @@
 // Guard of a cluster's node that is cut off: what another node has revoked is not known here until the log
 // is read, so that keys are believed only for so long. Its bound is the longest life of a revoked key.
+// Every answer of a node tells how old the state is that it was made from.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { RateClass } from "./rate-limits.ts";
@@ -21,9 +22,15 @@ interface Lagging {
   lagMs(nowMs: number): number;
 }
 
+/** Header of every answer to a key in a cluster: milliseconds, an upper bound. */
+export const LAG_HEADER = "X-Trust-Lag-Ms";
+
 export class LagGuard {
   /** For the guards of other threads. */
   readonly shared: SharedLag;
+  /** Header line of the age last told: one array for all answers of a millisecond. */
+  #told: readonly string[] = [LAG_HEADER, "0"];
+  #toldMs = 0;
   readonly #lagging: Lagging;
   readonly #now: () => number;
 
@@ -37,14 +44,22 @@ export class LagGuard {
   /**
    * Asked for every request with a key. The key of the environment is none that another node could
    * have revoked: an operator gets in with it.
+   * @returns the header line that tells the age of what is read; none while it is not known.
    * @throws ServiceFault `node_behind`.
    */
-  assertCurrent(principal: Pick<Principal, "keyId">, rateClass: RateClass | undefined): void {
+  assertCurrent(principal: Pick<Principal, "keyId">, rateClass: RateClass | undefined) {
     const lagMs = this.#lagging.lagMs(this.#now());
     const { refuseMs } = this.shared;
-    if (lagMs <= refuseMs || principal.keyId === INSTALLED_KEY_ID) return;
-    if (rateClass === "score" && lagMs <= refuseMs * SCORE_READS_FACTOR) return;
+    if (lagMs <= refuseMs || principal.keyId === INSTALLED_KEY_ID) return this.#tell(lagMs);
+    if (rateClass === "score" && lagMs <= refuseMs * SCORE_READS_FACTOR) return this.#tell(lagMs);
     const detail = "this node has not heard of its cluster for too long to know which keys hold";
     throw new ServiceFault("node_behind", detail);
+  }
+  #tell(lagMs: number): readonly string[] | undefined {
+    if (lagMs === this.#toldMs) return this.#told;
+    if (!Number.isFinite(lagMs)) return undefined;
+    this.#toldMs = lagMs;
+    this.#told = [LAG_HEADER, String(Math.ceil(lagMs))];
+    return this.#told;
   }
 }

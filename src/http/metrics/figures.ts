@@ -6,9 +6,15 @@ import { EVIDENCE_METRICS } from "./evidence-metrics.ts";
 import { HTTP_METRICS } from "./http-metrics.ts";
 import type { Metric } from "./metric.ts";
 import { SERVICE_METRICS } from "./service-metrics.ts";
+import { STREAM_METRICS } from "./stream-metrics.ts";
 
 /** Every metric of the service, in the order in which they are told. */
-export const METRICS = { ...HTTP_METRICS, ...EVIDENCE_METRICS, ...SERVICE_METRICS };
+export const METRICS = {
+  ...HTTP_METRICS,
+  ...EVIDENCE_METRICS,
+  ...SERVICE_METRICS,
+  ...STREAM_METRICS,
+};
 export type MetricName = keyof typeof METRICS;
 
 /** One value with the values of its labels, in the order of the table. */

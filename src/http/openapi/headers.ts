@@ -137,6 +137,13 @@ export const RESPONSE_HEADERS = {
     schema: text,
     example: "Bearer",
   },
+  "X-Trust-Lag-Ms": {
+    description:
+      "In a cluster: the answer was made from all that the other nodes had recorded so many " +
+      "milliseconds ago, or from newer.",
+    schema: count,
+    example: 240,
+  },
   Allow: { description: "With 405: the methods of the path.", schema: text, example: "GET, HEAD" },
   "X-Trust-Effective": {
     description: "What the gateway is to do; `allow` in shadow mode.",
@@ -216,6 +223,8 @@ export const COMMON_RESPONSE_HEADERS: readonly ResponseHeader[] = [
   "Server-Timing",
 ];
 export const RATE_HEADERS: readonly ResponseHeader[] = ["RateLimit", "RateLimit-Policy"];
+/** Sent with every answer to a key, by a node of a cluster. */
+export const KEY_HEADERS: readonly ResponseHeader[] = ["X-Trust-Lag-Ms"];
 
 /** Answers of the gateway route, let through or not. */
 export const GATEWAY_HEADERS: readonly ResponseHeader[] = [

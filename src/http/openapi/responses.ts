@@ -8,6 +8,7 @@ import { exampleProblem } from "./examples.ts";
 import {
   COMMON_RESPONSE_HEADERS,
   headerReferences,
+  KEY_HEADERS,
   RATE_HEADERS,
   type ResponseHeader,
 } from "./headers.ts";
@@ -90,14 +91,24 @@ export function problemComponents(): Json {
     name,
     {
       description,
-      headers: headerReferences([...COMMON_RESPONSE_HEADERS, ...RATE_HEADERS, ...headers]),
+      headers: headerReferences([
+        ...COMMON_RESPONSE_HEADERS,
+        ...KEY_HEADERS,
+        ...RATE_HEADERS,
+        ...headers,
+      ]),
       content: problemContent(example),
     },
   ]);
   const all: readonly ResponseHeader[] = ["Retry-After", "WWW-Authenticate", "Allow"];
   const fallback = {
     description: "A problem; `code` says which",
-    headers: headerReferences([...COMMON_RESPONSE_HEADERS, ...RATE_HEADERS, ...all]),
+    headers: headerReferences([
+      ...COMMON_RESPONSE_HEADERS,
+      ...KEY_HEADERS,
+      ...RATE_HEADERS,
+      ...all,
+    ]),
     content: problemContent("internal"),
   };
   return { ...Object.fromEntries(described), [FALLBACK]: fallback };
@@ -141,6 +152,7 @@ function responseOf(route: RouteDescription, status: string, response: RouteResp
   const isShared = guard?.guards(route) === true;
   const headers = new Set([
     ...COMMON_RESPONSE_HEADERS,
+    ...(route.access === "none" ? [] : KEY_HEADERS),
     ...(route.rateClass === undefined ? [] : RATE_HEADERS),
     ...(response.headers ?? []),
     ...(isShared ? (guard?.headers ?? []) : []),

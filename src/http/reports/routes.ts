@@ -177,7 +177,7 @@ function senderOf(exchange: Exchange, { link, agent }: DisputeRequest) {
   }
   const principal = exchange.services.keyring.authenticate(exchange.head.authorization);
   if (principal === undefined) throw noSender();
-  exchange.services.lagGuard?.assertCurrent(principal, undefined);
+  exchange.extraHeaders = exchange.services.lagGuard?.assertCurrent(principal, undefined);
   exchange.principal = principal;
   return { tenant: principal.tenant, agent: agent!, keyId: principal.keyId };
 }

@@ -92,14 +92,18 @@ function identity(exchange: Exchange): Reply {
 
 function readiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;
-  const { ready, reasons, warnings = [] } = health.isReady();
+  const { ready, reasons, warnings = [], stream } = health.isReady();
   const isReady = ready && !isDraining;
   const code: ProbeCode = isDraining ? "draining" : isReady ? "ready" : "not_ready";
   const status = isReady ? 200 : 503;
   const told = { ready: isReady, code };
   if (!mayReadDetail(exchange)) return exchange.document(status, told);
   const detail = { ...told, reasons: isDraining ? [...reasons, "draining"] : reasons };
-  return exchange.document(status, warnings.length === 0 ? detail : { ...detail, warnings });
+  return exchange.document(status, {
+    ...detail,
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(stream === undefined ? {} : { stream }),
+  });
 }
 
 /**
@@ -137,9 +141,10 @@ function series(exchange: Exchange): Reply {
 function state(exchange: Exchange): Reply {
   const { status: read, health, isDraining } = exchange.services;
   if (read === undefined) throw new ServiceFault("not_found", "this service tells no status");
-  const { ready, reasons, warnings = [] } = health.isReady();
+  const { ready, reasons, warnings = [], stream } = health.isReady();
   return exchange.document(200, {
     ...read(),
+    ...(stream === undefined ? {} : { stream }),
     ready: ready && !isDraining,
     reasons: isDraining ? [...reasons, "draining"] : reasons,
     warnings,

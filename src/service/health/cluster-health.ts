@@ -1,10 +1,14 @@
-// Readiness of a node by its place along the ordered log of its cluster.
+// Health of a node by its place along the ordered log of its cluster: readiness, state and figures.
+import type { StreamState } from "../../contract/schemas/series.ts";
+import type { Figures } from "../../http/metrics/figures.ts";
 import type { StreamFigures } from "../../stream/figures.ts";
+import type { OpenCluster } from "../cluster/cluster.ts";
 
 /** Age of a node's answers that is worth a word. */
 const LAG_WARNED_MS = 5000;
 /** Age from which traffic should go elsewhere. */
 const LAG_MAX_MS = 30_000;
+const MS_PER_S = 1000;
 
 interface ClusterHealth {
   readonly reasons: readonly string[];
@@ -29,4 +33,45 @@ export function clusterHealth(
   return lagMs > LAG_MAX_MS
     ? { reasons: [detail], warnings: [] }
     : { reasons: [], warnings: [detail] };
+}
+
+/** Undefined where the process is the whole bureau. */
+export function streamState(
+  cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined,
+  nowMs: number,
+): StreamState | undefined {
+  if (cluster === undefined) return undefined;
+  const { node, figures, link } = cluster;
+  const lagMs = figures.lagMs(nowMs);
+  return {
+    node,
+    generation: link.generation,
+    position: figures.applied,
+    lag_messages: behind(figures),
+    lag_ms: Number.isFinite(lagMs) ? Math.round(lagMs) : null,
+    connected: figures.isConnected,
+    leader_known: figures.isLed(nowMs),
+  };
+}
+
+/** None where the process is the whole bureau. */
+export function streamFigures(figures: StreamFigures | undefined, nowMs: number): Figures {
+  if (figures === undefined) return {};
+  const lagMs = figures.lagMs(nowMs);
+  return {
+    stream_connected: figures.isConnected ? 1 : 0,
+    stream_leader_known: figures.isLed(nowMs) ? 1 : 0,
+    stream_position: figures.applied,
+    stream_lag_messages: behind(figures),
+    ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),
+    stream_applied_messages_total: figures.messages,
+    stream_publish_duration_seconds: figures.published,
+    stream_publish_failures_total: figures.failed,
+    stream_reconnects_total: figures.connectionsLost,
+    stream_readings_total: figures.followed,
+  };
+}
+
+function behind({ applied, known }: Pick<StreamFigures, "applied" | "known">): number {
+  return Math.max(0, known - applied);
 }

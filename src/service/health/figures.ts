@@ -12,12 +12,14 @@ import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
+import type { OpenCluster } from "../cluster/cluster.ts";
 import type { Core } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { versionOf } from "../identity.ts";
 import type { Reporters } from "../reporters.ts";
 import type { UsageKeeper } from "../usage/keeper.ts";
 import type { QuotaKeeper } from "../usage/quota-keeper.ts";
+import { streamFigures } from "./cluster-health.ts";
 
 const MS_PER_S = 1000;
 
@@ -33,6 +35,8 @@ export interface Measured {
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly webhooks: { readonly figures: WebhookFigures | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
+  /** Undefined where the process is the whole bureau. */
+  readonly cluster: Pick<OpenCluster, "figures"> | undefined;
   /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
   readonly scorer: { readonly waiting: number } | undefined;
 }
@@ -65,6 +69,7 @@ export function figuresOf(parts: Measured): Figures {
     ...usageFigures(parts),
     clock_lead_seconds: Math.round(clock.leadMs / MS_PER_S),
     clock_confirmed: clock.isConfirmed ? 1 : 0,
+    ...streamFigures(parts.cluster?.figures, clock.now()),
   };
 }
 

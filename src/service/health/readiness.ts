@@ -7,6 +7,7 @@ import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { NamespaceOwners } from "../../contract/namespaces.ts";
 import { vouchingWarning } from "../../http/access/vouching.ts";
+import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
@@ -15,7 +16,7 @@ import type { Log } from "../../platform/log.ts";
 import type { ClockKeeper } from "../../platform/steady-clock.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import { isTrustNamed, type ServeConfig } from "../settings/config.ts";
-import { clusterHealth } from "./cluster-health.ts";
+import { clusterHealth, streamState } from "./cluster-health.ts";
 
 interface Health {
   ready: boolean;
@@ -108,7 +109,7 @@ interface HealthParts {
   readonly clock: ClockKeeper;
   readonly archive: { status(): ArchiveStatus | undefined };
   /** Undefined where the process is the whole bureau. */
-  readonly cluster: Pick<OpenCluster, "figures"> | undefined;
+  readonly cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined;
 }
 
 /** An archive that does not follow, or that held another history; the service needs none of it. */
@@ -126,7 +127,7 @@ export function archiveWarnings(archive: ArchiveStatus | undefined): string[] {
 }
 
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
-export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): { isReady(): Health } {
+export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): HealthProbe {
   const { keyring, store, clock, archive } = parts;
   const { ledger, owners, engine } = parts.evidence;
   const inherited = () => inheritedWarning(owners);
@@ -144,9 +145,10 @@ export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): { i
   ];
   const isReady = () => {
     const along = clusterHealth(parts.cluster?.figures, clock.now());
+    const stream = streamState(parts.cluster, clock.now());
     const health = readiness(ledger, [...warnings(), ...along.warnings]);
     const reasons = [...health.reasons, ...along.reasons];
-    return { ...health, ready: reasons.length === 0, reasons };
+    return { ...health, ready: reasons.length === 0, reasons, stream };
   };
   return { isReady };
 }

@@ -12,7 +12,7 @@ const MS_PER_S = 1000;
 const P50 = 0.5;
 const P99 = 0.99;
 
-type State = Omit<ServiceStatus, "ready" | "reasons" | "warnings">;
+type State = Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
 
 export function statusOf(config: ServeConfig, parts: Measured): State {
   const { evidence, clock } = parts;

@@ -101,4 +101,31 @@ describe("the state of a part", () => {
     ]);
     expect(alertOf("HTTP threads", { ready: false })[0]).toBe("act");
   });
+
+  it("of a cluster is its log's and this node's, and there is none without one", () => {
+    const stream = {
+      node: "a",
+      generation: 1,
+      position: 1200,
+      lag_messages: 3,
+      lag_ms: 240,
+      connected: true,
+      leader_known: true,
+    };
+    const told = (change: Partial<typeof stream>) =>
+      partsOf({ ...WELL, stream: { ...stream, ...change } }).find(
+        ({ name }) => name === "Cluster",
+      )!;
+    expect(partsOf(WELL).some(({ name }) => name === "Cluster")).toBe(false);
+    expect(told({})).toMatchObject({
+      state: "ok",
+      says: "node a at message 1,200, 3 behind, answers 240 ms old",
+      alert: "",
+    });
+    const stateOf = (change: Partial<typeof stream>) => [told(change).state, told(change).alert];
+    expect(stateOf({ lag_ms: 5001 })).toEqual(["look", "TrustRankNodeBehind"]);
+    expect(stateOf({ lag_ms: 30_001 })).toEqual(["act", "TrustRankNodeBehind"]);
+    expect(stateOf({ leader_known: false })).toEqual(["act", "TrustRankStreamAway"]);
+    expect(told({ connected: false }).says).toContain("no connection");
+  });
 });

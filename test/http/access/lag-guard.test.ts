@@ -53,6 +53,52 @@ describeAdapters("a node behind its cluster", (adapter) => {
   });
 });
 
+describeAdapters("answers of a node of a cluster", (adapter) => {
+  it("tell how old their state may be, whatever else their head has", async () => {
+    const clock = { nowMs: 1_000_000 };
+    const figures = new StreamFigures();
+    const lagGuard = new LagGuard(figures, REFUSE_MS, () => clock.nowMs);
+    const rateLimits = { score: { perSecond: 1, burst: 2 } };
+    const service = await openTestServer(adapter, { lagGuard, rateLimits });
+    const alone = await openTestServer(adapter, {});
+    try {
+      const ask = (of: typeof service, path: string, secret?: string) =>
+        fetch(`http://127.0.0.1:${of.server.port}${path}`, {
+          ...(path === "/v1/check"
+            ? { method: "POST", body: JSON.stringify(CHECK) }
+            : { method: "GET" }),
+          headers: {
+            "content-type": "application/json",
+            ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+          },
+        });
+      const lagOf = (answer: Response) => answer.headers.get("x-trust-lag-ms");
+      const key = await service.makeKey(["score:read"]);
+      expect(lagOf(await ask(service, "/v1/usage", ADMIN_SECRET)), "not known yet").toBeNull();
+      figures.caughtUp(clock.nowMs - 240);
+      const first = await ask(service, "/v1/check", key);
+      expect([first.status, lagOf(first)]).toEqual([200, "240"]);
+      expect(first.headers.get("ratelimit-policy")).not.toBeNull();
+      clock.nowMs += 1000.5;
+      const statuses = [];
+      for (const answer of [
+        await ask(service, "/v1/check", key),
+        await ask(service, "/v1/check", key),
+        await ask(service, "/v1/keys", key),
+      ]) {
+        statuses.push(answer.status);
+        expect(lagOf(answer)).toBe("1241");
+      }
+      expect(statuses).toEqual([200, 429, 403]);
+      expect(lagOf(await ask(service, "/livez"))).toBeNull();
+      expect(lagOf(await ask(alone, "/v1/check", ADMIN_SECRET)), "no cluster").toBeNull();
+    } finally {
+      await service.stop();
+      await alone.stop();
+    }
+  });
+});
+
 it("a further thread reads the same figures", () => {
   const figures = new StreamFigures();
   const { shared } = new LagGuard(figures, REFUSE_MS, () => 0);

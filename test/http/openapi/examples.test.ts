@@ -1,6 +1,7 @@
 // The document held to the running service: its examples are taken, and the headers that come are the
 // ones it names.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LagGuard } from "../../../src/http/access/lag-guard.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type {
   Reference,
@@ -9,6 +10,7 @@ import type {
 } from "../../../src/http/openapi/page/shown.ts";
 import { nameOf } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
+import { StreamFigures } from "../../../src/stream/figures.ts";
 import { type Answer, call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 
@@ -51,7 +53,11 @@ function undocumented(answer: Answer, { responses }: ShownOperation): string[] {
 let service: TestServer;
 beforeAll(async () => {
   const limit = { perSecond: 1000, burst: 1000 };
-  service = await openTestServer("uws", { rateLimits: { score: limit, outcomes: limit } });
+  const figures = new StreamFigures();
+  figures.caughtUp(Date.now());
+  const lagGuard = new LagGuard(figures, 3_600_000, () => Date.now());
+  const rateLimits = { score: limit, outcomes: limit };
+  service = await openTestServer("uws", { rateLimits, lagGuard });
 });
 afterAll(() => service.stop());
 

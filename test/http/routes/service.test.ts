@@ -129,6 +129,19 @@ describeServers("service routes", (service) => {
       });
       service.readiness.ready = true;
       service.readiness.reasons.pop();
+      const stream = {
+        node: "a",
+        generation: 1,
+        position: 7,
+        lag_messages: 0,
+        lag_ms: 240,
+        connected: true,
+        leader_known: true,
+      };
+      Object.assign(service.readiness, { stream });
+      expect((await call(service, "/readyz")).json.stream).toEqual(stream);
+      expect((await call(service, "/readyz", { key: null })).json.stream).toBeUndefined();
+      Object.assign(service.readiness, { stream: undefined });
     });
 
     it("counts what it does", async () => {

@@ -8,7 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-const ADMIN_KEY = "adminadminadminadmin0123456789abcd";
+export const ADMIN_KEY = "adminadminadminadmin0123456789abcd";
 const PLACES = [
   process.env["TRUSTRANK_TEST_NATS_SERVER"],
   "/opt/nats/.trixie/nats/usr/sbin/nats-server",

@@ -1,7 +1,7 @@
 // Three nodes over one real ordered log: what is recorded on one holds on all.
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
 
 const OUTCOME = {
   subject: "agent://shop/seller",
@@ -39,6 +39,27 @@ describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () =>
     for (const node of nodes)
       await expect.poll(() => check(node), { timeout: 5000 }).toEqual(wanted);
   };
+
+  it("tells of each node where it is, and of each answer how old it may be", async () => {
+    for (const node of nodes) {
+      const { body } = await node.ask<{ stream: object }>("GET", "/readyz");
+      expect(body.stream).toMatchObject({
+        node: expect.any(String),
+        generation: 1,
+        lag_messages: expect.any(Number),
+        connected: true,
+        leader_known: true,
+      });
+      const answer = await fetch(`${node.url}/v1/service/status`, {
+        headers: { authorization: `Bearer ${ADMIN_KEY}` },
+      });
+      const lagMs = Number(answer.headers.get("x-trust-lag-ms"));
+      expect(lagMs).toBeGreaterThan(0);
+      expect(lagMs).toBeLessThan(10_000);
+      const status = (await answer.json()) as { stream: { node: string } };
+      expect(status.stream).toMatchObject({ connected: true });
+    }
+  });
 
   it("gives one outcome one receipt, whichever node it is sent to", async () => {
     const report = (node: Node, stakes: number) =>

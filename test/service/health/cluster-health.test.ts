@@ -1,6 +1,10 @@
 // Readiness of a node by its place along the ordered log.
 import { expect, test } from "vitest";
-import { clusterHealth } from "../../../src/service/health/cluster-health.ts";
+import {
+  clusterHealth,
+  streamFigures,
+  streamState,
+} from "../../../src/service/health/cluster-health.ts";
 import { StreamFigures } from "../../../src/stream/figures.ts";
 
 const NOW_MS = 1_700_000_000_000;
@@ -37,4 +41,46 @@ test("a node that never caught up is not ready", () => {
   const figures = new StreamFigures();
   figures.answeredMs = NOW_MS;
   expect(clusterHealth(figures, NOW_MS).reasons).toEqual(["behind the cluster at message 0 of 0"]);
+});
+
+test("the state of a node is its place, its connection and whether somebody leads", () => {
+  const figures = figuresAt(6000, 0);
+  const link = { port: undefined as never, origin: "a:1", generation: 2 };
+  const state = () => streamState({ node: "a", link, figures }, NOW_MS);
+  expect(state()).toEqual({
+    node: "a",
+    generation: 2,
+    position: 7,
+    lag_messages: 2,
+    lag_ms: 6000,
+    connected: false,
+    leader_known: false,
+  });
+  figures.ledMs = NOW_MS - 4000;
+  figures.connection({ isUp: true, lost: 3 });
+  expect(state()).toMatchObject({ connected: true, leader_known: true });
+  figures.ledMs = NOW_MS - 4001;
+  expect(state()).toMatchObject({ leader_known: false });
+  expect(streamState(undefined, NOW_MS)).toBeUndefined();
+  const fresh = { node: "a", link, figures: new StreamFigures() };
+  expect(streamState(fresh, NOW_MS)).toMatchObject({ position: 0, lag_ms: null });
+});
+
+test("figures are what the stream thread has written, none without one", () => {
+  const figures = figuresAt(1500, 0);
+  figures.connection({ isUp: true, lost: 3 });
+  figures.publishedIn(4);
+  figures.publishedIn(40_000);
+  const told = streamFigures(new StreamFigures(figures.memory), NOW_MS);
+  expect(told).toMatchObject({
+    stream_connected: 1,
+    stream_leader_known: 0,
+    stream_position: 7,
+    stream_lag_messages: 2,
+    stream_lag_seconds: 1.5,
+    stream_reconnects_total: 3,
+    stream_publish_duration_seconds: { sum: 40.004 },
+  });
+  expect(streamFigures(new StreamFigures(), NOW_MS)).not.toHaveProperty("stream_lag_seconds");
+  expect(streamFigures(undefined, NOW_MS)).toEqual({});
 });

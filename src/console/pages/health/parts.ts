@@ -69,6 +69,16 @@ export interface Status {
     readonly dead: number;
     readonly oldest_seconds: number;
   };
+  /** In a cluster. */
+  readonly stream?: {
+    readonly node: string;
+    readonly generation: number;
+    readonly position: number;
+    readonly lag_messages: number;
+    readonly lag_ms: number | null;
+    readonly connected: boolean;
+    readonly leader_known: boolean;
+  };
 }
 
 type State = "ok" | "look" | "act" | "off";
@@ -87,6 +97,8 @@ const STORE_BEHIND_S = 300;
 const REVIEW_OLD_S = 86_400;
 const WEBHOOK_OLD_S = 1800;
 const TABLE_FULL = 0.8;
+const NODE_LATE_MS = 5000;
+const NODE_LOST_MS = 30_000;
 const MS_PER_S = 1000;
 const UNVERIFIED_MS = 2 * 86_400 * MS_PER_S;
 
@@ -116,6 +128,7 @@ export function partsOf(status: Status): Part[] {
       { isBad: !status.ready },
     ),
     ...ofDisk(status),
+    ...ofCluster(status),
     ...ofStore(status),
     part(
       "Agent table",
@@ -132,6 +145,25 @@ export function partsOf(status: Status): Part[] {
       { isOdd: reviews.oldest_seconds > REVIEW_OLD_S, href: linkTo("reviews") },
     ),
     ...ofOutside(status),
+  ];
+}
+
+/** Nothing where the process is the whole bureau. */
+function ofCluster({ stream }: Status): Part[] {
+  if (stream === undefined) return [];
+  const { node, position, lag_messages: behind, lag_ms: lagMs, connected, leader_known } = stream;
+  const isAway = !connected || !leader_known;
+  const why = connected ? "; no server leads" : "; no connection";
+  const age = lagMs === null ? "of unknown age" : `${duration(lagMs)} old`;
+  const isLost = lagMs === null || lagMs > NODE_LOST_MS;
+  return [
+    part(
+      "Cluster",
+      `node ${node} at message ${number(position)}, ${number(behind)} behind, answers ${age}` +
+        (isAway ? why : ""),
+      isAway ? "TrustRankStreamAway" : "TrustRankNodeBehind",
+      { isBad: isAway || isLost, isOdd: lagMs !== null && lagMs > NODE_LATE_MS },
+    ),
   ];
 }
 

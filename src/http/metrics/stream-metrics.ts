@@ -1,0 +1,43 @@
+// Metrics of a node's place in its cluster; absent where the process is the whole bureau. Names without
+// their prefix.
+import { counter, durations, gauge } from "./metric.ts";
+
+export const STREAM_METRICS = {
+  stream_connected: gauge(
+    "1 while this node has a connection to a server of the cluster's ordered log; absent without a cluster, as are all of these",
+    "0: nothing is recorded here, and what this node answers gets older",
+  ),
+  stream_leader_known: gauge(
+    "1 while one of the log's servers was said to lead less than 4 s ago",
+    "0 for longer than an election (10 s): most servers are down or cut off",
+  ),
+  stream_position: gauge(
+    "last message of the log that this node has applied",
+    "differs between nodes for longer than seconds: `stream_lag_seconds` says which one is late",
+  ),
+  stream_lag_messages: gauge("newer messages of the log that this node knows of", "grows"),
+  stream_lag_seconds: gauge(
+    "age of the newest moment whose log is known to be applied here: an upper bound of how old answers are; absent before the first",
+    "above 5: a warning in `/readyz`; above 10 keys are refused, above 30 no traffic should come",
+  ),
+  stream_applied_messages_total: counter(
+    "messages of the log that this node has applied, its own among them",
+    "stands still while another node's rises",
+  ),
+  stream_publish_duration_seconds: durations(
+    "seconds from offering a message to the log until most of its servers had synced it",
+    "the 99th percentile above 100 ms: the servers' disks",
+  ),
+  stream_publish_failures_total: counter(
+    "messages that found no place in the log in time; what they held was refused with 503",
+    "rises: the log has no majority, or is full",
+  ),
+  stream_reconnects_total: counter(
+    "times that the connection to the log's servers was lost",
+    "rises from hour to hour: a server that restarts, or the network",
+  ),
+  stream_readings_total: counter(
+    "times that this node began to read the log; the first is its start",
+    "rises: its disk was full, or messages did not come in order",
+  ),
+} as const;
