@@ -16,8 +16,7 @@ const OTHERS_EVERY_MS = 5;
 /** Width of the windows in which recovery is looked for. */
 const WINDOW_MS = 250;
 const STATUS_AT = "HTTP/1.1 ".length;
-const ANSWERED = "200";
-const TURNED_AWAY = "503";
+const [ANSWERED, TURNED_AWAY] = ["200", "503"];
 
 const { values } = parseArgs({
   options: {
@@ -65,7 +64,6 @@ class Callers {
 
   readonly #request: Buffer;
   #isClosed = false;
-
   private constructor(request: Buffer) {
     this.#request = request;
   }
@@ -195,12 +193,8 @@ async function offer(callers: Callers, perSecond: number, seconds: number): Prom
   return phase;
 }
 
-function quantiles(latencies: readonly number[]) {
-  return {
-    p50: quantile(latencies, 0.5),
-    p99: quantile(latencies, 0.99),
-    max: quantile(latencies, 1),
-  };
+function quantiles(ms: readonly number[]) {
+  return { p50: quantile(ms, 0.5), p99: quantile(ms, 0.99), max: quantile(ms, 1) };
 }
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-overload-"));
@@ -266,14 +260,16 @@ function byWindow({ answered, answeredAt, startedAt }: Phase, seconds: number): 
   }
   return windows.map((window) => quantile(window, 0.99));
 }
-const summary = (phase: Phase) => ({
-  answered: phase.answered.length,
-  turned_away: phase.turnedAway.length,
-  failed: phase.failed,
-  ms: quantiles(phase.answered),
-  turned_away_ms: quantiles(phase.turnedAway),
-  generator_late_ms: quantiles(phase.late),
-});
+function summary(phase: Phase) {
+  return {
+    answered: phase.answered.length,
+    turned_away: phase.turnedAway.length,
+    failed: phase.failed,
+    ms: quantiles(phase.answered),
+    turned_away_ms: quantiles(phase.turnedAway),
+    generator_late_ms: quantiles(phase.late),
+  };
+}
 const report = {
   bench: "overload",
   machine: machine(),

@@ -12,7 +12,7 @@ const PATIENCE_MS = 100;
 /** So long must every round have been short, and hardly anybody turned away, before the watch ends. */
 const CALM_MS = 1000;
 /** Of the requests of a calm while the part that may have been turned away. */
-const CALM_SHARE_MAX = 0.1;
+const CALM_SHARE = 0.1;
 /** Requests of a round, however long: so few are not a queue. */
 const QUEUE_MIN = 32;
 /**
@@ -106,7 +106,7 @@ export class QueueWatch {
     const turnedAway = this.turnedAway - calm.before;
     if (isLong) this.#calm = newCalm(this.turnedAway);
     else if (calm.ms < CALM_MS) return;
-    else if (turnedAway > calm.asked * CALM_SHARE_MAX) this.#calm = newCalm(this.turnedAway);
+    else if (turnedAway > calm.asked * CALM_SHARE) this.#calm = newCalm(this.turnedAway);
     else this.#become(false);
   }
 
