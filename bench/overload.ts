@@ -5,6 +5,7 @@
 // key asks on a connection of its own every 5 ms throughout: what a flood costs others. A table on
 // stderr, one JSON object on the last line of stdout; `--smoke` lasts a moment; `--flags` go to `serve`.
 import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { buildRequest, quantile } from "./raw-client.ts";
 import { ADMIN_KEY, machine, startServiceWith } from "./server-process.ts";
@@ -154,8 +155,6 @@ class Callers {
     for (const socket of this.free) socket.destroy();
   }
 }
-
-const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** As fast as `count` connections are answered. */
 async function saturate(callers: Callers, seconds: number): Promise<number> {
