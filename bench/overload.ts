@@ -34,7 +34,6 @@ const { values } = parseArgs({
 const connectionCount = values.smoke ? 50 : Number(values.connections);
 const overloadSec = values.smoke ? 0.5 : Number(values.seconds);
 const quietSec = values.smoke ? 0.5 : 5;
-
 /** Latencies by end of the request, in ms; `at` is when it was due. */
 interface Phase {
   readonly answered: number[];
@@ -58,7 +57,7 @@ class Callers {
   phase = emptyPhase();
   readonly free: Socket[] = [];
   readonly #dueAt = new Map<Socket, number>();
-  /** Of a reply that came in pieces: its status, and the bytes still to come. */
+  /** Of a reply in pieces: its status, and the bytes still to come. */
   readonly #statuses = new Map<Socket, string>();
   readonly #missing = new Map<Socket, number>();
   onFree: () => void = () => undefined;
@@ -230,7 +229,6 @@ await saturate(few, values.smoke ? 0.2 : 2);
 const sustained = await saturate(few, quietSec);
 few.close();
 const perSecond = values.rate === undefined ? sustained : Number(values.rate);
-
 const crowd = await Callers.open(url, connectionCount, flood);
 const other = await Callers.open(url, 1, requestOf(await makeKey("other")));
 const others: Record<string, Phase> = {};
@@ -247,7 +245,8 @@ async function beside<T>(name: string, work: Promise<T>): Promise<T> {
 }
 const before = await beside("before", offer(crowd, perSecond / 2, quietSec));
 const cpuBefore = service.cpuSeconds();
-const over = await beside("over", offer(crowd, perSecond * Number(values.times), overloadSec));
+const offered = perSecond * Number(values.times);
+const over = await beside("over", offer(crowd, offered, overloadSec));
 const cpu = service.cpuSeconds() - cpuBefore;
 const after = await beside("after", offer(crowd, perSecond / 2, quietSec));
 
@@ -274,8 +273,8 @@ const report = {
   machine: machine(),
   connections: connectionCount,
   sustained_per_second: Math.round(perSecond),
-  offered_per_second: Math.round(perSecond * Number(values.times)),
-  offered: Math.round(perSecond * Number(values.times) * overloadSec),
+  offered_per_second: Math.round(offered),
+  offered: Math.round(offered * overloadSec),
   seconds: overloadSec,
   server_cpu_seconds: cpu,
   before: summary(before),
