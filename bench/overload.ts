@@ -5,6 +5,7 @@
 // key asks on a connection of its own every 5 ms throughout: what a flood costs others. A table on
 // stderr, one JSON object on the last line of stdout; `--smoke` lasts a moment; `--flags` go to `serve`.
 import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { buildRequest, quantile } from "./raw-client.ts";
 import { ADMIN_KEY, machine, startServiceWith } from "./server-process.ts";
@@ -16,8 +17,7 @@ const OTHERS_EVERY_MS = 5;
 /** Width of the windows in which recovery is looked for. */
 const WINDOW_MS = 250;
 const STATUS_AT = "HTTP/1.1 ".length;
-const ANSWERED = "200";
-const TURNED_AWAY = "503";
+const [ANSWERED, TURNED_AWAY] = ["200", "503"];
 
 const { values } = parseArgs({
   options: {
@@ -34,12 +34,13 @@ const { values } = parseArgs({
 const connectionCount = values.smoke ? 50 : Number(values.connections);
 const overloadSec = values.smoke ? 0.5 : Number(values.seconds);
 const quietSec = values.smoke ? 0.5 : 5;
-
 /** Latencies by end of the request, in ms; `at` is when it was due. */
 interface Phase {
   readonly answered: number[];
   readonly answeredAt: number[];
   readonly turnedAway: number[];
+  /** By which the generator was late to send, ms: the part of all latencies that is its own. */
+  readonly late: number[];
   failed: number;
   startedAt: number;
   endedAt: number;
@@ -47,7 +48,8 @@ interface Phase {
 
 function emptyPhase(): Phase {
   const startedAt = performance.now();
-  return { answered: [], answeredAt: [], turnedAway: [], failed: 0, startedAt, endedAt: startedAt };
+  const lists = { answered: [], answeredAt: [], turnedAway: [], late: [] };
+  return { ...lists, failed: 0, startedAt, endedAt: startedAt };
 }
 
 /** Connections of one caller, one request on each at a time. */
@@ -55,14 +57,13 @@ class Callers {
   phase = emptyPhase();
   readonly free: Socket[] = [];
   readonly #dueAt = new Map<Socket, number>();
-  /** Of a reply that came in pieces: its status, and the bytes still to come. */
+  /** Of a reply in pieces: its status, and the bytes still to come. */
   readonly #statuses = new Map<Socket, string>();
   readonly #missing = new Map<Socket, number>();
   onFree: () => void = () => undefined;
 
   readonly #request: Buffer;
   #isClosed = false;
-
   private constructor(request: Buffer) {
     this.#request = request;
   }
@@ -102,6 +103,7 @@ class Callers {
     const socket = this.free.pop();
     if (socket === undefined) return false;
     this.#dueAt.set(socket, dueAt);
+    this.phase.late.push(performance.now() - dueAt);
     socket.write(this.#request);
     return true;
   }
@@ -153,8 +155,6 @@ class Callers {
   }
 }
 
-const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** As fast as `count` connections are answered. */
 async function saturate(callers: Callers, seconds: number): Promise<number> {
   const phase = callers.begin();
@@ -191,12 +191,8 @@ async function offer(callers: Callers, perSecond: number, seconds: number): Prom
   return phase;
 }
 
-function quantiles(latencies: readonly number[]) {
-  return {
-    p50: quantile(latencies, 0.5),
-    p99: quantile(latencies, 0.99),
-    max: quantile(latencies, 1),
-  };
+function quantiles(ms: readonly number[]) {
+  return { p50: quantile(ms, 0.5), p99: quantile(ms, 0.99), max: quantile(ms, 1) };
 }
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-overload-"));
@@ -233,7 +229,6 @@ await saturate(few, values.smoke ? 0.2 : 2);
 const sustained = await saturate(few, quietSec);
 few.close();
 const perSecond = values.rate === undefined ? sustained : Number(values.rate);
-
 const crowd = await Callers.open(url, connectionCount, flood);
 const other = await Callers.open(url, 1, requestOf(await makeKey("other")));
 const others: Record<string, Phase> = {};
@@ -250,39 +245,43 @@ async function beside<T>(name: string, work: Promise<T>): Promise<T> {
 }
 const before = await beside("before", offer(crowd, perSecond / 2, quietSec));
 const cpuBefore = service.cpuSeconds();
-const over = await beside("over", offer(crowd, perSecond * Number(values.times), overloadSec));
+const offered = perSecond * Number(values.times);
+const over = await beside("over", offer(crowd, offered, overloadSec));
 const cpu = service.cpuSeconds() - cpuBefore;
 const after = await beside("after", offer(crowd, perSecond / 2, quietSec));
 
-const windows = Array.from({ length: (quietSec * 1000) / WINDOW_MS }, (_, at) =>
-  quantile(
-    after.answered.filter((_ms, index) => {
-      const since = after.answeredAt[index]! - after.startedAt;
-      return since >= at * WINDOW_MS && since < (at + 1) * WINDOW_MS;
-    }),
-    0.99,
-  ),
-);
-const summary = (phase: Phase) => ({
-  answered: phase.answered.length,
-  turned_away: phase.turnedAway.length,
-  failed: phase.failed,
-  ms: quantiles(phase.answered),
-  turned_away_ms: quantiles(phase.turnedAway),
-});
+/** p99 of what was answered, by the window in which it was due. */
+function byWindow({ answered, answeredAt, startedAt }: Phase, seconds: number): number[] {
+  const windows: number[][] = Array.from({ length: (seconds * 1000) / WINDOW_MS }, () => []);
+  for (const [index, ms] of answered.entries()) {
+    windows[Math.floor((answeredAt[index]! - startedAt) / WINDOW_MS)]?.push(ms);
+  }
+  return windows.map((window) => quantile(window, 0.99));
+}
+function summary(phase: Phase) {
+  return {
+    answered: phase.answered.length,
+    turned_away: phase.turnedAway.length,
+    failed: phase.failed,
+    ms: quantiles(phase.answered),
+    turned_away_ms: quantiles(phase.turnedAway),
+    generator_late_ms: quantiles(phase.late),
+  };
+}
 const report = {
   bench: "overload",
   machine: machine(),
   connections: connectionCount,
   sustained_per_second: Math.round(perSecond),
-  offered_per_second: Math.round(perSecond * Number(values.times)),
-  offered: Math.round(perSecond * Number(values.times) * overloadSec),
+  offered_per_second: Math.round(offered),
+  offered: Math.round(offered * overloadSec),
   seconds: overloadSec,
   server_cpu_seconds: cpu,
   before: summary(before),
   over: summary(over),
   after: summary(after),
-  after_p99_by_quarter_second: windows,
+  over_p99_by_quarter_second: byWindow(over, overloadSec),
+  after_p99_by_quarter_second: byWindow(after, quietSec),
   other_key: Object.fromEntries(
     Object.entries(others).map(([name, phase]) => [name, summary(phase)]),
   ),
@@ -294,7 +293,8 @@ for (const [name, phase] of Object.entries({ before, over, after })) {
   const { p50, p99, max } = quantiles(phase.answered);
   console.error(
     `${name.padEnd(7)} answered ${phase.answered.length} (p50 ${p50}, p99 ${p99}, max ${max} ms), ` +
-      `turned away ${phase.turnedAway.length}, failed ${phase.failed}`,
+      `turned away ${phase.turnedAway.length}, failed ${phase.failed}; ` +
+      `generator late p99 ${quantiles(phase.late).p99} ms`,
   );
 }
 console.log(JSON.stringify(report));

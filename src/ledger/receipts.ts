@@ -10,6 +10,7 @@ import {
   VERDICT_REPLAYED,
   VERDICT_TABLE_FULL,
   VERDICT_UNAVAILABLE,
+  VERDICT_UNHEARD,
 } from "./replay-guard.ts";
 
 /** The sender's notes on a record until its answer comes. */
@@ -43,6 +44,12 @@ export function receiptOf(
     );
   }
   if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full or nearly so");
+  if (verdict === VERDICT_UNHEARD) {
+    throw new ServiceFault(
+      "journal_unavailable",
+      "the cluster's ordered log is not to be had; repeated under the same id, the outcome is recorded once",
+    );
+  }
   if (verdict === VERDICT_TABLE_FULL) {
     throw new ServiceFault(
       "table_full",

@@ -29,6 +29,8 @@ export const VERDICT_DROPPED = 5;
 export const VERDICT_TABLE_FULL = 6;
 /** Its key has brought more new agents or pairs than it may by the hour. */
 export const VERDICT_NEWCOMERS = 7;
+/** In a cluster: the ordered log did not take it in time, or nobody could say whether it did. */
+export const VERDICT_UNHEARD = 8;
 const REFUSED: ReadonlySet<number> = new Set([
   VERDICT_UNAVAILABLE,
   VERDICT_TABLE_FULL,

@@ -12,7 +12,8 @@ const CONNECTED = 6;
 const LOST = 7;
 const MESSAGES = 8;
 const FAILED = 9;
-const COUNT = 10;
+const AWAY = 10;
+const COUNT = 11;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -76,6 +77,11 @@ export class StreamFigures {
     return this.#numbers[FAILED]!;
   }
 
+  /** Since when the log takes nothing, epoch ms; 0 while it does. */
+  get awaySinceMs(): number {
+    return this.#numbers[AWAY]!;
+  }
+
   /** Seconds from offering a message to the log until a majority had it. */
   get published(): HistogramCounts {
     return this.#published.counts(0);
@@ -121,6 +127,10 @@ export class StreamFigures {
 
   set failed(count: number) {
     this.#numbers[FAILED] = count;
+  }
+
+  set awaySinceMs(ms: number) {
+    this.#numbers[AWAY] = ms;
   }
 
   /** As the connection is now. */

@@ -164,7 +164,7 @@ class NatsLog implements OrderedLog {
     }
   }
 
-  async append(message: OutgoingMessage, deadlineMs: number): Promise<number> {
+  async append(message: OutgoingMessage, deadlineMs: number, mayTry = () => true): Promise<number> {
     const { origin, n, count, frames } = message;
     const head = headersOf({
       [ORIGIN]: origin,
@@ -182,7 +182,8 @@ class NatsLog implements OrderedLog {
         throw new Error("a majority of the servers has not taken the message");
       } catch (error) {
         if (isFull(error)) throw full(error);
-        if (this.#isClosed || performance.now() + RETRY_MS > until) throw unavailable(error);
+        const isOver = this.#isClosed || !mayTry() || performance.now() + RETRY_MS > until;
+        if (isOver) throw unavailable(error);
         await pause(RETRY_MS);
       }
     }

@@ -37,10 +37,11 @@ export interface OrderedLog {
   readonly link: LogLink;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
+   * `mayTry` is asked before it is tried again.
    * @returns its number in the log.
    * @throws StreamUnavailable after `deadlineMs` of tries.
    */
-  append(message: OutgoingMessage, deadlineMs: number): Promise<number>;
+  append(message: OutgoingMessage, deadlineMs: number, mayTry?: () => boolean): Promise<number>;
   /**
    * Hands over the messages from `from` on, in order, without a hole, until stopped. `take` may be
    * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server.

@@ -3,12 +3,15 @@
 import type { MessagePort } from "node:worker_threads";
 import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
+import { Availability } from "./availability.ts";
 import type { StreamFigures } from "./figures.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { Checkpoints, type ClusterView, divergedAt, type NodeReport, viewOf } from "./reports.ts";
 
-/** Longest time that a message is tried before its outcomes are refused. */
+/** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
+/** A message that is refused sooner was not waited for: the log is full. */
+const WAITED_MS = 5000;
 /** Interval between two questions for the log's newest message. */
 const LOOK_MS = 500;
 /** Interval between two reports to the other nodes. */
@@ -59,12 +62,15 @@ export function serveStream(options: StreamServeOptions): void {
 class Server {
   readonly #options: StreamServeOptions;
   readonly #checkpoints = new Checkpoints();
+  readonly #availability: Availability;
   #following: { stop(): void } | undefined;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
   #unapplied: { seq: number; bytes: number }[] = [];
   #unappliedBytes = 0;
   #resume = () => {};
+  /** Numbers of messages that are tried, until they have a place or are given up. */
+  readonly #tried = new Set<number>();
   #tip = { lsn: 0, chain: "" };
   #isTold = false;
   /** Place from which the ledger follows: where it is not the first, the journal has that message. */
@@ -73,6 +79,7 @@ class Server {
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
+    this.#availability = new Availability(options.clock());
   }
 
   start(): void {
@@ -80,9 +87,12 @@ class Server {
     const look = () => void this.#look();
     const report = () => void this.#report();
     this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
-    const { link } = this.#options.log;
-    link.onChange = () => this.#options.figures.connection(link);
-    link.onChange();
+    const { log, figures, clock } = this.#options;
+    log.link.onChange = () => {
+      figures.connection(log.link);
+      this.#availability.connected(log.link.isUp, clock());
+    };
+    log.link.onChange();
     look();
   }
 
@@ -94,19 +104,50 @@ class Server {
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
-    const { log, origin, figures } = this.#options;
-    const startedMs = performance.now();
+    const { log, origin, figures, clock } = this.#options;
+    if (this.#isAway()) return this.#refuse(n);
+    const [startedMs, startedAt] = [clock(), performance.now()];
     try {
-      const seq = await log.append({ origin, n, count, frames }, APPEND_MS);
+      const mayTry = () => !this.#isAway();
+      this.#tried.add(n);
+      const seq = await log.append({ origin, n, count, frames }, APPEND_MS, mayTry);
       figures.known = seq;
-      figures.publishedIn(performance.now() - startedMs);
-      this.#send({ kind: "published", n });
+      figures.publishedIn(performance.now() - startedAt);
+      this.#availability.taken(clock());
+      // Given up, it is applied all the same; whoever waited repeats it and learns of it.
+      if (this.#tried.delete(n)) this.#send({ kind: "published", n });
     } catch (error) {
-      figures.failed++;
+      if (!this.#tried.delete(n)) return;
+      if (clock() - startedMs >= WAITED_MS) this.#availability.failed(clock());
       const detail = (error as Error).message;
       this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
-      this.#send({ kind: "unpublished", n });
+      this.#refuse(n);
     }
+  }
+
+  #refuse(n: number): void {
+    this.#options.figures.failed++;
+    this.#send({ kind: "unpublished", n });
+  }
+
+  /** Whether messages are refused at once; told where that changes. */
+  #isAway(): boolean {
+    const { figures, clock, tell } = this.#options;
+    const nowMs = clock();
+    const why = this.#availability.whyAway(nowMs);
+    const sinceMs = figures.awaySinceMs;
+    if (why !== undefined && sinceMs === 0) {
+      figures.awaySinceMs = nowMs;
+      tell({ kind: "note", event: "stream_away", detail: `${why}: records are refused at once` });
+      // Answers leave in order: what is under way would hold up those behind it.
+      for (const n of this.#tried) this.#refuse(n);
+      this.#tried.clear();
+    } else if (why === undefined && sinceMs > 0) {
+      figures.awaySinceMs = 0;
+      const detail = `after ${Math.round((nowMs - sinceMs) / 1000)} s`;
+      tell({ kind: "note", event: "stream_back", detail });
+    }
+    return why !== undefined;
   }
 
   #follow(from: number): void {
@@ -160,10 +201,14 @@ class Server {
   async #look(): Promise<void> {
     const { log, figures, clock } = this.#options;
     const atMs = clock();
+    this.#isAway();
     try {
       const state = await log.state();
       figures.answeredMs = clock();
-      if (state.leader !== undefined) figures.ledMs = figures.answeredMs;
+      if (state.leader !== undefined) {
+        figures.ledMs = figures.answeredMs;
+        this.#availability.led(figures.answeredMs);
+      }
       figures.known = state.lastSeq;
       this.#noteLook(atMs, state.lastSeq);
       this.#judge(state);
@@ -212,6 +257,7 @@ class Server {
     };
     try {
       await log.report(node, own);
+      this.#availability.reported(own.atMs);
       const view = await viewOf(log);
       this.#options.tell({ kind: "view", view });
       const others = view.reports.filter(([name]) => name !== node);

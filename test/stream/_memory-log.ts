@@ -28,6 +28,10 @@ export class MemoryLog implements OrderedLog {
   isDoubling = false;
   /** Nothing is taken, and what was sent may or may not stand in it. */
   isRefusing = false;
+  /** What is appended waits for `again`. */
+  isStanding = false;
+  tries = 0;
+  leader: string | undefined = "memory";
   /** Nothing is handed over for now. */
   isHeld = false;
   /** Place that the next reading leaves out, once. */
@@ -42,7 +46,25 @@ export class MemoryLog implements OrderedLog {
     this.#timeMs = timeMs;
   }
 
-  append(message: OutgoingMessage): Promise<number> {
+  /** Each message that waits is tried again, if it may be. */
+  again = () => {};
+
+  append(
+    message: OutgoingMessage,
+    deadlineMs = 0,
+    mayTry: () => boolean = () => true,
+  ): Promise<number> {
+    this.tries++;
+    if (this.isStanding) {
+      return new Promise((resolve, reject) => {
+        const before = this.again;
+        this.again = () => {
+          before();
+          if (mayTry()) resolve(this.append(message, deadlineMs, mayTry));
+          else reject(new StreamUnavailable("given up"));
+        };
+      });
+    }
     if (this.isRefusing) return Promise.reject(new StreamUnavailable("refused by the test"));
     const seq = this.#store(message);
     if (this.isDoubling) this.#store(message);
@@ -92,7 +114,7 @@ export class MemoryLog implements OrderedLog {
 
   state(): Promise<LogState> {
     const lastSeq = this.messages.length - this.lost;
-    return Promise.resolve({ firstSeq: Math.min(1, lastSeq), lastSeq, leader: "memory" });
+    return Promise.resolve({ firstSeq: Math.min(1, lastSeq), lastSeq, leader: this.leader });
   }
 
   lease(): Promise<Lease | undefined> {

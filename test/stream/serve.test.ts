@@ -2,7 +2,7 @@
 // places, doubled, left out, held back or refused; what is too far ahead waits; a log that has lost is told.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
-import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
+import { VERDICT_RECORDED, VERDICT_UNHEARD } from "../../src/ledger/replay-guard.ts";
 import type { ToStream } from "../../src/ledger/ordered/messages.ts";
 import { StreamFigures } from "../../src/stream/figures.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function serve(log: MemoryLog) {
+function serve(log: MemoryLog, pass = { ms: 0 }) {
   const { port1, port2 } = new MessageChannel();
   const events: StreamEvent[] = [];
   const figures = new StreamFigures();
@@ -31,7 +31,7 @@ function serve(log: MemoryLog) {
     url: undefined,
     key: "k",
     figures,
-    clock: () => (nowMs += 1),
+    clock: () => (nowMs += 1) + pass.ms,
     tell: (event) => {
       if (event.kind !== "view") events.push(event);
     },
@@ -41,9 +41,10 @@ function serve(log: MemoryLog) {
 }
 
 function start(log = new MemoryLog(NOW_MS)) {
-  const served = serve(log);
+  const pass = { ms: 0 };
+  const served = serve(log, pass);
   const core = openOrdered(temporaryDirectory());
-  return { log, core, ...served, ...feedOn(core, served.port) };
+  return { log, core, pass, ...served, ...feedOn(core, served.port) };
 }
 
 const recorded = (count: number) =>
@@ -78,6 +79,53 @@ test("what was put there, and how the log is, stands in the figures", async () =
   expect([figures.isConnected, figures.connectionsLost]).toEqual([false, 1]);
 });
 
+test("while the log is away nothing is tried, and what is under way is given up", async () => {
+  const { log, pass, offer, answers, figures, events } = start();
+  await expect.poll(() => figures.followed).toBe(1);
+  log.isStanding = true;
+  offer([recordOf(1)]);
+  await expect.poll(() => log.tries).toBe(1);
+  Object.assign(log.link, { isUp: false, lost: 1 });
+  log.link.onChange?.();
+  pass.ms += 900;
+  offer([recordOf(2)]);
+  await expect.poll(() => log.tries).toBe(2);
+  expect(answers).toEqual([]);
+  pass.ms += 200;
+  offer([recordOf(3)]);
+  const refused = ["a", [VERDICT_UNHEARD]];
+  await expect.poll(() => answers).toEqual([refused, refused, refused]);
+  log.again();
+  await expect.poll(() => [log.tries, figures.failed]).toEqual([2, 3]);
+  expect(figures.awaySinceMs).toBeGreaterThan(NOW_MS);
+  log.isStanding = false;
+  Object.assign(log.link, { isUp: true });
+  log.link.onChange?.();
+  offer([recordOf(4)]);
+  await expect.poll(() => answers.length).toBe(4);
+  expect(answers[3]).toEqual(["a", [VERDICT_RECORDED]]);
+  expect(figures.awaySinceMs).toBe(0);
+  expect(events.map((event) => event.kind === "note" && event.event)).toEqual([
+    "stream_away",
+    "stream_back",
+  ]);
+});
+
+test("a log that nobody leads is away after a while, until somebody does", async () => {
+  const { log, pass, offer, answers, figures } = start();
+  await expect.poll(() => figures.followed).toBe(1);
+  log.leader = undefined;
+  pass.ms += 4000;
+  await vi.advanceTimersByTimeAsync(500);
+  expect(figures.awaySinceMs).toBeGreaterThan(0);
+  offer([recordOf(1)]);
+  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNHEARD]]]);
+  log.leader = "memory";
+  await vi.advanceTimersByTimeAsync(500);
+  offer([recordOf(2)]);
+  await expect.poll(() => answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
+});
+
 test("a message that a reading left out is read again", async () => {
   const { log, offer, answers, figures, core } = start();
   log.isHeld = true;
@@ -96,7 +144,7 @@ test("what the log refuses is unavailable, and noted", async () => {
   const { log, offer, answers, events } = start();
   log.isRefusing = true;
   offer([recordOf(1), recordOf(2)]);
-  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNAVAILABLE, VERDICT_UNAVAILABLE]]]);
+  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNHEARD, VERDICT_UNHEARD]]]);
   expect(events).toEqual([
     { kind: "note", event: "stream_append_failed", detail: "refused by the test" },
   ]);

@@ -50,6 +50,10 @@ export const streamState = t.object({
   lag_ms: t.said(t.numberOrNull, "Age of what it answers from, an upper bound; null: not known."),
   connected: t.said(t.flag, "Whether it has a connection to a server of the log."),
   leader_known: t.said(t.flag, "Whether one of the servers was said to lead a moment ago."),
+  away_since: t.said(
+    t.timeOrNull,
+    "Since when records are refused at once; null while it takes them.",
+  ),
 });
 export type StreamState = t.MessageOf<typeof streamState>;
 

@@ -11,6 +11,10 @@ export const STREAM_METRICS = {
     "1 while one of the log's servers was said to lead less than 4 s ago",
     "0 for longer than an election (10 s): most servers are down or cut off",
   ),
+  stream_away: gauge(
+    "1 while the log is known to take nothing: what would be recorded is refused at once with 503",
+    "1 for longer than an election",
+  ),
   stream_position: gauge(
     "last message of the log that this node has applied",
     "differs between nodes for longer than seconds: `stream_lag_seconds` says which one is late",

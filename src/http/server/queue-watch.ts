@@ -9,8 +9,10 @@ export const QUEUE_MS_MAX = 25;
 const LOOK_EVERY_MS = 10;
 /** So long must every round have taken too long before any request is turned away. */
 const PATIENCE_MS = 100;
-/** So long must every round have been short before the watch ends. */
+/** So long must every round have been short, and hardly anybody turned away, before the watch ends. */
 const CALM_MS = 1000;
+/** Of the requests of a calm while the part that may have been turned away. */
+const CALM_SHARE = 0.1;
 /** Requests of a round, however long: so few are not a queue. */
 const QUEUE_MIN = 32;
 /**
@@ -23,7 +25,7 @@ const SHARE_MIN = 8;
 /** Callers told apart in one round. */
 const CALLERS_MAX = 256;
 /** Of a round's time the part in which all are answered, at first; it follows what comes. */
-const BUDGET_SHARE = 0.4;
+const BUDGET_SHARE = 0.5;
 const BUDGET_MS_MIN = 1;
 
 /**
@@ -45,11 +47,12 @@ export class QueueWatch {
   readonly #byCaller = new Map<string, number>();
   #lookedAt: number;
   #ranMs: number;
-  /** When the rounds began to be long, and when the last of them ended; NaN in quiet times. */
+  /** When the rounds began to be long; NaN while they are not, and while busy. */
   #longSince = Number.NaN;
-  #longAt = Number.NaN;
   #budgetMs: number;
   #shared = 0;
+  /** While busy, since the last round that was long. */
+  #calm = newCalm(0);
 
   /**
    * @param roundMsMax milliseconds that a round may take for long; 0 turns nobody away.
@@ -81,13 +84,30 @@ export class QueueWatch {
     const ranMs = this.#cpuMs();
     const isQueue = this.asked >= QUEUE_MIN && ranMs - this.#ranMs >= roundMs * RUNNING_MIN;
     this.#ranMs = ranMs;
+    const { asked } = this;
     this.asked = 0;
-    if (roundMs > this.#roundMsMax && isQueue) {
-      if (Number.isNaN(this.#longSince)) this.#longSince = nowMs - roundMs;
-      this.#longAt = nowMs;
-      if (!this.isBusy && nowMs - this.#longSince >= PATIENCE_MS) this.#become(true);
-    } else if (!this.isBusy || nowMs - this.#longAt >= CALM_MS) this.#rest();
+    const isLong = isQueue && roundMs > this.#roundMsMax;
+    if (!this.isBusy) this.#judgeQuiet(isLong, nowMs, roundMs);
+    else this.#judgeBusy(isLong, isQueue ? asked : 0, roundMs);
     if (this.isBusy) this.#beginRound(roundMs);
+  }
+
+  #judgeQuiet(isLong: boolean, nowMs: number, roundMs: number): void {
+    if (!isLong) this.#longSince = Number.NaN;
+    else if (Number.isNaN(this.#longSince)) this.#longSince = nowMs - roundMs;
+    if (isLong && nowMs - this.#longSince >= PATIENCE_MS) this.#become(true);
+  }
+
+  /** Rounds that are short because requests were turned away say nothing of an end. */
+  #judgeBusy(isLong: boolean, asked: number, roundMs: number): void {
+    const calm = this.#calm;
+    calm.ms += roundMs;
+    calm.asked += asked;
+    const turnedAway = this.turnedAway - calm.before;
+    if (isLong) this.#calm = newCalm(this.turnedAway);
+    else if (calm.ms < CALM_MS) return;
+    else if (turnedAway > calm.asked * CALM_SHARE) this.#calm = newCalm(this.turnedAway);
+    else this.#become(false);
   }
 
   /**
@@ -119,13 +139,15 @@ export class QueueWatch {
 
   #become(isBusy: boolean): void {
     this.isBusy = isBusy;
+    this.#longSince = Number.NaN;
     this.onChange(isBusy);
     this.turnedAway = 0;
+    this.#calm = newCalm(0);
     this.#budgetMs = this.#roundMsMax * BUDGET_SHARE;
   }
+}
 
-  #rest(): void {
-    this.#longSince = Number.NaN;
-    if (this.isBusy) this.#become(false);
-  }
+/** `asked`: in rounds that were a queue; `before`: turned away until it began. */
+function newCalm(before: number) {
+  return { ms: 0, asked: 0, before };
 }

@@ -6,7 +6,7 @@ import type { LedgerCore } from "../core.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "../frame-batch.ts";
 import type { AppendMessage } from "../messages.ts";
 import type { Arrived } from "../ports.ts";
-import { type CommitResult, VERDICT_UNAVAILABLE } from "../replay-guard.ts";
+import { type CommitResult, VERDICT_UNHEARD } from "../replay-guard.ts";
 import { type RemoteEvent, StreamHole } from "./apply.ts";
 import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage } from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
@@ -143,7 +143,7 @@ export class OrderedFeed {
     const waiting = this.#sent.get(n) ?? [];
     this.#sent.delete(n);
     for (const each of waiting) {
-      for (const at of each.sent) each.results[at]!.verdict = VERDICT_UNAVAILABLE;
+      for (const at of each.sent) each.results[at]!.verdict = VERDICT_UNHEARD;
       each.isDone = true;
       this.#answer(each.port);
     }

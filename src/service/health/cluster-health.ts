@@ -51,6 +51,7 @@ export function streamState(
     lag_ms: Number.isFinite(lagMs) ? Math.round(lagMs) : null,
     connected: figures.isConnected,
     leader_known: figures.isLed(nowMs),
+    away_since: figures.awaySinceMs === 0 ? null : new Date(figures.awaySinceMs).toISOString(),
   };
 }
 
@@ -61,6 +62,7 @@ export function streamFigures(figures: StreamFigures | undefined, nowMs: number)
   return {
     stream_connected: figures.isConnected ? 1 : 0,
     stream_leader_known: figures.isLed(nowMs) ? 1 : 0,
+    stream_away: figures.awaySinceMs === 0 ? 0 : 1,
     stream_position: figures.applied,
     stream_lag_messages: behind(figures),
     ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),

@@ -111,6 +111,7 @@ describe("the state of a part", () => {
       lag_ms: 240,
       connected: true,
       leader_known: true,
+      away_since: null as string | null,
     };
     const told = (change: Partial<typeof stream>) =>
       partsOf({ ...WELL, stream: { ...stream, ...change } }).find(
@@ -125,7 +126,10 @@ describe("the state of a part", () => {
     const stateOf = (change: Partial<typeof stream>) => [told(change).state, told(change).alert];
     expect(stateOf({ lag_ms: 5001 })).toEqual(["look", "TrustRankNodeBehind"]);
     expect(stateOf({ lag_ms: 30_001 })).toEqual(["act", "TrustRankNodeBehind"]);
-    expect(stateOf({ leader_known: false })).toEqual(["act", "TrustRankStreamAway"]);
-    expect(told({ connected: false }).says).toContain("no connection");
+    const away_since = "2026-03-01T11:59:00.000Z";
+    expect(stateOf({ away_since })).toEqual(["act", "TrustRankStreamAway"]);
+    expect(told({ away_since }).says).toContain("refused: no majority");
+    expect(told({ away_since, leader_known: false }).says).toContain("refused: no server leads");
+    expect(told({ away_since, connected: false }).says).toContain("refused: no connection");
   });
 });

@@ -142,6 +142,7 @@ describeServers("service routes", (service) => {
         lag_ms: 240,
         connected: true,
         leader_known: true,
+        away_since: null,
       };
       Object.assign(service.readiness, { stream });
       expect((await call(service, "/readyz")).json.stream).toEqual(stream);

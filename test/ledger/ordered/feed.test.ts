@@ -8,6 +8,7 @@ import {
   VERDICT_NEWCOMERS,
   VERDICT_RECORDED,
   VERDICT_UNAVAILABLE,
+  VERDICT_UNHEARD,
 } from "../../../src/ledger/replay-guard.ts";
 import { newKey, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
@@ -61,7 +62,7 @@ test("what the log did not take is unavailable, in its turn, and may come all th
   feed.give(await feed.own(1, 1));
   const expected = [
     ["a", [VERDICT_RECORDED]],
-    ["a", [VERDICT_UNAVAILABLE]],
+    ["a", [VERDICT_UNHEARD]],
   ];
   await expect.poll(() => feed.answers).toEqual(expected);
   feed.give(late);

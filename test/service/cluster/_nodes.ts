@@ -41,7 +41,7 @@ export interface Node {
 export class Cluster {
   readonly #directory = mkdtempSync(path.join(tmpdir(), "trustrank-cluster-"));
   readonly #processes = new Set<ChildProcess>();
-  #servers: readonly { port: number; monitor: number; process: ChildProcess }[] = [];
+  #servers: readonly { port: number; monitor: number; file: string; process: ChildProcess }[] = [];
   #key: string | undefined;
 
   static async open(size = 1): Promise<Cluster> {
@@ -58,13 +58,20 @@ export class Cluster {
         `server_name: n${index}\nhost: 127.0.0.1\nport: ${port}\nhttp: "127.0.0.1:${monitor}"\nmax_payload: 8MB\n` +
           `jetstream { store_dir: "${store}", max_file: 2GB, sync_interval: always }\n${size > 1 ? group : ""}\n`,
       );
-      return { port, monitor, process: cluster.#spawn(SERVER!, ["-c", file], {}) };
+      return { port, monitor, file, process: cluster.#spawn(SERVER!, ["-c", file], {}) };
     });
     return cluster;
   }
 
   server(index: number): ChildProcess {
     return this.#servers[index]!.process;
+  }
+
+  /** Starts a server over its directory again. */
+  restart(index: number): void {
+    const { file } = this.#servers[index]!;
+    const process = this.#spawn(SERVER!, ["-c", file], {});
+    this.#servers = this.#servers.map((each, at) => (at === index ? { ...each, process } : each));
   }
 
   /** Starts a node over its directory, with the key of the first. Resolves once it listens. */

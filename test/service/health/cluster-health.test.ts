@@ -55,7 +55,10 @@ test("the state of a node is its place, its connection and whether somebody lead
     lag_ms: 6000,
     connected: false,
     leader_known: false,
+    away_since: null,
   });
+  figures.awaySinceMs = NOW_MS - 60_000;
+  expect(state()?.away_since).toBe(new Date(NOW_MS - 60_000).toISOString());
   figures.ledMs = NOW_MS - 4000;
   figures.connection({ isUp: true, lost: 3 });
   expect(state()).toMatchObject({ connected: true, leader_known: true });

@@ -78,6 +78,7 @@ export interface Status {
     readonly lag_ms: number | null;
     readonly connected: boolean;
     readonly leader_known: boolean;
+    readonly away_since: string | null;
   };
 }
 
@@ -151,16 +152,20 @@ export function partsOf(status: Status): Part[] {
 /** Nothing where the process is the whole bureau. */
 function ofCluster({ stream }: Status): Part[] {
   if (stream === undefined) return [];
-  const { node, position, lag_messages: behind, lag_ms: lagMs, connected, leader_known } = stream;
-  const isAway = !connected || !leader_known;
-  const why = connected ? "; no server leads" : "; no connection";
+  const { node, position, lag_messages: behind, lag_ms: lagMs } = stream;
+  const isAway = stream.away_since !== null;
+  const why = !stream.connected
+    ? "no connection"
+    : stream.leader_known
+      ? "no majority"
+      : "no server leads";
   const age = lagMs === null ? "of unknown age" : `${duration(lagMs)} old`;
   const isLost = lagMs === null || lagMs > NODE_LOST_MS;
   return [
     part(
       "Cluster",
       `node ${node} at message ${number(position)}, ${number(behind)} behind, answers ${age}` +
-        (isAway ? why : ""),
+        (isAway ? `; records are refused: ${why}` : ""),
       isAway ? "TrustRankStreamAway" : "TrustRankNodeBehind",
       { isBad: isAway || isLost, isOdd: lagMs !== null && lagMs > NODE_LATE_MS },
     ),
