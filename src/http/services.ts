@@ -8,7 +8,7 @@ import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
-import type { ClusterState } from "../contract/schemas/cluster.ts";
+import type { ClusterState } from "../contract/schemas/cluster/state.ts";
 import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";

@@ -22,7 +22,7 @@ import {
   type ServerSettings,
 } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import { doubtOfStream, faultOfStream, full, isFull, noStream } from "./nats-stream.ts";
+import { doubtOfStream, faultOfStream, full, isFull, noStream, replicasOf } from "./nats-stream.ts";
 import {
   ClusterRefused,
   type Lease,
@@ -209,7 +209,8 @@ class NatsLog implements OrderedLog {
   async state(): Promise<LogState> {
     const { state, cluster } = await available(() => this.#manager.streams.info(this.#stream), 0);
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
-    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader };
+    const replicas = replicasOf(cluster?.replicas);
+    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader, replicas };
   }
 
   async lease(job: string): Promise<Lease | undefined> {

@@ -1,6 +1,6 @@
 // Settings that a stream must have to serve as the ordered log: one that was made by other hands may forget
 // messages, or keep them in one place only.
-import { StreamUnavailable } from "./ordered-log.ts";
+import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
 
 /** The settings that matter here, under JetStream's names. */
 export interface StreamConfig {
@@ -52,4 +52,18 @@ export function isFull(error: unknown): boolean {
 export function full(cause: unknown): StreamUnavailable {
   const detail = `the ordered log is full (${(cause as Error).message}): raise TRUSTRANK_CLUSTER_STREAM_GB and the servers' \`max_file\`, then start a node again`;
   return new StreamUnavailable(detail, { cause });
+}
+
+/** One of the stream's followers, under JetStream's names. */
+interface Peer {
+  readonly name: string;
+  readonly current: boolean;
+  readonly offline?: boolean;
+  readonly lag?: number;
+}
+
+export function replicasOf(peers: readonly Peer[] = []): LogReplica[] {
+  return peers.map(({ name: server, current, offline, lag }) => {
+    return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
+  });
 }

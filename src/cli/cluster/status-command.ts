@@ -1,5 +1,5 @@
 // `trustrank cluster status`: the cluster's log and nodes, read from the log itself; no node need run.
-import type { ClusterState } from "../../contract/schemas/cluster.ts";
+import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { overviewOf } from "../../service/cluster/overview.ts";
 import { CommandFailure, EXIT_FAILED, EXIT_USAGE } from "../../service/failure.ts";
 import { clusterOf } from "../../service/settings/cluster-config.ts";
@@ -52,6 +52,9 @@ async function readState(flags: ClusterFlags): Promise<ClusterState> {
 function show(state: ClusterState): void {
   const { name, generation, leader, chains } = state;
   print(`log ${name}, generation ${generation}, led by ${leader ?? "no server"}`);
+  for (const { server, is_current: isCurrent, is_offline: isAway, lag } of state.replicas) {
+    print(`follower ${server}: ${isAway ? "away" : isCurrent ? "current" : `${lag} behind`}`);
+  }
   print(`messages ${state.first_message} to ${state.last_message}`);
   const newest = chains.newest === null ? "" : `, the newest at message ${chains.newest}`;
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");

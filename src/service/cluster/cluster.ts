@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
-import type { ClusterState } from "../../contract/schemas/cluster.ts";
+import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";

@@ -1,5 +1,5 @@
 // A cluster as an operator is told of it: the log, its nodes by their reports, and what is wrong.
-import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster.ts";
+import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { type ClusterView, compareChains, type NodeReport } from "../../stream/reports.ts";
 
 /** Reports come every five seconds; one that is older than this is missed. */
@@ -29,6 +29,9 @@ export function overviewOf(
     name,
     generation,
     leader: state.leader === undefined || state.leader === "" ? null : state.leader,
+    replicas: (state.replicas ?? []).map(({ server, isCurrent, isOffline, lag }) => {
+      return { server, is_current: isCurrent, is_offline: isOffline, lag };
+    }),
     first_message: state.firstSeq,
     last_message: state.lastSeq,
     is_sound: problems.length === 0,
@@ -67,6 +70,12 @@ function logProblems({ state, reports }: ClusterView): string[] {
   const problems: string[] = [];
   if (state.leader === undefined || state.leader === "") {
     problems.push("the log has no leader: a majority of its servers does not answer");
+  }
+  for (const { server, isCurrent, isOffline, lag } of state.replicas ?? []) {
+    const away = `server \`${server}\` of the log is away`;
+    const late = `server \`${server}\` of the log is ${lag} operations behind its leader`;
+    if (isOffline) problems.push(away);
+    else if (!isCurrent && lag > LAG_MESSAGES_MAX) problems.push(late);
   }
   if (reports.length === 0) problems.push("no node has told of itself");
   if (new Set(reports.map(([, report]) => report.key)).size > 1) {

@@ -1,6 +1,6 @@
 // `trustrank cluster status` and `GET /v1/cluster` over a real server of the log.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { ClusterState } from "../../../src/contract/schemas/cluster.ts";
+import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
 import { Cluster, whySkipped } from "../../service/cluster/_nodes.ts";
 import { NATS_SERVER, NO_NATS, type Servers, startServers } from "../../stream/_nats.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";

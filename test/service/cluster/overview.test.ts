@@ -1,4 +1,4 @@
-// What an operator is told of a cluster: nodes in order, journals compared, problems in sentences.
+// An operator's view of a cluster: nodes in order, journals compared, problems in sentences.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { overviewOf } from "../../../src/service/cluster/overview.ts";
@@ -48,6 +48,17 @@ describe("overviewOf", () => {
       "the log has no leader: a majority of its servers does not answer",
       "no node has told of itself",
     ]);
+    const replicas = [
+      { server: "n2", isCurrent: false, isOffline: true, lag: 5 },
+      { server: "n3", isCurrent: false, isOffline: false, lag: 20_000 },
+      { server: "n4", isCurrent: false, isOffline: false, lag: 3 },
+    ];
+    const away = overview({ a: reportOf() }, { ...STATE, replicas });
+    expect(away.problems).toEqual([
+      "server `n2` of the log is away",
+      "server `n3` of the log is 20000 operations behind its leader",
+    ]);
+    expect(away.replicas).toHaveLength(3);
     const keys = overview({ a: reportOf(), b: reportOf({ key: "bb" }) });
     expect(keys.problems.join()).toContain("nodes sign with different keys");
   });

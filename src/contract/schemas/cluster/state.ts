@@ -1,5 +1,5 @@
 // Messages about a cluster: its log and what each node has told of itself.
-import * as t from "./schema.ts";
+import * as t from "../schema.ts";
 
 /** One node, as its last report has it. */
 export const ClusterNode = t.message("ClusterNode", {
@@ -22,6 +22,17 @@ export const ClusterState = t.message("ClusterState", {
   name: t.said(t.text, "Prefix of the log's stream."),
   generation: t.said(t.integer, "How often the log was begun anew; from 1."),
   leader: t.said(t.textOrNull, "Server that leads the log; null while there is none."),
+  replicas: t.said(
+    t.list(
+      t.object({
+        server: t.text,
+        is_current: t.said(t.flag, "Whether it has all that the leader has."),
+        is_offline: t.flag,
+        lag: t.said(t.integer, "Operations that it is behind the leader."),
+      }),
+    ),
+    "The log's other servers, as the leader has them.",
+  ),
   first_message: t.said(t.integer, "That the log still keeps."),
   last_message: t.integer,
   is_sound: t.said(t.flag, "Whether there are no problems."),
