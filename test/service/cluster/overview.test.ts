@@ -6,7 +6,7 @@ import { compareChains, type NodeReport, viewOf } from "../../../src/stream/repo
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const TIMES = { atMs: NOW, nowMs: NOW };
-const STATE = { firstSeq: 1, lastSeq: 2100, leader: "n1" };
+const STATE: LogState = { firstSeq: 1, lastSeq: 2100, leader: "n1" };
 
 function reportOf(changes: Partial<NodeReport> = {}): NodeReport {
   return {
