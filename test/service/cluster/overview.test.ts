@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { overviewOf } from "../../../src/service/cluster/overview.ts";
+import type { LogState } from "../../../src/stream/ordered-log.ts";
 import { compareChains, type NodeReport, viewOf } from "../../../src/stream/reports.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
