@@ -74,6 +74,18 @@ export class Cluster {
     this.#servers = this.#servers.map((each, at) => (at === index ? { ...each, process } : each));
   }
 
+  /** Settings that name its servers. */
+  get environment(): Record<string, string> {
+    const at = (port: number) => `127.0.0.1:${port}`;
+    return {
+      TRUSTRANK_CLUSTER: this.#servers.map((each) => at(each.port)).join(","),
+      TRUSTRANK_CLUSTER_MONITOR: this.#servers
+        .map((each) => `http://${at(each.monitor)}`)
+        .join(","),
+      TRUSTRANK_CLUSTER_STREAM_GB: "1",
+    };
+  }
+
   /** Starts a node over its directory, with the key of the first. Resolves once it listens. */
   async node(name: string, environment: Record<string, string> = {}): Promise<Node> {
     const dataDir = path.join(this.#directory, name);
@@ -95,12 +107,8 @@ export class Cluster {
         dataDir,
       ],
       {
-        TRUSTRANK_CLUSTER: this.#servers.map((each) => `127.0.0.1:${each.port}`).join(","),
-        TRUSTRANK_CLUSTER_MONITOR: this.#servers
-          .map((each) => `http://127.0.0.1:${each.monitor}`)
-          .join(","),
+        ...this.environment,
         TRUSTRANK_CLUSTER_NODE: name,
-        TRUSTRANK_CLUSTER_STREAM_GB: "1",
         TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
         MALLOC_ARENA_MAX: "2",
         ...environment,
