@@ -1,5 +1,6 @@
 // `trustrank cluster restore`: a new log behind the nodes' journals, when the former one is lost or was
 // changed, or when a bureau that was alone becomes the first node.
+import { existsSync } from "node:fs";
 import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { type OrderedMessage, originAfter } from "../../ledger/ordered/message.ts";
@@ -25,6 +26,7 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
   const config = clusterConfig(flags);
   const claims: DataDirectoryClaim[] = [];
   try {
+    for (const dir of dirs) assertThere(dir);
     for (const dir of new Set(dirs)) claims.push(await claimDataDirectory(dir, claimingWithin(0)));
     const nodes = claims.map((claim) => readNodeJournal(nodeFiles, claim));
     const longest = longestOf(nodeFiles, nodes);
@@ -45,6 +47,11 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
   } finally {
     for (const claim of claims) await claim.release();
   }
+}
+
+/** A claim would make the directory. */
+function assertThere(dir: string): void {
+  if (!existsSync(dir)) throw new RestoreRefused(`there is no \`${dir}\``);
 }
 
 function tellOf({ claim, tail }: NodeJournal, copied: number): void {
