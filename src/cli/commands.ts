@@ -14,6 +14,7 @@ function loaded<Parameters extends unknown[], Module>(
 const archive = () => import("./backup/archive-command.ts");
 const backup = () => import("./backup/backup-command.ts");
 const backtest = () => import("./policy/backtest-command.ts");
+const clusterStatus = () => import("./cluster/status-command.ts");
 const config = () => import("./config-command.ts");
 const credibility = () => import("./credibility-command.ts");
 const doctor = () => import("./doctor-command.ts");
@@ -78,6 +79,7 @@ export const runServe = loaded(serve, (module) => module.runServe);
 export const setKey = loaded(keyChanges, (module) => module.setKey);
 export const setPolicy = loaded(policy, (module) => module.setPolicy);
 export const setQuota = loaded(quotas, (module) => module.setQuota);
+export const showClusterStatus = loaded(clusterStatus, (module) => module.showClusterStatus);
 export const showPolicy = loaded(policy, (module) => module.showPolicy);
 export const showReview = loaded(reviews, (module) => module.show);
 export const showRun = loaded(kaizen, (module) => module.showRun);

@@ -6,6 +6,7 @@ import { versionOf } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
 import { describeVariables } from "../service/settings/settings-text.ts";
 import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
+import { addCluster } from "./command-line/cluster-commands.ts";
 import {
   addDoctor,
   addUpgrade,
@@ -116,6 +117,7 @@ for (const add of [
   addBackup,
   addRestore,
   addArchive,
+  addCluster,
   addConfig,
   addMcp,
 ])

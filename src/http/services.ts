@@ -8,6 +8,7 @@ import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
+import type { ClusterState } from "../contract/schemas/cluster/state.ts";
 import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
@@ -82,6 +83,8 @@ export interface HttpDependencies {
   series?: Pick<Series, "read">;
   /** The state of every part; without it its route answers `not_found`. */
   status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
+  /** The cluster as this node last saw it; without it, or before it has looked, its route answers `not_found`. */
+  cluster?: () => ClusterState | undefined;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** CPU time of this thread, milliseconds. */

@@ -255,6 +255,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     version: versionOf(),
     figures: () => figuresOf(parts),
     status: () => statusOf(config, parts),
+    cluster: () => parts.cluster?.overview(),
     watch: parts.watch,
   };
 }

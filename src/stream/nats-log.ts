@@ -22,14 +22,13 @@ import {
   type ServerSettings,
 } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import { doubtOfStream, faultOfStream } from "./nats-stream.ts";
+import { doubtOfStream, faultOfStream, full, isFull, noStream, replicasOf } from "./nats-stream.ts";
 import {
   ClusterRefused,
   type Lease,
   type LogState,
   type NodeReports,
   type OrderedLog,
-  StreamUnavailable,
 } from "./ordered-log.ts";
 import { available, pause, unavailable } from "./tries.ts";
 
@@ -38,6 +37,8 @@ export interface NatsSettings extends ServerSettings {
   readonly name: string;
   /** Bound of the stream in bytes; full, it refuses. */
   readonly bytesMax: number;
+  /** Only looks: makes and changes nothing, and refuses where there is no log. */
+  readonly onlyReads?: boolean;
   /** Told of what was mended by itself, and of what was not: lower case, one line. */
   readonly log: (event: string, detail: string) => void;
 }
@@ -106,7 +107,7 @@ class NatsLog implements OrderedLog {
     const open = async (bucket: string, ttl: number) => {
       // One that is there is taken as it is: its copies may have been raised since.
       const isThere = await this.#configOf(`KV_${bucket}`);
-      if (isThere !== undefined) return buckets.open(bucket);
+      if (isThere !== undefined || this.#settings.onlyReads) return buckets.open(bucket);
       return buckets.create(bucket, { replicas, storage: "file", history: 1, ttl });
     };
     this.#nodes = await available(() => open(`${name}_nodes`, REPORT_TTL_MS));
@@ -135,6 +136,8 @@ class NatsLog implements OrderedLog {
   async #openStream(replicas: number): Promise<void> {
     const { bytesMax, log } = this.#settings;
     const found = await this.#configOf(this.#stream);
+    const { onlyReads = false } = this.#settings;
+    if (found === undefined && onlyReads) throw new ClusterRefused(noStream(this.#settings));
     if (found === undefined) {
       await this.#manager.streams.add({
         name: this.#stream,
@@ -151,6 +154,7 @@ class NatsLog implements OrderedLog {
     }
     const fault = faultOfStream(found);
     if (fault !== undefined) throw new ClusterRefused(fault);
+    if (onlyReads) return;
     const doubt = doubtOfStream(found, replicas);
     if (doubt !== undefined) log("stream_doubtful", doubt);
     // The highest bound that any node was given holds: no node takes room from the others.
@@ -205,7 +209,8 @@ class NatsLog implements OrderedLog {
   async state(): Promise<LogState> {
     const { state, cluster } = await available(() => this.#manager.streams.info(this.#stream), 0);
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
-    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader };
+    const replicas = replicasOf(cluster?.replicas);
+    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader, replicas };
   }
 
   async lease(job: string): Promise<Lease | undefined> {
@@ -286,15 +291,4 @@ function read(message: JsMsg): OrderedMessage {
   };
 }
 
-function isFull(error: unknown): boolean {
-  return FULL.has((error as { code?: number }).code ?? 0);
-}
-
-function full(cause: unknown): StreamUnavailable {
-  const detail = `the ordered log is full (${(cause as Error).message}): raise TRUSTRANK_CLUSTER_STREAM_GB and the servers' \`max_file\`, then start a node again`;
-  return new StreamUnavailable(detail, { cause });
-}
-
 const STREAM_NOT_FOUND = 10_059;
-/** The bound of the stream, and that of its servers. */
-const FULL: ReadonlySet<number> = new Set([10_077, 10_047, 10_002]);

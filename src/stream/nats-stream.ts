@@ -1,5 +1,6 @@
 // Settings that a stream must have to serve as the ordered log: one that was made by other hands may forget
 // messages, or keep them in one place only.
+import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
 
 /** The settings that matter here, under JetStream's names. */
 export interface StreamConfig {
@@ -34,4 +35,35 @@ export function doubtOfStream(stream: StreamConfig, replicas: number): string | 
   const { name, num_replicas: kept } = stream;
   if (kept >= replicas) return undefined;
   return `stream \`${name}\` is kept on ${kept} of ${replicas} servers: raise it with \`nats stream edit ${name} --replicas ${replicas}\``;
+}
+
+/** There is no log of this name. */
+export function noStream({ name, servers }: { name: string; servers: readonly string[] }): string {
+  return `there is no log \`${name}\` at ${servers.join(", ")}: see TRUSTRANK_CLUSTER_NAME`;
+}
+
+/** The bound of the stream, and that of its servers. */
+const FULL: ReadonlySet<number> = new Set([10_077, 10_047, 10_002]);
+
+export function isFull(error: unknown): boolean {
+  return FULL.has((error as { code?: number }).code ?? 0);
+}
+
+export function full(cause: unknown): StreamUnavailable {
+  const detail = `the ordered log is full (${(cause as Error).message}): raise TRUSTRANK_CLUSTER_STREAM_GB and the servers' \`max_file\`, then start a node again`;
+  return new StreamUnavailable(detail, { cause });
+}
+
+/** One of the stream's followers, under JetStream's names. */
+interface Peer {
+  readonly name: string;
+  readonly current: boolean;
+  readonly offline?: boolean;
+  readonly lag?: number;
+}
+
+export function replicasOf(peers: readonly Peer[] = []): LogReplica[] {
+  return peers.map(({ name: server, current, offline, lag }) => {
+    return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
+  });
 }

@@ -16,6 +16,17 @@ export interface LogState {
   readonly lastSeq: number;
   /** Name of the server that leads; undefined while there is none. */
   readonly leader: string | undefined;
+  /** The other servers that keep the log, as the leader has them. */
+  readonly replicas?: readonly LogReplica[];
+}
+
+export interface LogReplica {
+  readonly server: string;
+  /** Has all that the leader has. */
+  readonly isCurrent: boolean;
+  readonly isOffline: boolean;
+  /** Operations that it is behind the leader. */
+  readonly lag: number;
 }
 
 /** Right to do one piece of work in the whole cluster, until it is lost. */

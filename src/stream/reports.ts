@@ -1,6 +1,6 @@
 // Reports of nodes about themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
-import type { OrderedLog } from "./ordered-log.ts";
+import type { LogState, OrderedLog } from "./ordered-log.ts";
 
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;
@@ -18,6 +18,56 @@ export interface NodeReport {
   readonly atMs: number;
   /** Place of the log and chain of the journal there, oldest first. */
   readonly checkpoints: readonly (readonly [seq: number, chain: string])[];
+}
+
+/** What one look at the cluster has found. */
+export interface ClusterView {
+  readonly generation: number;
+  readonly state: LogState;
+  readonly reports: readonly (readonly [node: string, report: NodeReport])[];
+}
+
+/** @throws StreamUnavailable when no server answers. */
+export async function viewOf(
+  log: Pick<OrderedLog, "generation" | "reports" | "state">,
+): Promise<ClusterView> {
+  const [state, found] = await Promise.all([log.state(), log.reports()]);
+  const reports = [...found].filter((entry): entry is [string, NodeReport] => isReport(entry[1]));
+  return { generation: log.generation, state, reports };
+}
+
+/** Another release may tell more, or other things. */
+function isReport(value: unknown): value is NodeReport {
+  const { generation, key, seq, lsn, chain, version, atMs, checkpoints } = (value ?? {}) as Record<
+    string,
+    unknown
+  >;
+  const areNumbers = [generation, seq, lsn, atMs].every((each) => typeof each === "number");
+  const areTexts = [key, chain, version].every((each) => typeof each === "string");
+  return areNumbers && areTexts && Array.isArray(checkpoints);
+}
+
+/** Places at which two nodes or more have told their chains, and the newest at which these differ. */
+export function compareChains(reports: ClusterView["reports"], generation: number) {
+  const told = new Map<number, Map<string, string[]>>();
+  for (const [node, report] of reports) {
+    if (report.generation !== generation) continue;
+    const own = new Map(report.checkpoints);
+    if (report.chain !== "") own.set(report.seq, report.chain);
+    for (const [seq, chain] of own) {
+      const chains = told.get(seq) ?? new Map<string, string[]>();
+      told.set(seq, chains.set(chain, [...(chains.get(chain) ?? []), node]));
+    }
+  }
+  const places = [...told]
+    .filter(([, chains]) => [...chains.values()].flat().length > 1)
+    .toSorted(([a], [b]) => b - a);
+  const different = places.find(([, chains]) => chains.size > 1);
+  return {
+    compared: places.length,
+    newest: places[0]?.[0],
+    diverged: different && { seq: different[0], sides: [...different[1].values()] },
+  };
 }
 
 export class Checkpoints {

@@ -6,7 +6,7 @@ import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
 import { Availability } from "./availability.ts";
 import type { StreamFigures } from "./figures.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { Checkpoints, divergedAt, type NodeReport } from "./reports.ts";
+import { Checkpoints, type ClusterView, divergedAt, type NodeReport, viewOf } from "./reports.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
@@ -30,6 +30,8 @@ export type StreamEvent =
   /** This node may not join: the sentence says why. */
   | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
+  /** What a look at the whole cluster has found. */
+  | { kind: "view"; view: ClusterView }
   /** Exit code 65: this journal is not the cluster's. */
   | { kind: "diverged"; detail: string }
   /** The ledger has let go of the thread, which ends now. */
@@ -256,11 +258,12 @@ class Server {
     try {
       await log.report(node, own);
       this.#availability.reported(own.atMs);
-      const reports = await log.reports();
-      const others = [...reports].filter(([name]) => name !== node);
+      const view = await viewOf(log);
+      this.#options.tell({ kind: "view", view });
+      const others = view.reports.filter(([name]) => name !== node);
       this.#compare(
         own,
-        others.map(([, report]) => report as NodeReport),
+        others.map(([, report]) => report),
       );
     } catch {
       // The next one comes soon.

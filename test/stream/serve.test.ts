@@ -32,7 +32,9 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     key: "k",
     figures,
     clock: () => (nowMs += 1) + pass.ms,
-    tell: (event) => events.push(event),
+    tell: (event) => {
+      if (event.kind !== "view") events.push(event);
+    },
     closed: () => undefined,
   });
   return { port: port1, events, figures };

@@ -4,6 +4,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import * as agents from "../../contract/schemas/agents.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
+import * as cluster from "../../contract/schemas/cluster/state.ts";
 import * as console from "../../contract/schemas/console.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as disputes from "../../contract/schemas/disputes.ts";
@@ -29,6 +30,7 @@ const FAMILIES = [
   agents,
   authzen,
   backtest,
+  cluster,
   console,
   decisions,
   disputes,

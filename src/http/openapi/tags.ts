@@ -81,7 +81,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "State",
     description: "What the service did in the last minutes, and how each of its parts is.",
-    paths: ["/v1/service"],
+    paths: ["/v1/service", "/v1/cluster"],
   },
   {
     name: "Service",

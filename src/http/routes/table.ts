@@ -4,6 +4,7 @@ import { ADMIN_ROUTES } from "./admin.ts";
 import { AGENT_ROUTES } from "../agents/routes.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
+import { CLUSTER_ROUTES } from "../cluster/routes.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
@@ -48,6 +49,7 @@ export const ROUTES: readonly Route[] = [
   ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
+  ...CLUSTER_ROUTES,
   ...DESCRIPTION_ROUTES,
   ...CONSOLE_ROUTES,
 ];

@@ -3,6 +3,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
+import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
@@ -12,10 +13,12 @@ import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { StreamFigures } from "../../stream/figures.ts";
+import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { overviewOf } from "./overview.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 import { prove } from "./server-check.ts";
@@ -32,6 +35,8 @@ export interface OpenCluster {
   /** For the ledger thread. */
   readonly link: StreamLink;
   readonly figures: StreamFigures;
+  /** What the last look at the whole cluster has found; undefined before the first. */
+  overview(): ClusterState | undefined;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
   /** Refuses keys while this node is cut off. */
@@ -54,6 +59,7 @@ export async function openCluster(
   const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
   let isClosing = false;
+  let seen: { readonly view: ClusterView; readonly atMs: number } | undefined;
   const exited = new Promise<void>((resolve) => {
     worker.once("exit", () => {
       resolve();
@@ -65,6 +71,7 @@ export async function openCluster(
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -73,6 +80,8 @@ export async function openCluster(
     node: config.node,
     link: { port, origin, generation },
     figures,
+    overview: () =>
+      seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: async (clock) => {
       const sinceMs = clock();
       while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);

@@ -107,6 +107,11 @@ describeServers("service routes", (service) => {
       expect((await call(service, "/metrics", { key: reader })).status).toBe(403);
     });
 
+    it("has no cluster to tell of when it is the whole bureau", async () => {
+      const alone = await call(service, "/v1/cluster");
+      expect([alone.status, problemIn(alone).code]).toEqual([404, "not_found"]);
+    });
+
     it("says why it is not ready to who may read metrics", async () => {
       const health = await call(service, "/healthz", {
         key: null,

@@ -1,0 +1,108 @@
+// A cluster as an operator is told of it: the log, its nodes by their reports, and what is wrong.
+import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster/state.ts";
+import { type ClusterView, compareChains, type NodeReport } from "../../stream/reports.ts";
+
+/** Reports come every five seconds; one that is older than this is missed. */
+const REPORT_AGE_MS_MAX = 30_000;
+/** A node that is further behind than this gets a word. */
+const LAG_MESSAGES_MAX = 10_000;
+const MS_PER_S = 1000;
+
+/** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
+export function overviewOf(
+  name: string,
+  view: ClusterView,
+  { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
+): ClusterState {
+  const { generation, state } = view;
+  const chains = compareChains(view.reports, generation);
+  const nodes = view.reports
+    .map(([node, report]) => nodeOf(node, report, view, nowMs))
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1));
+  const problems = [
+    ...logProblems(view),
+    ...nodes.flatMap((node) => nodeProblems(node, view)),
+    ...(chains.diverged === undefined ? [] : [differ(chains.diverged)]),
+  ];
+  return {
+    at: new Date(atMs).toISOString(),
+    name,
+    generation,
+    leader: state.leader === undefined || state.leader === "" ? null : state.leader,
+    replicas: (state.replicas ?? []).map(({ server, isCurrent, isOffline, lag }) => {
+      return { server, is_current: isCurrent, is_offline: isOffline, lag };
+    }),
+    first_message: state.firstSeq,
+    last_message: state.lastSeq,
+    is_sound: problems.length === 0,
+    problems,
+    chains: {
+      agree: chains.diverged === undefined,
+      compared: chains.compared,
+      newest: chains.newest ?? null,
+      diverged_at: chains.diverged?.seq ?? null,
+    },
+    nodes,
+  };
+}
+
+function nodeOf(
+  node: string,
+  report: NodeReport,
+  { state }: ClusterView,
+  nowMs: number,
+): ClusterNode {
+  return {
+    node,
+    generation: report.generation,
+    place: report.seq,
+    lag_messages: Math.max(0, state.lastSeq - report.seq),
+    position: report.lsn,
+    chain: report.chain,
+    release: report.version,
+    url: report.url ?? null,
+    reported_at: new Date(report.atMs).toISOString(),
+    age_seconds: Math.max(0, nowMs - report.atMs) / MS_PER_S,
+  };
+}
+
+function logProblems({ state, reports }: ClusterView): string[] {
+  const problems: string[] = [];
+  if (state.leader === undefined || state.leader === "") {
+    problems.push("the log has no leader: a majority of its servers does not answer");
+  }
+  for (const { server, isCurrent, isOffline, lag } of state.replicas ?? []) {
+    const away = `server \`${server}\` of the log is away`;
+    const late = `server \`${server}\` of the log is ${lag} operations behind its leader`;
+    if (isOffline) problems.push(away);
+    else if (!isCurrent && lag > LAG_MESSAGES_MAX) problems.push(late);
+  }
+  if (reports.length === 0) problems.push("no node has told of itself");
+  if (new Set(reports.map(([, report]) => report.key)).size > 1) {
+    problems.push("nodes sign with different keys: give all of them the same `bureau.key`");
+  }
+  return problems;
+}
+
+function nodeProblems(node: ClusterNode, { generation, state }: ClusterView): string[] {
+  const { node: name, age_seconds: age, place, lag_messages: lag } = node;
+  const problems: string[] = [];
+  if (age * MS_PER_S > REPORT_AGE_MS_MAX) {
+    problems.push(`node \`${name}\` has told nothing for ${Math.round(age)} s`);
+  }
+  if (node.generation !== generation) {
+    problems.push(`node \`${name}\` follows generation ${node.generation}, not ${generation}`);
+  } else if (place + 1 < state.firstSeq) {
+    problems.push(
+      `node \`${name}\` has applied message ${place}, and the log begins at ${state.firstSeq}`,
+    );
+  } else if (lag > LAG_MESSAGES_MAX) {
+    problems.push(`node \`${name}\` is ${lag} messages behind`);
+  }
+  return problems;
+}
+
+function differ({ seq, sides }: { seq: number; sides: readonly (readonly string[])[] }): string {
+  const names = sides.map((nodes) => nodes.map((node) => `\`${node}\``).join(", "));
+  return `journals differ at message ${seq}: ${names.join(" against ")}`;
+}
