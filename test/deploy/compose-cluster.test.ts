@@ -51,7 +51,7 @@ test("three nodes and three servers, each with volumes of its own, write to noth
   const mounts = Object.values(compose.services).flatMap(({ volumes }) => volumes);
   const written = mounts
     .filter((mount) => !mount.endsWith(":ro"))
-    .map((mount) => mount.split(":")[0]);
+    .map((mount) => mount.split(":")[0]!);
   expect(written.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
   for (const mount of mounts.filter((each) => each.endsWith(":ro"))) {
     expect(statSync(join(DEPLOY, mount.split(":")[0]!)).isDirectory()).toBe(true);
