@@ -39,7 +39,7 @@ export interface LedgerThreadData {
 /** Way to the stream thread, and what its log is. */
 export interface StreamLink {
   readonly port: MessagePort;
-  /** `<node>:<epoch>`, other for each start. */
+  /** `<node>:<epoch>:<chance>`, other for each start. */
   readonly origin: string;
   readonly generation: number;
 }

@@ -13,7 +13,7 @@ export const MESSAGE_BYTES_MAX = 6 * 1024 * 1024;
 
 /** A message before it has its place in the log. */
 export interface OutgoingMessage {
-  /** Node and epoch of its process: `<node>:<epoch>`. */
+  /** Process of a node: `<node>:<epoch>:<chance>`. */
   readonly origin: string;
   /** Number of the message at its origin, from 1. */
   readonly n: number;

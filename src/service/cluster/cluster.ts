@@ -1,6 +1,6 @@
 // A node's part in a cluster: the servers proved, the stream thread started, the way to the ledger laid.
 // Undefined everywhere where the process is the whole bureau.
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
@@ -25,6 +25,8 @@ import { prove } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
+/** Of chance, which tell one start of a node from another. */
+const ORIGIN_BYTES = 6;
 /** Interval in ms between two looks whether this node has caught up. */
 const CAUGHT_UP_LOOK_MS = 50;
 
@@ -97,7 +99,9 @@ export async function openCluster(
 function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   const { port1, port2 } = new MessageChannel();
   const figures = new StreamFigures();
-  const origin = `${config.node}:${claim.epoch}`;
+  // Epochs begin anew where a disk was lost or restored: its numbers must not be taken for repeats.
+  const start = randomBytes(ORIGIN_BYTES).toString("hex");
+  const origin = `${config.node}:${claim.epoch}:${start}`;
   const key = publicKeyOf(claim);
   // Every node signs for the same deployment.
   loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);

@@ -1,5 +1,6 @@
 // The log's only server is killed: writes are refused at once as soon as that is known, reads go on, and
-// all heals when it is back.
+// all heals when it is back. And a node whose disk was lost takes its place again.
+import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
 
@@ -65,5 +66,29 @@ describe.skipIf(whySkipped !== undefined)(`a log that is away ${whySkipped ?? ""
     await expect.poll(again, WAIT).toBe(200);
     expect(statuses.filter((status) => status === 201).length).toBeLessThan(2);
     expect(await streamOf()).toMatchObject({ away_since: null, connected: true });
+  }, 60_000);
+
+  it("records at once at a node that began again over an empty directory", async () => {
+    const offer = (of: Node, id: string) =>
+      of.ask(
+        "POST",
+        "/v1/outcomes",
+        {
+          subject: "agent://shop/new",
+          reporter: "agent://shop/buyer",
+          outcome: 1,
+          grade: "escrow",
+          stakes: 5,
+        },
+        ADMIN_KEY,
+        { "idempotency-key": id },
+      );
+    const before = await cluster.node("two");
+    for (const id of ["a", "b", "c"]) expect((await offer(before, id)).status).toBe(201);
+    await before.kill("SIGKILL");
+    rmSync(before.dataDir, { recursive: true });
+    const after = await cluster.node("two");
+    expect((await offer(after, "c")).status).toBe(200);
+    for (const id of ["d", "e", "f"]) expect((await offer(after, id)).status).toBe(201);
   }, 60_000);
 });
