@@ -77,7 +77,7 @@ describe.skipIf(whySkipped !== undefined)(`restore ${whySkipped ?? ""}`, () => {
         expect((await report(node, id)).body.outcome_id).toBe(receipt);
       }
     }
-    expect((await report(nodes[1]!, "order-new")).status).toBe(201);
+    expect((await report(nodes[1], "order-new")).status).toBe(201);
     const journals = () => nodes.map(({ dataDir }) => journalOf(dataDir).toString("hex"));
     await expect.poll(() => new Set(journals()).size, { timeout: WAIT_MS_MAX }).toBe(1);
 
