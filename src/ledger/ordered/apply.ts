@@ -3,7 +3,7 @@
 import { FileUnusable, JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
-import type { JournalWriter } from "../../journal/writer.ts";
+import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { LedgerFigures } from "../figures.ts";
 import { FrameBatch } from "../frame-batch.ts";
@@ -19,6 +19,7 @@ import {
 } from "../replay-guard.ts";
 import { type LedgerState, payloadOf } from "../state.ts";
 import { beginningOf, encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+import { isStray, strayEvent } from "./stray.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
 export class StreamHole extends Error {
@@ -121,7 +122,7 @@ export class OrderedApplier {
     const records = state.progress.isFresh(message) ? splitRun(run) : [];
     guardCommit(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    const audit = auditOf(records, message.timeMs);
+    const audit = isStray(message) ? strayAudit(message) : auditOf(records, message.timeMs);
     const marked = mark.take();
     const written = fresh.length === records.length ? [run] : fresh.map(runOf);
     const runs = [marked, ...(records.length === 0 ? [] : written)];
@@ -164,4 +165,10 @@ export class OrderedApplier {
       at += record.end - record.at;
     }
   }
+}
+
+function strayAudit(message: OrderedMessage): FrameRun {
+  const batch = new FrameBatch();
+  batch.addEvent(FRAME_KINDS.audit, strayEvent(message));
+  return batch.take();
 }
