@@ -1,6 +1,6 @@
 // Application of the ordered log's messages to the journal and its state. What it does is decided by the
 // messages alone: it asks no clock, no disk and no setting, so that every node writes the same bytes.
-import { JournalFull } from "../../journal/faults.ts";
+import { FileUnusable, JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
@@ -18,7 +18,7 @@ import {
   VERDICT_RECORDED,
 } from "../replay-guard.ts";
 import { type LedgerState, payloadOf } from "../state.ts";
-import { encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+import { beginningOf, encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
 import { isStray, strayEvent } from "./stray.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
@@ -112,6 +112,7 @@ export class OrderedApplier {
     if (message.rules > RULES) {
       throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
     }
+    this.#assertBehind(message);
     // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
     // by its digest the same.
     const bytes = Buffer.from(message.frames);
@@ -130,6 +131,16 @@ export class OrderedApplier {
     this.#take(fresh, firstLsn, marked.bytes, message);
     for (const record of records) settleRepeat(record);
     return records.map((record) => record.result);
+  }
+
+  /** A log that goes on from a journal is not for one that has not come so far. */
+  #assertBehind(message: OrderedMessage): void {
+    const { journal } = this.#parts;
+    const begun = beginningOf(message);
+    if (begun === undefined || begun.chain === journal.chain.toString("hex")) return;
+    const reason = `the log goes on from position ${begun.lsn} of the cluster's journal, and this one ends at ${journal.lsn}`;
+    const advice = "copy the data directory of a node that is stopped";
+    throw new FileUnusable({ path: "journal", reason, advice });
   }
 
   /** Folds what stands in the journal now: first the mark, then its records. */
