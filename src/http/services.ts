@@ -8,6 +8,7 @@ import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
+import type { JournalSegments } from "../contract/schemas/cluster/segments.ts";
 import type { ClusterState } from "../contract/schemas/cluster/state.ts";
 import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
 import type { Store } from "../store/store.ts";
@@ -15,6 +16,7 @@ import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
+import type { BodyStream } from "./server/port.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { ReportLinks } from "./access/report-links.ts";
 import type { SharedReports } from "./access/shared-reports.ts";
@@ -65,6 +67,13 @@ export interface BatchScorer {
   score(task: VerifyBatchTask): Promise<VerifyBatchResult>;
 }
 
+/** Files of a node's journal. */
+interface SharedJournal {
+  list(): Promise<JournalSegments>;
+  /** Undefined when there is none of that name. */
+  read(name: string): Promise<BodyStream | undefined>;
+}
+
 /** Dependencies of the HTTP layer on the rest of the service. */
 export interface HttpDependencies {
   bureau: Bureau;
@@ -85,6 +94,8 @@ export interface HttpDependencies {
   status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
   /** The cluster as this node last saw it; without it, or before it has looked, its route answers `not_found`. */
   cluster?: () => ClusterState | undefined;
+  /** The journal's files, for another node of the cluster; without it their routes answer `not_found`. */
+  segments?: SharedJournal;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** CPU time of this thread, milliseconds. */

@@ -12,6 +12,7 @@ import { closeAll, type Closer, type OnFatal } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import type { Core } from "./core.ts";
 import { type Learners, storedKeyOf } from "./cluster/remote-events.ts";
+import { SharedSegments } from "./cluster/segments.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
@@ -256,6 +257,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     figures: () => figuresOf(parts),
     status: () => statusOf(config, parts),
     cluster: () => parts.cluster?.overview(),
+    ...(parts.cluster && { segments: new SharedSegments(parts.claim.paths.journal) }),
     watch: parts.watch,
   };
 }

@@ -186,7 +186,8 @@ function assertOurLog({ journal: path, stream }: ThreadData, { lsn, progress }: 
     mark === undefined
       ? "it was written without a cluster"
       : `it follows generation ${mark.generation} of the log, not ${stream.generation}`;
-  const advice = "give the node an empty data directory, or see `trustrank cluster restore`";
+  const advice =
+    "empty the data directory but for `bureau.key` and see `trustrank cluster bootstrap`, or `trustrank cluster restore`";
   throw new FileUnusable({ path, reason, advice });
 }
 

@@ -1,5 +1,6 @@
 // Flags of the commands about a cluster.
 import { SETTINGS } from "../../service/settings/settings.ts";
+import { accessOf } from "../data-access.ts";
 import * as commands from "../commands.ts";
 import { type Command, optionOf } from "./flags.ts";
 
@@ -27,4 +28,13 @@ export function addCluster(program: Command): void {
     .addOption(optionOf(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((dirs: string[], flags) => commands.restoreCluster(dirs, flags));
+  cluster
+    .command("bootstrap")
+    .description("copy the journal of a node that runs, for a new node; not while that one runs")
+    .requiredOption("--from <url>", "base URL of a node of the cluster")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.key))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.bootstrapNode(accessOf(flags), flags));
 }

@@ -4,6 +4,8 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
+const OCTETS = "application/octet-stream";
+
 export const CLUSTER_ROUTES: readonly Route[] = [
   {
     name: "cluster_state",
@@ -15,12 +17,48 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     isSynchronous: true,
     handle: state,
   },
+  {
+    name: "journal_segments",
+    method: "GET",
+    path: "/v1/cluster/segments",
+    summary: "Files of this node's journal, for a node that copies it",
+    access: "admin",
+    responses: { 200: { description: "In order", schema: "JournalSegments" } },
+    isSynchronous: false,
+    handle: listSegments,
+  },
+  {
+    name: "journal_segment",
+    method: "GET",
+    path: "/v1/cluster/segments/{name}",
+    parameter: { description: "Name of the file", example: "seg-00000000000000000001.log" },
+    summary: "One file of the journal as it is by now; who reads it verifies it",
+    access: "admin",
+    responses: { 200: { description: "The file", mediaType: OCTETS } },
+    isSynchronous: false,
+    isFixedFormat: true,
+    handle: readSegment,
+  },
 ];
+
+const NO_NODE = "this process is no node of a cluster";
+
+async function listSegments(exchange: Exchange): Promise<Reply> {
+  const { segments } = exchange.services;
+  if (segments === undefined) throw new ServiceFault("not_found", NO_NODE);
+  return exchange.document(200, await segments.list());
+}
+
+async function readSegment(exchange: Exchange): Promise<Reply> {
+  const stream = await exchange.services.segments?.read(exchange.parameter);
+  if (stream === undefined) throw new ServiceFault("not_found", "there is no such segment");
+  return { status: 200, headers: ["Content-Type", OCTETS], body: "", stream };
+}
 
 function state(exchange: Exchange): Reply {
   const found = exchange.services.cluster?.();
   if (found === undefined) {
-    throw new ServiceFault("not_found", "this process is no node of a cluster");
+    throw new ServiceFault("not_found", NO_NODE);
   }
   return exchange.document(200, found);
 }

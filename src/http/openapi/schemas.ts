@@ -4,6 +4,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import * as agents from "../../contract/schemas/agents.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
+import * as segments from "../../contract/schemas/cluster/segments.ts";
 import * as cluster from "../../contract/schemas/cluster/state.ts";
 import * as console from "../../contract/schemas/console.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
@@ -31,6 +32,7 @@ const FAMILIES = [
   authzen,
   backtest,
   cluster,
+  segments,
   console,
   decisions,
   disputes,

@@ -139,7 +139,7 @@ export class OrderedApplier {
     const begun = beginningOf(message);
     if (begun === undefined || begun.chain === journal.chain.toString("hex")) return;
     const reason = `the log goes on from position ${begun.lsn} of the cluster's journal, and this one ends at ${journal.lsn}`;
-    const advice = "copy the data directory of a node that is stopped";
+    const advice = "see `trustrank cluster bootstrap`";
     throw new FileUnusable({ path: "journal", reason, advice });
   }
 

@@ -110,6 +110,8 @@ describeServers("service routes", (service) => {
     it("has no cluster to tell of when it is the whole bureau", async () => {
       const alone = await call(service, "/v1/cluster");
       expect([alone.status, problemIn(alone).code]).toEqual([404, "not_found"]);
+      const segments = await call(service, "/v1/cluster/segments");
+      expect([segments.status, problemIn(segments).code]).toEqual([404, "not_found"]);
     });
 
     it("says why it is not ready to who may read metrics", async () => {

@@ -1,0 +1,63 @@
+// `trustrank cluster bootstrap`: the journal of a new node, copied from one that runs.
+import { existsSync } from "node:fs";
+import type { JournalSegments } from "../../contract/schemas/cluster/segments.ts";
+import { claimDataDirectory, dataPaths } from "../../journal/data-directory.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { loadBureauKey } from "../../journal/signing-key.ts";
+import { CopyRefused, JournalCopyIn } from "../../ledger/ordered/copy-in.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
+import { claimingWithin, type DataAccess } from "../data-access.ts";
+import { note, print, printJson } from "../output.ts";
+import { ServerClient } from "../server-client.ts";
+
+export interface BootstrapFlags {
+  readonly from: string;
+  readonly json?: boolean;
+}
+
+/** Bytes of a segment that are taken: it is held in memory while it is verified. */
+const SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
+
+/** May be run again after whatever stopped it: what is there is verified and kept. */
+export async function bootstrapNode(
+  { dataDir, server }: DataAccess,
+  flags: BootstrapFlags,
+): Promise<void> {
+  const { bureauKey } = dataPaths(dataDir);
+  if (!existsSync(bureauKey)) {
+    throw new CommandFailure(
+      `there is no \`${bureauKey}\`: copy it from a node of the cluster first`,
+      EXIT_USAGE,
+    );
+  }
+  const client = new ServerClient(flags.from, server);
+  const claim = await claimDataDirectory(dataDir, claimingWithin(0));
+  try {
+    const { journal } = claim.paths;
+    const copy = new JournalCopyIn(nodeFiles, journal, loadBureauKey(bureauKey, false));
+    const before = copy.lsn;
+    const bytes = await fetchAll(client, copy);
+    if (flags.json === true) printJson({ position: copy.lsn, former_position: before, bytes });
+    else print(`copied up to position ${copy.lsn}: start the node, the log gives it the rest`);
+  } catch (error) {
+    if (!(error instanceof CopyRefused)) throw error;
+    throw new CommandFailure(error.message, EXIT_DAMAGED);
+  } finally {
+    await claim.release();
+  }
+}
+
+/** Returns the bytes fetched. */
+async function fetchAll(client: ServerClient, copy: JournalCopyIn): Promise<number> {
+  const { segments } = await client.sendJson<JournalSegments>("GET", "/v1/cluster/segments");
+  let fetched = 0;
+  for (const { name, first, bytes: size } of segments) {
+    if (first < copy.due) continue;
+    if (size > SEGMENT_BYTES_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
+    const bytes = Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${name}`));
+    fetched += bytes.byteLength;
+    copy.take(bytes);
+    note(`${name}: ${bytes.byteLength} bytes`);
+  }
+  return fetched;
+}
