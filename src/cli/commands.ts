@@ -14,6 +14,7 @@ function loaded<Parameters extends unknown[], Module>(
 const archive = () => import("./backup/archive-command.ts");
 const backup = () => import("./backup/backup-command.ts");
 const backtest = () => import("./policy/backtest-command.ts");
+const clusterRestore = () => import("./cluster/restore-command.ts");
 const clusterStatus = () => import("./cluster/status-command.ts");
 const config = () => import("./config-command.ts");
 const credibility = () => import("./credibility-command.ts");
@@ -59,6 +60,7 @@ export const listReviews = loaded(reviews, (module) => module.list);
 export const listThresholds = loaded(labels, (module) => module.listThresholds);
 export const promoteRun = loaded(kaizen, (module) => module.promoteRun);
 export const removeQuota = loaded(quotas, (module) => module.removeQuota);
+export const restoreCluster = loaded(clusterRestore, (module) => module.restoreCluster);
 export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence);
 export const revokeKey = loaded(keys, (module) => module.revokeKey);
 export const revokeNamespace = loaded(namespaces, (module) => module.revoke);

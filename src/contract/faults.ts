@@ -38,6 +38,7 @@ export const FAULTS = {
   champion_changed: { status: 409, title: "other weights are live by now" },
   run_not_promotable: { status: 409, title: "the run cannot be promoted" },
   api_key_revoked: { status: 409, title: "the API key is revoked" },
+  not_in_cluster: { status: 409, title: "not possible while the node is in a cluster" },
   api_key_overlaps: { status: 409, title: "too many secrets of the API key still work" },
   length_required: { status: 411, title: "Content-Length is required" },
   body_too_large: { status: 413, title: "body is too large" },

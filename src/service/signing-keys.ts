@@ -1,14 +1,19 @@
 // The bureau's signing keys as the service publishes and replaces them: the ledger's thread makes the
 // change, this thread's signer follows it before the answer.
+import { ServiceFault } from "../contract/faults.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import { encodedKey, publishedKeys, readKeySet, thumbprintOf } from "../journal/signing/key-set.ts";
 import type { Ground } from "./ground.ts";
+
+const ROTATION =
+  "all nodes sign with one key: stop them, rotate on the files of one, and give the others a copy of it";
 
 /** Opens the set; a file that is no key set stops the start, as the ledger has read it before. */
 export function signingKeysOf({
   paths,
   evidence,
-}: Pick<Ground, "paths" | "evidence">): SigningKeys {
+  cluster,
+}: Pick<Ground, "paths" | "evidence" | "cluster">): SigningKeys {
   const { signer } = evidence.sources;
   const read = () => {
     const keys = readKeySet(paths.root, signer.publicKey);
@@ -25,6 +30,8 @@ export function signingKeysOf({
       return { jws: `${input}.${signature}`, kid };
     },
     async rotate(actor) {
+      // Journals are equal to the last byte: no node may sign with a key of its own.
+      if (cluster !== undefined) throw new ServiceFault("not_in_cluster", ROTATION);
       await evidence.ledger.rotateSigningKey(actor);
       signer.reload();
       published = read();

@@ -39,6 +39,8 @@ export interface NatsSettings extends ServerSettings {
   readonly bytesMax: number;
   /** Only looks: makes and changes nothing, and refuses where there is no log. */
   readonly onlyReads?: boolean;
+  /** Begins the log anew, with a generation beyond this one and beyond all that are there. */
+  readonly beginsAfter?: number;
   /** Told of what was mended by itself, and of what was not: lower case, one line. */
   readonly log: (event: string, detail: string) => void;
 }
@@ -98,7 +100,10 @@ class NatsLog implements OrderedLog {
     this.link.watch(connection);
     this.#client = jetstream(connection, { timeout: REQUEST_MS });
     this.#manager = await available(() => jetstreamManager(connection, { timeout: REQUEST_MS }));
-    this.generation = await available(() => this.#newestGeneration());
+    const { beginsAfter } = this.#settings;
+    const newest = await available(() => this.#newestGeneration());
+    this.generation =
+      beginsAfter === undefined ? Math.max(1, newest) : Math.max(newest, beginsAfter) + 1;
     this.#stream = `${name}_p0_g${this.generation}`;
     this.#subject = `${name}.p0.g${this.generation}`;
     const replicas = Math.min(REPLICAS_MAX, servers.length);
@@ -114,10 +119,10 @@ class NatsLog implements OrderedLog {
     this.#leases = await available(() => open(`${name}_leases`, LEASE_MS));
   }
 
-  /** Of the streams that are there; 1 where there is none. */
+  /** Of the streams that are there; 0 where there is none. */
   async #newestGeneration(): Promise<number> {
     const prefix = `${this.#settings.name}_p0_g`;
-    let newest = 1;
+    let newest = 0;
     for await (const name of this.#manager.streams.names()) {
       if (name.startsWith(prefix)) newest = Math.max(newest, Number(name.slice(prefix.length)));
     }

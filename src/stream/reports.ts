@@ -103,15 +103,19 @@ export function divergedAt(
   return undefined;
 }
 
-/** Why a node may not join those that have told of themselves; undefined when it may. */
+/** A node that has told nothing for so long is away: twelve reports. Its key may be a former one. */
+const AWAY_MS = 60_000;
+
+/** Why a node may not join those that tell of themselves; undefined when it may. */
 export async function refusalOf(
   log: Pick<OrderedLog, "reports" | "state">,
-  { node, key }: { readonly node: string; readonly key: string },
+  { node, key, nowMs }: { readonly node: string; readonly key: string; readonly nowMs: number },
 ): Promise<string | undefined> {
   const reports = await log.reports();
-  const other = [...reports].find(
-    ([name, report]) => name !== node && (report as NodeReport).key !== key,
-  );
+  const other = [...reports].find(([name, told]) => {
+    const { key: theirs, atMs } = told as NodeReport;
+    return name !== node && theirs !== key && nowMs - atMs < AWAY_MS;
+  });
   if (other === undefined) return undefined;
   const [name] = other;
   return `node \`${name}\` of the cluster signs with another key: copy \`bureau.key\` from its data directory into this one's`;

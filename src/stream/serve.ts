@@ -84,6 +84,8 @@ class Server {
 
   start(): void {
     this.#options.port.on("message", (message: ToStream) => this.#take(message));
+    // A ledger that refuses its journal ends without a word.
+    this.#options.port.on("close", () => void this.#close());
     const look = () => void this.#look();
     const report = () => void this.#report();
     this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
@@ -285,7 +287,8 @@ class Server {
   }
 
   async #close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    if (this.#timers.length === 0) return;
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
     this.#following?.stop();
     this.#resume();
     await this.#options.log.close().catch(() => undefined);

@@ -25,9 +25,10 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
   const { settings, port, figures, ...rest } = data;
   const tell = (event: StreamEvent) => parent.postMessage(event);
   const note = (event: string, detail: string) => tell({ kind: "note", event, detail });
+  const clock = clockOfThread().now;
   try {
     const log = await openNatsLog({ ...settings, log: note });
-    const refusal = await refusalOf(log, rest);
+    const refusal = await refusalOf(log, { ...rest, nowMs: clock() });
     if (refusal !== undefined) {
       await log.close();
       throw new Error(refusal);
@@ -37,7 +38,7 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
       log,
       port,
       figures: new StreamFigures(figures),
-      clock: clockOfThread().now,
+      clock,
       tell,
       closed: () => parent.close(),
     });

@@ -154,6 +154,13 @@ test("what the log refuses is unavailable, and noted", async () => {
   expect(answers[1]).toEqual(["a", [VERDICT_RECORDED]]);
 });
 
+test("a ledger that ends without a word ends the thread", async () => {
+  const log = new MemoryLog(NOW_MS);
+  const { port, events } = serve(log);
+  port.close();
+  await expect.poll(() => events).toEqual([{ kind: "ended" }]);
+});
+
 test("what the ledger has not applied is bounded", async () => {
   const log = new MemoryLog(NOW_MS);
   const frames = new Uint8Array(4 * 1024 * 1024);

@@ -1,18 +1,10 @@
 // `trustrank cluster status`: the cluster's log and nodes, read from the log itself; no node need run.
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { overviewOf } from "../../service/cluster/overview.ts";
-import { CommandFailure, EXIT_FAILED, EXIT_USAGE } from "../../service/failure.ts";
-import { clusterOf } from "../../service/settings/cluster-config.ts";
-import { openNatsLog } from "../../stream/nats-log.ts";
+import { EXIT_FAILED } from "../../service/failure.ts";
 import { viewOf } from "../../stream/reports.ts";
-import { environment } from "../environment.ts";
 import { formatTable, note, print, printJson } from "../output.ts";
-
-export interface ClusterFlags {
-  readonly cluster?: string;
-  readonly clusterNode?: string;
-  readonly json?: boolean;
-}
+import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
 
 /** Length of a chain that tells two apart for a person. */
 const CHAIN_SHOWN = 12;
@@ -25,28 +17,13 @@ export async function showClusterStatus(flags: ClusterFlags): Promise<void> {
   if (!state.is_sound) process.exitCode = EXIT_FAILED;
 }
 
-async function readState(flags: ClusterFlags): Promise<ClusterState> {
-  const config = clusterOf(flags, environment());
-  if (config === undefined) {
-    throw new CommandFailure(
-      "name the servers of the log: --cluster or TRUSTRANK_CLUSTER",
-      EXIT_USAGE,
-    );
-  }
-  const { servers, credentialsFile, tls, name, streamBytesMax: bytesMax } = config;
-  const settings = { servers, credentialsFile, name, bytesMax, ...(tls && { tls }) };
-  try {
-    const log = await openNatsLog({ ...settings, onlyReads: true, log: () => undefined });
-    try {
-      const view = await viewOf(log);
-      const nowMs = Date.now();
-      return overviewOf(name, view, { atMs: nowMs, nowMs });
-    } finally {
-      await log.close();
-    }
-  } catch (error) {
-    throw new CommandFailure((error as Error).message);
-  }
+function readState(flags: ClusterFlags): Promise<ClusterState> {
+  const config = clusterConfig(flags);
+  return withLog(config, { onlyReads: true }, async (log) => {
+    const view = await viewOf(log);
+    const nowMs = Date.now();
+    return overviewOf(config.name, view, { atMs: nowMs, nowMs });
+  });
 }
 
 function show(state: ClusterState): void {

@@ -14,4 +14,17 @@ export function addCluster(program: Command): void {
     .addOption(optionOf(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((flags) => commands.showClusterStatus(flags));
+  cluster
+    .command("restore")
+    .description(
+      "begin the log anew behind the longest of the nodes' journals; all nodes are stopped",
+    )
+    .argument(
+      "<dirs...>",
+      "data directories of the nodes, or of one whose history begins a cluster",
+    )
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.cluster))
+    .option("--json", "print one JSON value")
+    .action((dirs: string[], flags) => commands.restoreCluster(dirs, flags));
 }

@@ -1,9 +1,9 @@
 // Application of the ordered log's messages to the journal and its state. What it does is decided by the
 // messages alone: it asks no clock, no disk and no setting, so that every node writes the same bytes.
-import { JournalFull } from "../../journal/faults.ts";
+import { FileUnusable, JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
-import type { JournalWriter } from "../../journal/writer.ts";
+import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { LedgerFigures } from "../figures.ts";
 import { FrameBatch } from "../frame-batch.ts";
@@ -18,7 +18,8 @@ import {
   VERDICT_RECORDED,
 } from "../replay-guard.ts";
 import { type LedgerState, payloadOf } from "../state.ts";
-import { encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+import { beginningOf, encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+import { isStray, strayEvent } from "./stray.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
 export class StreamHole extends Error {
@@ -111,6 +112,7 @@ export class OrderedApplier {
     if (message.rules > RULES) {
       throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
     }
+    this.#assertBehind(message);
     // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
     // by its digest the same.
     const bytes = Buffer.from(message.frames);
@@ -120,7 +122,7 @@ export class OrderedApplier {
     const records = state.progress.isFresh(message) ? splitRun(run) : [];
     guardCommit(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    const audit = auditOf(records, message.timeMs);
+    const audit = isStray(message) ? strayAudit(message) : auditOf(records, message.timeMs);
     const marked = mark.take();
     const written = fresh.length === records.length ? [run] : fresh.map(runOf);
     const runs = [marked, ...(records.length === 0 ? [] : written)];
@@ -129,6 +131,16 @@ export class OrderedApplier {
     this.#take(fresh, firstLsn, marked.bytes, message);
     for (const record of records) settleRepeat(record);
     return records.map((record) => record.result);
+  }
+
+  /** A log that goes on from a journal is not for one that has not come so far. */
+  #assertBehind(message: OrderedMessage): void {
+    const { journal } = this.#parts;
+    const begun = beginningOf(message);
+    if (begun === undefined || begun.chain === journal.chain.toString("hex")) return;
+    const reason = `the log goes on from position ${begun.lsn} of the cluster's journal, and this one ends at ${journal.lsn}`;
+    const advice = "copy the data directory of a node that is stopped";
+    throw new FileUnusable({ path: "journal", reason, advice });
   }
 
   /** Folds what stands in the journal now: first the mark, then its records. */
@@ -153,4 +165,10 @@ export class OrderedApplier {
       at += record.end - record.at;
     }
   }
+}
+
+function strayAudit(message: OrderedMessage): FrameRun {
+  const batch = new FrameBatch();
+  batch.addEvent(FRAME_KINDS.audit, strayEvent(message));
+  return batch.take();
 }

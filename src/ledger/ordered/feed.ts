@@ -10,6 +10,7 @@ import { type CommitResult, VERDICT_UNHEARD } from "../replay-guard.ts";
 import { type RemoteEvent, StreamHole } from "./apply.ts";
 import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage } from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
+import { orStray } from "./stray.ts";
 import { screened, type Waiting } from "./waiting.ts";
 
 /** Messages under way at a time. More only queue: each is synced on a majority of servers. */
@@ -127,7 +128,7 @@ export class OrderedFeed {
 
   #takeOne(message: FromStream): void {
     if (message.kind === "ordered") {
-      const { messages } = message;
+      const messages = message.messages.map(orStray);
       const due = this.#options.core.progress.seq + 1;
       if (this.#isSeeking && (this.#retry !== undefined || messages[0]!.seq > due)) return;
       this.#isSeeking = false;

@@ -32,6 +32,29 @@ export interface OrderedMessage extends OutgoingMessage {
   readonly rules: number;
 }
 
+/** Position and chain, in hex, of the journal behind which a log was begun. */
+export interface LogBeginning {
+  readonly lsn: number;
+  readonly chain: string;
+}
+
+const BEGINNING = /^after:(\d+):([0-9a-f]{64})$/;
+
+/** Origin of the first message of a log that goes on from a journal. It holds no records. */
+export function originAfter({ lsn, chain }: LogBeginning): string {
+  return `after:${lsn}:${chain}`;
+}
+
+/** What a message says of the journal that its log goes on from; undefined for all but the first of such a log. */
+export function beginningOf(
+  message: Pick<OrderedMessage, "origin" | "seq" | "n" | "rules" | "frames">,
+): LogBeginning | undefined {
+  const { origin, seq, n, rules, frames } = message;
+  if (seq !== 1 || n !== 1 || !(rules >= 1) || frames.byteLength > 0) return undefined;
+  const [, lsn, chain] = BEGINNING.exec(origin) ?? [];
+  return chain === undefined ? undefined : { lsn: Number(lsn), chain };
+}
+
 /** What the journal keeps of a message: payload of a frame of kind `stream`. */
 export interface StreamMark {
   readonly generation: number;

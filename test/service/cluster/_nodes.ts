@@ -74,9 +74,36 @@ export class Cluster {
     this.#servers = this.#servers.map((each, at) => (at === index ? { ...each, process } : each));
   }
 
+  /** Ends a server, and starts it over an empty disk. */
+  async wipe(index: number): Promise<void> {
+    const { process: child } = this.#servers[index]!;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
+    rmSync(path.join(this.#directory, `s${index}`), { recursive: true });
+    this.restart(index);
+  }
+
+  /** Where a node of this name has its data. */
+  directoryOf(name: string): string {
+    return path.join(this.#directory, name);
+  }
+
+  /** Settings that name its servers. */
+  get environment(): Record<string, string> {
+    const at = (port: number) => `127.0.0.1:${port}`;
+    return {
+      TRUSTRANK_CLUSTER: this.#servers.map((each) => at(each.port)).join(","),
+      TRUSTRANK_CLUSTER_MONITOR: this.#servers
+        .map((each) => `http://${at(each.monitor)}`)
+        .join(","),
+      TRUSTRANK_CLUSTER_STREAM_GB: "1",
+    };
+  }
+
   /** Starts a node over its directory, with the key of the first. Resolves once it listens. */
   async node(name: string, environment: Record<string, string> = {}): Promise<Node> {
-    const dataDir = path.join(this.#directory, name);
+    const dataDir = this.directoryOf(name);
     mkdirSync(dataDir, { recursive: true });
     const keyFile = path.join(dataDir, "bureau.key");
     if (this.#key === undefined) this.#key = keyFile;
@@ -95,12 +122,8 @@ export class Cluster {
         dataDir,
       ],
       {
-        TRUSTRANK_CLUSTER: this.#servers.map((each) => `127.0.0.1:${each.port}`).join(","),
-        TRUSTRANK_CLUSTER_MONITOR: this.#servers
-          .map((each) => `http://127.0.0.1:${each.monitor}`)
-          .join(","),
+        ...this.environment,
         TRUSTRANK_CLUSTER_NODE: name,
-        TRUSTRANK_CLUSTER_STREAM_GB: "1",
         TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
         MALLOC_ARENA_MAX: "2",
         ...environment,
@@ -163,9 +186,13 @@ export class Cluster {
 }
 
 async function listening(url: string, child: ChildProcess): Promise<void> {
+  let said = "";
+  child.stderr?.on("data", (bytes: Buffer) => {
+    said = `${said}${bytes.toString()}`.slice(-2000);
+  });
   const until = performance.now() + START_MS;
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`the node ended with ${child.exitCode}: ${said}`);
     const isUp = await fetch(`${url}/healthz`).then(
       ({ ok }) => ok,
       () => false,

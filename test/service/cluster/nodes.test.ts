@@ -72,6 +72,11 @@ describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () =>
     expect((await report(nodes[1]!, 7)).body["code"]).toBe("idempotency_conflict");
   });
 
+  it("lets no node sign with a key of its own", async () => {
+    const rotated = await nodes[0]!.ask("POST", "/v1/signing-keys/rotate");
+    expect([rotated.status, rotated.body["code"]]).toEqual([409, "not_in_cluster"]);
+  });
+
   it("takes a key that another node has made, and none that another has revoked", async () => {
     const made = await nodes[0]!.ask<{ key: string; key_id: string }>("POST", "/v1/keys", {
       tenant: "acme",

@@ -1,0 +1,74 @@
+// `trustrank cluster restore`: a new log behind the nodes' journals, when the former one is lost or was
+// changed, or when a bureau that was alone becomes the first node.
+import { existsSync } from "node:fs";
+import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { type OrderedMessage, originAfter } from "../../ledger/ordered/message.ts";
+import {
+  lengthen,
+  longestOf,
+  type NodeJournal,
+  readNodeJournal,
+  RestoreRefused,
+  takeUp,
+} from "../../ledger/ordered/restore.ts";
+import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
+import type { OrderedLog } from "../../stream/ordered-log.ts";
+import { claimingWithin } from "../data-access.ts";
+import { note, print, printJson } from "../output.ts";
+import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
+
+/** Longest time that the first message is tried. */
+const APPEND_MS = 30_000;
+
+/** May be run again after whatever stopped it. */
+export async function restoreCluster(dirs: readonly string[], flags: ClusterFlags): Promise<void> {
+  const config = clusterConfig(flags);
+  const claims: DataDirectoryClaim[] = [];
+  try {
+    for (const dir of dirs) assertThere(dir);
+    for (const dir of new Set(dirs)) claims.push(await claimDataDirectory(dir, claimingWithin(0)));
+    const nodes = claims.map((claim) => readNodeJournal(nodeFiles, claim));
+    const longest = longestOf(nodeFiles, nodes);
+    for (const node of nodes) tellOf(node, lengthen(nodeFiles, node, longest));
+    const beginsAfter = longest.mark?.generation ?? 0;
+    const { generation, message } = await withLog(config, { beginsAfter }, async (log) => ({
+      generation: log.generation,
+      message: await firstOf(log, longest),
+    }));
+    for (const node of nodes) takeUp(nodeFiles, node, generation, message);
+    const { lsn, chain } = longest.tail;
+    const after = { position: lsn, chain: chain.toString("hex") };
+    if (flags.json === true) printJson({ generation, nodes: nodes.length, after });
+    else print(`generation ${generation} goes on behind position ${lsn}: start the nodes`);
+  } catch (error) {
+    if (!(error instanceof RestoreRefused)) throw error;
+    throw new CommandFailure(error.message, EXIT_DAMAGED);
+  } finally {
+    for (const claim of claims) await claim.release();
+  }
+}
+
+/** A claim would make the directory. */
+function assertThere(dir: string): void {
+  if (!existsSync(dir)) throw new RestoreRefused(`there is no \`${dir}\``);
+}
+
+function tellOf({ claim, tail }: NodeJournal, copied: number): void {
+  const more = copied === 0 ? "" : `, ${copied} bytes copied from the longest`;
+  note(`${claim.paths.root}: ${tail.lsn} records${more}`);
+}
+
+/** Says in the log which journal it goes on from. @throws CommandFailure when others write already. */
+async function firstOf(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
+  const origin = originAfter({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
+  const none = new Uint8Array();
+  const seq = await log.append({ origin, n: 1, count: 0, frames: none }, APPEND_MS);
+  if (seq !== 1) throw new CommandFailure("a node writes to the log already: stop all nodes");
+  return new Promise((resolve) => {
+    const following = log.follow(1, (message) => {
+      following.stop();
+      resolve(message);
+    });
+  });
+}

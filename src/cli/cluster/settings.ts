@@ -1,0 +1,42 @@
+// The log of a cluster as the commands open it.
+import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
+import { clusterOf } from "../../service/settings/cluster-config.ts";
+import type { ClusterConfig } from "../../service/settings/cluster-settings.ts";
+import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
+import type { OrderedLog } from "../../stream/ordered-log.ts";
+import { environment } from "../environment.ts";
+
+export interface ClusterFlags {
+  readonly cluster?: string;
+  readonly json?: boolean;
+}
+
+/** @throws CommandFailure where no servers are named. */
+export function clusterConfig(flags: ClusterFlags): ClusterConfig {
+  const config = clusterOf(flags, environment());
+  if (config !== undefined) return config;
+  throw new CommandFailure(
+    "name the servers of the log: --cluster or TRUSTRANK_CLUSTER",
+    EXIT_USAGE,
+  );
+}
+
+/** Opens the log for one piece of work. @throws CommandFailure with the log's sentence. */
+export async function withLog<T>(
+  config: ClusterConfig,
+  how: Pick<NatsSettings, "onlyReads" | "beginsAfter">,
+  act: (log: OrderedLog) => Promise<T>,
+): Promise<T> {
+  const { servers, credentialsFile, tls, name, streamBytesMax: bytesMax } = config;
+  const settings = { servers, credentialsFile, name, bytesMax, ...(tls && { tls }) };
+  const log = await openNatsLog({ ...settings, ...how, log: () => undefined }).catch(failed);
+  try {
+    return await act(log).catch(failed);
+  } finally {
+    await log.close();
+  }
+}
+
+function failed(error: unknown): never {
+  throw new CommandFailure((error as Error).message);
+}
