@@ -46,7 +46,11 @@ export function originAfter({ lsn, chain }: LogBeginning): string {
 }
 
 /** What a message says of the journal that its log goes on from; undefined for all but the first of such a log. */
-export function beginningOf({ origin }: Pick<OrderedMessage, "origin">): LogBeginning | undefined {
+export function beginningOf(
+  message: Pick<OrderedMessage, "origin" | "seq" | "n" | "rules" | "frames">,
+): LogBeginning | undefined {
+  const { origin, seq, n, rules, frames } = message;
+  if (seq !== 1 || n !== 1 || !(rules >= 1) || frames.byteLength > 0) return undefined;
   const [, lsn, chain] = BEGINNING.exec(origin) ?? [];
   return chain === undefined ? undefined : { lsn: Number(lsn), chain };
 }
