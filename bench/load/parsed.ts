@@ -29,7 +29,9 @@ function helpOf(text: string, { options = {} }: ParseArgsConfig): string {
   return `${comment}\n\n${flags.join("\n")}\n`;
 }
 
-function defaultOf(value: unknown): string {
+type Default = NonNullable<ParseArgsConfig["options"]>[string]["default"];
+
+function defaultOf(value: Default): string {
   if (value === undefined || value === false) return "";
-  return `(default ${value === "" ? "none" : String(value)})`;
+  return `(default ${value === "" ? "none" : value.toString()})`;
 }
