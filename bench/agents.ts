@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { AGENT_ORDERS, type AgentFilter } from "../src/contract/schemas/agents.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
@@ -13,7 +13,7 @@ import { openEngineWriter } from "../src/engine/writer.ts";
 import { startStore } from "../src/store/client.ts";
 import { machine } from "./server-process.ts";
 
-const { values: flags } = parseArgs({
+const { values: flags } = parsed(import.meta.filename, {
   options: {
     agents: { type: "string", default: "1000000" },
     rounds: { type: "string", default: "15" },

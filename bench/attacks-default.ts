@@ -2,7 +2,7 @@
 // service with its defaults on loopback, real API keys: a first-party one for the honest gateway,
 // an ordinary one for each attacker. A table on stderr, one JSON object on the last line of stdout;
 // `--smoke` posts little.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { playBaseRate } from "./attacks-base-rate.ts";
 import { series, Stage } from "./attack-stage.ts";
 import type { Row } from "./attack-stage.ts";
@@ -128,7 +128,9 @@ function print(rows: readonly Row[]): void {
   for (const line of [head, rule, ...lines]) process.stderr.write(`| ${line.join(" | ")} |\n`);
 }
 
-const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+const { values } = parsed(import.meta.filename, {
+  options: { smoke: { type: "boolean", default: false } },
+});
 const posts = values.smoke ? 40 : 2000;
 const service = await startService("--no-sample");
 try {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { completePolicy } from "../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { defaultConfig } from "../src/engine/config.ts";
@@ -17,7 +17,7 @@ import { fillJournal } from "./made-history.ts";
 const SMOKE_ROWS = 5000;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       rows: { type: "string", default: "1000000" },
       smoke: { type: "boolean", default: false },

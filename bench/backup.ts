@@ -8,7 +8,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { tableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { startLedger } from "../src/ledger/client.ts";
@@ -205,7 +206,7 @@ async function measure(root: string, size: Size) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       agents: { type: "string", default: "1000000" },
       outcomes: { type: "string", default: "10000000" },

@@ -1,8 +1,8 @@
 // bench:batch: cost of scoring verify batches in place and on the pool. The same batches against a
 // service of each kind, taking turns: median latency by size, and the effect on single
 // verifications beside them. One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
 import autocannon from "autocannon";
+import { parsed } from "./load/parsed.ts";
 import { ADMIN_KEY, startService } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 
@@ -85,7 +85,9 @@ async function beside(server: ServerProcess, seconds: number) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+  const { values } = parsed(import.meta.filename, {
+    options: { smoke: { type: "boolean", default: false } },
+  });
   const inline = await startService("--scoring", "inline");
   const pool = await startService("--scoring", "pool");
   try {

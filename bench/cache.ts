@@ -10,9 +10,13 @@ import { VERDICT_TTL_MS } from "../src/contract/limits.ts";
 import type { CheckResponse } from "../src/contract/schemas/scores.ts";
 import type { Decision } from "../src/contract/vocabulary.ts";
 
+import { parsed } from "./load/parsed.ts";
 import { levelRates, replyTo } from "./cache-levels.ts";
 
-const isSmoke = process.argv.includes("--smoke");
+const { values: flags } = parsed(import.meta.filename, {
+  options: { smoke: { type: "boolean", default: false } },
+});
+const isSmoke = flags.smoke;
 const SEED = 12_345;
 /** The lifetime of the specification; short in smoke, so that a minute holds several. */
 const TTL_MS = isSmoke ? 12_000 : VERDICT_TTL_MS;

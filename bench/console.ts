@@ -6,8 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { type Browser, chromium } from "playwright-core";
+import { parsed } from "./load/parsed.ts";
 import { loadOnce } from "./load/by-turns.ts";
 import { BODIES, ROUTE } from "./load/questions.ts";
 import { seeded, shuffled, spreadOf, tableOf } from "./load/spread.ts";
@@ -17,7 +17,7 @@ const BROWSER = "/usr/bin/chromium";
 const BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 const SETTLE_MS = 1500;
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     rounds: { type: "string", default: "12" },
     seconds: { type: "string", default: "3" },

@@ -3,7 +3,7 @@
 // tiny.
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { type Ed25519Verify, openOpenssl, openSodium } from "../src/platform/ed25519.ts";
 
 const MESSAGES = 500;
@@ -13,7 +13,9 @@ const SPKI_PREFIX_BYTES = 12;
 const NS_PER_US = 1000;
 const ROUNDS = 10;
 
-const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+const { values } = parsed(import.meta.filename, {
+  options: { smoke: { type: "boolean", default: false } },
+});
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const key = publicKey.export({ type: "spki", format: "der" }).subarray(SPKI_PREFIX_BYTES);
 const signed = Array.from({ length: MESSAGES }, () => {

@@ -3,7 +3,7 @@
 // such. One JSON object on the last line of stdout.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import { auc, logLoss } from "../src/kaizen/model/metrics.ts";
@@ -104,7 +104,7 @@ function candidatesOf(file: string) {
 }
 
 function main(): void {
-  const { values } = parseArgs({ options: { streams: { type: "string" } } });
+  const { values } = parsed(import.meta.filename, { options: { streams: { type: "string" } } });
   if (values.streams === undefined) {
     process.stderr.write("usage: eval:features -- --streams DIR\n");
     process.exit(2);

@@ -4,8 +4,8 @@
 // numbers as they are. `--shipped` scores every row by the shipped numbers, `--leave-file-out` each
 // file by numbers refitted without it. One JSON object on the last line of stdout.
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 
+import { parsed } from "./load/parsed.ts";
 import { auc } from "../src/kaizen/model/metrics.ts";
 import { readNumbers, readWeights } from "../src/vault/grounding/tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
@@ -106,7 +106,7 @@ function judgeAll(
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       dir: { type: "string" },
       shipped: { type: "boolean", default: false },

@@ -3,7 +3,8 @@
 // every level over HTTP. A table on stderr, one JSON object on the last line of stdout.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { TOOL_LEVELS, VERDICTS } from "../src/contract/vocabulary.ts";
 import type { ToolLevel, Verdict } from "../src/contract/vocabulary.ts";
 import type { VerifyResponse } from "../src/contract/schemas/scores.ts";
@@ -60,7 +61,7 @@ function longGood(file: string): Set<string> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { file: { type: "string" } } });
+  const { values } = parsed(import.meta.filename, { options: { file: { type: "string" } } });
   if (values.file === undefined) {
     process.stderr.write("usage: eval:import -- --file F (SOURCE,TARGET,RATING,TIME)\n");
     process.exit(2);

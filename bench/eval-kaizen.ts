@@ -3,7 +3,7 @@
 // no seeds unless asked for. Every row is scored by the weights live at its time; beside it the same
 // engine with its shipped weights never re-fitted, and Beta reputation. Of the last fifth, calibration
 // in slices: what a user meets after all the re-fits before. One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { parseSeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { rowAt } from "../src/kaizen/model/holdout.ts";
@@ -163,7 +163,7 @@ function lateSlices(
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       format: { type: "string", default: "snap-ratings" },

@@ -8,7 +8,7 @@
 // (bench/eval-streams.ts).
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
@@ -159,7 +159,7 @@ function sybilFigures(outcomes: RatedOutcome[], config: ScoringConfig, isRobust:
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       format: { type: "string", default: "snap-ratings" },

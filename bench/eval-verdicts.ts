@@ -2,7 +2,7 @@
 // engine replays the stream, every outcome is judged from the history strictly before it, and the
 // service's own policy function decides. Weights and borders are fitted on what came before the
 // judged part; the shipped ones stand beside them. One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { decidePolicy } from "../src/policy/rules.ts";
 import type { Risk } from "../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
@@ -184,7 +184,7 @@ function fitted(
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       format: { type: "string", default: "snap-ratings" },

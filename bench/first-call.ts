@@ -4,8 +4,9 @@
 // on the last line of stdout; `--smoke` starts two processes a row.
 import { execFile } from "node:child_process";
 import path from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
+import { parsed } from "./load/parsed.ts";
 import { ADMIN_KEY, machine, startService } from "./server-process.ts";
 
 const PROCESSES = 20;
@@ -56,7 +57,9 @@ function quantile(values: readonly number[], share: number): number {
   return Math.round(sorted[at]! * 10) / 10;
 }
 
-const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+const { values } = parsed(import.meta.filename, {
+  options: { smoke: { type: "boolean", default: false } },
+});
 const service = await startService();
 const found: Record<string, First[]> = { fetch: [], client: [], warmed: [] };
 for (let i = 0; i < (values.smoke ? PROCESSES_SMOKE : PROCESSES); i++) {

@@ -2,13 +2,13 @@
 // indexing against document length. Texts are made from a fixed seed. With `--vault N` also the
 // cost of a verify without content beside N sources (grounding-vault.ts; `--seconds 0` leaves HTTP
 // out). One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
 
+import { parsed } from "./load/parsed.ts";
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import { benchVault } from "./grounding-vault.ts";
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     smoke: { type: "boolean", default: false },
     vault: { type: "string" },

@@ -3,7 +3,7 @@
 // alone, and of those who did not teach the change, with more and less of the mass left out. With --ring,
 // how often a ring passes such gates. Of a stream only the first 80 %: what is shown is there to choose by.
 // One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challenge } from "../src/kaizen/challenge.ts";
@@ -182,7 +182,7 @@ function ringReport(outcomes: RatedOutcome[], config: ScoringConfig, plan: RingP
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       ring: { type: "string" },

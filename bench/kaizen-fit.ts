@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { Design } from "../src/kaizen/model/fit.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
@@ -81,7 +81,7 @@ async function measure(rows: number, directory: string) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: { rows: { type: "string", multiple: true, default: ["35000", "1000000"] } },
   });
   const directory = mkdtempSync(join(tmpdir(), "kaizen-fit-"));

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { KaizenService } from "../src/kaizen/service/service.ts";
 import { dataPaths } from "../src/journal/data-directory.ts";
@@ -12,7 +12,7 @@ import { measureUnderLoad } from "./kaizen-load.ts";
 import { fillJournal } from "./made-history.ts";
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       rows: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "8" },

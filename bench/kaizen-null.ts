@@ -1,7 +1,7 @@
 // bench:kaizen-null: rate of promotions by the default gates when there is nothing to find, when
 // there is something, and under cheating. Real rows of a stream, labels drawn anew; the seed of
 // each trial is its number. One JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challenge } from "../src/kaizen/challenge.ts";
@@ -107,7 +107,7 @@ function isPoisonPromoted({ base, config, champion }: Trial, seed: number): bool
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       runs: { type: "string", default: "200" },

@@ -1,7 +1,7 @@
 // bench:kaizen-rings: how often a signed ring teaches the weights, by kind and size of the ring,
 // and what that costs everybody else: log-loss of clean rows after a promotion against before. One
 // JSON object on the last line of stdout.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
@@ -110,7 +110,7 @@ function measure(setting: Setting, plan: RingPlan | undefined, seeds: number) {
 }
 
 function main(): void {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       file: { type: "string" },
       seeds: { type: "string", default: "60" },

@@ -2,8 +2,8 @@
 // the plain JavaScript reference. Tasks run interleaved within one process; medians are quoted.
 // One JSON object on the last line of stdout. `--smoke` runs everything tiny (inside the tests).
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
 import { Bench } from "tinybench";
+import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import type { FoldOutcome } from "../src/engine/reading.ts";
@@ -126,7 +126,9 @@ function referenceBatch(agents: number): () => void {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+  const { values } = parsed(import.meta.filename, {
+    options: { smoke: { type: "boolean", default: false } },
+  });
   const isSmoke = values.smoke;
   const large = isSmoke ? 5000 : 1_000_000;
   process.stderr.write(`building tables of 1,000 and ${large.toLocaleString("en")} agents\n`);

@@ -6,7 +6,8 @@
 // alone, without the open loop, and `--rounds N` as often: to tell two revisions apart by a few per cent.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { countCommits } from "./journal-commits.ts";
 import { buildRequest, closedLoop, openLoop, quantile } from "./raw-client.ts";
 import type { BuiltRequest } from "./raw-client.ts";
@@ -262,7 +263,7 @@ async function offered(url: URL, scale: Scale) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       smoke: { type: "boolean", default: false },
       only: { type: "string" },

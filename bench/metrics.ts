@@ -1,10 +1,12 @@
 // bench:metrics: CPU time of counting one request (status, time, verdict), in nanoseconds, with the two
 // readings of the clock and without. In turns, medians; CPU time, so that others on the machine count
 // little. One JSON object on the last line; `--smoke` runs it once, and measures nothing.
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { Metrics } from "../src/http/metrics/recorder.ts";
 
-const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+const { values } = parsed(import.meta.filename, {
+  options: { smoke: { type: "boolean", default: false } },
+});
 const ROUNDS = values.smoke ? 2 : 15;
 const REQUESTS = values.smoke ? 100_000 : 2_000_000;
 const NS_PER_US = 1000;

@@ -3,10 +3,10 @@
 // (quiet), --times of it for --seconds, half of it again. In the open loops each request has a time at
 // which it is due and its latency counts from then, a wait for a free connection included. A second
 // key asks on a connection of its own every 5 ms throughout: what a flood costs others. A table on
-// stderr, one JSON object on the last line of stdout; `--smoke` lasts a moment; `--flags` go to `serve`.
+// stderr, one JSON object on the last line of stdout; `--smoke` lasts a moment.
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { buildRequest, quantile } from "./raw-client.ts";
 import { ADMIN_KEY, machine, startServiceWith } from "./server-process.ts";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ const WINDOW_MS = 250;
 const STATUS_AT = "HTTP/1.1 ".length;
 const [ANSWERED, TURNED_AWAY] = ["200", "503"];
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     smoke: { type: "boolean", default: false },
     connections: { type: "string", default: "2000" },

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { findPort } from "../src/http/server/port-probe.ts";
 import { fillDirectory, metricsOf, untilApplied } from "./load/filled-service.ts";
 import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
@@ -154,7 +154,7 @@ async function measure(
   }
 }
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     outcomes: { type: "string", default: "100000" },
     rounds: { type: "string", default: "10" },

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { findPort } from "../src/http/server/port-probe.ts";
 import { ADMIN_KEY, COMMAND, machine } from "./server-process.ts";
 
@@ -177,7 +177,7 @@ function fixed(value: number): number {
   return Number(value.toFixed(2));
 }
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     rounds: { type: "string", default: "50" },
     "hand-overs": { type: "string", default: "20" },

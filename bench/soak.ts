@@ -12,7 +12,7 @@ import { type AddressInfo, connect } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { everyday, failureOf, slopeOf } from "./attack/attacks/overload.ts";
 import { delay, memoryMib } from "./attack/stage.ts";
 import { requestBytes, Wire } from "./attack/wire.ts";
@@ -25,7 +25,7 @@ const SAMPLE_EVERY_MS = 1000;
 const SCRAPE_EVERY_MS = 5000;
 const LEARN_EVERY_MS = 60_000;
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     minutes: { type: "string", default: "10" },
     pause: { type: "string", default: "10" },

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { tableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { dataPaths } from "../src/journal/data-directory.ts";
@@ -139,7 +139,7 @@ async function measure(dataDir: string, size: Size) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = parsed(import.meta.filename, {
     options: {
       agents: { type: "string", default: "1000000" },
       outcomes: { type: "string", default: "10000000" },

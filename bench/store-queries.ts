@@ -7,13 +7,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import type { OutcomeRecord } from "../src/journal/records.ts";
 import { COMMIT_RECORDS_MAX, FrameBatch } from "../src/ledger/frame-batch.ts";
 import { openJournal } from "./journal.ts";
 import { ADMIN_KEY, machine, type ServerProcess, startServiceOver } from "./server-process.ts";
 
-const { values: flags } = parseArgs({
+const { values: flags } = parsed(import.meta.filename, {
   options: {
     outcomes: { type: "string", default: "1200000" },
     decisions: { type: "string", default: "50000" },

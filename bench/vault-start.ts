@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { parsed } from "./load/parsed.ts";
 import { serveConfigOf } from "../src/service/settings/config.ts";
 import { FRAME_KINDS } from "../src/journal/format.ts";
 import { FrameBatch } from "../src/ledger/frame-batch.ts";
@@ -110,7 +110,7 @@ async function measure(dataDir: string, sources: number, units: number) {
   };
 }
 
-const { values } = parseArgs({
+const { values } = parsed(import.meta.filename, {
   options: {
     sources: { type: "string", default: "100000" },
     units: { type: "string", default: "2000" },

@@ -6,6 +6,7 @@ import type { TestSpecification } from "vitest/node";
 /** Files of ten seconds and more on two idle cores, longest first; the others follow in any order. */
 const LONGEST = [
   "cluster/chaos",
+  "cluster/power",
   "crash/promotion-crash",
   "crash/crash",
   "bench/smoke",

@@ -70,10 +70,13 @@ abstract class Part {
 export class LogServer extends Part {
   readonly kind = "server";
   readonly program: string;
+  /** Before each acknowledgement, or after so long. */
+  readonly sync: string;
 
-  constructor(stage: Stage, at: number, program: string) {
+  constructor(stage: Stage, at: number, program: string, sync: string) {
     super(stage, at);
     this.program = program;
+    this.sync = sync;
   }
 
   get address(): string {
@@ -98,7 +101,7 @@ export class LogServer extends Part {
       `http: "${new URL(this.monitor).host}"`,
       "max_payload: 8MB",
       `log_file: "${this.logFile}"`,
-      `jetstream { store_dir: "${stage.disk("server", at)}", max_file: 8GB, max_mem: 64MB, sync_interval: always }`,
+      `jetstream { store_dir: "${stage.disk("server", at)}", max_file: 8GB, max_mem: 64MB, sync_interval: ${this.sync} }`,
       `cluster { name: chaos, host: ${host}, port: ${stage.port(`route${at}`, 6222)}, routes: [${routes.join(", ")}] }`,
     ];
     writeFileSync(file, `${lines.join("\n")}\n`);
@@ -117,10 +120,19 @@ export class LogServer extends Part {
 export class ServiceNode extends Part {
   readonly kind = "node";
   readonly servers: readonly LogServer[];
+  readonly #key: string;
 
-  constructor(stage: Stage, at: number, servers: readonly LogServer[]) {
+  constructor(stage: Stage, at: number, servers: readonly LogServer[], key: string) {
     super(stage, at);
     this.servers = servers;
+    this.#key = key;
+  }
+
+  /** Makes its data directory, with the cluster's signing key in it. */
+  prepare(): void {
+    mkdirSync(this.dataDir, { recursive: true });
+    const file = path.join(this.dataDir, "bureau.key");
+    writeFileSync(file, this.#key, { mode: 0o600, flush: true });
   }
 
   get url(): string {
@@ -155,6 +167,7 @@ export class ServiceNode extends Part {
       TRUSTRANK_CLUSTER_MONITOR: this.servers.map(({ monitor }) => monitor).join(","),
       TRUSTRANK_CLUSTER_NODE: `n${this.at}`,
       TRUSTRANK_CLUSTER_STREAM_GB: "1",
+      ...(this.servers[0]!.sync !== "always" && { TRUSTRANK_CLUSTER_UNSAFE: "1" }),
       TRUSTRANK_DISK_RESERVE_MB: "4",
       TRUSTRANK_ATTACK_CLOCK: this.#clockFile,
     };
@@ -202,6 +215,22 @@ export async function streamState(servers: readonly LogServer[]): Promise<Stream
       : [];
   });
   return (await Promise.all(asked)).flat()[0];
+}
+
+interface MetaReplica {
+  readonly offline?: boolean;
+  readonly current?: boolean;
+}
+
+/** Whether the servers have found one another: the one that leads them has heard of all the others. */
+export async function areMet(servers: readonly LogServer[]): Promise<boolean> {
+  const pages = await Promise.all(servers.map(({ monitor }) => json(`${monitor}/jsz`)));
+  return pages.some((page) => {
+    const meta = page?.["meta_cluster"] as { replicas?: MetaReplica[] } | undefined;
+    const { replicas = [] } = meta ?? {};
+    const met = replicas.filter(({ offline, current }) => offline !== true && current === true);
+    return met.length === servers.length - 1;
+  });
 }
 
 async function json(url: string): Promise<Record<string, unknown> | undefined> {

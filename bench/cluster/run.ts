@@ -2,7 +2,7 @@
 // of history, journals and tables.
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -46,7 +46,9 @@ export async function chaosRun(options: ChaosOptions) {
   const stage = await Stage.open(folder, SMALL_BYTES + seconds * BYTES_PER_SECOND);
   tell(`seed ${seed}\n   began   lasted  no receipt`);
   const random = seededRandom(seed);
-  const parts = startParts(stage, options.program);
+  const parts = makeParts(stage, options.program);
+  for (const server of parts.servers) server.start();
+  startNodes(parts.nodes);
   const { nodes, servers } = parts;
   const readers = new Worker(new URL("reader-thread.ts", import.meta.url), {
     workerData: { urls: nodes.map(({ url }) => url) },
@@ -115,18 +117,22 @@ export async function chaosRun(options: ChaosOptions) {
   return report;
 }
 
-function startParts(stage: Stage, program: string) {
-  const servers = Array.from({ length: COUNT }, (_, at) => new LogServer(stage, at, program));
-  const nodes = Array.from({ length: COUNT }, (_, at) => new ServiceNode(stage, at, servers));
+/** None of them started; `sync` is how the servers sync. */
+export function makeParts(stage: Stage, program: string, sync = "always") {
   const { privateKey } = generateKeyPairSync("ed25519");
-  const key = privateKey.export({ type: "pkcs8", format: "pem" });
-  for (const server of servers) server.start();
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const servers = Array.from({ length: COUNT }, (_, at) => {
+    return new LogServer(stage, at, program, sync);
+  });
+  const nodes = Array.from({ length: COUNT }, (_, at) => new ServiceNode(stage, at, servers, key));
+  return { servers, nodes };
+}
+
+export function startNodes(nodes: readonly ServiceNode[]): void {
   for (const node of nodes) {
-    mkdirSync(node.dataDir, { recursive: true });
-    writeFileSync(path.join(node.dataDir, "bureau.key"), key, { mode: 0o600 });
+    node.prepare();
     node.start();
   }
-  return { servers, nodes };
 }
 
 interface Played {
@@ -174,7 +180,7 @@ async function playFaults(
 }
 
 /** Waits until the nodes' journals have the same length at the log's newest place, and stay so. */
-async function allSame({ servers, nodes }: Ground): Promise<void> {
+export async function allSame({ servers, nodes }: Ground): Promise<void> {
   let before: unknown;
   await until(
     async () => {
@@ -201,7 +207,7 @@ function lsnOf(dataDir: string): number {
 }
 
 /** Agents whose evidence the nodes count differently. */
-async function compareTables(nodes: readonly ServiceNode[]): Promise<string[]> {
+export async function compareTables(nodes: readonly ServiceNode[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const agent of AGENTS) {
     const counted = await Promise.all(nodes.map(({ url }) => evidenceOf(url, agent)));
@@ -266,7 +272,7 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
 }
 
 /** mulberry32. */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -11,6 +11,7 @@ const run = promisify(execFile);
 const front = (...flags: string[]) =>
   run(process.execPath, ["--disable-warning=ExperimentalWarning", "bench/bench.ts", ...flags]);
 
+const HELP_MS_MAX = 30_000;
 const suites = suitesOf(readFileSync("package.json", "utf8"), (file) => readFileSync(file, "utf8"));
 
 test("every suite of the manifest is listed once, with what it is for", async () => {
@@ -25,6 +26,20 @@ test("every suite of the manifest is listed once, with what it is for", async ()
     expect(stdout).toContain(what);
   }
 });
+
+test("every suite tells of itself and its flags under --help, and does nothing else", async () => {
+  const waiting = [...suites];
+  const silent: string[] = [];
+  const look = async () => {
+    for (let suite = waiting.pop(); suite !== undefined; suite = waiting.pop()) {
+      const command = ["--disable-warning=ExperimentalWarning", suite.file, "--help"];
+      const { stdout, stderr } = await run(process.execPath, command, { timeout: HELP_MS_MAX });
+      if (!/^ +-/m.test(stdout) || stderr !== "") silent.push(suite.name);
+    }
+  };
+  await Promise.all([look(), look()]);
+  expect(silent).toEqual([]);
+}, 120_000);
 
 test("a suite that no group names is of the others", () => {
   const made = { name: "new", file: "bench/new.ts", what: "something" };

@@ -101,8 +101,9 @@ const MODULES: Readonly<Record<string, string>> = {
  * of another type, or that no such object has. Kinds without published types are left out.
  */
 export function complaintsOf(objects: readonly ChartObject[]): string {
-  const folder = join(ROOT, "build/chart-types");
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(join(ROOT, "build"), { recursive: true });
+  // Below the packages, and its own: several files of tests ask at a time.
+  const folder = mkdtempSync(join(ROOT, "build/chart-types-"));
   const lines = objects.flatMap((object, index) => {
     const module = MODULES[object.apiVersion];
     if (module === undefined) return [];
