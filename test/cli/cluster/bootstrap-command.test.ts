@@ -67,7 +67,7 @@ describe.skipIf(whySkipped !== undefined)(`bootstrap ${whySkipped ?? ""}`, () =>
     expect(journalOf(dataDir)).toEqual(journalOf(one.dataDir));
 
     // As a copy that was cut short leaves it.
-    const [segment] = readdirSync(join(dataDir, "journal")).filter((name) => name.endsWith(".log"));
+    const segment = readdirSync(join(dataDir, "journal")).find((name) => name.endsWith(".log"));
     const path = join(dataDir, "journal", segment!);
     truncateSync(path, readFileSync(path).byteLength - 50);
     await reportAll(one, 8, 2);
