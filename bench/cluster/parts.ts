@@ -10,6 +10,8 @@ import { COUNT, type Kind, type Stage } from "./stage.ts";
 
 const ASK_MS = 1000;
 const RESTART_MS = 1000;
+const MEET_MS = 15_000;
+const STARTS_MAX = 3;
 const CLOCK = new URL("../attack/set-clock.ts", import.meta.url).href;
 
 abstract class Part {
@@ -222,8 +224,32 @@ interface MetaReplica {
   readonly current?: boolean;
 }
 
+/**
+ * Starts servers for the first time. Those that start at the same moment may elect one that never hears of
+ * another ("no suitable peers for placement", seen with 2.10.27): then they begin again, each over what
+ * `renew` has emptied.
+ */
+export async function startServers(
+  servers: readonly LogServer[],
+  renew: (server: LogServer) => void,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    for (const server of servers) server.start();
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < MEET_MS) {
+      if (await areMet(servers)) return;
+      await wait(200);
+    }
+    if (tries === STARTS_MAX) throw new Error("the servers of the log do not find one another");
+    for (const server of servers) {
+      await server.end("SIGKILL");
+      renew(server);
+    }
+  }
+}
+
 /** Whether the servers have found one another: the one that leads them has heard of all the others. */
-export async function areMet(servers: readonly LogServer[]): Promise<boolean> {
+async function areMet(servers: readonly LogServer[]): Promise<boolean> {
   const pages = await Promise.all(servers.map(({ monitor }) => json(`${monitor}/jsz`)));
   return pages.some((page) => {
     const meta = page?.["meta_cluster"] as { replicas?: MetaReplica[] } | undefined;

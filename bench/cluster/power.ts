@@ -10,7 +10,7 @@ import { machine } from "../server-process.ts";
 import { mayMountImages, PowerDisks } from "./disks.ts";
 import { allWell, type Ground } from "./faults.ts";
 import { judge, judgeOrder, readJournal } from "./history.ts";
-import { areMet, streamState } from "./parts.ts";
+import { startServers, streamState } from "./parts.ts";
 import { Reporters } from "./reporters.ts";
 import { allSame, compareTables, makeParts, seededRandom, startNodes } from "./run.ts";
 import { isInside, natsServer, runInside, SMALL, Stage } from "./stage.ts";
@@ -27,8 +27,6 @@ Needs nats-server 2.10.23 or later (as cluster:chaos), root, and loop devices; w
 const NOT_HERE = 3;
 const DISK_BYTES = 768 * 1024 * 1024;
 const WRONG_SHOWN = 5;
-const MEET_MS = 15_000;
-const STARTS_MAX = 3;
 
 const { values } = parseArgs({
   options: {
@@ -90,7 +88,10 @@ async function powerRun(folder: string, program: string) {
   const reporters = new Reporters(urls, random, `power${seed}`);
   const acknowledge = () => reporters.probe();
   const ground: Ground = { stage, ...parts, random, hit: () => undefined, acknowledge };
-  await startServers(servers, disks);
+  await startServers(servers, ({ at }) => {
+    disks.unmount("server", at);
+    disks.renew("server", at);
+  });
   startNodes(nodes);
   await allWell(ground);
   reporters.start();
@@ -119,27 +120,6 @@ async function powerRun(folder: string, program: string) {
   });
   const lost = Math.max(...found.map((each) => each.lost));
   return finish({ ...known, lost, wrong, isSame });
-}
-
-/**
- * Servers that start for the first time at the same moment may elect one that never hears of another
- * ("no suitable peers for placement", seen with 2.10.27): then they begin again, before anything is in them.
- */
-async function startServers(servers: Ground["servers"], disks: PowerDisks): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    for (const server of servers) server.start();
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < MEET_MS) {
-      if (await areMet(servers)) return;
-      await wait(200);
-    }
-    if (tries === STARTS_MAX) throw new Error("the servers of the log do not find one another");
-    for (const server of servers) {
-      await server.end("SIGKILL");
-      disks.unmount("server", server.at);
-      disks.renew("server", server.at);
-    }
-  }
 }
 
 /** Everything ends at once; the disks are what they were at that moment; everything starts again. */

@@ -2,7 +2,7 @@
 // of history, journals and tables.
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, mkdtempSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -12,7 +12,7 @@ import { quantile } from "../raw-client.ts";
 import { machine } from "../server-process.ts";
 import { allWell, type Fault, FAULTS, type Ground } from "./faults.ts";
 import { judge, judgeOrder, readJournal } from "./history.ts";
-import { LogServer, ServiceNode, streamState, until } from "./parts.ts";
+import { LogServer, ServiceNode, startServers, streamState, until } from "./parts.ts";
 import type { ReadFigures, ToReader } from "./reader-thread.ts";
 import { AGENTS, evidenceOf, Reporters } from "./reporters.ts";
 import { COUNT, SMALL, Stage } from "./stage.ts";
@@ -47,7 +47,9 @@ export async function chaosRun(options: ChaosOptions) {
   tell(`seed ${seed}\n   began   lasted  no receipt`);
   const random = seededRandom(seed);
   const parts = makeParts(stage, options.program);
-  for (const server of parts.servers) server.start();
+  await startServers(parts.servers, ({ at }) => {
+    rmSync(path.join(stage.disk("server", at), "jetstream"), { recursive: true, force: true });
+  });
   startNodes(parts.nodes);
   const { nodes, servers } = parts;
   const readers = new Worker(new URL("reader-thread.ts", import.meta.url), {
