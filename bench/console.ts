@@ -1,12 +1,14 @@
 // bench:console: what an open console costs whoever asks for verdicts, and how soon its first page is
 // drawn. One service, defaults on; by turns a real browser shows Overview or nothing, while wrk asks for
 // verdicts. CPU is the service's own, all threads: the browser competes for cores, which throughput shows.
+// What an open page costs a service that nobody asks, by the second, is told apart: it is less than rounds differ.
 // Paints are of fresh profiles, with nothing else running. A table on stderr, one JSON object on the
 // last line of stdout; `--smoke` lasts a moment. Needs Debian's chromium.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type Browser, chromium } from "playwright-core";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { parsed } from "./load/parsed.ts";
 import { loadOnce } from "./load/by-turns.ts";
 import { BODIES, ROUTE } from "./load/questions.ts";
@@ -15,7 +17,8 @@ import { ADMIN_KEY, machine, startServiceOver } from "./server-process.ts";
 
 const BROWSER = "/usr/bin/chromium";
 const BROWSER_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
-const SETTLE_MS = 1500;
+/** A page that has been opened, not one that is being opened. */
+const SETTLE_MS = 4000;
 
 const { values } = parsed(import.meta.filename, {
   options: {
@@ -23,6 +26,7 @@ const { values } = parsed(import.meta.filename, {
     seconds: { type: "string", default: "3" },
     connections: { type: "string", default: "64" },
     paints: { type: "string", default: "9" },
+    idle: { type: "string", default: "15" },
     smoke: { type: "boolean", default: false },
   },
 });
@@ -31,6 +35,9 @@ const turn = {
   seconds: values.smoke ? 1 : Number(values.seconds),
   connections: Number(values.connections),
 };
+
+const idleMs = values.smoke ? 500 : Number(values.idle) * 1000;
+const IDLE_TURNS = values.smoke ? 1 : 4;
 
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-bench-console-"));
 const service = await startServiceOver(dataDir, () =>
@@ -69,6 +76,15 @@ async function paintOnce(): Promise<{ ms: number; scriptBytes: number }> {
   return found;
 }
 
+/** CPU milliseconds a second of a service that answers the page alone, or nobody. */
+async function idleCost(page: Page, address: string): Promise<number> {
+  await page.goto(address);
+  await pause(SETTLE_MS);
+  const before = service.cpuSeconds();
+  await pause(idleMs);
+  return ((service.cpuSeconds() - before) * 1e6) / idleMs;
+}
+
 interface Loaded {
   readonly name: string;
   readonly decodedBodySize: number;
@@ -90,11 +106,16 @@ try {
     process.stderr.write(round < 0 ? "warming up\n" : `round ${round + 1} of ${rounds}\n`);
     for (const side of shuffled(["closed", "open"] as const, random)) {
       await page.goto(side === "open" ? `${service.url}/console` : "about:blank");
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+      await pause(SETTLE_MS);
       const asked = { name: side, server: service, route: ROUTE, body: BODIES.plain };
       const { userUs, systemUs, perSecond } = await loadOnce(asked, turn);
       if (round >= 0) taken[side].push({ cpuUs: userUs + systemUs, perSecond });
     }
+  }
+  const idle: Record<"closed" | "open", number[]> = { closed: [], open: [] };
+  for (let at = 0; at < IDLE_TURNS; at++) {
+    idle.closed.push(await idleCost(page, "about:blank"));
+    idle.open.push(await idleCost(page, `${service.url}/console`));
   }
   const spread = (side: Taken[], pick: (each: Taken) => number) => spreadOf(side.map(pick));
   const ratio = (pick: (each: Taken) => number) =>
@@ -111,6 +132,7 @@ try {
     },
     cpu_ratio: ratio(({ cpuUs }) => cpuUs),
     per_second_ratio: ratio(({ perSecond }) => perSecond),
+    idle_cpu_ms_per_second: { closed: spreadOf(idle.closed), open: spreadOf(idle.open) },
   };
   const { first_page_ms: first, cpu_us: cpu } = report;
   process.stderr.write(
@@ -123,6 +145,8 @@ try {
           ["CPU us a verify, open", cpu.open],
           ["CPU, open of closed", report.cpu_ratio],
           ["verifies a second, open of closed", report.per_second_ratio],
+          ["CPU ms a second, nobody asks, closed", report.idle_cpu_ms_per_second.closed],
+          ["CPU ms a second, nobody asks, open", report.idle_cpu_ms_per_second.open],
         ] as const
       ).map(([name, { median, p10, p90 }]) => [
         name,

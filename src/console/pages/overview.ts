@@ -28,7 +28,7 @@ interface Decision {
 }
 
 const LATEST = "/v1/decisions?limit=14";
-const EVERY_MS = 2000;
+const EVERY_MS = 5000;
 
 const COLUMNS = [
   { label: "at", cell: (row: Decision) => html`<${Time} at=${row.evaluated_at} />` },

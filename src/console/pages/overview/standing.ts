@@ -6,7 +6,7 @@ import { linkTo } from "../../location.ts";
 import { Figure } from "../../parts/page.ts";
 import { usePolled } from "../../use-data.ts";
 
-const EVERY_MS = 5000;
+const EVERY_MS = 15_000;
 /** Reviews that are counted; beyond, it says so. */
 const REVIEWS_MAX = 1000;
 

@@ -8,7 +8,7 @@ import { usePolled } from "../../use-data.ts";
 
 const KEY = "trustrank.tour";
 /** Agents are listed once they have been read, some seconds after a start. */
-const EVERY_MS = 5000;
+const EVERY_MS = 15_000;
 /** It turns bad in the sample: an agent worth looking at. */
 const AGENT = "agent://globex/price-scout";
 
