@@ -126,7 +126,9 @@ export function makeParts(stage: Stage, program: string, sync = "always") {
   const servers = Array.from({ length: COUNT }, (_, at) => {
     return new LogServer(stage, at, program, sync);
   });
-  const nodes = Array.from({ length: COUNT }, (_, at) => new ServiceNode(stage, at, servers, key));
+  const nodes = Array.from({ length: stage.counts.node }, (_, at) => {
+    return new ServiceNode(stage, at, servers, key);
+  });
   return { servers, nodes };
 }
 

@@ -62,18 +62,22 @@ export function runInside(parameters: readonly string[]): Promise<number> | unde
 
 export class Stage {
   readonly folder: string;
+  /** How many of each kind there is room for. */
+  readonly counts: Readonly<Record<Kind, number>>;
   readonly isPrivate = isInside();
   readonly #children = new Set<ChildProcess>();
   readonly #ports = new Map<string, number>();
 
-  private constructor(folder: string) {
+  private constructor(folder: string, nodes: number) {
     this.folder = folder;
+    this.counts = { server: COUNT, node: nodes };
   }
 
-  static async open(folder: string, smallBytes: number): Promise<Stage> {
-    const stage = new Stage(folder);
+  static async open(folder: string, smallBytes: number, nodes = COUNT): Promise<Stage> {
+    const stage = new Stage(folder, nodes);
     for (const kind of KINDS) {
-      for (let at = 0; at < COUNT; at++) mkdirSync(stage.disk(kind, at), { recursive: true });
+      for (let at = 0; at < stage.counts[kind]; at++)
+        mkdirSync(stage.disk(kind, at), { recursive: true });
     }
     if (stage.isPrivate) stage.#lay(smallBytes);
     else await stage.#takePorts();
@@ -162,9 +166,9 @@ export class Stage {
     for (const kind of KINDS) {
       const size = `size=${smallBytes}`;
       sh("mount", "-t", "tmpfs", "-o", size, "tmpfs", this.disk(kind, SMALL));
-      for (let at = 0; at < COUNT; at++) this.#layCable(kind, at);
+      for (let at = 0; at < this.counts[kind]; at++) this.#layCable(kind, at);
     }
-    for (let at = 0; at < COUNT; at++) {
+    for (let at = 0; at < this.counts.node; at++) {
       plug(`front${at}`, `node${at}`, "front", `${this.front(at)}/24`);
       sh("ip", "addr", "add", `10.78.${at}.1/24`, "dev", `front${at}`);
     }
@@ -180,7 +184,9 @@ export class Stage {
   async #takePorts(): Promise<void> {
     const names = ["client", "route", "monitor", "http"];
     const servers = names.flatMap((name) =>
-      Array.from({ length: COUNT }, (_, at) => [`${name}${at}`, createServer()] as const),
+      Array.from({ length: this.counts.node }, (_, at) => {
+        return [`${name}${at}`, createServer()] as const;
+      }),
     );
     for (const [name, server] of servers) {
       await new Promise<void>((resolve) => {
