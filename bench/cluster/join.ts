@@ -110,7 +110,7 @@ async function joinRun(folder: string, program: string) {
   await wait(Number(values.seconds) * 1000);
   await joining.end("SIGTERM");
   rmSync(joining.dataDir, { recursive: true });
-  joins.push(await join(joining, reporters, urls[0]!));
+  joins.push(await join(joining, reporters, urls[0]));
   await wait(Number(values.seconds) * 1000);
   await reporters.stop();
   await allSame({ ...ground, nodes });
