@@ -14,7 +14,12 @@ import type { RunRecord } from "../kaizen.ts";
 import { isAlike, withoutStep } from "../lineage.ts";
 import type { Step } from "../lineage.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
-import { changesThatHold, encodeChange, type SharedPromotions } from "./shared-promotions.ts";
+import {
+  changesThatHold,
+  encodeChange,
+  holdsAfter,
+  type SharedPromotions,
+} from "./shared-promotions.ts";
 
 /** The ledger's part in a promotion. */
 export interface ConfigWriter {
@@ -210,12 +215,12 @@ export class Champion {
     if (this.#shared === undefined) {
       if (!isKnown) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
     } else {
-      const parent = this.version;
-      const change = { config, parent, state: next };
+      const before = this.#state;
+      const change = { config, parent: this.version, state: next };
       const position = await this.#ledger.appendConfig(encodeChange(change));
       await this.#takeUpTo(position);
-      // By the rule of the other nodes, and no other.
-      if (this.version !== parent) return false;
+      // Any change that held meanwhile is one that this one does not know of: no node makes it.
+      if (this.#state !== before) return false;
     }
     await this.#commit(next);
     return true;
@@ -223,10 +228,10 @@ export class Champion {
 
   /** Makes the changes of other nodes that stand before a position, where they hold. */
   async #takeUpTo(position: number): Promise<void> {
-    for (const { config, parent, state } of this.#shared?.before(position) ?? []) {
-      if (parent !== this.version) continue;
-      this.#files.keepConfig(config);
-      await this.#commit({ ...state, ...ownShipped(this.#state) });
+    for (const change of this.#shared?.before(position) ?? []) {
+      if (!holdsAfter(this.#state, change)) continue;
+      this.#files.keepConfig(change.config);
+      await this.#commit({ ...change.state, ...ownShipped(this.#state) });
     }
   }
 

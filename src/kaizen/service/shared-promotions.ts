@@ -1,5 +1,6 @@
 // Changes of the live weights in a cluster: each goes through the log, and holds if the weights that it
-// replaces are live where it stands there. Every node comes to the same weights, whoever asked first.
+// replaces are live where it stands there, and nothing was changed since it was made. Every node comes to
+// the same weights, whoever asked first.
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { KaizenState } from "./files.ts";
@@ -24,15 +25,35 @@ export function decodeChange(payload: Uint8Array): SharedChange | undefined {
   return isChange ? (document as SharedChange) : undefined;
 }
 
+/**
+ * Whether a change was made to that state: it replaces the live weights, and knows of every promotion and
+ * of every one that was taken back. Weights that were live twice do not bring back what was meant for the
+ * first time.
+ */
+export function holdsAfter(
+  { champion, promotions }: Pick<KaizenState, "champion" | "promotions">,
+  { parent, state }: Pick<SharedChange, "parent" | "state">,
+): boolean {
+  if (parent !== champion) return false;
+  return promotions.every((before, at) => {
+    const after = state.promotions[at];
+    if (after === undefined) return false;
+    const { rolled_back: back, ...promotion } = after;
+    // What stood may have been taken back by the change itself.
+    const isKnown =
+      before.rolled_back === undefined ? promotion : { ...promotion, rolled_back: back };
+    return canonicalJson(before) === canonicalJson(isKnown);
+  });
+}
+
 /** Changes on record that hold, in order. The first one does: releases differ in what they ship. */
 export function changesThatHold(payloads: readonly Uint8Array[]): SharedChange[] {
-  let live: string | undefined;
   const holding: SharedChange[] = [];
   for (const payload of payloads) {
     const change = decodeChange(payload);
-    if (change === undefined || (live !== undefined && change.parent !== live)) continue;
-    live = change.state.champion;
-    holding.push(change);
+    const last = holding.at(-1);
+    const isHolding = change && (last === undefined || holdsAfter(last.state, change));
+    if (isHolding) holding.push(change);
   }
   return holding;
 }

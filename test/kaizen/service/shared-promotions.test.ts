@@ -109,6 +109,35 @@ it("drops the promotion of a node that was paused while another promoted", async
   }
 });
 
+it("drops a paused node's promotion where the same weights are live again", async () => {
+  const log = new TestLog();
+  const [paused, other] = [new TestNode(log), new TestNode(log)];
+  const late = paused.promote(1, learnt("late"));
+  const made = other.promote(2, learnt("made"));
+  await settled();
+  await log.deliver(1);
+  expect(await made).toBe(true);
+  const back = other.champion.rollBack("worse", AT_MS + 5);
+  await settled();
+  await log.deliver(1);
+  await back;
+  expect(other.champion.version).toBe(versionOf(shipped));
+  await log.deliver(0);
+  expect(await late).toBe(false);
+  const fresh = new TestNode(log);
+  fresh.restart();
+  for (const { champion } of [paused, other, fresh]) {
+    expect(champion.version).toBe(versionOf(shipped));
+    expect(champion.state.promotions.map(({ at_ms: atMs }) => atMs)).toEqual([AT_MS + 2]);
+  }
+  // What is tested against the weights as they are now holds.
+  const next = paused.promote(3, learnt("next"));
+  await settled();
+  await log.deliver(0);
+  expect(await next).toBe(true);
+  expect(other.champion.version).toBe(versionOf(learnt("next")));
+});
+
 it("takes a promotion back on every node", async () => {
   const log = new TestLog();
   const [one, two] = [new TestNode(log), new TestNode(log)];
@@ -136,6 +165,7 @@ const AGAIN = [
 it("ends with the same weights on all nodes, in whatever order and with stops between", async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant("promote" as const), node: fc.nat(2), name: fc.nat(9) }),
+    fc.record({ kind: fc.constant("take back" as const), node: fc.nat(2), name: fc.nat(9) }),
     fc.record({ kind: fc.constant("deliver" as const), node: fc.nat(5), name: fc.nat(9) }),
     fc.record({ kind: fc.constant("restart" as const), node: fc.nat(2), name: fc.nat(9) }),
   );
@@ -146,6 +176,7 @@ it("ends with the same weights on all nodes, in whatever order and with stops be
       let id = 0;
       for (const { kind, node, name } of steps) {
         if (kind === "promote") void nodes[node]!.promote(++id, learnt(`weights ${name}`));
+        else if (kind === "take back") void nodes[node]!.champion.rollBack("worse", AT_MS + ++id);
         else if (kind === "restart") nodes[node]!.restart();
         else if (log.waiting.length > 0) await log.deliver(node);
         await settled();
