@@ -9,7 +9,8 @@ const PAUSE_MS = 2;
 export const BELIEVED = "believed";
 /** Code of the answer to a key that is unknown, or was revoked. */
 export const UNKNOWN_KEY = "unauthenticated";
-const REFUSALS = new Set([UNKNOWN_KEY, "node_behind"]);
+/** Code of the answer of a node that has not heard of the others for too long. */
+export const BEHIND = "node_behind";
 const TOO_MANY = "rate_limited";
 
 /** A read of a score, or a request of another kind. */
@@ -62,8 +63,8 @@ export async function asked(url: string, key: string, question: Question): Promi
   return ((await reply.json()) as { code: string }).code;
 }
 
-/** Asks over and over until the key is refused after it was believed. */
-export function watchKey(url: string, key: string, question: Question): KeyWatch {
+/** Asks over and over until the key is refused for that reason after it was believed. */
+export function watchKey(url: string, key: string, question: Question, reason: string): KeyWatch {
   const believed = Promise.withResolvers<void>();
   const refused = Promise.withResolvers<void>();
   const watch = {
@@ -80,9 +81,9 @@ export function watchKey(url: string, key: string, question: Question): KeyWatch
       if (answer === BELIEVED) {
         watch.lastBelievedAt = sentAt;
         believed.resolve();
-      } else if (REFUSALS.has(answer)) {
-        if (watch.lastBelievedAt > 0) return refused.resolve();
-      } else if (answer !== TOO_MANY) throw new Error(`${question} was answered with ${answer}`);
+      } else if (answer === reason && watch.lastBelievedAt > 0) return refused.resolve();
+      else if (![UNKNOWN_KEY, BEHIND, TOO_MANY].includes(answer))
+        throw new Error(`${question} was answered with ${answer}`);
       await wait(PAUSE_MS);
     }
   };

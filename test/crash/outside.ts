@@ -108,15 +108,32 @@ async function check(server: CrashServer): Promise<number> {
   return (await server.post("/v1/check", body)).status;
 }
 
+/** Forced ends in a row after which something else is wrong. */
+const FORCED_ENDS_MAX = 3;
+
 /** Every fdatasync of the ledger fails from the n-th on: acknowledge nothing more, end with 70. */
 export async function failedSync(folder: string): Promise<Outcome> {
   const name = "sync failing";
-  const dataDir = join(folder, "sync");
   try {
     execFileSync("strace", ["-qq", "-e", "trace=none", "true"], { stdio: "ignore" });
   } catch {
     return { name, did: "", faults: [], skipped: "needs the Debian package strace and ptrace" };
   }
+  for (let tries = 1; ; tries++) {
+    const { ended, writers, dataDir } = await failSyncs(join(folder, `sync-${tries}`));
+    const { code, stderr } = ended;
+    const faults = await checkAll(dataDir, writers);
+    // Traced, on a busy machine, the database may not come back in time: the service kills itself then.
+    const isForced = code === null && stderr.includes("service_end_forced");
+    if (isForced && faults.length === 0 && tries < FORCED_ENDS_MAX) continue;
+    if (code !== EXIT_SYNC_FAILED) faults.push(`ended with ${code}, expected 70`);
+    const { size } = writers.acknowledged;
+    const did = `EIO from the 40th sync: exit ${code}; ${size} acknowledged before`;
+    return { name, did, faults };
+  }
+}
+
+async function failSyncs(dataDir: string) {
   // The directories exist before, so that only the journal's own syncs are counted.
   await (await startServer(dataDir)).kill("SIGTERM");
   const inject = "inject=fdatasync:error=EIO:when=40+";
@@ -124,12 +141,9 @@ export async function failedSync(folder: string): Promise<Outcome> {
   const writers = new Writers();
   const started = launchServer(dataDir, { tracer });
   writers.start(await attachServer(started));
-  const { code } = await started.ended;
+  const ended = await started.ended;
   await writers.stop();
-  const faults = code === EXIT_SYNC_FAILED ? [] : [`ended with ${code}, expected 70`];
-  faults.push(...(await checkAll(dataDir, writers)));
-  const { size } = writers.acknowledged;
-  return { name, did: `EIO from the 40th sync: exit ${code}; ${size} acknowledged before`, faults };
+  return { ended, writers, dataDir };
 }
 
 export async function frozen(folder: string): Promise<Outcome> {

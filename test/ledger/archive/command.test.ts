@@ -91,6 +91,9 @@ test("a full disk is counted and told, the service goes on, and with room the ar
   rmSync(join(disk, "filler"));
   const behind = accepted;
   await expect.poll(shipped, patiently).toBeGreaterThanOrEqual(behind);
+  // The manifest is there before the keeper has heard of it, and says so.
+  const told = async () => (await fetch(`${url}/readyz`, { headers: { authorization } })).text();
+  await expect.poll(told, patiently).not.toContain("ENOSPC");
 });
 
 test("killed and its disk lost: everything up to the last shipment is back, the same table", async () => {

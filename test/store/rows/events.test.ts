@@ -186,9 +186,9 @@ test("a review follows its flagged decision and is joined to it", async () => {
   writer.record(entryOf(2, false));
   const filter = { tenant: "acme", limit: 10 };
   const store = await openWith([ring], dataDir);
-  expect(await store.reviews(filter, true)).toMatchObject([
-    { request_id: "request-1", resolution: null },
-  ]);
+  await expect
+    .poll(() => store.reviews(filter, true))
+    .toMatchObject([{ request_id: "request-1", resolution: null }]);
   await opened.pop()!.close();
   const review = { tenant: "acme", request_id: "request-1", note: "seen", key_id: "key-acme" };
   const notes = notesInto(dataDir);
