@@ -4,6 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
+import { Asked } from "./asked.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
@@ -18,6 +19,7 @@ import type { FrameBatch } from "./frame-batch.ts";
 import { Intake } from "./intake.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
+import type { RemoteEvent } from "./ordered/apply.ts";
 import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
 import { type LedgerThread, threadOf } from "./thread-link.ts";
 import {
@@ -84,8 +86,8 @@ export class LedgerClient implements OpenLedger {
   disk: DiskSpace = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
   /** Set once nothing can be appended any more. */
   #ended: "closed" | "dead" | undefined;
-  #installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  #rekeying: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  readonly #installing = new Asked((refusal) => new RangeError(refusal));
+  readonly #rekeying = new Asked(journalUnavailable);
   readonly #queue: AppendQueue;
   readonly #notes = new Intake("notes", NOTE_RECORDS_MAX, NOTE_BYTES_MAX);
   #whenExited: Promise<void>;
@@ -190,24 +192,23 @@ export class LedgerClient implements OpenLedger {
   installConfig(config: unknown): Promise<void> {
     if (this.#ended !== undefined)
       return Promise.reject(journalUnavailable("the ledger is closed"));
-    return new Promise((resolve, reject) => {
-      this.#installing.push({ resolve, reject });
-      this.#thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
-    });
+    this.#post({ kind: "install", config });
+    return this.#installing.wait();
   }
 
   rotateSigningKey(actor: string): Promise<void> {
     if (this.#ended !== undefined)
       return Promise.reject(journalUnavailable("the ledger is closed"));
-    return new Promise((resolve, reject) => {
-      this.#rekeying.push({ resolve, reject });
-      const message: ToLedger = { kind: "rekey", nowMs: this.#clock(), actor };
-      this.#thread.postMessage(message, []);
-    });
+    this.#post({ kind: "rekey", nowMs: this.#clock(), actor });
+    return this.#rekeying.wait();
   }
 
   join(port: MessagePort): void {
-    this.#thread.postMessage({ kind: "join", port } satisfies ToLedger, [port]);
+    this.#post({ kind: "join", port }, [port]);
+  }
+
+  #post(message: ToLedger, transfer: MessagePort[] = []): void {
+    this.#thread.postMessage(message, transfer);
   }
 
   async #appendEvent(kind: number, payload: Uint8Array): Promise<number> {
@@ -235,8 +236,7 @@ export class LedgerClient implements OpenLedger {
     if (this.#ended === undefined) {
       this.#queue.flush();
       this.#ended = "closed";
-      const message: ToLedger = { kind: "close" };
-      this.#thread.postMessage(message, []);
+      this.#post({ kind: "close" });
     }
     await this.#whenExited;
     this.#rejectAll("the ledger is closed");
@@ -250,12 +250,12 @@ export class LedgerClient implements OpenLedger {
 
   #receive(message: FromLedger): void {
     if (message.kind === "receipts") this.#answer(message);
-    else if (message.kind === "installed") this.#installed(message.refusal);
-    else if (message.kind === "rekeyed") this.#rekeyed(message.refusal);
+    else if (message.kind === "installed") this.#installing.settle(message.refusal);
+    else if (message.kind === "rekeyed") this.#rekeying.settle(message.refusal);
     else if (message.kind === "table") this.#onTable(message.engineMemory);
     else if (message.kind === "health") this.#lookAt(message);
     else if (message.kind === "admission") this.admission = message;
-    else if (message.kind === "remote") this.#onRemote(message.events);
+    else if (message.kind === "remote") this.#learn(message.events);
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.take(message);
     else if (message.kind === "failed") this.#die(message.exitCode, message.takenOver);
@@ -266,16 +266,10 @@ export class LedgerClient implements OpenLedger {
     this.disk = space;
   }
 
-  #installed(refusal: string | undefined): void {
-    const asked = this.#installing.shift();
-    if (refusal !== undefined) asked?.reject(new RangeError(refusal));
-    asked?.resolve();
-  }
-
-  #rekeyed(refusal: string | undefined): void {
-    const asked = this.#rekeying.shift();
-    if (refusal !== undefined) asked?.reject(journalUnavailable(refusal));
-    asked?.resolve();
+  /** Further threads apply what was posted to them before they answer another request. */
+  #learn(events: readonly RemoteEvent[]): void {
+    this.#onRemote(events);
+    this.#post({ kind: "taken" });
   }
 
   #answer(message: ReceiptsMessage): void {
@@ -293,7 +287,7 @@ export class LedgerClient implements OpenLedger {
 
   #rejectAll(why: string): void {
     this.#queue.rejectAll(journalUnavailable(why));
-    const waiting = [...this.#installing.splice(0), ...this.#rekeying.splice(0)];
-    for (const entry of waiting) entry.reject(journalUnavailable(why));
+    for (const asked of [this.#installing, this.#rekeying])
+      asked.rejectAll(journalUnavailable(why));
   }
 }

@@ -103,6 +103,7 @@ class Loop {
         }
         if (message.kind === "close") this.#close(port);
         else if (message.kind === "join") this.#ports.join(message.port);
+        else if (message.kind === "taken") this.#feed?.taken();
         else if (message.kind === "rekey") this.#rekey(message);
         else this.#install(message.config);
         next = this.#isOver ? undefined : this.#ports.receive();

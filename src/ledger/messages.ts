@@ -53,6 +53,8 @@ export type ToLedger =
   | InstallMessage
   | RekeyMessage
   | { kind: "join"; port: MessagePort }
+  /** Answers one `remote` message, in order: its events are in force. */
+  | { kind: "taken" }
   | { kind: "close" };
 
 /** Answered by one `installed` message, in order. */
@@ -168,7 +170,7 @@ export interface NoteMessage {
   detail: string;
 }
 
-/** What other nodes of the cluster have put on record, in order. */
+/** What other nodes of the cluster have put on record, in order. Answered by `taken`. */
 export interface RemoteMessage {
   kind: "remote";
   events: readonly RemoteEvent[];

@@ -2,6 +2,7 @@
 // tenants' policies, reviews, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
 import type { FoldAssessment, Standings } from "../engine/reading.ts";
+import { stillRevoked } from "../contract/revocation.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewEvent } from "../contract/reviews/events.ts";
 import { decodeAssessment } from "../journal/assessments.ts";
@@ -143,8 +144,10 @@ export class LedgerState {
   }
 
   #takeAccess(payload: Buffer): void {
-    const { keyId } = JSON.parse(payload.toString()) as { keyId: string };
-    this.access.set(keyId, payload);
+    const key = accessOf(payload);
+    const earlier = this.access.get(key.keyId);
+    const lasting = stillRevoked(earlier && accessOf(earlier), key);
+    this.access.set(key.keyId, lasting === key ? payload : Buffer.from(JSON.stringify(lasting)));
   }
 
   *#encodedReviews(): Generator<Buffer> {
@@ -165,6 +168,10 @@ export class LedgerState {
       this.#target.markKeyRevoked?.(agent, isRevoked);
     }
   }
+}
+
+function accessOf(payload: Buffer) {
+  return JSON.parse(payload.toString()) as { keyId: string; revokedAtMs: number | null };
 }
 
 /** A copy of the payload of the frame at `at`. */

@@ -4,6 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
+import { stillRevoked } from "../../contract/revocation.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
   type KeyChange,
@@ -59,14 +60,14 @@ export class Keyring {
     return [...this.#entries.values()].map((entry) => entry.stored);
   }
 
-  /** Applies a key created, changed or revoked by another keyring over the same file. */
+  /** Applies a key created, changed or revoked by another keyring. A revoked one stays so. */
   adopt(stored: StoredKey): void {
     const entry = this.#entries.get(stored.keyId);
     if (entry === undefined) {
       this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
       return;
     }
-    renew(entry, stored);
+    renew(entry, stillRevoked(entry.stored, stored));
     // A secret that was proved before may have an end now.
     for (const [header, { holder }] of this.#proved) {
       if (holder === entry) this.#proved.delete(header);
@@ -221,13 +222,7 @@ export class Keyring {
   /** True when an unrevoked, unexpired key (or an installed one) has the scope `admin`. */
   hasAdmin(): boolean {
     if (this.#installed !== undefined) return true;
-    const nowMs = this.#options.now();
-    return [...this.#entries.values()].some(
-      ({ stored }) =>
-        stored.scopes.includes("admin") &&
-        stored.revokedAtMs === null &&
-        (stored.expiresAtMs === null || stored.expiresAtMs > nowMs),
-    );
+    return [...this.#entries.keys()].some((id) => this.principalOf(id)?.scopes.has("admin"));
   }
 
   /**
@@ -267,11 +262,14 @@ export class Keyring {
     this.#append = append;
   }
 
-  /** A key as another node has put it on record; in force on every thread once it resolves. */
-  learn(stored: StoredKey): Promise<void> {
-    return this.#change(async () => {
-      if (!isDeepStrictEqual(this.stored(stored.keyId), stored)) await this.#keep(stored);
-    });
+  /**
+   * A key as another node has put it on record: in force on every thread when this returns, for the
+   * journal has it already. Resolves when the file has it too.
+   */
+  async learn(stored: StoredKey): Promise<void> {
+    if (isDeepStrictEqual(this.stored(stored.keyId), stored)) return;
+    this.#put(stored);
+    await this.#change(() => this.#write(this.stored(stored.keyId)!));
   }
 
   /** Resolves once no change is under way. */
@@ -280,12 +278,16 @@ export class Keyring {
   }
 
   async #persist(changed: StoredKey): Promise<void> {
-    await this.#append?.(changed);
-    await this.#keep(changed);
+    await (this.#append ?? this.#write)(changed);
+    // In a cluster at its place among what is learnt: the file would be too late.
+    this.#put(changed);
+    if (this.#append !== undefined) await this.#write(this.stored(changed.keyId)!);
   }
 
-  async #keep(changed: StoredKey): Promise<void> {
-    await writeKeys(this.#options.dataDir, withKey(this.storedKeys(), changed));
+  readonly #write = (changed: StoredKey): Promise<void> =>
+    writeKeys(this.#options.dataDir, withKey(this.storedKeys(), changed));
+
+  #put(changed: StoredKey): void {
     this.adopt(changed);
     this.#options.onChange?.(changed);
   }

@@ -3,6 +3,7 @@
 import { FileUnusable, JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
+import { isBatchEvidence } from "../../journal/proof.ts";
 import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { LedgerFigures } from "../figures.ts";
@@ -34,7 +35,7 @@ export class StreamHole extends Error {
 /** A message that this release does not know how to apply. */
 export class RulesUnknown extends Error {}
 
-/** A record that came through the log from another process, for those who keep its kind in memory. */
+/** A record that came through the log, for those who keep its kind in memory. */
 export interface RemoteEvent {
   /** One of FRAME_KINDS. */
   readonly kind: number;
@@ -43,6 +44,8 @@ export interface RemoteEvent {
   readonly place: FramePlace;
   /** Time of the message, epoch ms. */
   readonly timeMs: number;
+  /** Number of the message where it is one of this process's own. */
+  readonly ownN?: number;
 }
 
 /** Kinds that somebody keeps in memory beside the ledger thread. */
@@ -57,7 +60,7 @@ const TOLD: ReadonlySet<number> = new Set([
 ]);
 
 export interface ApplierParts {
-  /** Origin of this process's own messages; their events are known here already. */
+  /** Origin of this process's own messages. */
   readonly origin: string;
   readonly journal: JournalWriter;
   readonly state: LedgerState;
@@ -70,7 +73,7 @@ export interface ApplierParts {
 export interface Applied {
   /** For each message that was applied, the results of its records. */
   readonly applied: CommitResult[][];
-  /** Of other processes, in order. */
+  /** In order. */
   readonly events: RemoteEvent[];
   /** The disk has no room for the next message. */
   readonly isFull: boolean;
@@ -156,9 +159,10 @@ export class OrderedApplier {
       const place = { segment, offset: at };
       state.record(record, lsn, place);
       const kind = frameKind(record.run.bytes, record.at);
-      if (from.origin !== origin && TOLD.has(kind)) {
+      if (TOLD.has(kind) && !isBatchEvidence(record.run.bytes, record.at)) {
         const payload = payloadOf(record.run.bytes, record.at);
-        this.#events.push({ kind, payload, lsn, place, timeMs });
+        const own = from.origin === origin ? { ownN: from.n } : {};
+        this.#events.push({ kind, payload, lsn, place, timeMs, ...own });
       }
       admission?.book(record, timeMs);
       figures?.recorded(record.run.bytes, record.at);

@@ -29,7 +29,10 @@ export interface FeedOptions {
   readonly origin: string;
   /** Called with the results of an append, in order for each port. */
   readonly answer: (port: MessagePort, results: readonly CommitResult[]) => void;
-  /** Called after every sync, with the time of the last message. */
+  /**
+   * Called after every sync, with the time of the last message and what others than the ledger keep in
+   * memory of it. Where there are such events, `taken` is awaited before they count as applied.
+   */
   readonly settled: (timeMs: number, events: readonly RemoteEvent[]) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -50,6 +53,8 @@ export class OrderedFeed {
   #isSeeking = false;
   #isOver = false;
   #retry: NodeJS.Timeout | undefined;
+  /** What waits for the events of the oldest group, each of which has an undefined entry, to be taken. */
+  #held: (ToStream | undefined)[] = [];
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -70,6 +75,12 @@ export class OrderedFeed {
     }
     this.#unsent.push(waiting);
     this.#send();
+  }
+
+  /** The oldest events are in force on every thread. */
+  taken(): void {
+    this.#held.shift();
+    while (this.#held[0] !== undefined) this.#post(this.#held.shift()!);
   }
 
   stop(): void {
@@ -197,7 +208,10 @@ export class OrderedFeed {
     const { origin, settled } = this.#options;
     const last = messages[applied.length - 1];
     if (last === undefined) return;
-    settled(last.timeMs, events);
+    // Known here already where somebody waits for it; given up, it is news as another node's is.
+    const news = events.filter(({ ownN }) => ownN === undefined || !this.#sent.has(ownN));
+    settled(last.timeMs, news);
+    if (news.length > 0) this.#held.push(undefined);
     for (const [index, results] of applied.entries()) {
       const message = messages[index]!;
       if (message.origin !== origin) continue;
@@ -211,7 +225,9 @@ export class OrderedFeed {
   #tellApplied(): void {
     const { progress, tip } = this.#options.core;
     const chain = tip.chain.toString("hex");
-    this.#post({ kind: "applied", seq: progress.seq, lsn: tip.lsn, chain });
+    const applied: ToStream = { kind: "applied", seq: progress.seq, lsn: tip.lsn, chain };
+    if (this.#held.length > 0) this.#held.push(applied);
+    else this.#post(applied);
   }
 
   #distribute(n: number, results: readonly CommitResult[]): void {

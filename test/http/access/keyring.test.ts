@@ -7,7 +7,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { voiceOf } from "../../../src/contract/voices.ts";
 import { makeKey, parseKey } from "../../../src/http/access/key-format.ts";
-import { openKeyring } from "../../../src/http/access/keyring.ts";
+import type { StoredKey } from "../../../src/http/access/key-file.ts";
+import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
 
 const ADMIN = "0123456789abcdef0123456789abcdef";
 
@@ -207,4 +208,40 @@ describe("keyring", () => {
       await expect(openKeyring({ dataDir, now })).rejects.toThrow(/keys\.json/);
     },
   );
+});
+
+describe("a keyring in a cluster", () => {
+  const REQUEST = { tenant: "acme", scopes: ["score:read"] as const };
+
+  it("refuses a key that another node revoked before its file says so", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { key, description } = await keyring.create(REQUEST);
+    const header = `Bearer ${key}`;
+    expect(keyring.authenticate(header)).toBeDefined();
+    const revoked = { ...keyring.stored(description.key_id)!, revokedAtMs: nowMs };
+    const isWritten = keyring.learn(revoked);
+    expect(keyring.authenticate(header)).toBeUndefined();
+    await isWritten;
+    const again = await openKeyring({ dataDir, now });
+    expect(again.authenticate(header)).toBeUndefined();
+  });
+
+  it("keeps a key revoked through a change that crossed the revocation on its way", async () => {
+    const told: StoredKey[] = [];
+    const keyring = await openKeyring({ dataDir, now, onChange: (stored) => told.push(stored) });
+    const { key, description } = await keyring.create(REQUEST);
+    const keyId = description.key_id;
+    const revoked = { ...keyring.stored(keyId)!, revokedAtMs: nowMs };
+    // The revocation comes back from the log first.
+    keyring.follow(async () => void keyring.learn(revoked));
+    await keyring.change(keyId, { label: "till" });
+    await keyring.settled();
+    expect(keyring.authenticate(`Bearer ${key}`)).toBeUndefined();
+    expect(keyring.stored(keyId)).toMatchObject({ label: "till", revokedAtMs: nowMs });
+    const further = new Keyring({ dataDir: "", now }, []);
+    for (const stored of told) further.adopt(stored);
+    expect(further.stored(keyId)).toEqual(keyring.stored(keyId));
+    const again = await openKeyring({ dataDir, now });
+    expect(again.stored(keyId)).toEqual(keyring.stored(keyId));
+  });
 });

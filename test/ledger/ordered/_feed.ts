@@ -4,10 +4,14 @@ import { afterEach, expect } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { LiveTable } from "../../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
+import type { FrameRun } from "../../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
 import type { LedgerCoreOptions } from "../../../src/ledger/core-port.ts";
+import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
+import type { RemoteEvent } from "../../../src/ledger/ordered/apply.ts";
 import { OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
 import { type OrderedMessage, RULES } from "../../../src/ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../../../src/ledger/ordered/messages.ts";
@@ -44,6 +48,7 @@ export type Answers = [port: string, verdicts: number[]][];
 export function feedOn(core: LedgerCore, port: MessagePort) {
   const answers: Answers = [];
   const failures: unknown[] = [];
+  const told: RemoteEvent[] = [];
   const ports = new Map<string, MessagePort>();
   const nameOf = (wanted: MessagePort) => [...ports].find(([, each]) => each === wanted)![0];
   const feed = new OrderedFeed({
@@ -51,7 +56,7 @@ export function feedOn(core: LedgerCore, port: MessagePort) {
     port,
     origin: ORIGIN,
     answer: (to, results) => answers.push([nameOf(to), results.map(({ verdict }) => verdict)]),
-    settled: () => undefined,
+    settled: (_timeMs, events) => told.push(...events),
     fail: (error) => failures.push(error),
   });
   opened.push({
@@ -61,14 +66,15 @@ export function feedOn(core: LedgerCore, port: MessagePort) {
       for (const each of ports.values()) each.close();
     },
   });
-  const offer = (records: readonly OutcomeRecord[], from = "a") => {
+  const offerRun = ({ bytes, count }: FrameRun, from: string) => {
     if (!ports.has(from)) ports.set(from, new MessageChannel().port1);
-    const { bytes, count } = runOf(records);
     const frames = Uint8Array.from(bytes).buffer;
     const sizes = { byteCount: frames.byteLength, recordCount: count, nowMs: NOW_MS };
     feed.offer({ port: ports.get(from)!, message: { kind: "append", frames, ...sizes } });
   };
-  return { answers, failures, offer };
+  const offer = (records: readonly OutcomeRecord[], from = "a") => offerRun(runOf(records), from);
+  const offerEvent = (payload: Buffer) => offerRun(eventRun(payload), "a");
+  return { answers, failures, told, offer, offerEvent, taken: () => feed.taken() };
 }
 
 /** A feed whose stream thread is the test. */
@@ -94,6 +100,20 @@ export function openFeed(core: LedgerCore) {
       return orderedOf({ seq, n, count, frames: Uint8Array.from(frames), origin: ORIGIN });
     },
   };
+}
+
+/** A key of the API in its stored form, as far as the journal reads it. */
+export const ACCESS = Buffer.from(JSON.stringify({ keyId: "k", revokedAtMs: null }));
+
+/** A message of another node with a change of a key. */
+export function foreignEvent(seq: number, payload: Buffer = ACCESS): FromStream {
+  return foreign(seq, { frames: Uint8Array.from(eventRun(payload).bytes) });
+}
+
+function eventRun(payload: Buffer) {
+  const batch = new FrameBatch();
+  batch.addEvent(FRAME_KINDS.access, payload);
+  return batch.take();
 }
 
 /** A message of another node with one outcome. */

@@ -10,10 +10,10 @@ import {
   VERDICT_UNAVAILABLE,
   VERDICT_UNHEARD,
 } from "../../../src/ledger/replay-guard.ts";
-import { newKey, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
+import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
 import { rmSync } from "node:fs";
-import { foreign, messagesOf, openFeed, openOrdered } from "./_feed.ts";
+import { ACCESS, foreign, foreignEvent, messagesOf, openFeed, openOrdered } from "./_feed.ts";
 
 test("an append is answered once it stands in the journal, not when the log has taken it", async () => {
   const feed = openFeed(openOrdered(temporaryDirectory()));
@@ -234,4 +234,45 @@ test("a full disk refuses what is offered here and stands still before what othe
   } finally {
     unmount(small);
   }
+});
+
+test("what others keep in memory counts as applied once they have taken it", async () => {
+  const feed = openFeed(openOrdered(temporaryDirectory()));
+  feed.give(foreign(1), foreignEvent(2), foreign(3));
+  await expect.poll(() => feed.told.map(({ lsn }) => lsn)).toEqual([4]);
+  feed.give(foreignEvent(4), foreign(5));
+  await expect.poll(() => feed.told.length).toBe(2);
+  expect(feed.applied().every((seq) => seq < 2)).toBe(true);
+  feed.taken();
+  await expect.poll(() => feed.applied().at(-1)).toBe(3);
+  feed.taken();
+  await expect.poll(() => feed.applied().at(-1)).toBe(5);
+  feed.give(foreign(6));
+  await expect.poll(() => feed.applied().at(-1)).toBe(6);
+});
+
+test("an event that was given up and came all the same is told as another node's is", async () => {
+  const feed = openFeed(openOrdered(temporaryDirectory()));
+  feed.offerEvent(ACCESS);
+  const known = await feed.own(1, 1);
+  feed.offerEvent(ACCESS);
+  const late = await feed.own(2, 2);
+  feed.give({ kind: "unpublished", n: 2 }, known);
+  await expect.poll(() => feed.answers.length).toBe(2);
+  expect(feed.told).toEqual([]);
+  feed.give(late);
+  await expect.poll(() => feed.told.map(({ payload }) => Buffer.from(payload))).toEqual([ACCESS]);
+});
+
+test("a revoked key stays revoked in the journal's state, whatever comes after it", () => {
+  const directory = temporaryDirectory();
+  const core = openOrdered(directory);
+  const forms = [{ revokedAtMs: null }, { revokedAtMs: NOW_MS }, { revokedAtMs: null, label: "x" }];
+  const messages = forms.map((form, index) =>
+    foreignEvent(index + 1, Buffer.from(JSON.stringify({ keyId: "k", ...form }))),
+  );
+  core.apply(messages.flatMap(messagesOf));
+  const held = () => [...core.access].map((payload) => JSON.parse(payload.toString()) as unknown);
+  expect(held()).toEqual([{ keyId: "k", revokedAtMs: NOW_MS, label: "x" }]);
+  core.close();
 });
