@@ -15,3 +15,15 @@ export interface Principal {
   /** How it asks, where that is not by its key: `console:` and the beginning of a session. */
   via?: string;
 }
+
+/**
+ * The later form of an API key, revoked if the earlier one was: in a cluster a change that was made without
+ * knowing of a revocation may stand behind it in the log.
+ */
+export function stillRevoked<Key extends { readonly revokedAtMs: number | null }>(
+  earlier: { readonly revokedAtMs: number | null } | undefined,
+  later: Key,
+): Key {
+  const revokedAtMs = earlier?.revokedAtMs ?? null;
+  return revokedAtMs === null || later.revokedAtMs !== null ? later : { ...later, revokedAtMs };
+}

@@ -1,4 +1,4 @@
-// What the ledger thread was asked and has not answered yet. It answers in order.
+// Questions to the ledger thread that it has not answered yet. It answers in order.
 
 interface Waiting {
   readonly resolve: () => void;

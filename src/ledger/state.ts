@@ -2,7 +2,7 @@
 // tenants' policies, reviews, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
 import type { FoldAssessment, Standings } from "../engine/reading.ts";
-import { stillRevoked } from "../contract/revocation.ts";
+import { stillRevoked } from "../contract/principal.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewEvent } from "../contract/reviews/events.ts";
 import { decodeAssessment } from "../journal/assessments.ts";

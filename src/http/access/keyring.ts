@@ -3,8 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { Principal } from "../../contract/principal.ts";
-import { stillRevoked } from "../../contract/revocation.ts";
+import { type Principal, stillRevoked } from "../../contract/principal.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
   type KeyChange,
