@@ -36,7 +36,17 @@ function show(state: ClusterState): void {
   const newest = chains.newest === null ? "" : `, the newest at message ${chains.newest}`;
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");
   else if (chains.agree) print(`journals agree at ${chains.compared} places${newest}`);
-  const columns = ["node", "place", "behind", "position", "chain", "release", "told", "url"];
+  const columns = [
+    "node",
+    "place",
+    "behind",
+    "position",
+    "chain",
+    "release",
+    "told",
+    "leads",
+    "url",
+  ];
   const cells = state.nodes.map((node) => [
     node.node,
     node.place,
@@ -45,6 +55,7 @@ function show(state: ClusterState): void {
     node.chain.slice(0, CHAIN_SHOWN),
     node.release,
     `${Math.round(node.age_seconds)} s ago`,
+    node.leads.join(" "),
     node.url ?? "",
   ]);
   for (const line of formatTable(columns, cells)) print(line);

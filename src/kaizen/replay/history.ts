@@ -18,7 +18,7 @@ import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
-import { decodeStandings } from "../../journal/standings.ts";
+import { StandingsOrder } from "../../journal/standings.ts";
 
 const CHUNK = 65_536;
 const RATINGS = Buffer.from(RATINGS_SOURCE);
@@ -123,6 +123,7 @@ export function readHistory(
   const folded = emptyFold();
   const exclusions = exclusionsOf(directory, uptoLsn);
   const revoked = new RevokedAgents();
+  const batches = new StandingsOrder();
   const reader = openJournalReader(nodeFiles, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
@@ -131,7 +132,8 @@ export function readHistory(
         const kind = frameKind(bytes, offset);
         const before = history.subjects.length;
         if (kind === FRAME_KINDS.standings && isEarlier) {
-          history.standings.push({ before, standings: decodeStandings(bytes, offset) });
+          const standings = batches.next(bytes, offset);
+          if (standings !== undefined) history.standings.push({ before, standings });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {

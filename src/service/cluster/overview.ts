@@ -61,6 +61,7 @@ function nodeOf(
     chain: report.chain,
     release: report.version,
     url: report.url ?? null,
+    leads: [...(report.leads ?? [])],
     reported_at: new Date(report.atMs).toISOString(),
     age_seconds: Math.max(0, nowMs - report.atMs) / MS_PER_S,
   };

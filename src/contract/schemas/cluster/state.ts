@@ -11,6 +11,7 @@ export const ClusterNode = t.message("ClusterNode", {
   chain: t.said(t.text, "Hash of its journal up to there; equal on all nodes at the same place."),
   release: t.text,
   url: t.said(t.textOrNull, "Where other nodes reach it (`TRUSTRANK_CLUSTER_URL`)."),
+  leads: t.said(t.texts, "Jobs of the whole cluster that it does: `kaizen`, `credibility`."),
   reported_at: t.time,
   age_seconds: t.said(t.number, "Age of its report; they come every 5 seconds."),
 });
