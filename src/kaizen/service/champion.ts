@@ -189,29 +189,23 @@ export class Champion {
    * the weights beneath, the others stay. Undefined when it does not stand.
    * @throws Error when the config beneath is missing or was changed; that of the disk.
    */
-  rollBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
-    return this.#turns.take(async () => {
-      const { promotions } = this.#state;
-      const standing = promotions.filter((each) => each.rolled_back === undefined);
-      const taken =
-        runId === undefined ? standing.at(-1) : standing.find((p) => p.run_id === runId);
-      return taken && this.#takeBack(taken, reason, atMs);
-    });
+  rollBack(reason: string, atMs: number, runId = this.live()?.run_id) {
+    return this.#turns.take(() => this.#takeBack(reason, atMs, runId));
   }
 
-  async #takeBack(taken: Promotion, reason: string, atMs: number): Promise<Rollback | undefined> {
+  async #takeBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
+    const { promotions, champion } = this.#state;
+    const taken = promotions.find((p) => p.run_id === runId && p.rolled_back === undefined);
+    if (taken === undefined) return undefined;
     const config = this.#without(taken);
     const left = this.#files.keepConfig(config);
     const rolledBack = { at_ms: atMs, reason, left };
-    const { promotions, champion } = this.#state;
-    const without = promotions.map((each) =>
-      each.run_id === taken.run_id ? { ...each, rolled_back: rolledBack } : each,
-    );
+    const without = promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p));
     const cooling = { cool_down_runs: COOL_DOWN_RUNS };
     const next = { ...this.#state, champion: left, promotions: without, ...cooling };
     if (await this.#make(config, next, this.#wasLive(left))) return { promotion: taken, left };
     // Where only a run that kept the weights came before it, what was asked for still stands.
-    return this.version === champion ? this.#takeBack(taken, reason, atMs) : undefined;
+    return this.version === champion ? this.#takeBack(reason, atMs, runId) : undefined;
   }
 
   /**

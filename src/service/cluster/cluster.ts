@@ -75,9 +75,10 @@ export async function openCluster(
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
+    else if (event.kind === "leads" && !event.isHeld) log.info("lease_lost", { job: event.job });
     else if (event.kind === "leads") {
-      log.info(event.isHeld ? "lease_taken" : "lease_lost", { job: event.job });
-      if (event.isHeld) leaderships.taken(event.job);
+      log.info("lease_taken", { job: event.job });
+      leaderships.taken(event.job);
     } else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });

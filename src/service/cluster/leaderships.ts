@@ -1,4 +1,4 @@
-// Which of the jobs that one node does for its whole cluster are this one's, by what the stream thread tells.
+// Jobs that one node does for its whole cluster, as far as they are this one's: by what the stream thread tells.
 import type { Leadership } from "../../kaizen/service/leadership.ts";
 import type { LedJob, StreamFigures } from "../../stream/figures.ts";
 
