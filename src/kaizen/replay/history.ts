@@ -101,6 +101,11 @@ function emptyHistory(): Required<History> {
   };
 }
 
+function payloadAt(bytes: Buffer, at: number): Buffer {
+  const start = at + FRAME_BYTES;
+  return bytes.subarray(start, start + frameLength(bytes, at));
+}
+
 /**
  * Reads the outcomes that count, up to a durable position. Calls `onShare` with the progress, 0 to
  * 1.
@@ -137,9 +142,8 @@ export function readHistory(
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {
-          const start = offset + FRAME_BYTES;
-          const payload = bytes.subarray(start, start + frameLength(bytes, offset));
-          for (const mark of revoked.apply(payload)) history.marks.push({ before, mark });
+          const marks = revoked.apply(payloadAt(bytes, offset));
+          for (const mark of marks) history.marks.push({ before, mark });
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
