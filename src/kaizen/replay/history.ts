@@ -101,9 +101,11 @@ function emptyHistory(): Required<History> {
   };
 }
 
-function payloadAt(bytes: Buffer, at: number): Buffer {
+/** Of the registry's event in the frame at `at`, before that outcome. */
+function marksOf(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
   const start = at + FRAME_BYTES;
-  return bytes.subarray(start, start + frameLength(bytes, at));
+  const payload = bytes.subarray(start, start + frameLength(bytes, at));
+  return revoked.apply(payload).map((mark) => ({ before, mark }));
 }
 
 /**
@@ -142,8 +144,7 @@ export function readHistory(
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {
-          const marks = revoked.apply(payloadAt(bytes, offset));
-          for (const mark of marks) history.marks.push({ before, mark });
+          history.marks.push(...marksOf(revoked, bytes, offset, before));
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
