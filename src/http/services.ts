@@ -11,6 +11,7 @@ import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { JournalSegments } from "../contract/schemas/cluster/segments.ts";
 import type { ClusterState } from "../contract/schemas/cluster/state.ts";
 import type { ServiceStatus, StreamState } from "../contract/schemas/series.ts";
+import type { Effective } from "../contract/schemas/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -94,6 +95,8 @@ export interface HttpDependencies {
   status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
   /** The cluster as this node last saw it; without it, or before it has looked, its route answers `not_found`. */
   cluster?: () => ClusterState | undefined;
+  /** On how many nodes of the cluster what was done is in force; without it there is none. */
+  effect?: (() => Promise<Effective>) | undefined;
   /** The journal's files, for another node of the cluster; without it their routes answer `not_found`. */
   segments?: SharedJournal;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */

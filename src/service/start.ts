@@ -257,6 +257,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     figures: () => figuresOf(parts),
     status: () => statusOf(config, parts),
     cluster: () => parts.cluster?.overview(),
+    effect: parts.cluster && (() => parts.cluster!.effect.now()),
     ...(parts.cluster && { segments: new SharedSegments(parts.claim.paths.journal) }),
     watch: parts.watch,
   };

@@ -22,6 +22,7 @@ import {
   type ServerSettings,
 } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
+import { entriesOf, NatsPolling } from "./nats-polling.ts";
 import { doubtOfStream, faultOfStream, full, isFull, noStream, replicasOf } from "./nats-stream.ts";
 import {
   ClusterRefused,
@@ -81,6 +82,7 @@ class NatsLog implements OrderedLog {
   #subject = "";
   generation = 0;
   readonly link = new WatchedLink();
+  polling!: NatsPolling;
   #connection: LogConnection | undefined;
   #client!: JetStreamClient;
   #manager!: JetStreamManager;
@@ -98,6 +100,7 @@ class NatsLog implements OrderedLog {
     const connection = await available(() => connectTo(this.#settings));
     this.#connection = connection;
     this.link.watch(connection);
+    this.polling = new NatsPolling(connection, `${name}.applied`);
     this.#client = jetstream(connection, { timeout: REQUEST_MS });
     this.#manager = await available(() => jetstreamManager(connection, { timeout: REQUEST_MS }));
     const { beginsAfter } = this.#settings;
@@ -234,15 +237,8 @@ class NatsLog implements OrderedLog {
     await available(() => this.#nodes.put(node, JSON.stringify(report)), 0);
   }
 
-  async reports(): Promise<NodeReports> {
-    return available(async () => {
-      const found = new Map<string, unknown>();
-      for await (const key of await this.#nodes.keys()) {
-        const entry = await this.#nodes.get(key);
-        if (entry !== null && entry.operation === "PUT") found.set(key, entry.json());
-      }
-      return found;
-    }, 0);
+  reports(): Promise<NodeReports> {
+    return available(() => entriesOf(this.#nodes), 0);
   }
 
   async close(): Promise<void> {

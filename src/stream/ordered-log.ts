@@ -2,6 +2,7 @@
 // and a few small registers beside it (leases, what nodes tell of themselves).
 import type { OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
 import type { LogLink } from "./link.ts";
+import type { Polling } from "./spread.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
 export class StreamUnavailable extends Error {}
@@ -48,6 +49,8 @@ export interface OrderedLog {
   readonly generation: number;
   /** The connection over which messages are appended. */
   readonly link: LogLink;
+  /** Questions to all nodes, beside the log. */
+  readonly polling: Polling;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
    * `mayTry` is asked before it is tried again.

@@ -32,6 +32,8 @@ export type StreamEvent =
   | { kind: "note"; event: string; detail: string }
   /** A job of the whole cluster has become this node's, or is not any more. */
   | { kind: "leads"; job: LedJob; isHeld: boolean }
+  /** How many nodes have in force what was in the log when this was asked. */
+  | { kind: "spread"; id: number; nodes: number }
   /** What a look at the whole cluster has found. */
   | { kind: "view"; view: ClusterView }
   /** Exit code 65: this journal is not the cluster's. */
@@ -95,8 +97,7 @@ class Server {
     // A ledger that refuses its journal ends without a word.
     this.#options.port.on("close", () => void this.#close());
     const look = () => void this.#look();
-    const report = () => void this.#report();
-    this.#timers = [setInterval(look, LOOK_MS), setInterval(report, REPORT_MS)];
+    this.#timers = [setInterval(look, LOOK_MS), setInterval(() => void this.#report(), REPORT_MS)];
     const { log, figures, clock } = this.#options;
     log.link.onChange = () => {
       figures.connection(log.link);

@@ -4,6 +4,7 @@ import { parentPort, type MessagePort, workerData } from "node:worker_threads";
 import { refusalOf } from "../stream/reports.ts";
 import { type LedJob, StreamFigures } from "../stream/figures.ts";
 import { type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
+import { Spread } from "../stream/spread.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { clockOfThread } from "./clock.ts";
 
@@ -22,6 +23,12 @@ export interface StreamThreadData {
   readonly jobs: readonly LedJob[];
 }
 
+/** From the main thread: how many of the nodes that are known have in force what is in the log now? */
+export interface SpreadQuestion {
+  readonly id: number;
+  readonly of: number;
+}
+
 async function main(parent: MessagePort, data: StreamThreadData): Promise<void> {
   const { settings, port, figures, ...rest } = data;
   const tell = (event: StreamEvent) => parent.postMessage(event);
@@ -29,6 +36,10 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
   const clock = clockOfThread().now;
   try {
     const log = await openNatsLog({ ...settings, log: note });
+    const spread = new Spread(log.polling, new StreamFigures(figures), rest.node);
+    parent.on("message", ({ id, of }: SpreadQuestion) => {
+      void spread.count(of).then((nodes) => tell({ kind: "spread", id, nodes }));
+    });
     const refusal = await refusalOf(log, { ...rest, nowMs: clock() });
     if (refusal !== undefined) {
       await log.close();

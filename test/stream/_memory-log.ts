@@ -23,6 +23,7 @@ interface Follower {
 export class MemoryLog implements OrderedLog {
   readonly generation = 1;
   readonly link: LogLink = { isUp: true, lost: 0, onChange: undefined };
+  readonly polling = { ask: () => Promise.resolve([]), answer: () => undefined };
   readonly messages: OrderedMessage[] = [];
   /** Repeats are stored again, as real logs do at times. */
   isDoubling = false;

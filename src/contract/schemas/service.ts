@@ -58,6 +58,20 @@ export const KeyDescription = t.message("KeyDescription", {
 });
 export type KeyDescription = t.MessageOf<typeof KeyDescription>;
 
+/** On how many nodes of a cluster a change is in force. */
+export const Effective = t.message("Effective", {
+  nodes: t.said(t.integer, "Nodes that have said within a second that it is in force there."),
+  of: t.said(t.integer, "Nodes that have told of themselves in the last minute."),
+});
+export type Effective = t.MessageOf<typeof Effective>;
+
+/** `DELETE /v1/keys/{id}`. */
+export const KeyRevoked = t.message("KeyRevoked", {
+  ...KeyDescription.properties,
+  effective: t.optional(t.said(Effective, "Left out by a service that is alone.")),
+});
+export type KeyRevoked = t.MessageOf<typeof KeyRevoked>;
+
 export const KeyCreated = t.message("KeyCreated", { key: t.text, ...KeyDescription.properties });
 
 /** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */

@@ -77,7 +77,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     parameter: KEY_ID,
     summary: "Revokes a key at once and for good",
     access: "admin",
-    responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },
+    responses: { 200: { description: "The revoked key", schema: "KeyRevoked" } },
     isSynchronous: false,
     handle: revokeKey,
   },
@@ -218,7 +218,8 @@ function ownExpiryMs({ principal, services }: Exchange): number | null {
 async function revokeKey(exchange: Exchange): Promise<Reply> {
   const description = await exchange.services.keyring.revoke(exchange.decodedParameter());
   await noteKeyChange(exchange, "api_key.revoked", description);
-  return exchange.document(200, description);
+  const effective = await exchange.services.effect?.();
+  return exchange.document(200, { ...description, ...(effective && { effective }) });
 }
 
 /** Row of `audit_events`, durable before the change is answered. */

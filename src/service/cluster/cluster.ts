@@ -15,11 +15,12 @@ import type { Log } from "../../platform/log.ts";
 import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
-import type { StreamThreadData } from "../../threads/stream.ts";
+import type { SpreadQuestion, StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { Effect } from "./effect.ts";
 import { Leaderships } from "./leaderships.ts";
-import { overviewOf } from "./overview.ts";
+import { nodesIn, overviewOf } from "./overview.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 import { prove } from "./server-check.ts";
@@ -40,6 +41,8 @@ export interface OpenCluster {
   overview(): ClusterState | undefined;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
+  /** On how many nodes what is in the log is in force. */
+  readonly effect: Effect;
   /** Jobs that one node does for all. */
   readonly leaderships: Leaderships;
   /** Refuses keys while this node is cut off. */
@@ -70,6 +73,8 @@ export async function openCluster(
     });
   });
   const leaderships = new Leaderships(figures, Date.now);
+  const toStream = (question: SpreadQuestion) => worker.postMessage(question);
+  const effect = new Effect(toStream, () => nodesIn(seen?.view, Date.now()));
   const generation = await generationOf(worker);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
@@ -79,7 +84,8 @@ export async function openCluster(
     else if (event.kind === "leads") {
       log.info("lease_taken", { job: event.job });
       leaderships.taken(event.job);
-    } else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
+    } else if (event.kind === "spread") effect.take(event);
+    else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -89,6 +95,7 @@ export async function openCluster(
     link: { port, origin, generation },
     figures,
     leaderships,
+    effect,
     overview: () =>
       seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: async (clock) => {

@@ -6,6 +6,8 @@ import { type ClusterView, compareChains, type NodeReport } from "../../stream/r
 const REPORT_AGE_MS_MAX = 30_000;
 /** A node that is further behind than this gets a word. */
 const LAG_MESSAGES_MAX = 10_000;
+/** A node that has told nothing for longer is not counted on. */
+const KNOWN_MS = 60_000;
 const MS_PER_S = 1000;
 
 /** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
@@ -44,6 +46,12 @@ export function overviewOf(
     },
     nodes,
   };
+}
+
+/** Nodes that have told of themselves in the last minute. */
+export function nodesIn(view: ClusterView | undefined, nowMs: number): number {
+  const reports = view?.reports ?? [];
+  return reports.filter(([, { atMs }]) => nowMs - atMs <= KNOWN_MS).length;
 }
 
 function nodeOf(

@@ -1,6 +1,7 @@
 // Three nodes over one real ordered log: what is recorded on one holds on all.
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
 import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
 
 const OUTCOME = {
@@ -86,9 +87,13 @@ describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () =>
     const verify = async (node: Node) =>
       (await node.ask("POST", "/v1/trust/verify", QUESTION, key)).status;
     await onAll(verify, 200);
-    expect((await nodes[2]!.ask("DELETE", `/v1/keys/${id}`)).status).toBe(200);
-    expect(await verify(nodes[2]!)).toBe(401);
-    await onAll(verify, 401);
+    const told = async () => (await nodes[2]!.ask<ClusterState>("GET", "/v1/cluster")).body.nodes;
+    await expect.poll(async () => (await told()).length, { timeout: 15_000 }).toBe(3);
+    const revoked = await nodes[2]!.ask("DELETE", `/v1/keys/${id}`);
+    expect(revoked.status).toBe(200);
+    expect(revoked.body).toMatchObject({ key_id: id, effective: { nodes: 3, of: 3 } });
+    // Told to be in force everywhere, it is: nobody has to wait any more.
+    expect(await Promise.all(nodes.map(verify))).toEqual([401, 401, 401]);
   });
 
   it("puts a policy in force on every node", async () => {

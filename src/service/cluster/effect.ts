@@ -1,0 +1,38 @@
+// Effect of a change on the whole cluster: on how many of its nodes it is in force by now.
+import type { Effective } from "../../contract/schemas/service.ts";
+import { SPREAD_MS } from "../../stream/spread.ts";
+import type { SpreadQuestion } from "../../threads/stream.ts";
+
+/** Beyond the time that nodes have for their answer: the stream thread's own. */
+const GRACE_MS = 500;
+
+export class Effect {
+  readonly #ask: (question: SpreadQuestion) => void;
+  /** Nodes that told of themselves lately, this one among them. */
+  readonly #known: () => number;
+  readonly #waiting = new Map<number, (nodes: number) => void>();
+  #lastId = 0;
+
+  /** `ask` reaches the stream thread, whose answers come to `take`. */
+  constructor(ask: (question: SpreadQuestion) => void, known: () => number) {
+    this.#ask = ask;
+    this.#known = known;
+  }
+
+  /** Of what is in force here. Takes at most a second and a half, and never rejects. */
+  async now(): Promise<Effective> {
+    const of = Math.max(1, this.#known());
+    const id = ++this.#lastId;
+    const nodes = await new Promise<number>((resolve) => {
+      this.#waiting.set(id, resolve);
+      setTimeout(() => resolve(0), SPREAD_MS + GRACE_MS).unref();
+      this.#ask({ id, of });
+    });
+    this.#waiting.delete(id);
+    return { nodes: Math.max(1, nodes), of: Math.max(of, nodes) };
+  }
+
+  take({ id, nodes }: { readonly id: number; readonly nodes: number }): void {
+    this.#waiting.get(id)?.(nodes);
+  }
+}

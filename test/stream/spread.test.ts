@@ -1,0 +1,75 @@
+// Spread of a place of the log: a node counts once it has applied everything that the one who asks knows of, and one that
+// does not get there in time, or says something else, does not.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { StreamFigures } from "../../src/stream/figures.ts";
+import { type Polling, Spread, SPREAD_MS } from "../../src/stream/spread.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Everybody hears every question, the one who asks too. */
+class Room {
+  readonly #all: ((question: string) => Promise<string | undefined>)[] = [];
+
+  readonly polling: Polling = {
+    ask: async (question, countMax, ms) => {
+      const replies: string[] = [];
+      const isEnough = Promise.withResolvers<void>();
+      for (const reply of this.#all) {
+        void reply(question).then((text) => {
+          if (text !== undefined && replies.push(text) >= countMax) isEnough.resolve();
+        });
+      }
+      await Promise.race([isEnough.promise, new Promise((resolve) => setTimeout(resolve, ms))]);
+      return [...replies];
+    },
+    answer: (reply) => void this.#all.push(reply),
+  };
+}
+
+function nodesIn(room: Room) {
+  return ["one", "two", "three"].map((name) => {
+    const figures = new StreamFigures();
+    return { figures, spread: new Spread(room.polling, figures, name) };
+  });
+}
+
+test("counts those that have it, at once when all have", async () => {
+  const nodes = nodesIn(new Room());
+  for (const { figures } of nodes) figures.applied = 7;
+  nodes[0]!.figures.known = 7;
+  const counted = nodes[0]!.spread.count(3);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await counted).toBe(3);
+});
+
+test("waits for one that is late, and not for one that is later than that", async () => {
+  const nodes = nodesIn(new Room());
+  nodes[0]!.figures.known = 8;
+  nodes[0]!.figures.applied = 8;
+  nodes[1]!.figures.applied = 7;
+  nodes[2]!.figures.applied = 2;
+  const counted = nodes[0]!.spread.count(3);
+  await vi.advanceTimersByTimeAsync(SPREAD_MS / 2);
+  nodes[1]!.figures.applied = 8;
+  await vi.advanceTimersByTimeAsync(SPREAD_MS);
+  nodes[2]!.figures.applied = 8;
+  expect(await counted).toBe(2);
+});
+
+test("counts nobody twice, and answers nothing that is no place", async () => {
+  const room = new Room();
+  const [one] = nodesIn(room);
+  one!.figures.known = 0;
+  room.polling.answer(() => Promise.resolve("two"));
+  const counted = one!.spread.count(9);
+  await vi.advanceTimersByTimeAsync(SPREAD_MS);
+  expect(await counted).toBe(3);
+  const asked = room.polling.ask("nonsense", 9, 10);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await asked).toEqual(["two"]);
+});
