@@ -19,11 +19,11 @@ class Room {
     ask: async (question, countMax, ms) => {
       const replies: string[] = [];
       const isEnough = Promise.withResolvers<void>();
-      for (const reply of this.#all) {
-        void reply(question).then((text) => {
-          if (text !== undefined && replies.push(text) >= countMax) isEnough.resolve();
-        });
-      }
+      const hear = async (reply: (question: string) => Promise<string | undefined>) => {
+        const text = await reply(question);
+        if (text !== undefined && replies.push(text) >= countMax) isEnough.resolve();
+      };
+      for (const reply of this.#all) void hear(reply);
       await Promise.race([isEnough.promise, new Promise((resolve) => setTimeout(resolve, ms))]);
       return [...replies];
     },
