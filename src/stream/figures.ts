@@ -13,7 +13,8 @@ const LOST = 7;
 const MESSAGES = 8;
 const FAILED = 9;
 const AWAY = 10;
-const COUNT = 11;
+const TABLES_DIFFER = 11;
+const COUNT = 12;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -82,6 +83,11 @@ export class StreamFigures {
     return this.#numbers[AWAY]!;
   }
 
+  /** Whether agent tables of nodes differed when they were last compared. */
+  get tablesDiffer(): boolean {
+    return this.#numbers[TABLES_DIFFER] === 1;
+  }
+
   /** Seconds from offering a message to the log until a majority had it. */
   get published(): HistogramCounts {
     return this.#published.counts(0);
@@ -131,6 +137,10 @@ export class StreamFigures {
 
   set awaySinceMs(ms: number) {
     this.#numbers[AWAY] = ms;
+  }
+
+  set tablesDiffer(isSo: boolean) {
+    this.#numbers[TABLES_DIFFER] = isSo ? 1 : 0;
   }
 
   /** As the connection is now. */

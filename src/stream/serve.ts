@@ -1,12 +1,13 @@
 // Work of the stream thread: hands the ledger's messages to the log, the log's messages to the ledger, and
 // watches how far behind this node is. A thread of its own, because the ledger's waits for the disk.
 import type { MessagePort } from "node:worker_threads";
-import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
+import type { OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
+import { Agreement } from "./agreement.ts";
 import { Availability } from "./availability.ts";
 import type { StreamFigures } from "./figures.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { Checkpoints, type ClusterView, divergedAt, type NodeReport, viewOf } from "./reports.ts";
+import { Checkpoints, type ClusterView, type NodeReport, viewOf } from "./reports.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
@@ -63,6 +64,7 @@ class Server {
   readonly #options: StreamServeOptions;
   readonly #checkpoints = new Checkpoints();
   readonly #availability: Availability;
+  readonly #agreement: Agreement;
   #following: { stop(): void } | undefined;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
@@ -80,6 +82,7 @@ class Server {
   constructor(options: StreamServeOptions) {
     this.#options = options;
     this.#availability = new Availability(options.clock());
+    this.#agreement = new Agreement(options.figures, options.tell);
   }
 
   start(): void {
@@ -184,12 +187,12 @@ class Server {
     return Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
   }
 
-  #note({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
+  #note({ seq, lsn, chain, table }: ToStream & { kind: "applied" }): void {
     const { figures } = this.#options;
     figures.messages += Math.max(0, seq - this.#applied);
     figures.applied = seq;
     this.#tip = { lsn, chain };
-    if (seq % CHECKPOINT_MESSAGES === 0) this.#checkpoints.add(seq, chain);
+    this.#checkpoints.add({ seq, chain, table });
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
       this.#unappliedBytes -= this.#unapplied.shift()!.bytes;
     }
@@ -255,31 +258,17 @@ class Server {
       version,
       url,
       atMs: clock(),
-      checkpoints: this.#checkpoints.list,
+      ...this.#checkpoints.told,
     };
     try {
       await log.report(node, own);
       this.#availability.reported(own.atMs);
       const view = await viewOf(log);
       this.#options.tell({ kind: "view", view });
-      const others = view.reports.filter(([name]) => name !== node);
-      this.#compare(
-        own,
-        others.map(([, report]) => report),
-      );
+      this.#agreement.look(node, own, view);
     } catch {
       // The next one comes soon.
     }
-  }
-
-  #compare(own: NodeReport, others: readonly NodeReport[]): void {
-    const diverged = divergedAt(own, others);
-    if (diverged === undefined || this.#isTold) return;
-    this.#isTold = true;
-    const detail = `at message ${diverged.seq} of the log the journal's chain differs from ${diverged.isOutvoted ? "that of most nodes" : "another node's"}: see \`trustrank cluster status\``;
-    const { tell } = this.#options;
-    if (diverged.isOutvoted) tell({ kind: "diverged", detail });
-    else tell({ kind: "note", event: "cluster_diverged", detail });
   }
 
   #send(message: FromStream, transfer: ArrayBuffer[] = []): void {
