@@ -201,7 +201,7 @@ export interface StreamState {
 
 interface StreamDetail {
   readonly name: string;
-  readonly cluster?: { readonly leader?: string };
+  readonly cluster?: { readonly leader?: string; readonly replicas?: readonly unknown[] };
   readonly state: { readonly last_seq: number };
 }
 
@@ -212,9 +212,10 @@ export async function streamState(servers: readonly LogServer[]): Promise<Stream
     const accounts = (page?.["account_details"] ?? []) as { stream_detail?: StreamDetail[] }[];
     const streams = accounts.flatMap((account) => account.stream_detail ?? []);
     const stream = streams.find(({ name }) => name.includes("_p0_g"));
-    return stream?.cluster?.leader === `s${at}`
-      ? [{ leader: at, lastSeq: stream.state.last_seq }]
-      : [];
+    const { leader, replicas = [] } = stream?.cluster ?? {};
+    // A server that is starting says that it leads alone, of what its own disk has.
+    const isLed = leader === `s${at}` && replicas.length === servers.length - 1;
+    return isLed ? [{ leader: at, lastSeq: stream!.state.last_seq }] : [];
   });
   return (await Promise.all(asked)).flat()[0];
 }

@@ -2,7 +2,7 @@
 // enough for one commit each. Applied at its position, like an outcome: same log, same table.
 import assert from "node:assert/strict";
 import type { AgentStanding, Standings } from "../engine/reading.ts";
-import { FRAME_BYTES, frameLength, readUint64, writeUint64 } from "./format.ts";
+import { FRAME_BYTES, frameLength, frameLsn, readUint64, writeUint64 } from "./format.ts";
 
 /*
  * Payload, little-endian. `flg` bit 0: credibility is in force from here on. Row flags are the
@@ -79,6 +79,31 @@ function encodeRow({ agent, flags, credibility, cluster }: AgentStanding): Buffe
   row.writeUInt32LE(cluster, 8);
   row.set(id, ROW_BYTES);
   return row;
+}
+
+/** The newest record of standings that holds. */
+export interface StandingsPlace {
+  readonly lsn: number;
+  readonly computedFrom: number;
+}
+
+/**
+ * Order of batches. In a cluster two nodes may have computed one each: the one whose first record comes second was
+ * computed without knowing of the other, and none of its records holds. A service that is alone computes each
+ * batch after the last.
+ */
+export class StandingsOrder {
+  newest: StandingsPlace = { lsn: 0, computedFrom: 0 };
+
+  /** The standings in the frame at `at`, frames being given in order; undefined when they do not hold. */
+  next(bytes: Buffer, at: number): StandingsRecord | undefined {
+    const record = decodeStandings(bytes, at);
+    const { computedFrom } = record;
+    const { newest } = this;
+    if (computedFrom !== newest.computedFrom && computedFrom < newest.lsn) return undefined;
+    this.newest = { lsn: frameLsn(bytes, at), computedFrom };
+    return record;
+  }
 }
 
 /**

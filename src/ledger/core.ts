@@ -144,9 +144,10 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources, reviews, progress, access, weights } =
-      this.#state;
-    const stream = progress.encode({ access: access.values(), weights });
+    const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
+    const { access, weights, batches } = this.#state;
+    const beside = { access: access.values(), weights, standings: batches.newest };
+    const stream = this.progress.encode(beside);
     return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
   }
 

@@ -6,7 +6,7 @@ import type { Exclusions } from "../journal/exclusions.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
 import type { JournalReader } from "../journal/reader.ts";
-import { decodeStandings } from "../journal/standings.ts";
+import { StandingsOrder } from "../journal/standings.ts";
 import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
 import { type FoldTarget, payloadOf } from "./state.ts";
 
@@ -21,6 +21,7 @@ export class Refold {
   readonly #table: FreshTable;
   readonly #exclusions: Exclusions;
   readonly #standings = new RevokedAgents();
+  readonly #batches = new StandingsOrder();
   readonly #folded = emptyFold();
   #lsn = 0;
 
@@ -42,7 +43,8 @@ export class Refold {
         this.#table.foldAssessment?.(decodeAssessment(bytes, at));
       } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
       else if (kind === FRAME_KINDS.standings) {
-        this.#table.applyStandings?.(decodeStandings(bytes, at));
+        const standings = this.#batches.next(bytes, at);
+        if (standings !== undefined) this.#table.applyStandings?.(standings);
       }
     });
     if (this.#lsn < durableLsn) return false;

@@ -19,7 +19,7 @@ import type { FramePlace } from "../journal/places.ts";
 import { decodeFold, emptyFold, type FoldedOutcome } from "../journal/folded-outcome.ts";
 import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
-import { decodeStandings } from "../journal/standings.ts";
+import { StandingsOrder } from "../journal/standings.ts";
 import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
 import { decodeMark } from "./ordered/message.ts";
 import { StreamProgress } from "./ordered/progress.ts";
@@ -45,6 +45,8 @@ export class LedgerState {
   readonly policies: Buffer[] = [];
   /** The newest stored form of each API key that came through the ordered log, by key. */
   readonly access = new Map<string, Buffer>();
+  /** Of standings. */
+  readonly batches = new StandingsOrder();
   /** Payloads of the changes of weights that came through the ordered log, in order. */
   readonly weights: Buffer[] = [];
   readonly sources: FramePlace[] = [];
@@ -78,7 +80,8 @@ export class LedgerState {
   resume(start: SnapshotStart): void {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
-    const { access, weights } = this.progress.restore(start.stream);
+    const { access, weights, standings } = this.progress.restore(start.stream);
+    if (standings !== undefined) this.batches.newest = standings;
     for (const payload of access) this.#takeAccess(payload);
     this.weights.push(...weights);
     for (const place of start.sources) this.sources.push(place);
@@ -137,7 +140,8 @@ export class LedgerState {
     else if (kind === FRAME_KINDS.reviewEvent) {
       this.#reviews.apply(JSON.parse(payloadOf(bytes, at).toString()) as ReviewEvent);
     } else if (kind === FRAME_KINDS.standings) {
-      this.#target.applyStandings?.(decodeStandings(bytes, at));
+      const standings = this.batches.next(bytes, at);
+      if (standings !== undefined) this.#target.applyStandings?.(standings);
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
       this.sources.push(place);
     }

@@ -12,6 +12,7 @@ import type { OpenKaizen } from "../kaizen/service/schedule.ts";
 import type { Log } from "../platform/log.ts";
 import type { SteadyClock } from "../platform/steady-clock.ts";
 import type { OpenStore } from "../store/client.ts";
+import type { OpenCluster } from "./cluster/cluster.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { Core } from "./core.ts";
 
@@ -30,13 +31,14 @@ interface LearningGround {
   readonly clock: Pick<SteadyClock, "now">;
   /** Of a cluster's other nodes; none while the service is alone. */
   readonly sharedWeights: SharedPromotions;
+  readonly cluster: Pick<OpenCluster, "leaderships"> | undefined;
 }
 
 /** Opens them, and puts their ends on `closers`. */
 export async function openLearning(
   config: ServeConfig,
   log: Log,
-  { paths, store, evidence, sharedWeights, clock: keeper }: LearningGround,
+  { paths, store, evidence, sharedWeights, cluster, clock: keeper }: LearningGround,
   closers: { push(close: () => Promise<void>): unknown },
 ): Promise<Learning> {
   const { ledger, engine, notes } = evidence;
@@ -48,7 +50,8 @@ export async function openLearning(
       ...shared,
       dataDir: paths.root,
       seeds: isWanted ? seeds : undefined,
-      shared: config.cluster && sharedWeights,
+      shared: cluster && sharedWeights,
+      leadership: cluster?.leaderships.of("kaizen"),
     },
     config.isKaizenScheduled,
     store,
@@ -61,6 +64,7 @@ export async function openLearning(
     isWanted,
     rules: seeds,
     config: SHIPPED,
+    leadership: cluster?.leaderships.of("credibility"),
   });
   closers.push(() => credibility.close());
   const backtests = new BacktestService({

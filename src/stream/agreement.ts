@@ -40,7 +40,10 @@ export class Agreement {
     if (this.#figures.tablesDiffer === isDifferent) return;
     this.#figures.tablesDiffer = isDifferent;
     const [event, detail] = isDifferent
-      ? ["cluster_tables_differ", `at message ${diverged.seq} of the log the agent tables of nodes differ: see \`trustrank cluster status\``]
+      ? [
+          "cluster_tables_differ",
+          `at message ${diverged.seq} of the log the agent tables of nodes differ: see \`trustrank cluster status\``,
+        ]
       : ["cluster_tables_agree", "the agent tables of the nodes agree again"];
     this.#tell({ kind: "note", event: event!, detail: detail! });
   }

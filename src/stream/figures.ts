@@ -13,8 +13,13 @@ const LOST = 7;
 const MESSAGES = 8;
 const FAILED = 9;
 const AWAY = 10;
-const TABLES_DIFFER = 11;
-const COUNT = 12;
+/** Until when each job is this node's. */
+const LEADS = 11;
+/** Jobs that one node does for the whole cluster. */
+export const LED_JOBS = ["kaizen", "credibility"] as const;
+export type LedJob = (typeof LED_JOBS)[number];
+const TABLES_DIFFER = LEADS + LED_JOBS.length;
+const COUNT = TABLES_DIFFER + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -141,6 +146,16 @@ export class StreamFigures {
 
   set tablesDiffer(isSo: boolean) {
     this.#numbers[TABLES_DIFFER] = isSo ? 1 : 0;
+  }
+
+  /** The job is this node's until then, epoch ms; 0: it is not. */
+  lead(job: LedJob, untilMs: number): void {
+    this.#numbers[LEADS + LED_JOBS.indexOf(job)] = untilMs;
+  }
+
+  /** Whether the job is this node's: a process that stood still finds that its time has run out. */
+  leads(job: LedJob, nowMs: number): boolean {
+    return nowMs < this.#numbers[LEADS + LED_JOBS.indexOf(job)]!;
   }
 
   /** As the connection is now. */

@@ -34,7 +34,12 @@ export class NatsLease implements Lease {
   }
 
   get isHeld(): boolean {
-    return !this.#isOver && performance.now() - this.#renewedMs < LEASE_MS;
+    return this.leftMs > 0;
+  }
+
+  get leftMs(): number {
+    const untilMs = this.#isOver ? 0 : this.#renewedMs + LEASE_MS;
+    return Math.max(0, untilMs - performance.now());
   }
 
   async release(): Promise<void> {

@@ -35,6 +35,8 @@ export interface Lease {
   readonly token: number;
   /** False from the moment on at which another node may hold it. */
   readonly isHeld: boolean;
+  /** Ms until then, if it is not renewed; 0 once that is past. */
+  readonly leftMs: number;
   release(): Promise<void>;
 }
 

@@ -17,6 +17,8 @@ export interface NodeReport {
   /** Base URL under which other nodes reach this one; undefined where it was not named. */
   readonly url?: string | undefined;
   readonly atMs: number;
+  /** Jobs of the whole cluster that it does; left out by releases without leases. */
+  readonly leads?: readonly string[];
   /** Place of the log and chain of the journal there, oldest first. */
   readonly checkpoints: readonly (readonly [seq: number, chain: string])[];
   /** Name of what makes the agent table; left out by releases that do not tell of it. */

@@ -5,7 +5,9 @@ import type { OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
 import { Agreement } from "./agreement.ts";
 import { Availability } from "./availability.ts";
-import type { StreamFigures } from "./figures.ts";
+import type { LedJob, StreamFigures } from "./figures.ts";
+import { Leases } from "./leases.ts";
+import { Looks } from "./looks.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { Checkpoints, type ClusterView, type NodeReport, viewOf } from "./reports.ts";
 
@@ -19,8 +21,6 @@ const LOOK_MS = 500;
 const REPORT_MS = 5000;
 /** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
 const SHORT_LOOKS_MAX = 20;
-/** Looks that wait to be caught up with; of more, every second is given up. */
-const LOOKS_MAX = 1024;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -31,6 +31,8 @@ export type StreamEvent =
   /** This node may not join: the sentence says why. */
   | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
+  /** A job of the whole cluster has become this node's, or is not any more. */
+  | { kind: "leads"; job: LedJob; isHeld: boolean }
   /** What a look at the whole cluster has found. */
   | { kind: "view"; view: ClusterView }
   /** Exit code 65: this journal is not the cluster's. */
@@ -49,6 +51,8 @@ export interface StreamServeOptions {
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: StreamFigures;
+  /** Jobs of the whole cluster that this node may do. */
+  readonly jobs: readonly LedJob[];
   readonly clock: () => number;
   readonly tell: (event: StreamEvent) => void;
   /** Called once the ledger has let go. */
@@ -63,6 +67,8 @@ export function serveStream(options: StreamServeOptions): void {
 class Server {
   readonly #options: StreamServeOptions;
   readonly #checkpoints = new Checkpoints();
+  readonly #looks = new Looks();
+  readonly #leases: Leases;
   readonly #availability: Availability;
   readonly #agreement: Agreement;
   #following: { stop(): void } | undefined;
@@ -83,6 +89,8 @@ class Server {
     this.#options = options;
     this.#availability = new Availability(options.clock());
     this.#agreement = new Agreement(options.figures, options.tell);
+    const changed = (job: LedJob, isHeld: boolean) => options.tell({ kind: "leads", job, isHeld });
+    this.#leases = new Leases({ ...options, changed });
   }
 
   start(): void {
@@ -99,6 +107,7 @@ class Server {
     };
     log.link.onChange();
     look();
+    this.#leases.start();
   }
 
   #take(message: ToStream): void {
@@ -200,9 +209,6 @@ class Server {
     this.#settleLooks();
   }
 
-  /** Looks that found more in the log than was applied: moment and newest place. */
-  #looks: { atMs: number; seq: number }[] = [];
-
   async #look(): Promise<void> {
     const { log, figures, clock } = this.#options;
     const atMs = clock();
@@ -215,19 +221,12 @@ class Server {
         this.#availability.led(figures.answeredMs);
       }
       figures.known = state.lastSeq;
-      this.#noteLook(atMs, state.lastSeq);
+      this.#looks.add(atMs, state.lastSeq);
+      this.#settleLooks();
       this.#judge(state);
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
-  }
-
-  #noteLook(atMs: number, seq: number): void {
-    // The later of two looks at the same place says more.
-    if (this.#looks.at(-1)?.seq === seq) this.#looks.pop();
-    this.#looks.push({ atMs, seq });
-    if (this.#looks.length > LOOKS_MAX) this.#looks = this.#looks.filter((_, at) => at % 2 === 0);
-    this.#settleLooks();
   }
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
@@ -243,9 +242,8 @@ class Server {
 
   #settleLooks(): void {
     const { figures } = this.#options;
-    while (this.#looks[0] !== undefined && this.#looks[0].seq <= figures.applied) {
-      figures.caughtUp(this.#looks.shift()!.atMs);
-    }
+    const atMs = this.#looks.settle(figures.applied);
+    if (atMs !== undefined) figures.caughtUp(atMs);
   }
 
   async #report(): Promise<void> {
@@ -259,6 +257,7 @@ class Server {
       url,
       atMs: clock(),
       ...this.#checkpoints.told,
+      leads: this.#leases.held,
     };
     try {
       await log.report(node, own);
@@ -280,6 +279,7 @@ class Server {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     this.#following?.stop();
     this.#resume();
+    await this.#leases.close();
     await this.#options.log.close().catch(() => undefined);
     this.#options.port.close();
     this.#options.tell({ kind: "ended" });

@@ -2,7 +2,7 @@
 // the work is in stream/serve.ts.
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
 import { refusalOf } from "../stream/reports.ts";
-import { StreamFigures } from "../stream/figures.ts";
+import { type LedJob, StreamFigures } from "../stream/figures.ts";
 import { type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { clockOfThread } from "./clock.ts";
@@ -19,6 +19,7 @@ export interface StreamThreadData {
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: SharedArrayBuffer;
+  readonly jobs: readonly LedJob[];
 }
 
 async function main(parent: MessagePort, data: StreamThreadData): Promise<void> {

@@ -63,7 +63,9 @@ test("one bit that flipped anywhere is found within three rounds of all slices",
     fc.property(fc.nat(heapBytes - 1), fc.nat(7), fc.nat(10_000), (at, bit, from) => {
       bytes[HEAP_BASE + at]! ^= 1 << bit;
       const rounds = Array.from({ length: 3 * count }, (_, index) => from + index);
-      const found = rounds.filter((each) => tableHash(one.memory, each) !== tableHash(two.memory, each));
+      const found = rounds.filter(
+        (each) => tableHash(one.memory, each) !== tableHash(two.memory, each),
+      );
       bytes[HEAP_BASE + at]! ^= 1 << bit;
       expect(found.length).toBeGreaterThan(0);
     }),

@@ -35,6 +35,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     version: "1",
     url: undefined,
     key: "k",
+    jobs: [],
     figures,
     clock: () => NOW_MS,
     tell: (event) => {
@@ -85,7 +86,10 @@ test("a table that differs is told where it is seen, and its end too", async () 
   await append(log, 700);
   await reached(2200);
   const different = await viewOf(log);
-  expect(compareTables(different.reports, 1).diverged).toEqual({ seq: 2000, sides: [["a"], ["b"]] });
+  expect(compareTables(different.reports, 1).diverged).toEqual({
+    seq: 2000,
+    sides: [["a"], ["b"]],
+  });
   expect(compareChains(different.reports, 1).diverged).toBeUndefined();
   for (const { events, figures } of nodes) {
     const detail = expect.stringContaining("at message 2000 of the log the agent tables");

@@ -31,6 +31,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     url: undefined,
     key: "k",
     figures,
+    jobs: [],
     clock: () => (nowMs += 1) + pass.ms,
     tell: (event) => {
       if (event.kind !== "view") events.push(event);

@@ -37,9 +37,21 @@ function show(state: ClusterState): void {
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");
   else if (chains.agree) print(`journals agree at ${chains.compared} places${newest}`);
   if (tables.compared > 0 && tables.agree) {
-    print(`agent tables agree at ${tables.compared} places, the newest at message ${tables.newest}`);
+    print(
+      `agent tables agree at ${tables.compared} places, the newest at message ${tables.newest}`,
+    );
   }
-  const columns = ["node", "place", "behind", "position", "chain", "release", "told", "url"];
+  const columns = [
+    "node",
+    "place",
+    "behind",
+    "position",
+    "chain",
+    "release",
+    "told",
+    "leads",
+    "url",
+  ];
   const cells = state.nodes.map((node) => [
     node.node,
     node.place,
@@ -48,6 +60,7 @@ function show(state: ClusterState): void {
     node.chain.slice(0, CHAIN_SHOWN),
     node.release,
     `${Math.round(node.age_seconds)} s ago`,
+    node.leads.join(" "),
     node.url ?? "",
   ]);
   for (const line of formatTable(columns, cells)) print(line);

@@ -4,6 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import { type Principal, stillRevoked } from "../../contract/principal.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
   type KeyChange,
@@ -46,8 +47,8 @@ export class Keyring {
   readonly #proved = new Map<string, Proof>();
   #installed: InstalledHolder | undefined = undefined;
   #append: AppendKey | undefined;
-  /** Changes run one after the other: two writers of one file would lose a key. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  /** Of changes: two writers of one file would lose a key. */
+  readonly #turns = new Turns();
 
   constructor(options: KeyringOptions, keys: readonly StoredKey[]) {
     this.#options = options;
@@ -130,7 +131,7 @@ export class Keyring {
 
   /** Makes a key; `key` is its text, shown this once. Resolves when the key is durable. */
   create(request: NewKey): Promise<{ key: string; description: KeyDescription }> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const made = makeKey(this.#options.environment ?? DEFAULT_ENVIRONMENT);
       const stored = newStoredKey(request, made, this.#options.now());
       await this.#persist(stored);
@@ -147,7 +148,7 @@ export class Keyring {
     change: KeyChange,
     check: (changed: StoredKey, before: StoredKey) => void = () => undefined,
   ): Promise<{ before: KeyDescription; description: KeyDescription }> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const before = this.#living(keyId);
       const stored = withChange(before, change);
       check(stored, before);
@@ -167,7 +168,7 @@ export class Keyring {
     overlapMs: number,
     check: (stored: StoredKey) => void = () => undefined,
   ): Promise<RotatedKey> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const before = this.#living(keyId);
       check(before);
       const { secret, text } = makeSecret(this.#options.environment ?? DEFAULT_ENVIRONMENT, keyId);
@@ -180,7 +181,7 @@ export class Keyring {
   }
 
   #undoRotation(before: StoredKey, secretHash: string): Promise<void> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const { stored } = this.#entries.get(before.keyId)!;
       if (stored.secretHash !== secretHash) return;
       const { rotatedAtMs, earlierSecrets } = before;
@@ -229,7 +230,7 @@ export class Keyring {
    * `not_found`.
    */
   revoke(keyId: string): Promise<KeyDescription> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const known = this.#known(keyId);
       if (known.revokedAtMs !== null) return this.#describe(known);
       const stored: StoredKey = { ...known, revokedAtMs: this.#options.now() };
@@ -268,12 +269,12 @@ export class Keyring {
   async learn(stored: StoredKey): Promise<void> {
     if (isDeepStrictEqual(this.stored(stored.keyId), stored)) return;
     this.#put(stored);
-    await this.#change(() => this.#write(this.stored(stored.keyId)!));
+    await this.#turns.take(() => this.#write(this.stored(stored.keyId)!));
   }
 
   /** Resolves once no change is under way. */
   async settled(): Promise<void> {
-    await this.#lastChange;
+    await this.#turns.ended();
   }
 
   async #persist(changed: StoredKey): Promise<void> {
@@ -289,11 +290,5 @@ export class Keyring {
   #put(changed: StoredKey): void {
     this.adopt(changed);
     this.#options.onChange?.(changed);
-  }
-
-  #change<T>(run: () => Promise<T>): Promise<T> {
-    const result = this.#lastChange.then(run);
-    this.#lastChange = result.catch(() => undefined);
-    return result;
   }
 }

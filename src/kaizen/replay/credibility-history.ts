@@ -24,7 +24,7 @@ import {
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
-import { decodeStandings } from "../../journal/standings.ts";
+import { StandingsOrder } from "../../journal/standings.ts";
 
 const CHUNK = 65_536;
 const ROWS_MIN = 4096;
@@ -93,6 +93,7 @@ class HistoryReader {
   readonly #weights = new Column((length) => new Float32Array(length));
   readonly #stakes = new Column((length) => new Float32Array(length));
   readonly #folded = emptyFold();
+  readonly #batches = new StandingsOrder();
   readonly #config: ScoringConfig;
   #count = 0;
 
@@ -133,7 +134,9 @@ class HistoryReader {
   }
 
   #takeStandings(bytes: Buffer, at: number): void {
-    const { agents, stakesHigh, isInForce } = decodeStandings(bytes, at);
+    const standings = this.#batches.next(bytes, at);
+    if (standings === undefined) return;
+    const { agents, stakesHigh, isInForce } = standings;
     for (const standing of agents) this.written.set(standing.agent, standing);
     this.stakesHigh = stakesHigh;
     this.isInForce = isInForce;

@@ -18,7 +18,7 @@ import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
-import { decodeStandings } from "../../journal/standings.ts";
+import { StandingsOrder } from "../../journal/standings.ts";
 
 const CHUNK = 65_536;
 const RATINGS = Buffer.from(RATINGS_SOURCE);
@@ -101,6 +101,13 @@ function emptyHistory(): Required<History> {
   };
 }
 
+/** Of the registry's event in the frame at `at`, before that outcome. */
+function marksOf(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
+  const start = at + FRAME_BYTES;
+  const payload = bytes.subarray(start, start + frameLength(bytes, at));
+  return revoked.apply(payload).map((mark) => ({ before, mark }));
+}
+
 /**
  * Reads the outcomes that count, up to a durable position. Calls `onShare` with the progress, 0 to
  * 1.
@@ -123,6 +130,7 @@ export function readHistory(
   const folded = emptyFold();
   const exclusions = exclusionsOf(directory, uptoLsn);
   const revoked = new RevokedAgents();
+  const batches = new StandingsOrder();
   const reader = openJournalReader(nodeFiles, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
@@ -131,13 +139,12 @@ export function readHistory(
         const kind = frameKind(bytes, offset);
         const before = history.subjects.length;
         if (kind === FRAME_KINDS.standings && isEarlier) {
-          history.standings.push({ before, standings: decodeStandings(bytes, offset) });
+          const standings = batches.next(bytes, offset);
+          if (standings !== undefined) history.standings.push({ before, standings });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {
-          const start = offset + FRAME_BYTES;
-          const payload = bytes.subarray(start, start + frameLength(bytes, offset));
-          for (const mark of revoked.apply(payload)) history.marks.push({ before, mark });
+          history.marks.push(...marksOf(revoked, bytes, offset, before));
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;

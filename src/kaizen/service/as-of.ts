@@ -2,6 +2,7 @@
 // what came in later nor later weights, spends no evidence and changes nothing.
 import { invalidRequest } from "../../contract/faults.ts";
 import type { Champion } from "./champion.ts";
+import type { KaizenState } from "./files.ts";
 import type { RunRecord, RunRequest } from "../kaizen.ts";
 
 /** Which evidence had been in a test by then is not on record. */
@@ -46,9 +47,23 @@ export function begun(
 }
 
 /** The weights that a run challenges: those live now, or at the time it runs as of. */
-export function versionFor(
-  champion: Pick<Champion, "version" | "versionAt">,
-  { asOfMs }: RunRequest,
-): string {
-  return asOfMs === undefined ? champion.version : champion.versionAt(asOfMs);
+export function versionFor({ state }: Pick<Champion, "state">, { asOfMs }: RunRequest): string {
+  return asOfMs === undefined ? state.champion : versionAt(state, asOfMs);
+}
+
+/** Version of the config that was live at a time, as far as promotions are on record. */
+function versionAt({ promotions, champion }: KaizenState, atMs: number): string {
+  const live = promotions.findLast(
+    ({ at_ms: sinceMs, rolled_back: back }) =>
+      sinceMs <= atMs && (back === undefined || back.at_ms > atMs),
+  );
+  // An older one that was taken back since has left other weights than the newest made live.
+  const left = promotions.flatMap(({ rolled_back: back }) =>
+    back !== undefined && back.at_ms <= atMs && back.at_ms > (live?.at_ms ?? 0) ? [back] : [],
+  );
+  const newest = left.reduce<(typeof left)[number] | undefined>(
+    (found, back) => (found === undefined || back.at_ms > found.at_ms ? back : found),
+    undefined,
+  );
+  return newest?.left ?? live?.version ?? promotions[0]?.parent ?? champion;
 }

@@ -8,16 +8,18 @@ import { canonicalJson } from "../../contract/canonical-json.ts";
 import { defaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { assertConfig } from "../../engine/config-layout.ts";
-import { versionOf } from "./files.ts";
+import { hasHistory, versionOf } from "./files.ts";
 import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
 import { isAlike, withoutStep } from "../lineage.ts";
 import type { Step } from "../lineage.ts";
+import { Turns } from "../../platform/turns.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
 import {
   changesThatHold,
   encodeChange,
   holdsAfter,
+  ownShipped,
   type SharedPromotions,
 } from "./shared-promotions.ts";
 
@@ -45,7 +47,9 @@ export class Champion {
   readonly #shipped: ScoringConfig;
   readonly #shared: SharedPromotions | undefined;
   #state: KaizenState;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
+  /** No change has held in the log yet: the next one does, whatever it replaces, as at a start. */
+  #isFirst = false;
 
   /**
    * @param shipped the config of this release.
@@ -70,7 +74,7 @@ export class Champion {
     this.#shared = shared;
     if (shared === undefined) return;
     this.#takeRecorded(shared);
-    shared.onArrival = () => void this.#inTurn(() => this.#takeUpTo(Number.POSITIVE_INFINITY));
+    shared.onArrival = () => void this.#turns.take(() => this.#takeUpTo(Number.POSITIVE_INFINITY));
   }
 
   get state(): KaizenState {
@@ -94,24 +98,6 @@ export class Champion {
       if (before === undefined || after === undefined) return [];
       return [{ promotion, before, after, isTakenBack: promotion.rolled_back !== undefined }];
     });
-  }
-
-  /** Version of the config that was live at a time, as far as promotions are on record. */
-  versionAt(atMs: number): string {
-    const { promotions, champion } = this.#state;
-    const live = promotions.findLast(
-      ({ at_ms: sinceMs, rolled_back: back }) =>
-        sinceMs <= atMs && (back === undefined || back.at_ms > atMs),
-    );
-    // An older one that was taken back since has left other weights than the newest made live.
-    const left = promotions.flatMap(({ rolled_back: back }) =>
-      back !== undefined && back.at_ms <= atMs && back.at_ms > (live?.at_ms ?? 0) ? [back] : [],
-    );
-    const newest = left.reduce<(typeof left)[number] | undefined>(
-      (found, back) => (found === undefined || back.at_ms > found.at_ms ? back : found),
-      undefined,
-    );
-    return newest?.left ?? live?.version ?? promotions[0]?.parent ?? champion;
   }
 
   /**
@@ -146,19 +132,33 @@ export class Champion {
     if (this.version !== versionOf(this.#shipped)) await this.#ledger.installConfig(champion);
   }
 
-  /** Saves a run's other changes of the state; the champion stays. */
+  /**
+   * Saves a run's other changes of the state; the champion stays. In a cluster on every node: what one has
+   * tested, no other tests again.
+   */
   keep(change: (state: KaizenState) => KaizenState): Promise<void> {
-    return this.#inTurn(() => {
-      const next = change(this.#state);
-      this.#files.saveState(next);
-      this.#state = next;
+    return this.#turns.take(async () => {
+      if (this.#shared === undefined) return this.#save(change(this.#state));
+      await this.#keep(change);
     });
+  }
+
+  async #keep(change: (state: KaizenState) => KaizenState): Promise<void> {
+    const isMade = await this.#make(this.config(), change(this.#state), true);
+    // Dropped for one that came before it, it is made of what that one left.
+    if (!isMade) await this.#keep(change);
+  }
+
+  /** Tells the other nodes of a cluster what this one knows from before there was one. */
+  async share(): Promise<void> {
+    if (this.#isFirst && hasHistory(this.#state)) await this.keep((state) => state);
   }
 
   /**
    * Makes exactly the tested config live; false when the weights it was tested against are not live
    * any more.
-   * @param order who asked for it and why, where the run did not promote by itself.
+   * @param terms the state that must not have changed, and who asked for it and why, where the run did
+   *   not promote by itself.
    * @throws the error of the engine, the journal or the disk; nothing has changed then.
    */
   promote(
@@ -166,10 +166,10 @@ export class Champion {
     config: ScoringConfig,
     change: (state: KaizenState) => KaizenState,
     nowMs: number,
-    order: { by?: string; reason?: string } = {},
+    { basis = this.#state, ...order }: { basis?: KaizenState; by?: string; reason?: string } = {},
   ): Promise<boolean> {
-    return this.#inTurn(async () => {
-      if (this.version !== run.champion_version) return false;
+    return this.#turns.take(async () => {
+      if (this.version !== run.champion_version || this.#state !== basis) return false;
       assertConfig(config);
       this.keepLive();
       const version = this.#files.keepConfig(config);
@@ -189,22 +189,23 @@ export class Champion {
    * the weights beneath, the others stay. Undefined when it does not stand.
    * @throws Error when the config beneath is missing or was changed; that of the disk.
    */
-  rollBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
-    return this.#inTurn(async () => {
-      const { promotions } = this.#state;
-      const standing = promotions.filter((each) => each.rolled_back === undefined);
-      const taken =
-        runId === undefined ? standing.at(-1) : standing.find((p) => p.run_id === runId);
-      if (taken === undefined) return undefined;
-      const config = this.#without(taken);
-      const left = this.#files.keepConfig(config);
-      const rolledBack = { at_ms: atMs, reason, left };
-      const cooling = { cool_down_runs: COOL_DOWN_RUNS };
-      const without = promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p));
-      const next = { ...this.#state, champion: left, promotions: without, ...cooling };
-      const isMade = await this.#make(config, next, this.#wasLive(left));
-      return isMade ? { promotion: taken, left } : undefined;
-    });
+  rollBack(reason: string, atMs: number, runId = this.live()?.run_id) {
+    return this.#turns.take(() => this.#takeBack(reason, atMs, runId));
+  }
+
+  async #takeBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
+    const { promotions, champion } = this.#state;
+    const taken = promotions.find((p) => p.run_id === runId && p.rolled_back === undefined);
+    if (taken === undefined) return undefined;
+    const config = this.#without(taken);
+    const left = this.#files.keepConfig(config);
+    const rolledBack = { at_ms: atMs, reason, left };
+    const without = promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p));
+    const cooling = { cool_down_runs: COOL_DOWN_RUNS };
+    const next = { ...this.#state, champion: left, promotions: without, ...cooling };
+    if (await this.#make(config, next, this.#wasLive(left))) return { promotion: taken, left };
+    // Where only a run that kept the weights came before it, what was asked for still stands.
+    return this.version === champion ? this.#takeBack(reason, atMs, runId) : undefined;
   }
 
   /**
@@ -214,22 +215,26 @@ export class Champion {
   async #make(config: ScoringConfig, next: KaizenState, isKnown: boolean): Promise<boolean> {
     if (this.#shared === undefined) {
       if (!isKnown) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
-    } else {
-      const before = this.#state;
-      const change = { config, parent: this.version, state: next };
-      const position = await this.#ledger.appendConfig(encodeChange(change));
-      await this.#takeUpTo(position);
-      // Any change that held meanwhile is one that this one does not know of: no node makes it.
-      if (this.#state !== before) return false;
+      await this.#commit(next);
+      return true;
     }
-    await this.#commit(next);
+    const before = this.#state;
+    const state = { ...next, changes: (before.changes ?? 0) + 1 };
+    const change = { config, parent: this.version, state };
+    const position = await this.#ledger.appendConfig(encodeChange(change));
+    await this.#takeUpTo(position);
+    // Any change that held meanwhile is one that this one does not know of: no node makes it.
+    if (this.#state !== before) return false;
+    this.#isFirst = false;
+    await this.#commit(state);
     return true;
   }
 
   /** Makes the changes of other nodes that stand before a position, where they hold. */
   async #takeUpTo(position: number): Promise<void> {
     for (const change of this.#shared?.before(position) ?? []) {
-      if (!holdsAfter(this.#state, change)) continue;
+      if (!this.#isFirst && !holdsAfter(this.#state, change)) continue;
+      this.#isFirst = false;
       this.#files.keepConfig(change.config);
       await this.#commit({ ...change.state, ...ownShipped(this.#state) });
     }
@@ -239,11 +244,12 @@ export class Champion {
   #takeRecorded({ recorded }: SharedPromotions): void {
     const changes = changesThatHold(recorded);
     for (const { config } of changes) this.#files.keepConfig(config);
+    this.#isFirst = changes.length === 0;
     const newest = changes.at(-1)?.state;
-    if (newest === undefined || isDeepStrictEqual(newest.promotions, this.#state.promotions))
-      return;
-    this.#state = { ...newest, ...ownShipped(this.#state) };
-    this.#files.saveState(this.#state);
+    if (newest === undefined) return;
+    const { promotions, changes: known = 0 } = this.#state;
+    if (known >= (newest.changes ?? 0) && isDeepStrictEqual(newest.promotions, promotions)) return;
+    this.#save({ ...newest, ...ownShipped(this.#state) });
   }
 
   /** The live config without a promotion; by the name under which it was live before, if it was. */
@@ -273,11 +279,9 @@ export class Champion {
     }
   }
 
-  /** Runs one change after the other, each on the state left by the one before it. */
-  #inTurn<T>(work: () => Promise<T> | T): Promise<T> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => undefined);
-    return done;
+  #save(next: KaizenState): void {
+    this.#files.saveState(next);
+    this.#state = next;
   }
 
   /** One replaced file, then one swap; a swap that is refused takes the file back. */
@@ -285,16 +289,11 @@ export class Champion {
     const config = this.config(next.champion);
     this.#files.saveState(next);
     try {
-      await this.#ledger.installConfig(config);
+      if (next.champion !== this.version) await this.#ledger.installConfig(config);
     } catch (error) {
       this.#files.saveState(this.#state);
       throw error;
     }
     this.#state = next;
   }
-}
-
-/** Nodes may run different releases for a while. */
-function ownShipped({ shipped }: KaizenState): Pick<KaizenState, "shipped"> {
-  return shipped === undefined ? {} : { shipped };
 }

@@ -14,6 +14,7 @@ import { graphPart } from "../credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
 import { everyHour } from "../../platform/schedule.ts";
 import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
+import { ALONE, type Leadership } from "./leadership.ts";
 import type { Log } from "../../platform/log.ts";
 
 const WORKER = new URL("../../threads/kaizen/credibility-worker.ts", import.meta.url).href;
@@ -30,6 +31,8 @@ export interface CredibilityOptions {
   /** Undefined: the operator named no seeds, and nothing is computed. */
   rules: SeedRules | undefined;
   config: ScoringConfig;
+  /** Whether batches are this node's; left out: they are. */
+  leadership?: Leadership | undefined;
   clock: () => number;
   log: Log;
 }
@@ -59,8 +62,8 @@ export class CredibilityService implements Credibility {
 
   /** Takes standings that were switched off out of force, recorded once in the journal. */
   async open(): Promise<void> {
-    const { engine, isWanted, ledger, log } = this.#options;
-    if (isWanted || !engine.areStandingsInForce) return;
+    const { engine, isWanted, ledger, log, leadership = ALONE } = this.#options;
+    if (isWanted || !engine.areStandingsInForce || !leadership.isHeld) return;
     const none = { isInForce: false, stakesHigh: 0, agents: [], computedFrom: ledger.position() };
     for (const payload of encodeStandings(none, NO_STANDINGS))
       await ledger.appendStandings(payload);
@@ -79,9 +82,9 @@ export class CredibilityService implements Credibility {
 
   /** Called by the schedule: refreshes only after new outcomes and not too often. Never rejects. */
   async refreshIfDue(): Promise<void> {
-    const { clock, ledger, log } = this.#options;
+    const { clock, ledger, log, leadership = ALONE } = this.#options;
     const isNew = ledger.position() > (this.#last?.position ?? 0);
-    if (!this.isPossible || !isNew || clock() < this.#restUntilMs) return;
+    if (!this.isPossible || !isNew || clock() < this.#restUntilMs || !leadership.isHeld) return;
     try {
       await this.refresh();
     } catch (error) {
@@ -164,6 +167,12 @@ export async function openCredibility(options: CredibilityOptions): Promise<Open
   const credibility = new CredibilityService(options);
   await credibility.open();
   void credibility.refreshIfDue();
+  options.leadership?.onTaken(() => {
+    credibility.open().catch((error: unknown) => {
+      options.log.error("credibility_failed", { detail: (error as Error).message });
+    });
+    void credibility.refreshIfDue();
+  });
   const schedule = everyHour(() => credibility.refreshIfDue());
   return {
     credibility,

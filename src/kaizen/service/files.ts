@@ -50,6 +50,8 @@ export interface KaizenState {
   /** Runs after a rollback that still only test. */
   cool_down_runs: number;
   last_scheduled_ms: number;
+  /** Changes of this state that have held in the log of a cluster; absent where none has. */
+  changes?: number;
 }
 
 const DIRECTORY = "kaizen";
@@ -264,6 +266,13 @@ export function spend(
     cool_down_runs: Math.max(0, state.cool_down_runs - 1),
     ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
   };
+}
+
+/** Whether anything was tested or promoted so far. */
+export function hasHistory(state: KaizenState): boolean {
+  const { promotions, tested_to_ms: tested, calibrated_to_ms: calibrated } = state;
+  const isTested = SIDES.some((side) => tested[side] > 0);
+  return isTested || promotions.length > 0 || calibrated !== undefined;
 }
 
 /** Evidence up to which calibrations have been tested, by scorecard. */

@@ -4,6 +4,7 @@ import type { Log } from "../../platform/log.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { RunRecord } from "../kaizen.ts";
 import type { ConfigWriter } from "./champion.ts";
+import type { Leadership } from "./leadership.ts";
 import type { SharedPromotions } from "./shared-promotions.ts";
 import type { runOnPool } from "./pool.ts";
 
@@ -21,6 +22,8 @@ export interface KaizenOptions {
   runTask?: typeof runOnPool;
   /** Changes of the live weights by other nodes of a cluster; left out: there are none. */
   shared?: SharedPromotions | undefined;
+  /** Whether scheduled work is this node's; left out: it is. */
+  leadership?: Leadership | undefined;
   /** Called for every run at its start and its end, for the store. */
   onRun?: (run: RunRecord) => void;
 }

@@ -138,6 +138,7 @@ export async function promoteDryRun(
   const findings = provenBy(run, champion.state);
   assertHolds(run, findings, ground, nowMs);
   const change = (state: KaizenState) => spent(state, run, findings);
-  const isPromoted = await champion.promote(run, findings.config, change, nowMs, order);
+  const terms = { ...order, basis: champion.state };
+  const isPromoted = await champion.promote(run, findings.config, change, nowMs, terms);
   if (!isPromoted) throw championChanged(run);
 }

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";
+import { ALONE } from "./leadership.ts";
 import { KaizenService } from "./service.ts";
 import type { KaizenOptions } from "./options.ts";
 import type { Store } from "../../store/store.ts";
@@ -36,20 +37,34 @@ export function isRunMissed(
   return sinceMs !== undefined && sinceMs < lastWeeklyMs;
 }
 
-/** Starts the schedule; every job is single flight and none keeps the process alive. */
+/**
+ * Starts the schedule; every job is single flight and none keeps the process alive. In a cluster the work is
+ * done by the node that leads; the next one to lead catches up on what a former one has left.
+ */
 function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(): void } {
+  const { leadership = ALONE } = options;
   const run = async () => {
     const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
-    await kaizen.start(request)?.done;
+    if (leadership.isHeld) await kaizen.start(request)?.done;
     kaizen.nextRunMs = weekly.next();
   };
+  const isMissed = () => {
+    const firstMs = firstRecordedMs(options.journal, options.ledger.position());
+    return isRunMissed(kaizen.lastScheduledMs, firstMs, options.clock());
+  };
+  let catchUp: NodeJS.Timeout | undefined;
+  const catchUpSoon = () => {
+    clearTimeout(catchUp);
+    if (!isMissed()) return;
+    catchUp = setTimeout(() => void (isMissed() && run()), CATCH_UP_DELAY_MS).unref();
+  };
   const weekly = every(WEEKLY, run);
-  const daily = every(DAILY, () => runDaily(kaizen));
+  const daily = every(DAILY, async () => {
+    if (leadership.isHeld) await runDaily(kaizen);
+  });
   kaizen.nextRunMs = weekly.next();
-  const firstMs = firstRecordedMs(options.journal, options.ledger.position());
-  const isMissed = isRunMissed(kaizen.lastScheduledMs, firstMs, options.clock());
-  const catchUp = isMissed ? setTimeout(() => void run(), CATCH_UP_DELAY_MS) : undefined;
-  catchUp?.unref();
+  catchUpSoon();
+  leadership.onTaken(catchUpSoon);
   return {
     close() {
       clearTimeout(catchUp);

@@ -19,7 +19,8 @@ import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
 import { promoteDryRun, type PromotionOrder } from "./promotion.ts";
-import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
+import { progressOf, statusOf } from "./status.ts";
+import type { KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
@@ -55,6 +56,7 @@ export class KaizenService implements Kaizen {
     await this.#champion.open();
     try {
       this.#champion.keepLive();
+      await this.#champion.share();
     } catch (error) {
       // A full disk must not prevent serving; a promotion tries again and insists on it.
       this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
@@ -123,24 +125,10 @@ export class KaizenService implements Kaizen {
   }
 
   status(): KaizenStatus {
-    const last = this.#champion.live();
-    const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
-    const share = Atomics.load(this.#progress, 1) / 1000;
     const watch = newestWatch(this.#files, changesOf(this.#champion));
-    return {
-      config_version: this.#champion.version,
-      ...(last === undefined
-        ? {}
-        : { promoted_by: last.run_id, promoted_at: new Date(last.at_ms).toISOString() }),
-      ...(watch === undefined ? {} : { watch }),
-      ...(this.#running === undefined
-        ? {}
-        : { running: { run_id: this.#running.id, stage, share } }),
-      cool_down_runs: this.#champion.state.cool_down_runs,
-      ...(this.nextRunMs === undefined
-        ? {}
-        : { next_run_at: new Date(this.nextRunMs).toISOString() }),
-    };
+    const [stage, share] = [Atomics.load(this.#progress, 0), Atomics.load(this.#progress, 1)];
+    const running = this.#running && { run_id: this.#running.id, ...progressOf(stage, share) };
+    return statusOf(this.#champion, { watch, running, nextRunMs: this.nextRunMs });
   }
 
   runs(): RunSummary[] {
@@ -198,6 +186,7 @@ export class KaizenService implements Kaizen {
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const position = this.#options.ledger.position();
     const run = begun(id, request, nowMs, versionFor(this.#champion, request), position);
+    const basis = this.#champion.state;
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
@@ -207,7 +196,7 @@ export class KaizenService implements Kaizen {
       Object.assign(run, { findings, rows, reason: findings.reason });
       const isDry = request.isDryRun || request.asOfMs !== undefined;
       const takenBack = isDry ? undefined : await this.#applyWatch(watch, task, nowMs);
-      if (takenBack === undefined) await this.#decide(run, request, findings, nowMs);
+      if (takenBack === undefined) await this.#decide(run, request, findings, basis);
       else Object.assign(run, { state: "kept", reason: `rolled back: ${takenBack}` });
     } catch (error) {
       run.state = "failed";
@@ -277,9 +266,10 @@ export class KaizenService implements Kaizen {
     };
   }
 
-  /** Keeps or promotes. Tested evidence is spent in any case. */
-  async #decide(run: RunRecord, request: RunRequest, findings: Findings, nowMs: number) {
+  /** Keeps or promotes; promotes nothing that was tested on `basis` and stands on another state. Tested evidence is spent in any case. */
+  async #decide(run: RunRecord, request: RunRequest, findings: Findings, basis: KaizenState) {
     const { config } = findings;
+    const nowMs = Date.parse(run.started_at);
     if (config !== undefined) run.challenger_version = versionOf(config);
     if (request.isDryRun || request.asOfMs !== undefined) {
       run.state = "dry_run";
@@ -288,7 +278,7 @@ export class KaizenService implements Kaizen {
     const change = (state: KaizenState) => spend(state, request, findings, nowMs, run.position);
     const isCooling = this.#champion.state.cool_down_runs > 0;
     if (config !== undefined && !isCooling) {
-      const isPromoted = await this.#champion.promote(run, config, change, nowMs);
+      const isPromoted = await this.#champion.promote(run, config, change, nowMs, { basis });
       run.state = isPromoted ? "promoted" : "kept";
       if (!isPromoted) run.reason += ", but the live weights changed during the run";
       return;

@@ -1,12 +1,12 @@
-// Changes of the live weights in a cluster: each goes through the log, and holds if the weights that it
-// replaces are live where it stands there, and nothing was changed since it was made. Every node comes to
-// the same weights, whoever asked first.
+// Changes of kaizen's state in a cluster: promotions, rollbacks, evidence that a run has spent. Each goes through
+// the log, and holds if the weights that it was made of are live where it stands there, and nothing was changed
+// since. Every node comes to the same state, whoever asked first.
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { KaizenState } from "./files.ts";
 
-/** A promotion or a rollback. */
 export interface SharedChange {
+  /** Live with the change; the same as before where a run has kept it. */
   readonly config: ScoringConfig;
   /** Version of the config that must be live. */
   readonly parent: string;
@@ -26,15 +26,17 @@ export function decodeChange(payload: Uint8Array): SharedChange | undefined {
 }
 
 /**
- * Whether a change was made to that state: it replaces the live weights, and knows of every promotion and
- * of every one that was taken back. Weights that were live twice do not bring back what was meant for the
- * first time.
+ * Whether a change was made of that state: it replaces the live weights, is the next of the changes that
+ * held, and knows of every promotion and of every one that was taken back. Weights that were live twice do
+ * not bring back what was meant for the first time. Records of releases that did not count changes are
+ * judged by the rest.
  */
 export function holdsAfter(
-  { champion, promotions }: Pick<KaizenState, "champion" | "promotions">,
+  { champion, promotions, changes = 0 }: Pick<KaizenState, "champion" | "promotions" | "changes">,
   { parent, state }: Pick<SharedChange, "parent" | "state">,
 ): boolean {
   if (parent !== champion) return false;
+  if (state.changes !== undefined && state.changes !== changes + 1) return false;
   return promotions.every((before, at) => {
     const after = state.promotions[at];
     if (after === undefined) return false;
@@ -56,6 +58,11 @@ export function changesThatHold(payloads: readonly Uint8Array[]): SharedChange[]
     if (isHolding) holding.push(change);
   }
   return holding;
+}
+
+/** Nodes may run different releases for a while. */
+export function ownShipped({ shipped }: KaizenState): Pick<KaizenState, "shipped"> {
+  return shipped === undefined ? {} : { shipped };
 }
 
 /** Changes of other nodes that have arrived and are not made yet. */

@@ -1,5 +1,6 @@
 // Progress of a node along the ordered log: the last message applied, and which numbers of each origin
 // have been. A function of the log's prefix alone: every node has the same, whenever it was started.
+import type { StandingsPlace } from "../../journal/standings.ts";
 import type { OrderedMessage, StreamMark } from "./message.ts";
 
 /**
@@ -22,12 +23,15 @@ interface StoredProgress {
   readonly origins: readonly (readonly [name: string, max: number, seen: readonly number[]])[];
   readonly access: readonly string[];
   readonly weights: readonly string[];
+  /** Left out by snapshots from before it. */
+  readonly standings?: StandingsPlace;
 }
 
-/** Payloads that only a cluster's journal has: API keys as they stand, changes of the weights. */
+/** What matters in a cluster alone: API keys as they stand, changes of the weights, the newest standings. */
 export interface BesideTheLog {
   readonly access: Iterable<Buffer>;
   readonly weights: Iterable<Buffer>;
+  readonly standings: StandingsPlace;
 }
 
 export class StreamProgress {
@@ -63,7 +67,7 @@ export class StreamProgress {
   }
 
   /** As JSON for a snapshot, with what else came through the log alone; empty without a mark. */
-  encode({ access, weights }: BesideTheLog): Buffer {
+  encode({ access, weights, standings }: BesideTheLog): Buffer {
     if (this.mark === undefined) return Buffer.alloc(0);
     const origins = [...this.#origins].map(([name, origin]) => {
       forget(origin);
@@ -74,12 +78,17 @@ export class StreamProgress {
       origins,
       access: [...access].map((payload) => payload.toString()),
       weights: [...weights].map((payload) => payload.toString()),
+      standings,
     };
     return Buffer.from(JSON.stringify(stored));
   }
 
   /** @returns what else was in the snapshot. */
-  restore(stored: Buffer): { access: Buffer[]; weights: Buffer[] } {
+  restore(stored: Buffer): {
+    access: Buffer[];
+    weights: Buffer[];
+    standings?: StandingsPlace | undefined;
+  } {
     if (stored.byteLength === 0) return { access: [], weights: [] };
     const { mark, origins, ...rest } = JSON.parse(stored.toString()) as StoredProgress;
     this.mark = mark;
@@ -87,7 +96,8 @@ export class StreamProgress {
       origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
     );
     const payloadsOf = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
-    return { access: payloadsOf(rest.access), weights: payloadsOf(rest.weights) };
+    const { standings } = rest;
+    return { access: payloadsOf(rest.access), weights: payloadsOf(rest.weights), standings };
   }
 }
 

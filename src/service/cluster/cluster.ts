@@ -12,12 +12,13 @@ import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
-import { StreamFigures } from "../../stream/figures.ts";
+import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
+import { Leaderships } from "./leaderships.ts";
 import { overviewOf } from "./overview.ts";
 import { versionOf } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
@@ -39,6 +40,8 @@ export interface OpenCluster {
   overview(): ClusterState | undefined;
   /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
   caughtUp(clock: () => number): Promise<void>;
+  /** Jobs that one node does for all. */
+  readonly leaderships: Leaderships;
   /** Refuses keys while this node is cut off. */
   lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
@@ -66,12 +69,17 @@ export async function openCluster(
       if (isJoined && !isClosing) onFatal(EXIT_SYNC_FAILED, STREAM_FAILED);
     });
   });
+  const leaderships = new Leaderships(figures, Date.now);
   const generation = await generationOf(worker);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
-    else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
+    else if (event.kind === "leads" && !event.isHeld) log.info("lease_lost", { job: event.job });
+    else if (event.kind === "leads") {
+      log.info("lease_taken", { job: event.job });
+      leaderships.taken(event.job);
+    } else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
   worker.on("error", (error) => log.error("stream_thread_failed", { detail: String(error) }));
@@ -80,6 +88,7 @@ export async function openCluster(
     node: config.node,
     link: { port, origin, generation },
     figures,
+    leaderships,
     overview: () =>
       seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: async (clock) => {
@@ -120,6 +129,7 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     url: config.url,
     key,
     figures: figures.memory,
+    jobs: config.isKaizenScheduled ? LED_JOBS : LED_JOBS.filter((job) => job !== "kaizen"),
   };
   const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {
     name: "stream",

@@ -1,6 +1,11 @@
 // A cluster as an operator is told of it: the log, its nodes by their reports, and what is wrong.
 import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster/state.ts";
-import { type ClusterView, compareChains, compareTables, type NodeReport } from "../../stream/reports.ts";
+import {
+  type ClusterView,
+  compareChains,
+  compareTables,
+  type NodeReport,
+} from "../../stream/reports.ts";
 
 /** Reports come every five seconds; one that is older than this is missed. */
 const REPORT_AGE_MS_MAX = 30_000;
@@ -70,6 +75,7 @@ function nodeOf(
     engine: report.engine ?? null,
     release: report.version,
     url: report.url ?? null,
+    leads: [...(report.leads ?? [])],
     reported_at: new Date(report.atMs).toISOString(),
     age_seconds: Math.max(0, nowMs - report.atMs) / MS_PER_S,
   };

@@ -19,6 +19,7 @@ export function clusterOf(
     url: readSetting("clusterUrl", undefined, environment),
     streamGb: readSetting("clusterStreamGb", undefined, environment),
     refuseSec: readSetting("clusterRefuseSec", undefined, environment),
+    isKaizenScheduled: readSetting("kaizen", undefined, environment),
     isUnsafe: readSetting("clusterUnsafe", undefined, environment),
   };
   return clusterConfigOf(values, environment);

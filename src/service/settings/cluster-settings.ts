@@ -131,6 +131,8 @@ export interface ClusterConfig {
   readonly streamBytesMax: number;
   /** Milliseconds without its cluster after which a node refuses keys. */
   readonly refuseMs: number;
+  /** Whether this node may be the one that runs kaizen. */
+  readonly isKaizenScheduled: boolean;
   readonly isUnsafe: boolean;
 }
 
@@ -147,6 +149,7 @@ export interface ClusterValues {
   readonly url: string | undefined;
   readonly streamGb: number;
   readonly refuseSec: number;
+  readonly isKaizenScheduled: boolean;
   readonly isUnsafe: boolean;
 }
 
@@ -180,6 +183,7 @@ export function clusterConfigOf(
     url: values.url,
     streamBytesMax: values.streamGb * GIBIBYTE,
     refuseMs: values.refuseSec * 1000,
+    isKaizenScheduled: values.isKaizenScheduled,
     isUnsafe: values.isUnsafe,
   };
 }

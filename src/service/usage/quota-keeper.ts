@@ -6,6 +6,7 @@ import { QuotaBoard, QUOTAS_MAX } from "../../http/access/quota-memory.ts";
 import { type QuotaTable, readQuotas, writeQuotas } from "../../http/access/quota-file.ts";
 import type { Quotas } from "../../http/access/quotas.ts";
 import type { Log } from "../../platform/log.ts";
+import { Turns } from "../../platform/turns.ts";
 
 export const QUOTA_EVERY_MS = 250;
 /** Share of a quota from which its end is near. */
@@ -30,8 +31,8 @@ export class QuotaKeeper implements Quotas {
   /** What was told in the log: month, tenant, what. */
   readonly #told = new Set<string>();
   #month = "";
-  /** Changes run one after the other: two writers of one file would lose a quota. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  /** Of changes: two writers of one file would lose a quota. */
+  readonly #turns = new Turns();
 
   /** @private Use openQuotas. */
   constructor(options: QuotaKeeperOptions, quotas: QuotaTable) {
@@ -55,7 +56,7 @@ export class QuotaKeeper implements Quotas {
   }
 
   set(tenant: string, limit: number): Promise<QuotaDescription> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const isTooMany = !this.#quotas.has(tenant) && this.#quotas.size >= QUOTAS_MAX;
       if (isTooMany || !this.#board.hasRoomFor(tenant)) {
         const detail = `more than ${QUOTAS_MAX} tenants have had a quota since the start`;
@@ -69,7 +70,7 @@ export class QuotaKeeper implements Quotas {
   }
 
   remove(tenant: string): Promise<QuotaDescription> {
-    return this.#change(async () => {
+    return this.#turns.take(async () => {
       const was = this.of(tenant);
       if (was === undefined) throw new ServiceFault("not_found", `\`${tenant}\` has no quota`);
       const quotas = new Map(this.#quotas);
@@ -122,12 +123,6 @@ export class QuotaKeeper implements Quotas {
   async #keep(quotas: QuotaTable): Promise<void> {
     await writeQuotas(this.#options.dataDir, quotas);
     this.#quotas = quotas;
-  }
-
-  #change<T>(run: () => Promise<T>): Promise<T> {
-    const change = this.#lastChange.then(run);
-    this.#lastChange = change.catch(() => undefined);
-    return change;
   }
 }
 

@@ -223,6 +223,16 @@ describe("the schedule's batches", () => {
     expect(batches(), "too early").toBe(3);
   });
 
+  it("are another node's while that leads", async () => {
+    const leadership = { isHeld: false, onTaken: () => undefined };
+    const { service, ledger } = await open({ leadership });
+    await service.refreshIfDue();
+    expect(ledger.position()).toBe(200);
+    leadership.isHeld = true;
+    await service.refreshIfDue();
+    expect(ledger.position()).toBe(201);
+  });
+
   it("are one for all who ask at once", async () => {
     const { service, ledger } = await open();
     const [one, other] = await Promise.all([service.refresh(), service.refresh()]);

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Leadership } from "../../../src/kaizen/service/leadership.ts";
 import { runRow } from "../../../src/kaizen/service/run-rows.ts";
 import { isRunMissed, openKaizen } from "../../../src/kaizen/service/schedule.ts";
 import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
@@ -58,7 +59,12 @@ const nothing: KaizenResult = {
   },
 };
 
-async function openOver(dataDir: string, now: string, store = rememberingStore()) {
+async function openOver(
+  dataDir: string,
+  now: string,
+  store = rememberingStore(),
+  leadership?: Leadership,
+) {
   const ledger = {
     appendConfig: () => Promise.resolve(1),
     installConfig: () => Promise.resolve(),
@@ -72,6 +78,7 @@ async function openOver(dataDir: string, now: string, store = rememberingStore()
     clock: () => at(now),
     log: SILENT,
     runTask,
+    leadership,
   };
   return { store, ...(await openKaizen(options, true, store)) };
 }
@@ -102,6 +109,31 @@ describe("the first start over old evidence", () => {
     await vi.advanceTimersByTimeAsync(70_000);
     expect(second.kaizen.runs()).toHaveLength(1);
     const closing = second.close();
+    await vi.advanceTimersByTimeAsync(3000);
+    await closing;
+  });
+});
+
+describe("a node of a cluster", () => {
+  it("runs nothing while another leads, and catches up when it leads itself", async () => {
+    const dataDir = await oldEvidence();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const calls: (() => void)[] = [];
+    const leadership = { isHeld: false, onTaken: (call: () => void) => void calls.push(call) };
+    const node = await openOver(dataDir, "2026-06-03T00:00", rememberingStore(), leadership);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(node.kaizen.runs()).toEqual([]);
+    leadership.isHeld = true;
+    for (const call of calls) call();
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(node.kaizen.runs()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(node.kaizen.runs()).toMatchObject([{ started_by: "schedule", state: "kept" }]);
+    // Led by another in between: what is done is done.
+    for (const call of calls) call();
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(node.kaizen.runs()).toHaveLength(1);
+    const closing = node.close();
     await vi.advanceTimersByTimeAsync(3000);
     await closing;
   });

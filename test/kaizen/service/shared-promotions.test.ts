@@ -86,6 +86,13 @@ class TestNode {
     };
     return this.champion.promote(run, config, (state) => state, AT_MS + id);
   }
+
+  /** As a run does that keeps the weights. */
+  keep(testedMs: number, side: "check" | "handshake" = "check"): Promise<void> {
+    return this.champion.keep((state) => {
+      return { ...state, tested_to_ms: { ...state.tested_to_ms, [side]: testedMs } };
+    });
+  }
 }
 
 /** Changes are made in turns of the event loop. */
@@ -153,6 +160,81 @@ it("takes a promotion back on every node", async () => {
   expect(one.champion.state).toEqual(two.champion.state);
 });
 
+it("tests no evidence twice: what one node has spent is spent on all", async () => {
+  const log = new TestLog();
+  const [one, two] = [new TestNode(log), new TestNode(log)];
+  const kept = one.keep(AT_MS + 1);
+  // The other has tested the same evidence, and would promote.
+  const late = two.promote(2, learnt("late"));
+  await settled();
+  await log.deliver(0);
+  await kept;
+  await log.deliver(0);
+  expect(await late).toBe(false);
+  const fresh = new TestNode(log);
+  fresh.restart();
+  for (const { champion } of [one, two, fresh]) {
+    expect(champion.version).toBe(versionOf(shipped));
+    expect(champion.state).toMatchObject({ changes: 1, promotions: [] });
+    expect(champion.state.tested_to_ms.check).toBe(AT_MS + 1);
+  }
+  expect([...one.installed, ...two.installed], "the weights stay").toEqual([]);
+});
+
+it("keeps what two nodes have spent at the same time", async () => {
+  const log = new TestLog();
+  const [one, two] = [new TestNode(log), new TestNode(log)];
+  const both = [one.keep(AT_MS + 1), two.keep(AT_MS + 2, "handshake")];
+  await settled();
+  await log.deliver(1);
+  await log.deliver(0);
+  // The one that came second is made once more, of what the first has left.
+  await log.deliver(0);
+  await Promise.all(both);
+  for (const { champion } of log.nodes) {
+    expect(champion.state.changes).toBe(2);
+    expect(champion.state.tested_to_ms).toEqual({ check: AT_MS + 1, handshake: AT_MS + 2 });
+  }
+});
+
+it("takes a promotion back that another node's run has left as it was meanwhile", async () => {
+  const log = new TestLog();
+  const [one, two] = [new TestNode(log), new TestNode(log)];
+  const promoted = one.promote(1, learnt("one"));
+  await settled();
+  await log.deliver(0);
+  await promoted;
+  const [kept, back] = [one.keep(AT_MS + 2), two.champion.rollBack("worse", AT_MS + 5)];
+  await settled();
+  await log.deliver(0);
+  await kept;
+  await log.deliver(0);
+  await log.deliver(0);
+  expect(await back).toMatchObject({ left: versionOf(shipped) });
+  for (const { champion } of log.nodes) expect(champion.version).toBe(versionOf(shipped));
+  expect(one.champion.state).toEqual(two.champion.state);
+});
+
+it("hands on what a bureau has promoted while it was alone", async () => {
+  const log = new TestLog();
+  const [old, other] = [new TestNode(log), new TestNode(log)];
+  const files = new KaizenFiles(old.directory);
+  const version = files.keepConfig(learnt("own"));
+  const promotion = { run_id: "k-20260101-000000001", version, parent: versionOf(shipped) };
+  const promotions = [{ ...promotion, at_ms: AT_MS }];
+  files.saveState({ ...old.champion.state, champion: version, promotions });
+  old.restart();
+  const shared = old.champion.share();
+  await settled();
+  await log.deliver(0);
+  await shared;
+  expect(other.champion.version).toBe(version);
+  expect(other.champion.state.promotions).toEqual(promotions);
+  // Once: the log has it now.
+  await Promise.all([old.champion.share(), other.champion.share()]);
+  expect(log.waiting).toEqual([]);
+});
+
 /** The live weights promoted once more, by a process that has ended since. */
 const AGAIN = [
   { kind: "promote" as const, node: 0, name: 7 },
@@ -166,6 +248,7 @@ it("ends with the same weights on all nodes, in whatever order and with stops be
   const step = fc.oneof(
     fc.record({ kind: fc.constant("promote" as const), node: fc.nat(2), name: fc.nat(9) }),
     fc.record({ kind: fc.constant("take back" as const), node: fc.nat(2), name: fc.nat(9) }),
+    fc.record({ kind: fc.constant("keep" as const), node: fc.nat(2), name: fc.nat(9) }),
     fc.record({ kind: fc.constant("deliver" as const), node: fc.nat(5), name: fc.nat(9) }),
     fc.record({ kind: fc.constant("restart" as const), node: fc.nat(2), name: fc.nat(9) }),
   );
@@ -177,6 +260,7 @@ it("ends with the same weights on all nodes, in whatever order and with stops be
       for (const { kind, node, name } of steps) {
         if (kind === "promote") void nodes[node]!.promote(++id, learnt(`weights ${name}`));
         else if (kind === "take back") void nodes[node]!.champion.rollBack("worse", AT_MS + ++id);
+        else if (kind === "keep") void nodes[node]!.keep(AT_MS + ++id);
         else if (kind === "restart") nodes[node]!.restart();
         else if (log.waiting.length > 0) await log.deliver(node);
         await settled();
@@ -187,8 +271,7 @@ it("ends with the same weights on all nodes, in whatever order and with stops be
       const fresh = new TestNode(log);
       fresh.restart();
       expect(fresh.champion.version).toBe(versions[0]);
-      const promotionsOf = ({ champion }: TestNode) => champion.state.promotions;
-      for (const node of nodes) expect(promotionsOf(node)).toEqual(promotionsOf(fresh));
+      for (const { champion } of nodes) expect(champion.state).toEqual(fresh.champion.state);
     }),
     { numRuns: 15, examples: [[AGAIN]] },
   );

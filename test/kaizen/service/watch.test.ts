@@ -6,6 +6,7 @@ import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
 import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
 import type { KaizenResult, KaizenTask } from "../../../src/kaizen/service/task.ts";
+import { versionFor } from "../../../src/kaizen/service/as-of.ts";
 import type { Side } from "../../../src/kaizen/sides.ts";
 import { ASKED, NOW_MS, openStage, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
@@ -87,7 +88,10 @@ describe("a change under a newer one of the other scorecard", () => {
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     const versions = [first, second].map((id) => stage!.kaizen.find(id!)!.challenger_version);
     const at = (ms: number) =>
-      new Champion(new KaizenFiles(stage!.dataDir), stage!.ledger).versionAt(ms);
+      versionFor(new Champion(new KaizenFiles(stage!.dataDir), stage!.ledger), {
+        ...ASKED,
+        asOfMs: ms,
+      });
     const times = tasks.slice(0, 2).map(({ options }) => options.nowMs);
     expect(times.map(at)).toEqual(versions);
     expect(at(nowMs - 1)).toBe(left);

@@ -35,7 +35,9 @@ export interface Node {
     key?: string,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: T }>;
+  /** Resolves once it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
 }
 
 export class Cluster {
@@ -146,6 +148,7 @@ export class Cluster {
         const text = await response.text();
         return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as never };
       },
+      signal: (signal) => void child.kill(signal),
       kill: async (signal) => {
         const ended = new Promise((resolve) => child.once("exit", resolve));
         child.kill(signal);

@@ -15,6 +15,7 @@ export const ClusterNode = t.message("ClusterNode", {
   ),
   release: t.text,
   url: t.said(t.textOrNull, "Where other nodes reach it (`TRUSTRANK_CLUSTER_URL`)."),
+  leads: t.said(t.texts, "Jobs of the whole cluster that it does: `kaizen`, `credibility`."),
   reported_at: t.time,
   age_seconds: t.said(t.number, "Age of its report; they come every 5 seconds."),
 });

@@ -1,0 +1,32 @@
+// Jobs that one node does for its whole cluster, as far as they are this one's: by what the stream thread tells.
+import type { Leadership } from "../../kaizen/service/leadership.ts";
+import type { LedJob, StreamFigures } from "../../stream/figures.ts";
+
+export class Leaderships {
+  readonly #figures: StreamFigures;
+  readonly #clock: () => number;
+  readonly #calls = new Map<LedJob, (() => void)[]>();
+
+  /** `clock` is epoch ms, as the stream thread's. */
+  constructor(figures: StreamFigures, clock: () => number) {
+    this.#figures = figures;
+    this.#clock = clock;
+  }
+
+  /** A job has become this node's. */
+  taken(job: LedJob): void {
+    for (const call of this.#calls.get(job) ?? []) call();
+  }
+
+  of(job: LedJob): Leadership {
+    const isHeld = () => this.#figures.leads(job, this.#clock());
+    return {
+      get isHeld() {
+        return isHeld();
+      },
+      onTaken: (call) => {
+        this.#calls.set(job, [...(this.#calls.get(job) ?? []), call]);
+      },
+    };
+  }
+}
