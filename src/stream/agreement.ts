@@ -39,12 +39,12 @@ export class Agreement {
     const isDifferent = diverged !== undefined;
     if (this.#figures.tablesDiffer === isDifferent) return;
     this.#figures.tablesDiffer = isDifferent;
-    const [event, detail] = isDifferent
-      ? [
-          "cluster_tables_differ",
-          `at message ${diverged.seq} of the log the agent tables of nodes differ: see \`trustrank cluster status\``,
-        ]
-      : ["cluster_tables_agree", "the agent tables of the nodes agree again"];
-    this.#tell({ kind: "note", event: event!, detail: detail! });
+    if (isDifferent) {
+      const detail = `at message ${diverged.seq} of the log the agent tables of nodes differ: see \`trustrank cluster status\``;
+      this.#tell({ kind: "note", event: "cluster_tables_differ", detail });
+    } else {
+      const detail = "the agent tables of the nodes agree again";
+      this.#tell({ kind: "note", event: "cluster_tables_agree", detail });
+    }
   }
 }
