@@ -16,6 +16,7 @@ import {
 } from "./messages.ts";
 import { type Arrived, LedgerPorts } from "./ports.ts";
 import { OrderedFeed } from "./ordered/feed.ts";
+import type { TableHash } from "./ordered/message.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./frame-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
@@ -43,6 +44,8 @@ export interface LedgerLoopOptions {
   betweenBatches?: (nowMs: number) => void;
   /** The ordered log of a cluster; left out: appends are committed as they come. */
   stream?: { readonly port: MessagePort; readonly origin: string } | undefined;
+  /** Hash of the agent table for a round of comparison with other nodes. */
+  tableHash?: (round: number) => TableHash;
   /** Called with the error when the core can no longer vouch for the disk. */
   fail: (error: unknown) => void;
   /** Called after a clean close. */
@@ -75,12 +78,13 @@ class Loop {
   }
 
   #openFeed(): OrderedFeed | undefined {
-    const { stream, core } = this.#options;
+    const { stream, core, tableHash } = this.#options;
     return (
       stream &&
       new OrderedFeed({
         core,
         ...stream,
+        tableHash,
         answer: (port, results) => this.#answer(port, results),
         settled: (timeMs, events) => {
           this.#settled(timeMs);

@@ -18,7 +18,8 @@ const LEADS = 11;
 /** Jobs that one node does for the whole cluster. */
 export const LED_JOBS = ["kaizen", "credibility"] as const;
 export type LedJob = (typeof LED_JOBS)[number];
-const COUNT = LEADS + LED_JOBS.length;
+const TABLES_DIFFER = LEADS + LED_JOBS.length;
+const COUNT = TABLES_DIFFER + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -87,6 +88,11 @@ export class StreamFigures {
     return this.#numbers[AWAY]!;
   }
 
+  /** Whether agent tables of nodes differed when they were last compared. */
+  get tablesDiffer(): boolean {
+    return this.#numbers[TABLES_DIFFER] === 1;
+  }
+
   /** Seconds from offering a message to the log until a majority had it. */
   get published(): HistogramCounts {
     return this.#published.counts(0);
@@ -136,6 +142,10 @@ export class StreamFigures {
 
   set awaySinceMs(ms: number) {
     this.#numbers[AWAY] = ms;
+  }
+
+  set tablesDiffer(isSo: boolean) {
+    this.#numbers[TABLES_DIFFER] = isSo ? 1 : 0;
   }
 
   /** The job is this node's until then, epoch ms; 0: it is not. */

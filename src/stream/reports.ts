@@ -1,5 +1,6 @@
 // Reports of nodes about themselves, and whether they agree: the chain of a journal at a place of the log is
 // the same on every node, or one of them is wrong.
+import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 
 /** The newest checkpoints told: others may lag behind. */
@@ -20,6 +21,10 @@ export interface NodeReport {
   readonly leads?: readonly string[];
   /** Place of the log and chain of the journal there, oldest first. */
   readonly checkpoints: readonly (readonly [seq: number, chain: string])[];
+  /** Name of what makes the agent table; left out by releases that do not tell of it. */
+  readonly engine?: string | undefined;
+  /** Place of the log and hash of the table there, oldest first; only those of one engine can be compared. */
+  readonly tables?: readonly (readonly [seq: number, hash: string])[];
 }
 
 /** What one look at the cluster has found. */
@@ -40,47 +45,79 @@ export async function viewOf(
 
 /** Another release may tell more, or other things. */
 function isReport(value: unknown): value is NodeReport {
-  const { generation, key, seq, lsn, chain, version, atMs, checkpoints } = (value ?? {}) as Record<
-    string,
-    unknown
-  >;
+  const told = (value ?? {}) as Record<string, unknown>;
+  const { generation, key, seq, lsn, chain, version, atMs, checkpoints, tables = [] } = told;
   const areNumbers = [generation, seq, lsn, atMs].every((each) => typeof each === "number");
   const areTexts = [key, chain, version].every((each) => typeof each === "string");
-  return areNumbers && areTexts && Array.isArray(checkpoints);
+  return areNumbers && areTexts && Array.isArray(checkpoints) && Array.isArray(tables);
 }
 
-/** Places at which two nodes or more have told their chains, and the newest at which these differ. */
-export function compareChains(reports: ClusterView["reports"], generation: number) {
-  const told = new Map<number, Map<string, string[]>>();
-  for (const [node, report] of reports) {
-    if (report.generation !== generation) continue;
-    const own = new Map(report.checkpoints);
-    if (report.chain !== "") own.set(report.seq, report.chain);
-    for (const [seq, chain] of own) {
-      const chains = told.get(seq) ?? new Map<string, string[]>();
-      told.set(seq, chains.set(chain, [...(chains.get(chain) ?? []), node]));
-    }
+/** What a node says of one thing at a place of the log. */
+interface Claim {
+  readonly node: string;
+  /** Only claims about the same are compared. */
+  readonly about: string;
+  readonly seq: number;
+  readonly value: string;
+}
+
+/** Places at which two nodes or more say something of the same, and the newest at which they contradict. */
+function compare(claims: readonly Claim[]) {
+  const told = new Map<string, { seq: number; sides: Map<string, string[]> }>();
+  for (const { node, about, seq, value } of claims) {
+    const key = `${about} ${seq}`;
+    const place = told.get(key) ?? { seq, sides: new Map<string, string[]>() };
+    told.set(key, place);
+    place.sides.set(value, [...(place.sides.get(value) ?? []), node]);
   }
-  const places = [...told]
-    .filter(([, chains]) => [...chains.values()].flat().length > 1)
-    .toSorted(([a], [b]) => b - a);
-  const different = places.find(([, chains]) => chains.size > 1);
+  const places = [...told.values()]
+    .filter(({ sides }) => [...sides.values()].flat().length > 1)
+    .toSorted((a, b) => b.seq - a.seq);
+  const different = places.find(({ sides }) => sides.size > 1);
   return {
     compared: places.length,
-    newest: places[0]?.[0],
-    diverged: different && { seq: different[0], sides: [...different[1].values()] },
+    newest: places[0]?.seq,
+    diverged: different && { seq: different.seq, sides: [...different.sides.values()] },
   };
 }
 
+/** Of the journals' chains. */
+export function compareChains(reports: ClusterView["reports"], generation: number) {
+  const claims = reports.flatMap(([node, report]) => {
+    if (report.generation !== generation) return [];
+    const own = new Map(report.checkpoints);
+    if (report.chain !== "") own.set(report.seq, report.chain);
+    return [...own].map(([seq, value]) => ({ node, about: "", seq, value }));
+  });
+  return compare(claims);
+}
+
+/** Of the agent tables, for each engine by itself. */
+export function compareTables(reports: ClusterView["reports"], generation: number) {
+  const claims = reports.flatMap(([node, report]) => {
+    const { engine: about = "", tables = [] } = report;
+    if (report.generation !== generation) return [];
+    return [...new Map(tables)].map(([seq, value]) => ({ node, about, seq, value }));
+  });
+  return compare(claims);
+}
+
+/** What a node tells of its checkpoints. */
 export class Checkpoints {
   #list: (readonly [seq: number, chain: string])[] = [];
+  #tables: (readonly [seq: number, hash: string])[] = [];
+  #engine: string | undefined;
 
-  get list(): readonly (readonly [seq: number, chain: string])[] {
-    return this.#list;
+  get told(): Pick<NodeReport, "checkpoints" | "engine" | "tables"> {
+    return { checkpoints: this.#list, engine: this.#engine, tables: this.#tables };
   }
 
-  add(seq: number, chain: string): void {
+  add({ seq, chain, table }: { seq: number; chain: string; table?: TableHash | undefined }): void {
+    if (seq % CHECKPOINT_MESSAGES !== 0) return;
     this.#list = [...this.#list, [seq, chain] as const].slice(-CHECKPOINTS_MAX);
+    if (table === undefined) return;
+    this.#engine = table.engine;
+    this.#tables = [...this.#tables, [seq, table.hash] as const].slice(-CHECKPOINTS_MAX);
   }
 }
 

@@ -1,14 +1,15 @@
 // Work of the stream thread: hands the ledger's messages to the log, the log's messages to the ledger, and
 // watches how far behind this node is. A thread of its own, because the ledger's waits for the disk.
 import type { MessagePort } from "node:worker_threads";
-import { CHECKPOINT_MESSAGES, type OrderedMessage } from "../ledger/ordered/message.ts";
+import type { OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
+import { Agreement } from "./agreement.ts";
 import { Availability } from "./availability.ts";
 import type { LedJob, StreamFigures } from "./figures.ts";
 import { Leases } from "./leases.ts";
 import { Looks } from "./looks.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { Checkpoints, type ClusterView, divergedAt, type NodeReport, viewOf } from "./reports.ts";
+import { Checkpoints, type ClusterView, type NodeReport, viewOf } from "./reports.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
@@ -71,6 +72,7 @@ class Server {
   readonly #looks = new Looks();
   readonly #leases: Leases;
   readonly #availability: Availability;
+  readonly #agreement: Agreement;
   #following: { stop(): void } | undefined;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
@@ -88,6 +90,7 @@ class Server {
   constructor(options: StreamServeOptions) {
     this.#options = options;
     this.#availability = new Availability(options.clock());
+    this.#agreement = new Agreement(options.figures, options.tell);
     const changed = (job: LedJob, isHeld: boolean) => options.tell({ kind: "leads", job, isHeld });
     this.#leases = new Leases({ ...options, changed });
   }
@@ -194,12 +197,12 @@ class Server {
     return Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
   }
 
-  #note({ seq, lsn, chain }: ToStream & { kind: "applied" }): void {
+  #note({ seq, lsn, chain, table }: ToStream & { kind: "applied" }): void {
     const { figures } = this.#options;
     figures.messages += Math.max(0, seq - this.#applied);
     figures.applied = seq;
     this.#tip = { lsn, chain };
-    if (seq % CHECKPOINT_MESSAGES === 0) this.#checkpoints.add(seq, chain);
+    this.#checkpoints.add({ seq, chain, table });
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
       this.#unappliedBytes -= this.#unapplied.shift()!.bytes;
     }
@@ -254,7 +257,7 @@ class Server {
       version,
       url,
       atMs: clock(),
-      checkpoints: this.#checkpoints.list,
+      ...this.#checkpoints.told,
       leads: this.#leases.held,
     };
     try {
@@ -262,24 +265,10 @@ class Server {
       this.#availability.reported(own.atMs);
       const view = await viewOf(log);
       this.#options.tell({ kind: "view", view });
-      const others = view.reports.filter(([name]) => name !== node);
-      this.#compare(
-        own,
-        others.map(([, report]) => report),
-      );
+      this.#agreement.look(node, own, view);
     } catch {
       // The next one comes soon.
     }
-  }
-
-  #compare(own: NodeReport, others: readonly NodeReport[]): void {
-    const diverged = divergedAt(own, others);
-    if (diverged === undefined || this.#isTold) return;
-    this.#isTold = true;
-    const detail = `at message ${diverged.seq} of the log the journal's chain differs from ${diverged.isOutvoted ? "that of most nodes" : "another node's"}: see \`trustrank cluster status\``;
-    const { tell } = this.#options;
-    if (diverged.isOutvoted) tell({ kind: "diverged", detail });
-    else tell({ kind: "note", event: "cluster_diverged", detail });
   }
 
   #send(message: FromStream, transfer: ArrayBuffer[] = []): void {

@@ -8,6 +8,7 @@ import { engineDigest, tableImage } from "../engine/image.ts";
 import { clockOfThread } from "./clock.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
 import { TABLE_MIB_MAX, tableBytesOf } from "../engine/table-use.ts";
+import { engineName, tableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
@@ -68,7 +69,7 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, overflow, install, rekey } = open(data, send);
+    const { core, taker, ready, notes, overflow, ...table } = open(data, send);
     snapshots = taker;
     send({ ...ready, durationMs: performance.now() - startedAt });
     for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
@@ -89,8 +90,7 @@ function main(port: MessagePort, data: ThreadData): void {
       port,
       core,
       storePort,
-      install,
-      rekey,
+      ...table,
       stream: data.stream,
       synced,
       betweenBatches,
@@ -168,7 +168,9 @@ function open(data: ThreadData, send: Send) {
     const place = { files: nodeFiles, path: data.bureauKey, journal };
     key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
   };
-  return { core, taker, ready, notes, overflow: table.overflow, install, rekey };
+  const engine = engineName(identity);
+  const hashOf = (round: number) => ({ engine, hash: tableHash(table.memory, round) });
+  return { core, taker, ready, notes, overflow: table.overflow, install, rekey, tableHash: hashOf };
 }
 
 /**

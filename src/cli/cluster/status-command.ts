@@ -27,7 +27,7 @@ function readState(flags: ClusterFlags): Promise<ClusterState> {
 }
 
 function show(state: ClusterState): void {
-  const { name, generation, leader, chains } = state;
+  const { name, generation, leader, chains, tables } = state;
   print(`log ${name}, generation ${generation}, led by ${leader ?? "no server"}`);
   for (const { server, is_current: isCurrent, is_offline: isAway, lag } of state.replicas) {
     print(`follower ${server}: ${isAway ? "away" : isCurrent ? "current" : `${lag} behind`}`);
@@ -36,6 +36,11 @@ function show(state: ClusterState): void {
   const newest = chains.newest === null ? "" : `, the newest at message ${chains.newest}`;
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");
   else if (chains.agree) print(`journals agree at ${chains.compared} places${newest}`);
+  if (tables.compared > 0 && tables.agree) {
+    print(
+      `agent tables agree at ${tables.compared} places, the newest at message ${tables.newest}`,
+    );
+  }
   const columns = [
     "node",
     "place",

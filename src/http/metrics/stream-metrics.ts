@@ -24,6 +24,10 @@ export const STREAM_METRICS = {
     "age of the newest moment whose log is known to be applied here: an upper bound of how old answers are; absent before the first",
     "above 5: a warning in `/readyz`; above 10 keys are refused, above 30 no traffic should come",
   ),
+  stream_tables_differ: gauge(
+    "1 while agent tables of nodes with the same engine differ at a place of the log at which both told their hash",
+    "1: `trustrank cluster status` says where and which",
+  ),
   stream_applied_messages_total: counter(
     "messages of the log that this node has applied, its own among them",
     "stands still while another node's rises",

@@ -8,7 +8,7 @@ import type { AppendMessage } from "../messages.ts";
 import type { Arrived } from "../ports.ts";
 import { type CommitResult, VERDICT_UNHEARD } from "../replay-guard.ts";
 import { type RemoteEvent, StreamHole } from "./apply.ts";
-import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage } from "./message.ts";
+import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage, type TableHash } from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
 import { orStray } from "./stray.ts";
 import { screened, type Waiting } from "./waiting.ts";
@@ -34,6 +34,8 @@ export interface FeedOptions {
    * memory of it. Where there are such events, `taken` is awaited before they count as applied.
    */
   readonly settled: (timeMs: number, events: readonly RemoteEvent[]) => void;
+  /** Hash of the agent table as it is now, for a round of comparison; rounds count the checkpoints. */
+  readonly tableHash?: ((round: number) => TableHash) | undefined;
   readonly fail: (error: unknown) => void;
 }
 
@@ -225,9 +227,17 @@ export class OrderedFeed {
   #tellApplied(): void {
     const { progress, tip } = this.#options.core;
     const chain = tip.chain.toString("hex");
-    const applied: ToStream = { kind: "applied", seq: progress.seq, lsn: tip.lsn, chain };
+    const table = this.#tableHash(progress.seq);
+    const applied: ToStream = { kind: "applied", seq: progress.seq, lsn: tip.lsn, chain, table };
     if (this.#held.length > 0) this.#held.push(applied);
     else this.#post(applied);
+  }
+
+  /** Undefined between checkpoints, and while the table is made anew: it is not that of this place then. */
+  #tableHash(seq: number): TableHash | undefined {
+    const { core, tableHash } = this.#options;
+    if (seq === 0 || seq % CHECKPOINT_MESSAGES !== 0 || core.isRefolding) return undefined;
+    return tableHash?.(seq / CHECKPOINT_MESSAGES);
   }
 
   #distribute(n: number, results: readonly CommitResult[]): void {

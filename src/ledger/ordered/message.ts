@@ -32,6 +32,12 @@ export interface OrderedMessage extends OutgoingMessage {
   readonly rules: number;
 }
 
+/** Hash of the agent table at a checkpoint; only those of one engine can be compared. */
+export interface TableHash {
+  readonly engine: string;
+  readonly hash: string;
+}
+
 /** Position and chain, in hex, of the journal behind which a log was begun. */
 export interface LogBeginning {
   readonly lsn: number;

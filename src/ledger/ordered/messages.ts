@@ -1,5 +1,5 @@
 // Messages between the ledger thread and the stream thread.
-import type { OrderedMessage } from "./message.ts";
+import type { OrderedMessage, TableHash } from "./message.ts";
 
 /** To the stream thread. */
 export type ToStream =
@@ -7,8 +7,8 @@ export type ToStream =
   | { kind: "publish"; n: number; count: number; frames: Uint8Array<ArrayBuffer> }
   /** Read the log from this place on, whatever was read before. */
   | { kind: "follow"; from: number }
-  /** Everything up to this place is applied. */
-  | { kind: "applied"; seq: number; lsn: number; chain: string }
+  /** Everything up to this place is applied; at a checkpoint with the hash of the table there. */
+  | { kind: "applied"; seq: number; lsn: number; chain: string; table?: TableHash | undefined }
   | { kind: "close" };
 
 /** From the stream thread. */

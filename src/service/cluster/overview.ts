@@ -1,6 +1,11 @@
 // A cluster as an operator is told of it: the log, its nodes by their reports, and what is wrong.
 import type { ClusterNode, ClusterState } from "../../contract/schemas/cluster/state.ts";
-import { type ClusterView, compareChains, type NodeReport } from "../../stream/reports.ts";
+import {
+  type ClusterView,
+  compareChains,
+  compareTables,
+  type NodeReport,
+} from "../../stream/reports.ts";
 
 /** Reports come every five seconds; one that is older than this is missed. */
 const REPORT_AGE_MS_MAX = 30_000;
@@ -18,13 +23,15 @@ export function overviewOf(
 ): ClusterState {
   const { generation, state } = view;
   const chains = compareChains(view.reports, generation);
+  const tables = compareTables(view.reports, generation);
   const nodes = view.reports
     .map(([node, report]) => nodeOf(node, report, view, nowMs))
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
   const problems = [
     ...logProblems(view),
     ...nodes.flatMap((node) => nodeProblems(node, view)),
-    ...(chains.diverged === undefined ? [] : [differ(chains.diverged)]),
+    ...(chains.diverged === undefined ? [] : [differ("journals", chains.diverged)]),
+    ...(tables.diverged === undefined ? [] : [differ("agent tables", tables.diverged)]),
   ];
   return {
     at: new Date(atMs).toISOString(),
@@ -43,6 +50,12 @@ export function overviewOf(
       compared: chains.compared,
       newest: chains.newest ?? null,
       diverged_at: chains.diverged?.seq ?? null,
+    },
+    tables: {
+      agree: tables.diverged === undefined,
+      compared: tables.compared,
+      newest: tables.newest ?? null,
+      differ_at: tables.diverged?.seq ?? null,
     },
     nodes,
   };
@@ -67,6 +80,7 @@ function nodeOf(
     lag_messages: Math.max(0, state.lastSeq - report.seq),
     position: report.lsn,
     chain: report.chain,
+    engine: report.engine ?? null,
     release: report.version,
     url: report.url ?? null,
     leads: [...(report.leads ?? [])],
@@ -111,7 +125,10 @@ function nodeProblems(node: ClusterNode, { generation, state }: ClusterView): st
   return problems;
 }
 
-function differ({ seq, sides }: { seq: number; sides: readonly (readonly string[])[] }): string {
+function differ(
+  what: string,
+  { seq, sides }: { seq: number; sides: readonly (readonly string[])[] },
+): string {
   const names = sides.map((nodes) => nodes.map((node) => `\`${node}\``).join(", "));
-  return `journals differ at message ${seq}: ${names.join(" against ")}`;
+  return `${what} differ at message ${seq}: ${names.join(" against ")}`;
 }

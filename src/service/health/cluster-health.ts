@@ -66,6 +66,7 @@ export function streamFigures(figures: StreamFigures | undefined, nowMs: number)
     stream_position: figures.applied,
     stream_lag_messages: behind(figures),
     ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),
+    stream_tables_differ: figures.tablesDiffer ? 1 : 0,
     stream_applied_messages_total: figures.messages,
     stream_publish_duration_seconds: figures.published,
     stream_publish_failures_total: figures.failed,

@@ -59,6 +59,15 @@ describe.skipIf(NATS_SERVER === undefined)(`over a server${NO_NATS}`, () => {
     expect(state.chains).toMatchObject({ agree: true, compared: 1 });
     expect(state.nodes.map(({ node }) => node)).toEqual(["a", "b"]);
     expect([sound.code, state.is_sound]).toEqual([0, true]);
+    const tabled = (hash: string) => ({ ...report, engine: "e", tables: [[1000, hash]] });
+    await log.report("a", tabled("t1"));
+    await log.report("b", tabled("t2"));
+    const unlike = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
+    expect(unlike.code).toBe(1);
+    expect(unlike.stderr).toContain("agent tables differ at message 1000: `a` against `b`");
+    await log.report("b", tabled("t1"));
+    const like = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
+    expect([like.code, like.stdout]).toEqual([0, expect.stringContaining("agent tables agree")]);
     await log.report("c", { ...report, chain: "other", checkpoints: [] });
     const told = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
     expect(told.code).toBe(1);

@@ -12,7 +12,7 @@ import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
 import type { LedgerCoreOptions } from "../../../src/ledger/core-port.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
 import type { RemoteEvent } from "../../../src/ledger/ordered/apply.ts";
-import { OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
+import { type FeedOptions, OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
 import { type OrderedMessage, RULES } from "../../../src/ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../../../src/ledger/ordered/messages.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf } from "../_fixtures.ts";
@@ -45,7 +45,7 @@ export function openOrdered(directory: string, changes: Partial<LedgerCoreOption
 export type Answers = [port: string, verdicts: number[]][];
 
 /** A feed on a port of the caller's. */
-export function feedOn(core: LedgerCore, port: MessagePort) {
+export function feedOn(core: LedgerCore, port: MessagePort, changes: Partial<FeedOptions> = {}) {
   const answers: Answers = [];
   const failures: unknown[] = [];
   const told: RemoteEvent[] = [];
@@ -58,6 +58,7 @@ export function feedOn(core: LedgerCore, port: MessagePort) {
     answer: (to, results) => answers.push([nameOf(to), results.map(({ verdict }) => verdict)]),
     settled: (_timeMs, events) => told.push(...events),
     fail: (error) => failures.push(error),
+    ...changes,
   });
   opened.push({
     stop: () => {

@@ -96,6 +96,38 @@ describe("overviewOf", () => {
   });
 });
 
+describe("agent tables", () => {
+  const tables = (hash: string): Partial<NodeReport> => ({
+    engine: "e1",
+    tables: [
+      [1000, "t1"],
+      [2000, hash],
+    ],
+  });
+
+  it("names the sides where those of one engine differ", () => {
+    const told = overview({
+      a: reportOf(tables("t2")),
+      b: reportOf(tables("t2")),
+      c: reportOf(tables("x")),
+      former: reportOf(),
+    });
+    expect(told.problems).toEqual(["agent tables differ at message 2000: `a`, `b` against `c`"]);
+    expect(told.tables).toEqual({ agree: false, compared: 2, newest: 2000, differ_at: 2000 });
+    expect(told.chains.agree).toBe(true);
+    expect(told.nodes.map(({ engine }) => engine)).toEqual(["e1", "e1", "e1", null]);
+  });
+
+  it("compares none of different engines, or of another generation", () => {
+    const told = overview({
+      a: reportOf(tables("t2")),
+      b: reportOf({ ...tables("x"), engine: "e2" }),
+      c: reportOf({ ...tables("y"), generation: 2 }),
+    });
+    expect(told.tables).toEqual({ agree: true, compared: 0, newest: null, differ_at: null });
+  });
+});
+
 describe("compareChains", () => {
   const chain = fc.constantFrom("x", "y");
   const report = fc

@@ -74,6 +74,7 @@ test("figures are what the stream thread has written, none without one", () => {
   figures.connection({ isUp: true, lost: 3 });
   figures.publishedIn(4);
   figures.publishedIn(40_000);
+  figures.tablesDiffer = true;
   const told = streamFigures(new StreamFigures(figures.memory), NOW_MS);
   expect(told).toMatchObject({
     stream_connected: 1,
@@ -82,6 +83,7 @@ test("figures are what the stream thread has written, none without one", () => {
     stream_lag_messages: 2,
     stream_lag_seconds: 1.5,
     stream_reconnects_total: 3,
+    stream_tables_differ: 1,
     stream_publish_duration_seconds: { sum: 40.004 },
   });
   expect(streamFigures(new StreamFigures(), NOW_MS)).not.toHaveProperty("stream_lag_seconds");

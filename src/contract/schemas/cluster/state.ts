@@ -9,6 +9,10 @@ export const ClusterNode = t.message("ClusterNode", {
   lag_messages: t.said(t.integer, "Messages that the log has beyond it."),
   position: t.said(t.integer, "Last record of its journal."),
   chain: t.said(t.text, "Hash of its journal up to there; equal on all nodes at the same place."),
+  engine: t.said(
+    t.textOrNull,
+    "Name of what makes its agent table (engine, base weights, key): tables are compared among nodes of one; null before its first thousandth message.",
+  ),
   release: t.text,
   url: t.said(t.textOrNull, "Where other nodes reach it (`TRUSTRANK_CLUSTER_URL`)."),
   leads: t.said(t.texts, "Jobs of the whole cluster that it does: `kaizen`, `credibility`."),
@@ -43,6 +47,15 @@ export const ClusterState = t.message("ClusterState", {
     compared: t.said(t.integer, "Places of the log at which two nodes or more were compared."),
     newest: t.said(t.integerOrNull, "The newest of these places."),
     diverged_at: t.said(t.integerOrNull, "The newest place at which journals differ."),
+  }),
+  tables: t.object({
+    agree: t.flag,
+    compared: t.said(
+      t.integer,
+      "Places of the log at which the agent tables of two nodes or more were compared: their counts, and a part of their rows by turns.",
+    ),
+    newest: t.said(t.integerOrNull, "The newest of these places."),
+    differ_at: t.said(t.integerOrNull, "The newest place at which tables differ."),
   }),
   nodes: t.list(ClusterNode),
 });

@@ -1,0 +1,109 @@
+// Two nodes along one log, with real journals and agent tables: their tables agree at every thousandth message,
+// and one bit that flips in one of them is told on both, while the chains go on being equal.
+import { MessageChannel } from "node:worker_threads";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { HEAP_BASE } from "../../assembly/layout.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { LiveTable } from "../../src/engine/live-table.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { tableHash } from "../../src/engine/table-hash.ts";
+import { compareChains, compareTables, viewOf } from "../../src/stream/reports.ts";
+import { StreamFigures } from "../../src/stream/figures.ts";
+import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
+import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
+import { feedOn, openOrdered } from "../ledger/ordered/_feed.ts";
+import { MemoryLog } from "./_memory-log.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KEY = newKey();
+
+function nodeOn(log: MemoryLog, node: string, engine = "e") {
+  const { port1, port2 } = new MessageChannel();
+  const events: StreamEvent[] = [];
+  const figures = new StreamFigures();
+  serveStream({
+    log,
+    port: port2,
+    node,
+    origin: `${node}:1`,
+    version: "1",
+    url: undefined,
+    key: "k",
+    jobs: [],
+    figures,
+    clock: () => NOW_MS,
+    tell: (event) => {
+      if (event.kind !== "view") events.push(event);
+    },
+    closed: () => undefined,
+  });
+  const table = new LiveTable(createEngineMemory(), defaultConfig(), 1n, 64 * 1024 * 1024);
+  table.open(false);
+  const core = openOrdered(temporaryDirectory(), {
+    key: KEY,
+    ordered: { generation: 1, origin: `${node}:1` },
+    fold: (outcome) => table.fold(outcome),
+    room: table,
+  });
+  const hashOf = (round: number) => ({ engine, hash: tableHash(table.memory, round) });
+  feedOn(core, port1, { origin: `${node}:1`, tableHash: hashOf });
+  return { events, figures, table };
+}
+
+let n = 0;
+async function append(log: MemoryLog, count: number) {
+  const offered = Array.from({ length: count }, () => {
+    const frames = Uint8Array.from(runOf([recordOf(++n, { subject: `agent://s/${n}` })]).bytes);
+    return log.append({ origin: "other:1", n, count: 1, frames });
+  });
+  await Promise.all(offered);
+}
+
+const report = () => vi.advanceTimersByTimeAsync(5000);
+
+test("a table that differs is told where it is seen, and its end too", async () => {
+  const log = new MemoryLog(NOW_MS);
+  const nodes = [nodeOn(log, "a"), nodeOn(log, "b"), nodeOn(log, "c", "another engine")];
+  const reached = async (seq: number) => {
+    for (const { figures } of nodes) await expect.poll(() => figures.applied).toBe(seq);
+    // Whoever reports first has not seen the others' newest.
+    await report();
+    await report();
+  };
+  await append(log, 1500);
+  await reached(1500);
+  const view = await viewOf(log);
+  expect(compareTables(view.reports, 1)).toEqual({ compared: 1, newest: 1000 });
+  expect(nodes.map(({ events }) => events)).toEqual([[], [], []]);
+  // The first row that one node folded.
+  new Uint8Array(nodes[1]!.table.memory.buffer)[HEAP_BASE + 100]! ^= 4;
+  await append(log, 700);
+  await reached(2200);
+  const different = await viewOf(log);
+  expect(compareTables(different.reports, 1).diverged).toEqual({
+    seq: 2000,
+    sides: [["a"], ["b"]],
+  });
+  expect(compareChains(different.reports, 1).diverged).toBeUndefined();
+  for (const { events, figures } of nodes) {
+    const detail = expect.stringContaining("at message 2000 of the log the agent tables");
+    expect(events).toEqual([{ kind: "note", event: "cluster_tables_differ", detail }]);
+    expect(figures.tablesDiffer).toBe(true);
+  }
+  // Its next start makes the table anew: it tells of no table until the next checkpoint.
+  const [, b] = different.reports.find(([node]) => node === "b")!;
+  log.isRefusing = true;
+  vi.spyOn(log, "reports").mockImplementation(() => {
+    const kept = different.reports.filter(([node]) => node !== "b");
+    return Promise.resolve(new Map([...kept, ["b", { ...b, tables: [], checkpoints: [] }]]));
+  });
+  await report();
+  expect(nodes[0]!.events.at(-1)).toMatchObject({ event: "cluster_tables_agree" });
+  expect(nodes[0]!.figures.tablesDiffer).toBe(false);
+});
