@@ -227,7 +227,7 @@ function journalFinding(report: JournalReport): Finding {
   if (damage !== undefined) {
     const { reason, segment, offset, afterLsn, lostUpto } = damage;
     const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
-    const advice = `put the file back from a backup, or \`trustrank doctor ${flag}\` to go on without it`;
+    const advice = `put the file back from a backup, in a cluster fetch it by \`trustrank cluster repair\`, or \`trustrank doctor ${flag}\` to go on without it`;
     const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
     return wrong(part, `${reason} in ${place}`, advice);
   }

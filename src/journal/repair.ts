@@ -193,13 +193,24 @@ function headerOf(options: RepairOptions, name: string): SegmentHeader {
   return header;
 }
 
-function quarantine(files: FileLayer, directory: string, segment: string, bytes: Buffer): string {
+/** Keeps the bytes of a damaged segment beside it, durably. Returns the file's name. */
+export function quarantine(
+  files: FileLayer,
+  directory: string,
+  segment: string,
+  bytes: Buffer,
+): string {
+  const name = quarantineName(files, directory, segment);
+  replaceFile(files, directory, name, bytes);
+  return name;
+}
+
+/** A name that is free for a damaged segment. */
+export function quarantineName(files: FileLayer, directory: string, segment: string): string {
   const names = files.list(directory);
   let number = 1;
   while (names.includes(`quarantine-${number}-${segment}`)) number++;
-  const name = `quarantine-${number}-${segment}`;
-  replaceFile(files, directory, name, bytes);
-  return name;
+  return `quarantine-${number}-${segment}`;
 }
 
 function nameNewest(options: RepairOptions, name: string): void {

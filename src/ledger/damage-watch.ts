@@ -78,7 +78,8 @@ export class DamageWatch implements JournalHealth {
 
 /** Advice to the operator. */
 export const DAMAGE_ADVICE =
-  "put the file back from a backup before the next start, the service may run meanwhile; or stop " +
+  "put the file back from a backup before the next start, the service may run meanwhile; in a " +
+  "cluster, have it fetched from another node by `trustrank cluster repair`; or stop " +
   "it and let `trustrank doctor --repair` keep all that still proves itself";
 
 /** Describes one damage in one line, for people. */

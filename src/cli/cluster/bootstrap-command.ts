@@ -9,14 +9,12 @@ import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.
 import { claimingWithin, type DataAccess } from "../data-access.ts";
 import { note, print, printJson } from "../output.ts";
 import { ServerClient } from "../server-client.ts";
+import { SEGMENT_BYTES_TAKEN_MAX } from "./settings.ts";
 
 export interface BootstrapFlags {
   readonly from: string;
   readonly json?: boolean;
 }
-
-/** Bytes of a segment that are taken: it is held in memory while it is verified. */
-const SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
 
 /** May be run again after whatever stopped it: what is there is verified and kept. */
 export async function bootstrapNode(
@@ -53,7 +51,7 @@ async function fetchAll(client: ServerClient, copy: JournalCopyIn): Promise<numb
   let fetched = 0;
   for (const { name, first, bytes: size } of segments) {
     if (first < copy.due) continue;
-    if (size > SEGMENT_BYTES_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
+    if (size > SEGMENT_BYTES_TAKEN_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
     const bytes = Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${name}`));
     fetched += bytes.byteLength;
     copy.take(bytes);

@@ -6,6 +6,9 @@ import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { environment } from "../environment.ts";
 
+/** Bytes of another node's segment that are taken: it is held in memory while it is verified. */
+export const SEGMENT_BYTES_TAKEN_MAX = 256 * 1024 * 1024;
+
 export interface ClusterFlags {
   readonly cluster?: string;
   readonly json?: boolean;

@@ -37,4 +37,13 @@ export function addCluster(program: Command): void {
     .addOption(optionOf(SETTINGS.key))
     .option("--json", "print one JSON value")
     .action((flags) => commands.bootstrapNode(accessOf(flags), flags));
+  cluster
+    .command("repair")
+    .description("fetch damaged segments of this node's journal from nodes that have them whole")
+    .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.key))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.repairNode(accessOf(flags), flags));
 }

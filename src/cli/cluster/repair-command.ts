@@ -1,0 +1,108 @@
+// `trustrank cluster repair`: damaged segments of a node's journal, fetched from nodes that have them whole.
+import { existsSync } from "node:fs";
+import type { JournalSegments } from "../../contract/schemas/cluster/segments.ts";
+import {
+  claimDataDirectory,
+  type DataDirectoryClaim,
+  DataDirectoryInUse,
+  dataPaths,
+} from "../../journal/data-directory.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { findServer } from "../../journal/ownership/server-address.ts";
+import { loadBureauKey } from "../../journal/signing-key.ts";
+import {
+  mendFromPeers,
+  MendRefused,
+  type MendReport,
+  type SegmentPeer,
+} from "../../ledger/ordered/mend.ts";
+import { knownPosition } from "../../ledger/snapshot/high-water.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
+import { claimingBeside, type DataAccess } from "../data-access.ts";
+import { note, print, printJson } from "../output.ts";
+import { ServerClient } from "../server-client.ts";
+import { SEGMENT_BYTES_TAKEN_MAX } from "./settings.ts";
+
+export interface RepairFlags {
+  /** Base URLs, with commas between them. */
+  readonly from: string;
+  readonly json?: boolean;
+}
+
+/** Exits with 65 when a segment stays damaged. May be run again after whatever stopped it. */
+export async function repairNode(access: DataAccess, flags: RepairFlags): Promise<void> {
+  const { dataDir, server } = access;
+  const paths = dataPaths(dataDir);
+  if (!existsSync(paths.journal) || !existsSync(paths.bureauKey)) {
+    throw new CommandFailure(
+      `there is no journal with its \`bureau.key\` in \`${dataDir}\`: see \`trustrank cluster bootstrap\``,
+      EXIT_USAGE,
+    );
+  }
+  const peers = flags.from.split(",").map((url) => peerOf(new ServerClient(url.trim(), server)));
+  const claim = await claimOrBeside(access);
+  try {
+    const report = await mendFromPeers({
+      files: nodeFiles,
+      directory: paths.journal,
+      publicKey: loadBureauKey(paths.bureauKey, false).publicKey,
+      peers,
+      known: claim && knownPosition(nodeFiles, paths.root, paths.snapshots),
+    });
+    if (flags.json === true) printJson(jsonOf(report, claim !== undefined));
+    else show(report);
+  } catch (error) {
+    if (!(error instanceof MendRefused)) throw error;
+    throw new CommandFailure(error.message, EXIT_DAMAGED);
+  } finally {
+    await claim?.release();
+  }
+}
+
+/**
+ * Undefined where a service runs over the directory: it never writes to a sealed segment again, and whoever
+ * reads one goes on in the file that it has open.
+ */
+async function claimOrBeside(access: DataAccess): Promise<DataDirectoryClaim | undefined> {
+  const { dataDir, ownerWaitMs } = access;
+  try {
+    return await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
+  } catch (error) {
+    const isServed = error instanceof DataDirectoryInUse && findServer(dataDir) !== undefined;
+    if (!isServed) throw error;
+    note("a service runs over it: the newest segment is left alone");
+    return undefined;
+  }
+}
+
+function peerOf(client: ServerClient): SegmentPeer {
+  let listed: Promise<JournalSegments> | undefined;
+  const find = async (segment: string) => {
+    listed ??= client.sendJson<JournalSegments>("GET", "/v1/cluster/segments");
+    return (await listed).segments.find(({ name }) => name === segment);
+  };
+  return {
+    name: client.url,
+    has: async (segment) => (await find(segment)) !== undefined,
+    fetch: async (segment) => {
+      const found = await find(segment);
+      if (found === undefined) throw new MendRefused("it has none of that name");
+      if (found.bytes > SEGMENT_BYTES_TAKEN_MAX)
+        throw new MendRefused(`it has ${found.bytes} bytes`);
+      return Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${segment}`));
+    },
+  };
+}
+
+function jsonOf({ segments, lsn, mended }: MendReport, isWhole: boolean) {
+  return { segments, position: lsn, newest_verified: isWhole, mended };
+}
+
+function show({ segments, lsn, mended }: MendReport): void {
+  for (const { segment, reason, from, kept } of mended) {
+    print(`mended ${segment} from ${from}: ${reason}`);
+    if (kept !== undefined) print(`kept   the damaged file as ${kept}`);
+  }
+  if (mended.length === 0) print("nothing to repair");
+  print(`${segments} segments verify, up to position ${lsn}`);
+}

@@ -1,0 +1,264 @@
+// Damaged segments of a journal, mended from other nodes, whose journals are the same bytes. What was fetched
+// takes its place only when it verifies, continues what is before it, leads to what is behind it, begins
+// with all that still verifies here and is signed with the same key; the damaged file is kept.
+import { errnoOf, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { JournalDamaged } from "../../journal/faults.ts";
+import { decodeHeader, HEADER_BYTES, segmentName, segmentsOf } from "../../journal/format.ts";
+import { type JournalPoint, type KnownPosition, NEWEST_FILE } from "../../journal/recovery.ts";
+import { quarantine, quarantineName } from "../../journal/repair.ts";
+import { scanBatches } from "../../journal/scan.ts";
+import { checkSegment, JOURNAL_START } from "../backup/segments.ts";
+
+/** No node has the segment that is needed: the sentence says why not, of each. */
+export class MendRefused extends Error {}
+
+export interface SegmentPeer {
+  /** For sentences. */
+  readonly name: string;
+  /** Whether it has a segment of this name. */
+  has(segment: string): Promise<boolean>;
+  /** @throws Error with a sentence when it cannot be had. */
+  fetch(segment: string): Promise<Buffer>;
+}
+
+export interface MendOptions {
+  readonly files: FileLayer;
+  readonly directory: string;
+  readonly publicKey: Buffer;
+  readonly peers: readonly SegmentPeer[];
+  /** What the newest segment must reach; undefined: a service writes it, and it is left alone. */
+  readonly known: KnownPosition | undefined;
+}
+
+export interface MendedSegment {
+  readonly segment: string;
+  readonly reason: string;
+  /** Name of the node that had it. */
+  readonly from: string;
+  /** Name of the damaged file as it is kept; undefined where there was none. */
+  readonly kept: string | undefined;
+}
+
+export interface MendReport {
+  /** That verify now. */
+  readonly segments: number;
+  readonly lsn: number;
+  readonly mended: readonly MendedSegment[];
+}
+
+/** A segment that does not verify, and what is still known of it. */
+interface Damaged {
+  readonly reason: string;
+  /** Undefined where the file is missing or cannot be read. */
+  readonly own: Buffer | undefined;
+  readonly isThere: boolean;
+}
+
+interface Due {
+  readonly name: string;
+  readonly first: number;
+  /** The one behind it that is there; undefined for the newest. */
+  readonly next: { readonly name: string; readonly firstLsn: number } | undefined;
+}
+
+/**
+ * Verifies the segments in order and mends each that is damaged or missing. What was mended stays so when a
+ * later one cannot be.
+ * @throws MendRefused.
+ */
+export function mendFromPeers(options: MendOptions): Promise<MendReport> {
+  return new Mender(options).run();
+}
+
+class Mender {
+  readonly #options: MendOptions;
+  #before: JournalPoint = JOURNAL_START;
+  /** Key that signed the segment before. */
+  #keyBefore: Buffer | undefined;
+
+  constructor(options: MendOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<MendReport> {
+    const mended: MendedSegment[] = [];
+    for (let segments = 0; ; segments++) {
+      const due = this.#due();
+      if (due === undefined) return { segments, lsn: this.#before.lsn, mended };
+      const damaged = this.#look(due);
+      // oxlint-disable-next-line no-await-in-loop -- each continues the one before
+      const found = damaged === undefined ? undefined : await this.#mend(due, damaged);
+      if (found !== undefined) mended.push(found);
+      const { lsn } = this.#before;
+      if (due.next === undefined && lsn >= this.#known)
+        return { segments: segments + 1, lsn, mended };
+    }
+  }
+
+  get #known(): number {
+    return this.#options.known?.lsn ?? 0;
+  }
+
+  /** The segment that follows; undefined where none does, or the one that a service writes. */
+  #due(): Due | undefined {
+    const { files, directory, known } = this.#options;
+    const names = files.list(directory);
+    const first = this.#before.lsn + 1;
+    const name = segmentName(first);
+    const next = segmentsOf(names).find((each) => each.firstLsn > first);
+    if (next === undefined) {
+      if (known === undefined) return undefined;
+      const newest = names.includes(NEWEST_FILE)
+        ? readWhole(files, `${directory}/${NEWEST_FILE}`).toString("latin1")
+        : "";
+      if (!names.includes(name) && newest < name && this.#before.lsn >= known.lsn) return undefined;
+    }
+    return { name, first, next };
+  }
+
+  /** Goes on behind it when it verifies, else says what is wrong. */
+  #look(due: Due): Damaged | undefined {
+    const { files, directory } = this.#options;
+    if (!files.list(directory).includes(due.name)) {
+      return { reason: "it is missing", own: undefined, isThere: false };
+    }
+    let own: Buffer;
+    try {
+      own = readWhole(files, `${directory}/${due.name}`);
+    } catch (error) {
+      if (errnoOf(error) === "") throw error;
+      const reason = `it cannot be read (${errnoOf(error)})`;
+      return { reason, own: undefined, isThere: true };
+    }
+    try {
+      const end = this.#checked(due, own);
+      const short = this.#shortOf(due, end.lsn);
+      if (short !== undefined) throw this.#damage(due, end.lsn, short);
+      this.#pass(end, own);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof JournalDamaged)) throw error;
+      return { reason: error.damage.reason, own, isThere: true };
+    }
+  }
+
+  /**
+   * End of a segment that verifies at this place.
+   * @throws JournalDamaged.
+   */
+  #checked(due: Due, bytes: Buffer): JournalPoint & { readonly end: number } {
+    const { first, next } = due;
+    const { end, lsn, chain } = checkSegment(bytes, first, this.#before, next !== undefined);
+    if (next !== undefined && lsn >= next.firstLsn) {
+      throw this.#damage(due, lsn, `it goes on behind the beginning of \`${next.name}\``);
+    }
+    return { end, lsn, chain };
+  }
+
+  /** Says that a segment ends before what comes behind it; undefined when it does not. */
+  #shortOf({ next }: Due, lsn: number): string | undefined {
+    if (next === undefined) {
+      const { known } = this.#options;
+      if (known === undefined || lsn >= known.lsn) return undefined;
+      return `it ends at position ${lsn}, and ${known.knownBy} knows of ${known.lsn}`;
+    }
+    if (lsn + 1 === next.firstLsn) return undefined;
+    return `it ends at position ${lsn}, before \`${next.name}\``;
+  }
+
+  #damage({ name: segment }: Due, afterLsn: number, reason: string): JournalDamaged {
+    return new JournalDamaged({ segment, offset: 0, afterLsn, reason });
+  }
+
+  #pass({ lsn, chain }: JournalPoint, bytes: Buffer): void {
+    this.#before = { lsn, chain };
+    this.#keyBefore = decodeHeader(bytes)?.publicKey;
+  }
+
+  /** Undefined where the file turns out to be whole: what follows it is missing. */
+  async #mend(due: Due, damaged: Damaged): Promise<MendedSegment | undefined> {
+    const refusals: string[] = [];
+    for (const peer of this.#options.peers) {
+      let fetched: Buffer;
+      let end: JournalPoint & { readonly end: number };
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- the next is asked when this one has it not
+        fetched = await peer.fetch(due.name);
+        // oxlint-disable-next-line no-await-in-loop
+        end = await this.#proved(due, damaged, peer, fetched);
+      } catch (error) {
+        refusals.push(`${peer.name}: ${(error as Error).message}`);
+        continue;
+      }
+      const whole = fetched.subarray(0, end.end);
+      this.#pass(end, whole);
+      if (damaged.own?.equals(whole) === true) return undefined;
+      const kept = this.#put(due, damaged, whole);
+      return { segment: due.name, reason: damaged.reason, from: peer.name, kept };
+    }
+    const which = `\`${due.name}\` (${damaged.reason})`;
+    throw new MendRefused(`no node gave ${which} whole: ${refusals.join("; ")}`);
+  }
+
+  /** @throws JournalDamaged, MendRefused when it is not the segment that was here. */
+  async #proved(due: Due, { own }: Damaged, peer: SegmentPeer, bytes: Buffer) {
+    const end = this.#checked(due, bytes);
+    const { publicKey } = decodeHeader(bytes)!;
+    const ownHeader = own && decodeHeader(own);
+    const keys = [ownHeader?.publicKey, this.#keyBefore, this.#options.publicKey];
+    if (!keys.some((key) => key?.equals(publicKey) === true)) {
+      throw new MendRefused("it is signed with another key than this journal");
+    }
+    if (own !== undefined && ownHeader?.firstLsn === due.first) {
+      const { end: sound } = scanBatches(own, HEADER_BYTES, this.#before.lsn, () => undefined);
+      if (!own.subarray(0, sound).equals(bytes.subarray(0, sound))) {
+        throw new MendRefused("it is not what still verifies here");
+      }
+    }
+    const short = this.#shortOf(due, end.lsn);
+    if (short !== undefined) {
+      // Sealed there, with others behind it; else that node has not come as far.
+      const isLonger = end.lsn > this.#before.lsn;
+      if (isLonger && (await peer.has(segmentName(end.lsn + 1)))) return end;
+      throw new MendRefused(short);
+    }
+    if (due.next === undefined) return end;
+    const chain = this.#chainInto(due.next.name);
+    if (chain !== undefined && !chain.equals(end.chain)) {
+      throw new MendRefused(`it does not lead to \`${due.next.name}\``);
+    }
+    return end;
+  }
+
+  /** Chain that a segment says it continues; undefined where its header does not verify. */
+  #chainInto(name: string): Buffer | undefined {
+    const { files, directory } = this.#options;
+    const head = Buffer.alloc(HEADER_BYTES);
+    const descriptor = files.open(`${directory}/${name}`, "read");
+    try {
+      const taken = files.read(descriptor, head, 0, HEADER_BYTES, 0);
+      return decodeHeader(head.subarray(0, taken))?.previousChain;
+    } catch (error) {
+      if (errnoOf(error) === "") throw error;
+      return undefined;
+    } finally {
+      files.close(descriptor);
+    }
+  }
+
+  /** The damaged file is kept before another takes its name; nobody who reads finds none. */
+  #put({ name, next }: Due, { own, isThere }: Damaged, whole: Buffer): string | undefined {
+    const { files, directory } = this.#options;
+    let kept: string | undefined;
+    if (own !== undefined) {
+      kept = quarantine(files, directory, name, own);
+    } else if (isThere) {
+      // Its bytes cannot be read: the file itself is the evidence.
+      kept = quarantineName(files, directory, name);
+      files.rename(`${directory}/${name}`, `${directory}/${kept}`);
+    }
+    replaceFile(files, directory, name, whole);
+    if (next === undefined) replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+    return kept;
+  }
+}
