@@ -1,4 +1,6 @@
 // Faults of a chaos run, as a table: each is begun, lasts, is ended, and the run goes on once all answer again.
+import { rmSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { COUNT, type Kind, SMALL, type Stage } from "./stage.ts";
 import { type LogServer, type ServiceNode, streamState, until } from "./parts.ts";
@@ -155,9 +157,10 @@ export const FAULTS: readonly Fault[] = [
     isPrivate: true,
     act: async (ground) => {
       await fill(ground, "server", 4000);
-      // Out of room it leaves the log for good: an operator restarts it.
+      // Out of room it leaves the log for good, and its copy may lack a message: an operator starts it anew.
       const server = ground.servers[SMALL]!;
       await server.end("SIGTERM");
+      rmSync(path.join(ground.stage.disk("server", SMALL), "jetstream"), { recursive: true });
       server.start();
     },
   },

@@ -197,9 +197,10 @@ class NatsLog implements OrderedLog {
     }
   }
 
-  follow(from: number, take: (message: OrderedMessage) => void | Promise<void>) {
+  follow: OrderedLog["follow"] = (from, take, last) => {
     const following = followLog({
       from,
+      last,
       take,
       read,
       log: this.#settings.log,
@@ -212,7 +213,7 @@ class NatsLog implements OrderedLog {
         following.stop();
       },
     };
-  }
+  };
 
   async state(): Promise<LogState> {
     const { state, cluster } = await available(() => this.#manager.streams.info(this.#stream), 0);

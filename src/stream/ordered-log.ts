@@ -1,6 +1,6 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
-import type { OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
+import type { MessageName, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
 import type { LogLink } from "./link.ts";
 import type { Polling } from "./spread.ts";
 
@@ -60,9 +60,14 @@ export interface OrderedLog {
   append(message: OutgoingMessage, deadlineMs: number, mayTry?: () => boolean): Promise<number>;
   /**
    * Hands over the messages from `from` on, in order, without a hole, until stopped. `take` may be
-   * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server.
+   * awaited: nothing more is read meanwhile. Goes on by itself after every failure of a server. `last` is
+   * the message at `from`, where it is known: a copy that has another one there is read no further.
    */
-  follow(from: number, take: (message: OrderedMessage) => void | Promise<void>): { stop(): void };
+  follow(
+    from: number,
+    take: (message: OrderedMessage) => void | Promise<void>,
+    last?: MessageName,
+  ): { stop(): void };
   /** @throws StreamUnavailable when no server answers. */
   state(): Promise<LogState>;
   /** Undefined while another node holds it. */

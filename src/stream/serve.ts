@@ -113,7 +113,7 @@ class Server {
 
   #take(message: ToStream): void {
     if (message.kind === "publish") void this.#publish(message);
-    else if (message.kind === "follow") this.#follow(message.from);
+    else if (message.kind === "follow") this.#follow(message);
     else if (message.kind === "applied") this.#note(message);
     else void this.#close();
   }
@@ -165,7 +165,7 @@ class Server {
     return why !== undefined;
   }
 
-  #follow(from: number): void {
+  #follow({ from, last }: ToStream & { kind: "follow" }): void {
     const { log, figures } = this.#options;
     this.#following?.stop();
     this.#resume();
@@ -173,7 +173,7 @@ class Server {
     this.#unapplied = [];
     this.#unappliedBytes = 0;
     figures.followed++;
-    this.#following = log.follow(from, (message) => this.#hand(message));
+    this.#following = log.follow(from, (message) => this.#hand(message), last);
   }
 
   /** Waits while the ledger has enough to do. */

@@ -262,7 +262,8 @@ export class OrderedFeed {
   #follow(): void {
     this.#arrived = [];
     this.#isSeeking = true;
-    this.#post({ kind: "follow", from: Math.max(1, this.#options.core.progress.seq) });
+    const { mark: last, seq } = this.#options.core.progress;
+    this.#post({ kind: "follow", from: Math.max(1, seq), last });
   }
 
   #post(message: ToStream): void {

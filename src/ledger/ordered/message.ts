@@ -11,6 +11,9 @@ export const CHECKPOINT_MESSAGES = 1000;
 /** Most bytes of a message: one that holds a single record of the largest kind fits. */
 export const MESSAGE_BYTES_MAX = 6 * 1024 * 1024;
 
+/** What tells a message from every other. */
+export type MessageName = Pick<OutgoingMessage, "origin" | "n">;
+
 /** A message before it has its place in the log. */
 export interface OutgoingMessage {
   /** Process of a node: `<node>:<epoch>:<chance>`. */
