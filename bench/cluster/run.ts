@@ -65,7 +65,11 @@ export async function chaosRun(options: ChaosOptions) {
   phase(false, [0, 1, 2]);
   await allWell(ground);
   reporters.start();
-  const played = await playFaults(ground, options, reporters, (isQuiet) => phase(isQuiet, []));
+  const quiet = (isQuiet: boolean) => phase(isQuiet, []);
+  const played = await playFaults(ground, options, reporters, quiet).catch((error: unknown) => {
+    tell(`what is left is kept in ${keepAll(stage, nodes)}`);
+    throw error;
+  });
   tell("quiet");
   await reporters.stop();
   const read = once(readers, "message") as Promise<[ReadFigures]>;
@@ -260,9 +264,11 @@ function interventionsOf(nodes: readonly ServiceNode[]): Record<string, number> 
 }
 
 /** The small disks go with the tool: what they hold is copied beside them. */
-function keepAll({ folder }: Stage, nodes: readonly ServiceNode[]): string {
+function keepAll(stage: Stage, nodes: readonly ServiceNode[]): string {
+  const { folder } = stage;
   const journal = path.join(nodes[SMALL]!.dataDir, "journal");
   cpSync(journal, path.join(folder, "kept", "journal"), { recursive: true });
+  cpSync(stage.disk("server", SMALL), path.join(folder, "kept", "server"), { recursive: true });
   return folder;
 }
 
