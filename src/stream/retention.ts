@@ -1,5 +1,5 @@
-// How much of the ordered log must be kept: what some node has not applied and synced yet, and a margin. What is
-// older stands in the journals of all nodes. No node need lead: removing up to the same place twice is harmless.
+// Retention of the ordered log: kept is what some node has not applied and synced yet, and a margin. What is older
+// stands in the journals of all nodes. No node need lead: removing up to the same place twice is harmless.
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { type ClusterView, compareChains } from "./reports.ts";
 
@@ -72,7 +72,7 @@ export interface RetentionOptions {
   /** Messages kept behind the slowest node; undefined: none is removed. */
   readonly keep: number | undefined;
   readonly clock: () => number;
-  readonly note: (event: string, detail: string) => void;
+  readonly tell: (event: { kind: "note"; event: string; detail: string }) => void;
 }
 
 /** A node's part in it: every node does the same. */
@@ -87,13 +87,14 @@ export class Retention {
 
   /** Removes what may go, by a look at the cluster. @throws StreamUnavailable when no server answers. */
   async look(view: ClusterView): Promise<void> {
-    const { log, keep, clock, note } = this.#options;
+    const { log, keep, clock, tell } = this.#options;
     const nowMs = clock();
     if (keep === undefined || nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = nowMs;
     const trim = trimOf(view, { keep, nowMs });
     if ("why" in trim || trim.before - view.state.firstSeq < keep * STEP_SHARE) return;
     await log.trim(trim.before);
-    note("stream_trimmed", `messages before ${trim.before} are removed: every node has them`);
+    const detail = `messages before ${trim.before} are removed: every node has them`;
+    tell({ kind: "note", event: "stream_trimmed", detail });
   }
 }

@@ -95,8 +95,7 @@ class Server {
     this.#options = options;
     this.#availability = new Availability(options.clock());
     this.#agreement = new Agreement(options.figures, options.tell);
-    const note = (event: string, detail: string) => options.tell({ kind: "note", event, detail });
-    this.#retention = new Retention({ ...options, note });
+    this.#retention = new Retention(options);
     const changed = (job: LedJob, isHeld: boolean) => options.tell({ kind: "leads", job, isHeld });
     this.#leases = new Leases({ ...options, changed });
   }

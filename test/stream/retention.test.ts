@@ -1,4 +1,5 @@
-// What may go of the log: only what every node that told of itself has, behind a margin, and never on the word of one.
+// Retention of the log: only what every node that told of itself has may go, behind a margin, and never on the word
+// of one.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClusterView, NodeReport } from "../../src/stream/reports.ts";
@@ -86,7 +87,7 @@ test("a node removes what may go, not often and not little", async () => {
       log: { trim: (before) => Promise.resolve(void trimmed.push(before)) },
       keep,
       clock: () => nowMs,
-      note: (event, detail) => notes.push(`${event}: ${detail}`),
+      tell: ({ event, detail }) => notes.push(`${event}: ${detail}`),
     });
   const look = (each: Retention, seq: number, firstSeq = 1) => {
     const reports = { a: reportOf(seq, { atMs: nowMs }), b: reportOf(seq, { atMs: nowMs }) };

@@ -14,7 +14,7 @@ const LAG_MESSAGES_MAX = 10_000;
 /** A node that has told nothing for longer is not counted on. */
 const KNOWN_MS = 60_000;
 /** Share of the log's bound from which on an operator is told. */
-const FILL_MAX = 0.8;
+const FILL_TOLD = 0.8;
 const MS_PER_S = 1000;
 
 /** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
@@ -99,7 +99,7 @@ function logProblems({ state, reports }: ClusterView): string[] {
     problems.push("the log has no leader: a majority of its servers does not answer");
   }
   const { bytes = 0, bytesMax = 0 } = state;
-  if (bytesMax > 0 && bytes > bytesMax * FILL_MAX) {
+  if (bytesMax > 0 && bytes > bytesMax * FILL_TOLD) {
     const percent = Math.floor((bytes / bytesMax) * 100);
     problems.push(
       `the log is ${percent} % full: raise its bound, or see \`trustrank cluster trim\``,
