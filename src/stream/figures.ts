@@ -19,7 +19,9 @@ const LEADS = 11;
 export const LED_JOBS = ["kaizen", "credibility"] as const;
 export type LedJob = (typeof LED_JOBS)[number];
 const TABLES_DIFFER = LEADS + LED_JOBS.length;
-const COUNT = TABLES_DIFFER + 1;
+const BYTES = TABLES_DIFFER + 1;
+const BYTES_MAX = BYTES + 1;
+const COUNT = BYTES_MAX + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -88,6 +90,11 @@ export class StreamFigures {
     return this.#numbers[AWAY]!;
   }
 
+  /** Size of the log and its bound in bytes, as they were last told; 0 for never, or for none. */
+  get size(): { readonly bytes: number; readonly bytesMax: number } {
+    return { bytes: this.#numbers[BYTES]!, bytesMax: this.#numbers[BYTES_MAX]! };
+  }
+
   /** Whether agent tables of nodes differed when they were last compared. */
   get tablesDiffer(): boolean {
     return this.#numbers[TABLES_DIFFER] === 1;
@@ -142,6 +149,11 @@ export class StreamFigures {
 
   set awaySinceMs(ms: number) {
     this.#numbers[AWAY] = ms;
+  }
+
+  set size({ bytes = 0, bytesMax = 0 }: { readonly bytes?: number; readonly bytesMax?: number }) {
+    this.#numbers[BYTES] = bytes;
+    this.#numbers[BYTES_MAX] = bytesMax;
   }
 
   set tablesDiffer(isSo: boolean) {

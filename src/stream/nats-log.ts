@@ -7,12 +7,7 @@ import {
   type JsMsg,
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
-import {
-  MESSAGE_BYTES_MAX,
-  type OrderedMessage,
-  type OutgoingMessage,
-  RULES,
-} from "../ledger/ordered/message.ts";
+import { type OrderedMessage, type OutgoingMessage, RULES } from "../ledger/ordered/message.ts";
 import { followLog } from "./following.ts";
 import { WatchedLink } from "./link.ts";
 import {
@@ -23,7 +18,15 @@ import {
 } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
 import { entriesOf, NatsPolling } from "./nats-polling.ts";
-import { doubtOfStream, faultOfStream, full, isFull, noStream, replicasOf } from "./nats-stream.ts";
+import {
+  doubtOfStream,
+  faultOfStream,
+  full,
+  isFull,
+  newStream,
+  noStream,
+  replicasOf,
+} from "./nats-stream.ts";
 import {
   ClusterRefused,
   type Lease,
@@ -49,8 +52,6 @@ export interface NatsSettings extends ServerSettings {
 const REQUEST_MS = 2000;
 /** Pause in ms between two tries of the same message. */
 const RETRY_MS = 100;
-const DUPLICATE_WINDOW_MS = 120_000;
-const NS_PER_MS = 1_000_000;
 const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
@@ -147,17 +148,8 @@ class NatsLog implements OrderedLog {
     const { onlyReads = false } = this.#settings;
     if (found === undefined && onlyReads) throw new ClusterRefused(noStream(this.#settings));
     if (found === undefined) {
-      await this.#manager.streams.add({
-        name: this.#stream,
-        subjects: [this.#subject],
-        num_replicas: replicas,
-        storage: "file",
-        discard: "new",
-        max_bytes: bytesMax,
-        max_msg_size: MESSAGE_BYTES_MAX,
-        duplicate_window: DUPLICATE_WINDOW_MS * NS_PER_MS,
-        deny_delete: true,
-      });
+      const [name, subject] = [this.#stream, this.#subject];
+      await this.#manager.streams.add(newStream({ name, subject, replicas, bytesMax }));
       return;
     }
     const fault = faultOfStream(found);
@@ -216,10 +208,20 @@ class NatsLog implements OrderedLog {
   };
 
   async state(): Promise<LogState> {
-    const { state, cluster } = await available(() => this.#manager.streams.info(this.#stream), 0);
+    const { state, cluster, config } = await available(() => this.#info(), 0);
+    const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
     const replicas = replicasOf(cluster?.replicas);
-    return { firstSeq: state.first_seq, lastSeq: state.last_seq, leader, replicas };
+    return { firstSeq, lastSeq, bytes, bytesMax: Math.max(0, config.max_bytes), leader, replicas };
+  }
+
+  #info() {
+    return this.#manager.streams.info(this.#stream);
+  }
+
+  async trim(before: number): Promise<void> {
+    // To the server it is the first message that stays.
+    await available(() => this.#manager.streams.purge(this.#stream, { seq: before }), 0);
   }
 
   async lease(job: string): Promise<Lease | undefined> {

@@ -1,5 +1,6 @@
 // Settings that a stream must have to serve as the ordered log: one that was made by other hands may forget
 // messages, or keep them in one place only.
+import { MESSAGE_BYTES_MAX } from "../ledger/ordered/message.ts";
 import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
 
 /** The settings that matter here, under JetStream's names. */
@@ -12,6 +13,28 @@ export interface StreamConfig {
   readonly max_msgs: number;
   readonly max_bytes: number;
   readonly num_replicas: number;
+}
+
+const DUPLICATE_WINDOW_NS = 120_000_000_000;
+
+/** A stream as it is made: nothing of it is ever deleted singly; what all nodes have is purged from its beginning. */
+export function newStream(from: {
+  readonly name: string;
+  readonly subject: string;
+  readonly replicas: number;
+  readonly bytesMax: number;
+}) {
+  return {
+    name: from.name,
+    subjects: [from.subject],
+    num_replicas: from.replicas,
+    storage: "file" as const,
+    discard: "new" as const,
+    max_bytes: from.bytesMax,
+    max_msg_size: MESSAGE_BYTES_MAX,
+    duplicate_window: DUPLICATE_WINDOW_NS,
+    deny_delete: true,
+  };
 }
 
 /** The sentence that says why a stream may not be the log, and mends it; undefined when it may. */

@@ -15,6 +15,9 @@ export interface LogState {
   readonly firstSeq: number;
   /** Newest message; 0 in an empty log. */
   readonly lastSeq: number;
+  /** Its size, and its bound: full, it refuses. 0 where it has none. */
+  readonly bytes?: number;
+  readonly bytesMax?: number;
   /** Name of the server that leads; undefined while there is none. */
   readonly leader: string | undefined;
   /** The other servers that keep the log, as the leader has them. */
@@ -70,6 +73,8 @@ export interface OrderedLog {
   ): { stop(): void };
   /** @throws StreamUnavailable when no server answers. */
   state(): Promise<LogState>;
+  /** Removes the messages before that place. @throws StreamUnavailable when no server answers. */
+  trim(before: number): Promise<void>;
   /** Undefined while another node holds it. */
   lease(job: string): Promise<Lease | undefined>;
   /** Tells the others of this node. */

@@ -32,6 +32,8 @@ export interface ClusterView {
   readonly generation: number;
   readonly state: LogState;
   readonly reports: readonly (readonly [node: string, report: NodeReport])[];
+  /** Nodes whose reports no release like this one has made. */
+  readonly strangers?: readonly string[];
 }
 
 /** @throws StreamUnavailable when no server answers. */
@@ -40,7 +42,8 @@ export async function viewOf(
 ): Promise<ClusterView> {
   const [state, found] = await Promise.all([log.state(), log.reports()]);
   const reports = [...found].filter((entry): entry is [string, NodeReport] => isReport(entry[1]));
-  return { generation: log.generation, state, reports };
+  const strangers = [...found].flatMap(([node, told]) => (isReport(told) ? [] : [node]));
+  return { generation: log.generation, state, reports, strangers };
 }
 
 /** Another release may tell more, or other things. */

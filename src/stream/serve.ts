@@ -10,6 +10,7 @@ import { Leases } from "./leases.ts";
 import { Looks } from "./looks.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { Checkpoints, type ClusterView, type NodeReport, viewOf } from "./reports.ts";
+import { missingOf, Retention } from "./retention.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
@@ -55,6 +56,8 @@ export interface StreamServeOptions {
   readonly figures: StreamFigures;
   /** Jobs of the whole cluster that this node may do. */
   readonly jobs: readonly LedJob[];
+  /** Messages kept behind the slowest node; undefined: none is removed. */
+  readonly keep: number | undefined;
   readonly clock: () => number;
   readonly tell: (event: StreamEvent) => void;
   /** Called once the ledger has let go. */
@@ -73,6 +76,7 @@ class Server {
   readonly #leases: Leases;
   readonly #availability: Availability;
   readonly #agreement: Agreement;
+  readonly #retention: Retention;
   #following: { stop(): void } | undefined;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
@@ -91,6 +95,7 @@ class Server {
     this.#options = options;
     this.#availability = new Availability(options.clock());
     this.#agreement = new Agreement(options.figures, options.tell);
+    this.#retention = new Retention(options);
     const changed = (job: LedJob, isHeld: boolean) => options.tell({ kind: "leads", job, isHeld });
     this.#leases = new Leases({ ...options, changed });
   }
@@ -222,6 +227,7 @@ class Server {
         this.#availability.led(figures.answeredMs);
       }
       figures.known = state.lastSeq;
+      figures.size = state;
       this.#looks.add(atMs, state.lastSeq);
       this.#settleLooks();
       this.#judge(state);
@@ -231,13 +237,11 @@ class Server {
   }
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
-  #judge({ firstSeq, lastSeq }: LogState): void {
-    const applied = this.#applied;
-    const isShort = lastSeq < applied || firstSeq > applied + 1;
-    this.#shortLooks = isShort ? this.#shortLooks + 1 : 0;
-    if (this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
+  #judge(state: LogState): void {
+    const detail = missingOf(state, this.#applied);
+    this.#shortLooks = detail === undefined ? 0 : this.#shortLooks + 1;
+    if (detail === undefined || this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
     this.#isTold = true;
-    const detail = `the ordered log holds messages ${firstSeq} to ${lastSeq}, and this journal has been applied up to ${applied}: see \`trustrank cluster restore\``;
     this.#options.tell({ kind: "diverged", detail });
   }
 
@@ -266,6 +270,7 @@ class Server {
       const view = await viewOf(log);
       this.#options.tell({ kind: "view", view });
       this.#agreement.look(node, own, view);
+      await this.#retention.look(view);
     } catch {
       // The next one comes soon.
     }

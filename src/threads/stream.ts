@@ -21,6 +21,8 @@ export interface StreamThreadData {
   readonly key: string;
   readonly figures: SharedArrayBuffer;
   readonly jobs: readonly LedJob[];
+  /** Messages of the log kept behind the slowest node; undefined: none is removed. */
+  readonly keep: number | undefined;
 }
 
 /** From the main thread: how many of the nodes that are known have in force what is in the log now? */

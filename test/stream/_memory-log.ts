@@ -39,6 +39,8 @@ export class MemoryLog implements OrderedLog {
   leftOut: number | undefined;
   readonly followedFrom: number[] = [];
   lost = 0;
+  /** First place that is kept. */
+  first = 1;
   readonly #followers = new Set<Follower>();
   readonly #reports = new Map<string, unknown>();
   readonly #timeMs: number;
@@ -115,7 +117,13 @@ export class MemoryLog implements OrderedLog {
 
   state(): Promise<LogState> {
     const lastSeq = this.messages.length - this.lost;
-    return Promise.resolve({ firstSeq: Math.min(1, lastSeq), lastSeq, leader: this.leader });
+    const firstSeq = lastSeq === 0 ? 0 : this.first;
+    return Promise.resolve({ firstSeq, lastSeq, leader: this.leader });
+  }
+
+  trim(before: number): Promise<void> {
+    this.first = Math.max(this.first, before);
+    return Promise.resolve();
   }
 
   lease(): Promise<Lease | undefined> {

@@ -36,6 +36,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     url: undefined,
     key: "k",
     jobs: [],
+    keep: undefined,
     figures,
     clock: () => NOW_MS,
     tell: (event) => {

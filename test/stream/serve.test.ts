@@ -32,6 +32,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     key: "k",
     figures,
     jobs: [],
+    keep: undefined,
     clock: () => (nowMs += 1) + pass.ms,
     tell: (event) => {
       if (event.kind !== "view") events.push(event);

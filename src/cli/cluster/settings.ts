@@ -41,5 +41,6 @@ export async function withLog<T>(
 }
 
 function failed(error: unknown): never {
+  if (error instanceof CommandFailure) throw error;
   throw new CommandFailure((error as Error).message);
 }

@@ -8,6 +8,7 @@ import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
 
 /** Length of a chain that tells two apart for a person. */
 const CHAIN_SHOWN = 12;
+const MEBIBYTE = 1024 ** 2;
 
 /** Exits with 1 when something needs an operator. */
 export async function showClusterStatus(flags: ClusterFlags): Promise<void> {
@@ -32,7 +33,7 @@ function show(state: ClusterState): void {
   for (const { server, is_current: isCurrent, is_offline: isAway, lag } of state.replicas) {
     print(`follower ${server}: ${isAway ? "away" : isCurrent ? "current" : `${lag} behind`}`);
   }
-  print(`messages ${state.first_message} to ${state.last_message}`);
+  print(`messages ${state.first_message} to ${state.last_message}${fillOf(state)}`);
   const newest = chains.newest === null ? "" : `, the newest at message ${chains.newest}`;
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");
   else if (chains.agree) print(`journals agree at ${chains.compared} places${newest}`);
@@ -65,4 +66,9 @@ function show(state: ClusterState): void {
   ]);
   for (const line of formatTable(columns, cells)) print(line);
   for (const problem of state.problems) note(`problem: ${problem}`);
+}
+
+function fillOf({ log_bytes: bytes, log_bytes_max: max }: ClusterState): string {
+  if (max === 0) return "";
+  return `, ${Math.ceil(bytes / MEBIBYTE)} MiB of ${Math.floor(max / MEBIBYTE)}`;
 }

@@ -38,6 +38,15 @@ export function addCluster(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => commands.bootstrapNode(accessOf(flags), flags));
   cluster
+    .command("trim")
+    .description("remove from the log what every node has in its journal")
+    .option("--keep <messages>", "messages that stay behind the slowest node, from 1000")
+    .option("--without <nodes>", "nodes that are gone for good, with commas: nobody waits for them")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.cluster))
+    .option("--json", "print one JSON value")
+    .action((flags) => commands.trimLog(flags));
+  cluster
     .command("repair")
     .description("fetch damaged segments of this node's journal from nodes that have them whole")
     .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")

@@ -24,6 +24,11 @@ export const STREAM_METRICS = {
     "age of the newest moment whose log is known to be applied here: an upper bound of how old answers are; absent before the first",
     "above 5: a warning in `/readyz`; above 10 keys are refused, above 30 no traffic should come",
   ),
+  stream_log_bytes: gauge(
+    "bytes of the cluster's log, as its servers last told",
+    "above 80 % of `stream_log_bytes_max`: full, nothing more is recorded",
+  ),
+  stream_log_bytes_max: gauge("bound of the log in bytes; 0 without one", ""),
   stream_tables_differ: gauge(
     "1 while agent tables of nodes with the same engine differ at a place of the log at which both told their hash",
     "1: `trustrank cluster status` says where and which",

@@ -39,7 +39,10 @@ export interface OpenCluster {
   readonly figures: StreamFigures;
   /** What the last look at the whole cluster has found; undefined before the first. */
   overview(): ClusterState | undefined;
-  /** Resolves once everything that stood in the log at this moment (epoch ms) is applied. */
+  /**
+   * Resolves once everything that stood in the log at this moment (epoch ms) is applied.
+   * @throws CommandFailure when the log turns out to be another, or to lack what comes next.
+   */
   caughtUp(clock: () => number): Promise<void>;
   /** On how many nodes what is in the log is in force. */
   readonly effect: Effect;
@@ -65,6 +68,8 @@ export async function openCluster(
   const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
   let isClosing = false;
+  /** Why this journal does not go on along the log: what is waited for does not come. */
+  let lost: string | undefined;
   let seen: { readonly view: ClusterView; readonly atMs: number } | undefined;
   const exited = new Promise<void>((resolve) => {
     worker.once("exit", () => {
@@ -79,8 +84,10 @@ export async function openCluster(
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
-    else if (event.kind === "diverged") onFatal(EXIT_DAMAGED, event.detail);
-    else if (event.kind === "leads" && !event.isHeld) log.info("lease_lost", { job: event.job });
+    else if (event.kind === "diverged") {
+      lost = event.detail;
+      onFatal(EXIT_DAMAGED, event.detail);
+    } else if (event.kind === "leads" && !event.isHeld) log.info("lease_lost", { job: event.job });
     else if (event.kind === "leads") {
       log.info("lease_taken", { job: event.job });
       leaderships.taken(event.job);
@@ -98,10 +105,7 @@ export async function openCluster(
     effect,
     overview: () =>
       seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
-    caughtUp: async (clock) => {
-      const sinceMs = clock();
-      while (clock() - figures.lagMs(clock()) < sinceMs) await pause(CAUGHT_UP_LOOK_MS);
-    },
+    caughtUp: (clock) => untilCaughtUp(figures, clock, () => lost),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
@@ -109,6 +113,20 @@ export async function openCluster(
       await exited;
     },
   };
+}
+
+async function untilCaughtUp(
+  figures: StreamFigures,
+  clock: () => number,
+  whyLost: () => string | undefined,
+): Promise<void> {
+  const sinceMs = clock();
+  while (clock() - figures.lagMs(clock()) < sinceMs) {
+    const lost = whyLost();
+    if (lost !== undefined) throw new CommandFailure(lost, EXIT_DAMAGED);
+    // oxlint-disable-next-line no-await-in-loop -- looks again
+    await pause(CAUGHT_UP_LOOK_MS);
+  }
 }
 
 /** The thread, and the ledger's end of the way to it. */
@@ -136,6 +154,7 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     url: config.url,
     key,
     figures: figures.memory,
+    keep: config.keepMessages,
     jobs: config.isKaizenScheduled ? LED_JOBS : LED_JOBS.filter((job) => job !== "kaizen"),
   };
   const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {

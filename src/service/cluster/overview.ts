@@ -13,6 +13,8 @@ const REPORT_AGE_MS_MAX = 30_000;
 const LAG_MESSAGES_MAX = 10_000;
 /** A node that has told nothing for longer is not counted on. */
 const KNOWN_MS = 60_000;
+/** Share of the log's bound from which on an operator is told. */
+const FILL_TOLD = 0.8;
 const MS_PER_S = 1000;
 
 /** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
@@ -43,6 +45,8 @@ export function overviewOf(
     }),
     first_message: state.firstSeq,
     last_message: state.lastSeq,
+    log_bytes: state.bytes ?? 0,
+    log_bytes_max: state.bytesMax ?? 0,
     is_sound: problems.length === 0,
     problems,
     chains: {
@@ -93,6 +97,13 @@ function logProblems({ state, reports }: ClusterView): string[] {
   const problems: string[] = [];
   if (state.leader === undefined || state.leader === "") {
     problems.push("the log has no leader: a majority of its servers does not answer");
+  }
+  const { bytes = 0, bytesMax = 0 } = state;
+  if (bytesMax > 0 && bytes > bytesMax * FILL_TOLD) {
+    const percent = Math.floor((bytes / bytesMax) * 100);
+    problems.push(
+      `the log is ${percent} % full: raise its bound, or see \`trustrank cluster trim\``,
+    );
   }
   for (const { server, isCurrent, isOffline, lag } of state.replicas ?? []) {
     const away = `server \`${server}\` of the log is away`;

@@ -66,6 +66,8 @@ export function streamFigures(figures: StreamFigures | undefined, nowMs: number)
     stream_position: figures.applied,
     stream_lag_messages: behind(figures),
     ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),
+    stream_log_bytes: figures.size.bytes,
+    stream_log_bytes_max: figures.size.bytesMax,
     stream_tables_differ: figures.tablesDiffer ? 1 : 0,
     stream_applied_messages_total: figures.messages,
     stream_publish_duration_seconds: figures.published,

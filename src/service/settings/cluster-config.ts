@@ -18,6 +18,7 @@ export function clusterOf(
     key: readSetting("clusterKey", undefined, environment),
     url: readSetting("clusterUrl", undefined, environment),
     streamGb: readSetting("clusterStreamGb", undefined, environment),
+    keep: readSetting("clusterKeep", undefined, environment),
     refuseSec: readSetting("clusterRefuseSec", undefined, environment),
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
     isUnsafe: readSetting("clusterUnsafe", undefined, environment),

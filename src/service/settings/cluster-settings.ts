@@ -1,6 +1,7 @@
 // Settings of a cluster: the servers of its ordered log, this node's name in it, and how it logs in.
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { KEEP_MIN } from "../../stream/retention.ts";
 import type { Environment } from "./settings.ts";
 import {
   anyText,
@@ -35,6 +36,18 @@ const urls: SettingKind<readonly string[]> = {
       }
       return name.trim();
     }),
+};
+
+const KEEP = /^\d{4,12}$/;
+
+const messagesKept: SettingKind<number | "all"> = {
+  takes: "a whole number from 1000, or `all`",
+  read: (text) => {
+    if (text === "all") return text;
+    if (!KEEP.test(text) || Number(text) < KEEP_MIN)
+      throw new RangeError(`\`${text}\` is not a number of messages`);
+    return Number(text);
+  },
 };
 
 export const CLUSTER_SETTINGS = {
@@ -103,6 +116,13 @@ export const CLUSTER_SETTINGS = {
     default: 64,
     sentence: "bound of the log on each server, in GiB; full, nothing more is recorded",
   },
+  clusterKeep: {
+    variables: ["TRUSTRANK_CLUSTER_KEEP"],
+    kind: messagesKept,
+    default: 1_000_000,
+    sentence:
+      "messages of the log that stay behind the slowest node; older ones, which every node has, are removed",
+  },
   clusterRefuseSec: {
     variables: ["TRUSTRANK_CLUSTER_REFUSE_SEC"],
     kind: wholeNumber(2, 3600),
@@ -129,6 +149,8 @@ export interface ClusterConfig {
   readonly tls: { caFile?: string; certFile?: string; keyFile?: string } | undefined;
   readonly url: string | undefined;
   readonly streamBytesMax: number;
+  /** Messages of the log kept behind the slowest node; undefined: none is removed. */
+  readonly keepMessages: number | undefined;
   /** Milliseconds without its cluster after which a node refuses keys. */
   readonly refuseMs: number;
   /** Whether this node may be the one that runs kaizen. */
@@ -148,6 +170,7 @@ export interface ClusterValues {
   readonly key: string | undefined;
   readonly url: string | undefined;
   readonly streamGb: number;
+  readonly keep: number | "all";
   readonly refuseSec: number;
   readonly isKaizenScheduled: boolean;
   readonly isUnsafe: boolean;
@@ -182,6 +205,7 @@ export function clusterConfigOf(
     tls: Object.keys(tls).length === 0 ? undefined : tls,
     url: values.url,
     streamBytesMax: values.streamGb * GIBIBYTE,
+    keepMessages: values.keep === "all" ? undefined : values.keep,
     refuseMs: values.refuseSec * 1000,
     isKaizenScheduled: values.isKaizenScheduled,
     isUnsafe: values.isUnsafe,

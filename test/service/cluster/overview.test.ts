@@ -60,6 +60,10 @@ describe("overviewOf", () => {
       "server `n3` of the log is 20000 operations behind its leader",
     ]);
     expect(away.replicas).toHaveLength(3);
+    const filled = (bytes: number) =>
+      overview({ a: reportOf() }, { ...STATE, bytes, bytesMax: 100 });
+    expect(filled(80).problems).toEqual([]);
+    expect(filled(81).problems).toEqual([expect.stringContaining("81 % full")]);
     const keys = overview({ a: reportOf(), b: reportOf({ key: "bb" }) });
     expect(keys.problems.join()).toContain("nodes sign with different keys");
   });

@@ -40,6 +40,8 @@ export const ClusterState = t.message("ClusterState", {
   ),
   first_message: t.said(t.integer, "That the log still keeps."),
   last_message: t.integer,
+  log_bytes: t.said(t.integer, "Size of the log on each server."),
+  log_bytes_max: t.said(t.integer, "Its bound: full, nothing more is recorded; 0 without one."),
   is_sound: t.said(t.flag, "Whether there are no problems."),
   problems: t.said(t.texts, "What needs an operator."),
   chains: t.object({

@@ -1,0 +1,100 @@
+// Retention of the ordered log: kept is what some node has not applied and synced yet, and a margin. What is older
+// stands in the journals of all nodes. No node need lead: removing up to the same place twice is harmless.
+import type { LogState, OrderedLog } from "./ordered-log.ts";
+import { type ClusterView, compareChains } from "./reports.ts";
+
+/** A node whose report is younger is there. */
+const THERE_MS = 60_000;
+/** Nodes that must be there and have the messages: one disk is no second copy. */
+const NODES_MIN = 2;
+/** Fewest messages that are kept behind the slowest node: each is followed from its last message on. */
+export const KEEP_MIN = 1000;
+
+/** Place before which messages may go, or the sentence that says why none may. */
+export type Trim = { readonly before: number; readonly slowest: string } | { readonly why: string };
+
+export interface TrimOptions {
+  /** Messages kept behind the slowest node. */
+  readonly keep: number;
+  readonly nowMs: number;
+  /** Nodes that are gone for good: nobody waits for them. */
+  readonly without?: readonly string[];
+}
+
+/**
+ * By what every node has told in the last seven days, for so long the log keeps reports. One that was away for
+ * longer copies the journal of another.
+ */
+export function trimOf(view: ClusterView, { keep, nowMs, without = [] }: TrimOptions): Trim {
+  const { generation, strangers = [] } = view;
+  const stranger = strangers.find((node) => !without.includes(node));
+  if (stranger !== undefined)
+    return { why: `what node \`${stranger}\` tells is of another release` };
+  const reports = view.reports.filter(([node]) => !without.includes(node));
+  const former = reports.find(([, report]) => report.generation !== generation);
+  if (former !== undefined) {
+    const [node, report] = former;
+    return { why: `node \`${node}\` follows generation ${report.generation}, not ${generation}` };
+  }
+  // Of all: a node that is left out may still be right.
+  if (compareChains(view.reports, generation).diverged !== undefined) {
+    return { why: "journals differ: the log is the evidence" };
+  }
+  const there = reports.filter(([, { atMs }]) => nowMs - atMs < THERE_MS);
+  if (there.length < NODES_MIN) {
+    return { why: `${there.length} of ${NODES_MIN} nodes that must have the messages are there` };
+  }
+  const [[slowest, { seq }]] = reports.toSorted(([, a], [, b]) => a.seq - b.seq) as [
+    (typeof reports)[number],
+  ];
+  return { before: Math.max(0, seq - Math.max(keep, KEEP_MIN) + 1), slowest };
+}
+
+/** Says what a journal needs that the log no longer has; undefined where it has all of it. */
+export function missingOf({ firstSeq, lastSeq }: LogState, applied: number): string | undefined {
+  // A reading begins with the last message applied, where there is a next one to come behind it.
+  const isRead = firstSeq > Math.max(1, applied) && lastSeq >= firstSeq;
+  const isPast = isRead || firstSeq > applied + 1;
+  if (!isPast && lastSeq >= applied) return undefined;
+  const advice = isPast
+    ? "copy the journal of a node that runs, with `trustrank cluster bootstrap`"
+    : "see `trustrank cluster restore`";
+  return `the ordered log holds messages ${firstSeq} to ${lastSeq}, and this journal has been applied up to ${applied}: ${advice}`;
+}
+
+/** Interval in ms between two looks whether messages may go. */
+const LOOK_MS = 600_000;
+/** Share of the margin that is removed at once, and no less: a removal is a message to all servers. */
+const STEP_SHARE = 0.1;
+
+export interface RetentionOptions {
+  readonly log: Pick<OrderedLog, "trim">;
+  /** Messages kept behind the slowest node; undefined: none is removed. */
+  readonly keep: number | undefined;
+  readonly clock: () => number;
+  readonly tell: (event: { kind: "note"; event: string; detail: string }) => void;
+}
+
+/** A node's part in it: every node does the same. */
+export class Retention {
+  readonly #options: RetentionOptions;
+  #lookedMs: number;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.#lookedMs = options.clock();
+  }
+
+  /** Removes what may go, by a look at the cluster. @throws StreamUnavailable when no server answers. */
+  async look(view: ClusterView): Promise<void> {
+    const { log, keep, clock, tell } = this.#options;
+    const nowMs = clock();
+    if (keep === undefined || nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
+    const trim = trimOf(view, { keep, nowMs });
+    if ("why" in trim || trim.before - view.state.firstSeq < keep * STEP_SHARE) return;
+    await log.trim(trim.before);
+    const detail = `messages before ${trim.before} are removed: every node has them`;
+    tell({ kind: "note", event: "stream_trimmed", detail });
+  }
+}
