@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 /** A server's copy: names in the order of their places. */
-const copyOf = (names: string) => [...names].map((name, at) => ({ seq: at + 1, name }));
+const copyOf = (names: string) => Array.from(names, (name, at) => ({ seq: at + 1, name }));
 
 /** Readings of one copy after the other; each ends where its copy does. */
 function follow(copies: readonly (readonly Stored[])[], from = 1, last?: string) {
