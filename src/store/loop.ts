@@ -113,7 +113,7 @@ class StoreLoop {
     const { records, clock } = this.#options;
     const nowMs = clock();
     try {
-      if (records.isSpoolDue(nowMs)) records.emptyRings(nowMs);
+      if (records.rings.isDue(nowMs)) records.rings.empty(nowMs);
     } catch (error) {
       this.#logDecisionFailure(error);
     }

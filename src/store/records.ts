@@ -1,10 +1,8 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
-import { DROP_BYTES } from "./decisions/ring-layout.ts";
 import { DecisionFollower } from "./decisions/follower.ts";
-import { RepeatedDenials } from "./decisions/repeats.ts";
-import { DecisionReader } from "./decisions/ring-reader.ts";
+import { DRAIN_INTERVAL_MS, RingDrain, SPOOL_BYTES_MAX } from "./decisions/ring-drain.ts";
 import { countDecisions, readDecisions } from "./decisions/read.ts";
 import { DecisionSpool, type SpoolMark } from "./decisions/spool.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -14,12 +12,8 @@ import type { StoreCore } from "./core.ts";
 import type { LogFigures } from "./messages.ts";
 import type { DecisionPage, Review, StoreEvents } from "./store.ts";
 
-/** Longest time in ms between drains while records wait; urgent ones drain at every check. */
-const DRAIN_INTERVAL_MS = 1000;
-/** Milliseconds before a disk that refused the spool is tried again. */
+/** Milliseconds before a database that failed is tried again. */
 const RETRY_INTERVAL_MS = 1000;
-/** Bytes in one second that make it a busy one: some 1,000 decisions. */
-const BUSY_BYTES = 512 * 1024;
 /** While busy the spool is left alone, except for bytes this old. */
 const SPOOL_AGE_MS_MAX = 5 * 60_000;
 /**
@@ -28,8 +22,6 @@ const SPOOL_AGE_MS_MAX = 5 * 60_000;
  */
 const REST_QUIET = 2;
 const REST_BUSY = 10;
-/** A spool this large takes no more: rings fill, and their own rules hold. */
-const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 /** Segments that a stop may still turn into rows; the rest waits for the next start. */
 const CLOSING_SEGMENTS_MAX = 4;
 /** A query waits this long for what a rebuilt database lacks, then takes what is there. */
@@ -52,69 +44,22 @@ export interface StoreRecordsOptions {
 }
 
 export class StoreRecords {
+  /** Where decisions come from. */
+  readonly rings: RingDrain;
   readonly #core: StoreCore;
-  readonly #readers: readonly DecisionReader[];
   readonly #spool: DecisionSpool;
   readonly #follower: DecisionFollower;
   readonly #upkeep: Upkeep;
   readonly #isPatient: boolean;
-  readonly #repeats = new RepeatedDenials();
-  /** Records that the disk refused, and the positions of the rings behind them. */
-  #unwritten: { parts: Uint8Array[]; positions: number[] } | undefined;
-  #drainedAtMs = 0;
-  #retryAtMs = 0;
-  #secondMs = 0;
-  #secondBytes = 0;
-  #busyAtMs = Number.NEGATIVE_INFINITY;
   #ingestAtMs = 0;
 
   constructor({ core, rings, startMs, ...options }: StoreRecordsOptions) {
     this.#core = core;
-    this.#readers = rings.map((ring) => new DecisionReader(ring));
     this.#spool = new DecisionSpool(core.keptDirectory, startMs);
+    this.rings = new RingDrain(rings, this.#spool);
     this.#follower = new DecisionFollower(core, core.keptDirectory, options.log);
     this.#upkeep = new Upkeep({ ...options, core, keptDays: options.decisionsKeptDays });
     this.#isPatient = options.isPatient ?? false;
-  }
-
-  /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
-  isSpoolDue(nowMs: number): boolean {
-    if (nowMs < this.#retryAtMs) return false;
-    if (this.#repeats.isDue(nowMs)) return true;
-    const used = Math.max(0, ...this.#readers.map((reader) => reader.used));
-    if (used > DROP_BYTES / 2) return true;
-    if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
-    return used > 0 && this.#readers.some((reader) => reader.hasUrgent());
-  }
-
-  /**
-   * Empties the rings into the spool; it is on disk when this returns, but for the counts of
-   * repeated denials of this second, unless `withCounts`. Waits for no database.
-   * @throws the file system's error when the disk refuses: then the rings keep their records.
-   */
-  emptyRings(nowMs: number, withCounts = false): void {
-    this.#countBusy(nowMs);
-    if (this.#spool.waitingBytes >= SPOOL_BYTES_MAX) return;
-    // What the disk refused has been sifted already: it goes first, as it is.
-    if (this.#unwritten !== undefined) this.#write(this.#unwritten, nowMs);
-    const copied: Uint8Array[] = [];
-    const positions = this.#readers.map((reader) => reader.copy(copied));
-    const parts = this.#repeats.sift(copied, nowMs);
-    if (withCounts) parts.push(...this.#repeats.takeHeld());
-    if (copied.length > 0 || parts.length > 0) this.#write({ parts, positions }, nowMs);
-  }
-
-  #write(batch: { parts: Uint8Array[]; positions: number[] }, nowMs: number): void {
-    this.#drainedAtMs = nowMs;
-    this.#unwritten = batch;
-    try {
-      if (batch.parts.length > 0) this.#spool.put(batch.parts, nowMs);
-    } catch (error) {
-      this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;
-      throw error;
-    }
-    this.#unwritten = undefined;
-    for (const [index, reader] of this.#readers.entries()) reader.release(batch.positions[index]!);
   }
 
   gauges(): LogFigures {
@@ -124,7 +69,7 @@ export class StoreRecords {
       segmentCount: this.#upkeep.kept.count,
       segmentBytes: this.#upkeep.kept.bytes,
       spoolBytes: this.#spool.waitingBytes,
-      decisionsCounted: this.#repeats.countedTotal,
+      decisionsCounted: this.rings.countedTotal,
     };
   }
 
@@ -134,7 +79,7 @@ export class StoreRecords {
     if (this.#isRestoring) return true;
     if (this.#spool.waitingBytes === 0) return this.#upkeep.isDue(nowMs);
     const ageMs = nowMs - this.#spool.waitingSinceMs;
-    return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
+    return ageMs >= (this.rings.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
 
   /** Turns a part of the spool into rows, and once a day removes expired rows. */
@@ -152,7 +97,7 @@ export class StoreRecords {
   async settle(nowMs: number): Promise<void> {
     const startedAt = performance.now();
     for (let isFull = true; isFull;) {
-      this.emptyRings(nowMs, true);
+      this.rings.empty(nowMs, true);
       isFull = this.#spool.waitingBytes >= SPOOL_BYTES_MAX;
       // Records that arrive meanwhile are for the next call.
       for (let left = this.#spool.waitingBytes; left > 0;) {
@@ -172,7 +117,7 @@ export class StoreRecords {
    */
   async #settleNewest(nowMs: number): Promise<boolean> {
     try {
-      this.emptyRings(nowMs, true);
+      this.rings.empty(nowMs, true);
     } catch {
       // Told by the loop's own attempts.
     }
@@ -203,7 +148,7 @@ export class StoreRecords {
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
-    this.emptyRings(nowMs, true);
+    this.rings.empty(nowMs, true);
     for (let part = 0; part < CLOSING_SEGMENTS_MAX && this.#spool.waitingBytes > 0; part += 1) {
       await this.#ingestOne(nowMs);
     }
@@ -213,20 +158,6 @@ export class StoreRecords {
   /** Whether the open database lacks something, or has not been looked at yet. */
   get #isRestoring(): boolean {
     return this.#follower.isStale || this.#follower.restoringCount > 0;
-  }
-
-  #isBusy(nowMs: number): boolean {
-    return nowMs - this.#busyAtMs <= 2 * DRAIN_INTERVAL_MS;
-  }
-
-  /** A second with many bytes makes the next ones busy. */
-  #countBusy(nowMs: number): void {
-    if (nowMs - this.#secondMs >= DRAIN_INTERVAL_MS) {
-      this.#secondMs = nowMs;
-      this.#secondBytes = 0;
-    }
-    this.#secondBytes += this.#readers.reduce((sum, reader) => sum + reader.used, 0);
-    if (this.#secondBytes > BUSY_BYTES) this.#busyAtMs = nowMs;
   }
 
   /**
@@ -258,7 +189,7 @@ export class StoreRecords {
     const keptBytes = this.#spool.keepOne();
     if (keptBytes > 0) this.#upkeep.sawKept(keptBytes);
     const tookMs = performance.now() - startedAt;
-    this.#ingestAtMs = nowMs + tookMs * (1 + (this.#isBusy(nowMs) ? REST_BUSY : REST_QUIET));
+    this.#ingestAtMs = nowMs + tookMs * (1 + (this.rings.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
     return taken;
   }
 

@@ -44,7 +44,7 @@ test("a flood of one denial becomes a few rows, and every sum counts them all", 
   for (let second = 0; second < 3; second++) {
     for (let n = 0; n < 4000; n++) {
       writer.record(denial(second * 4000 + n));
-      if (n % 1000 === 999) records.emptyRings(START_MS + second * 1000 + n / 5);
+      if (n % 1000 === 999) records.rings.empty(START_MS + second * 1000 + n / 5);
     }
   }
   writer.record(denial(1, { subject: "agent://shop/other" }));
@@ -132,7 +132,7 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
   const later = given + 30;
   const longAgo = { evaluatedAtMs: START_MS - 40 * 86_400_000 };
   for (let n = 0; n < given; n++) first.writer.record(denial(n, longAgo));
-  first.records.emptyRings(START_MS);
+  first.records.rings.empty(START_MS);
   for (let n = 0; n < later; n++) first.writer.record(denial(n, { evaluatedAtMs: START_MS }));
   await first.records.settle(START_MS + 1000);
   const rows = "SELECT CAST(sum(stands_for) AS BIGINT) FROM decisions";
@@ -158,12 +158,12 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
 test("what lets through is never counted together, and many kinds are no burden", async () => {
   const { core, records, writer, rowsOf } = openLog();
   for (let n = 0; n < 150; n++) writer.record({ ...denial(n), isLetThrough: true });
-  records.emptyRings(START_MS);
+  records.rings.empty(START_MS);
   for (let n = 0; n < KINDS_MAX + 100; n++) {
     writer.record(denial(n, { subject: `agent://shop/${n}` }));
-    if (n % 4000 === 0) records.emptyRings(START_MS);
+    if (n % 4000 === 0) records.rings.empty(START_MS);
   }
-  records.emptyRings(START_MS);
+  records.rings.empty(START_MS);
   // Beyond the bound they are rows of their own.
   const late = IDENTICAL_PER_SECOND + 10;
   for (let n = 0; n < late; n++) writer.record(denial(n, { subject: "agent://shop/late" }));
@@ -205,7 +205,7 @@ test("a read waits for no backlog: it has the newest decisions and says what is 
   // Some 25 MB that the database has yet to take.
   for (let n = 0; n < 40_000; n++) {
     writer.record(denial(n, { subject: `agent://shop/${n}` }));
-    if (n % 5000 === 4999) records.emptyRings((nowMs += 50));
+    if (n % 5000 === 4999) records.rings.empty((nowMs += 50));
   }
   writer.record(denial(100_001, { subject: "agent://shop/newest" }));
   // The lane of the queries is taken for as long as the test lasts.
@@ -229,8 +229,8 @@ test("counts that the disk refuses are written once, when it takes them", async 
   for (let n = 0; n < given; n++) writer.record(denial(n));
   const spool = core.keptDirectory;
   rmSync(spool, { recursive: true });
-  expect(() => records.emptyRings(START_MS)).toThrow("ENOENT");
-  expect(() => records.emptyRings(START_MS + 1500)).toThrow("ENOENT");
+  expect(() => records.rings.empty(START_MS)).toThrow("ENOENT");
+  expect(() => records.rings.empty(START_MS + 1500)).toThrow("ENOENT");
   mkdirSync(spool);
   await records.settle(START_MS + 3000);
   expect(await rowsOf("SELECT count(*), CAST(sum(stands_for) AS BIGINT) FROM decisions")).toEqual([

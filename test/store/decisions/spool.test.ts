@@ -177,14 +177,14 @@ test("a denial is due at the next look, what lets through within a second", () =
   const ring = createDecisionRing();
   const writer = new DecisionRing(ring, { waitMs: 0 });
   const { records } = openRecords(dataDir, ring, 1);
-  expect(records.isSpoolDue(NOW_MS)).toBe(false);
+  expect(records.rings.isDue(NOW_MS)).toBe(false);
   writer.record(entryOf(1, true));
-  records.emptyRings(NOW_MS);
+  records.rings.empty(NOW_MS);
   writer.record(entryOf(2, true));
-  expect(records.isSpoolDue(NOW_MS + 50)).toBe(false);
-  expect(records.isSpoolDue(NOW_MS + 1000)).toBe(true);
+  expect(records.rings.isDue(NOW_MS + 50)).toBe(false);
+  expect(records.rings.isDue(NOW_MS + 1000)).toBe(true);
   writer.record(entryOf(3, false));
-  expect(records.isSpoolDue(NOW_MS + 50)).toBe(true);
+  expect(records.rings.isDue(NOW_MS + 50)).toBe(true);
 });
 
 test("what is to be looked at by a person is urgent, and told once", () => {
@@ -227,8 +227,8 @@ test("more denials than the ring holds are all kept, while the database stands s
     writer.record(entryOf(n, false));
     if (n % 5000 === 4999) {
       nowMs += 50;
-      expect(records.isSpoolDue(nowMs)).toBe(true);
-      records.emptyRings(nowMs);
+      expect(records.rings.isDue(nowMs)).toBe(true);
+      records.rings.empty(nowMs);
     }
   }
   await writer.flush();
@@ -251,7 +251,7 @@ test("after a crash before or behind the commit every decision is there once", a
   const first = openRecords(dataDir, ring, 1);
   await first.records.settle(NOW_MS);
   for (let n = 0; n < 10; n++) writer.record(entryOf(n, false));
-  first.records.emptyRings(NOW_MS);
+  first.records.rings.empty(NOW_MS);
   const kept = join(dataDir, "store-kept");
   const copy = fs.mkdtempSync("/tmp/trustrank-spool-");
   fs.cpSync(kept, copy, { recursive: true });
