@@ -4,19 +4,14 @@ import {
   type JetStreamManager,
   jetstream,
   jetstreamManager,
-  type JsMsg,
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
-import { type OrderedMessage, type OutgoingMessage, RULES } from "../ledger/ordered/message.ts";
+import type { OutgoingMessage } from "../ledger/ordered/message.ts";
 import { followLog } from "./following.ts";
 import { WatchedLink } from "./link.ts";
-import {
-  connectTo,
-  headersOf,
-  type LogConnection,
-  type ServerSettings,
-} from "./nats-connection.ts";
+import { connectTo, type LogConnection, type ServerSettings } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
+import { headOf, readMessage } from "./nats-message.ts";
 import { entriesOf, NatsPolling } from "./nats-polling.ts";
 import {
   doubtOfStream,
@@ -56,10 +51,6 @@ const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
 const REPORT_TTL_MS = 7 * 86_400_000;
-const ORIGIN = "Tr-Origin";
-const NUMBER = "Tr-N";
-const COUNT = "Tr-Count";
-const MESSAGE_RULES = "Tr-Rules";
 
 /**
  * Connects, and makes the stream where there is none.
@@ -165,14 +156,8 @@ class NatsLog implements OrderedLog {
   }
 
   async append(message: OutgoingMessage, deadlineMs: number, mayTry = () => true): Promise<number> {
-    const { origin, n, count, frames } = message;
-    const head = headersOf({
-      [ORIGIN]: origin,
-      [NUMBER]: String(n),
-      [COUNT]: String(count),
-      [MESSAGE_RULES]: String(RULES),
-    });
-    const options = { msgID: `${origin}:${n}`, headers: head, timeout: REQUEST_MS };
+    const { origin, n, frames } = message;
+    const options = { msgID: `${origin}:${n}`, headers: headOf(message), timeout: REQUEST_MS };
     const until = performance.now() + deadlineMs;
     for (;;) {
       try {
@@ -194,7 +179,7 @@ class NatsLog implements OrderedLog {
       from,
       last,
       take,
-      read,
+      read: readMessage,
       log: this.#settings.log,
       source: async (next) => sourceOf(await connectTo(this.#settings), this.#stream, next),
     });
@@ -279,19 +264,6 @@ async function consumerOf(connection: LogConnection, stream: string, from: numbe
       messages.stop();
       await connection.close();
     },
-  };
-}
-
-function read(message: JsMsg): OrderedMessage {
-  const { headers: head, seq, info, data } = message;
-  return {
-    seq,
-    timeMs: Math.floor(info.timestampNanos / 1e6),
-    origin: head?.get(ORIGIN) ?? "",
-    n: Number(head?.get(NUMBER)),
-    count: Number(head?.get(COUNT)),
-    rules: Number(head?.get(MESSAGE_RULES)),
-    frames: data,
   };
 }
 

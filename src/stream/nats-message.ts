@@ -1,0 +1,37 @@
+// A message of the ordered log as NATS carries it: the frames are its payload, its name stands in headers.
+import { type OrderedMessage, type OutgoingMessage, RULES } from "../ledger/ordered/message.ts";
+import { headersOf } from "./nats-connection.ts";
+
+const ORIGIN = "Tr-Origin";
+const NUMBER = "Tr-N";
+const COUNT = "Tr-Count";
+const MESSAGE_RULES = "Tr-Rules";
+
+/** What a consumer of the stream hands over, as far as it is read. */
+interface Delivered {
+  readonly headers?: { get(name: string): string } | undefined;
+  readonly seq: number;
+  readonly info: { readonly timestampNanos: number };
+  readonly data: Uint8Array;
+}
+
+export function headOf({ origin, n, count }: OutgoingMessage) {
+  return headersOf({
+    [ORIGIN]: origin,
+    [NUMBER]: String(n),
+    [COUNT]: String(count),
+    [MESSAGE_RULES]: String(RULES),
+  });
+}
+
+export function readMessage({ headers, seq, info, data }: Delivered): OrderedMessage {
+  return {
+    seq,
+    timeMs: Math.floor(info.timestampNanos / 1e6),
+    origin: headers?.get(ORIGIN) ?? "",
+    n: Number(headers?.get(NUMBER)),
+    count: Number(headers?.get(COUNT)),
+    rules: Number(headers?.get(MESSAGE_RULES)),
+    frames: data,
+  };
+}
