@@ -2,6 +2,7 @@
 // the same on every node, or one of them is wrong.
 import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
+import { available } from "./tries.ts";
 
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;
@@ -153,7 +154,8 @@ export async function refusalOf(
   log: Pick<OrderedLog, "reports" | "state">,
   { node, key, nowMs }: { readonly node: string; readonly key: string; readonly nowMs: number },
 ): Promise<string | undefined> {
-  const reports = await log.reports();
+  // As any other step of a start: the servers may be electing.
+  const reports = await available(() => log.reports());
   const other = [...reports].find(([name, told]) => {
     const { key: theirs, atMs } = told as NodeReport;
     return name !== node && theirs !== key && nowMs - atMs < AWAY_MS;

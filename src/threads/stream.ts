@@ -1,6 +1,7 @@
 // Entry of the stream thread: connects to the ordered log and serves the ledger thread. Composition only;
 // the work is in stream/serve.ts.
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
+import type { OrderedLog } from "../stream/ordered-log.ts";
 import { refusalOf } from "../stream/reports.ts";
 import { type LedJob, StreamFigures } from "../stream/figures.ts";
 import { type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
@@ -36,17 +37,15 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
   const tell = (event: StreamEvent) => parent.postMessage(event);
   const note = (event: string, detail: string) => tell({ kind: "note", event, detail });
   const clock = clockOfThread().now;
+  let log: OrderedLog | undefined;
   try {
-    const log = await openNatsLog({ ...settings, log: note });
+    log = await openNatsLog({ ...settings, log: note });
     const spread = new Spread(log.polling, new StreamFigures(figures), rest.node);
     parent.on("message", ({ id, of }: SpreadQuestion) => {
       void spread.count(of).then((nodes) => tell({ kind: "spread", id, nodes }));
     });
     const refusal = await refusalOf(log, { ...rest, nowMs: clock() });
-    if (refusal !== undefined) {
-      await log.close();
-      throw new Error(refusal);
-    }
+    if (refusal !== undefined) throw new Error(refusal);
     serveStream({
       ...rest,
       log,
@@ -59,6 +58,8 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
     tell({ kind: "ready", generation: log.generation });
   } catch (error) {
     tell({ kind: "refused", detail: (error as Error).message });
+    // Its connection would keep the thread, and with it the process.
+    await log?.close().catch(() => undefined);
     port.close();
     parent.close();
   }

@@ -206,7 +206,7 @@ export class Servers {
       more,
     ];
     if (this.#options.hasJetStream !== false) {
-      lines.push(`jetstream { store_dir: "${store}", max_file: 1GB, max_mem: 16MB${interval} }`);
+      lines.push(`jetstream { store_dir: "${store}", max_file: 2GB, max_mem: 16MB${interval} }`);
     }
     if (hasMonitor !== false) lines.push(`http: "127.0.0.1:${monitor}"`);
     if (this.#ports.length > 1) {

@@ -80,7 +80,11 @@ export async function openCluster(
   const leaderships = new Leaderships(figures, Date.now);
   const toStream = (question: SpreadQuestion) => worker.postMessage(question);
   const effect = new Effect(toStream, () => nodesIn(seen?.view, Date.now()));
-  const generation = await generationOf(worker);
+  const generation = await generationOf(worker).catch(async (error: unknown) => {
+    // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
+    await worker.terminate();
+    throw error;
+  });
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
