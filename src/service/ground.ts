@@ -60,6 +60,7 @@ export async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const cluster = config.cluster && (await openCluster(config.cluster, claim, log, onFatal));
+  cluster?.ship(() => store.status().spoolMark);
   const remote = new RemoteEvents((detail) => log.error("remote_event_failed", { detail }));
   closers.push(() => cluster?.close());
   const evidence = await openCore({
@@ -116,6 +117,7 @@ function openStore(
   return startStore({
     onAhead,
     dataDir: config.dataDir,
+    node: config.cluster?.node,
     rings: decisions.rings,
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,

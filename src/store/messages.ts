@@ -3,6 +3,7 @@ import type { FaultCode, FieldError } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
+import type { SpoolMark } from "./decisions/segments.ts";
 import type { DirectoryAsk } from "./directory/asks.ts";
 import type { Asker } from "./query/guard.ts";
 import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
@@ -15,6 +16,8 @@ export interface StoreThreadData {
   isStandalone: boolean;
   /** Decisions of other threads come through these. */
   rings: readonly SharedArrayBuffer[];
+  /** Name of this node of a cluster; empty where there is none. */
+  node: string;
   decisionsKeptDays: number;
   outcomesKeptDays: number;
   provenanceKeptDays: number;
@@ -77,6 +80,8 @@ export interface LogFigures {
   spoolBytes: number;
   /** Repeated denials counted in another's row, since the start. */
   decisionsCounted: number;
+  /** Up to where own decisions are on disk. */
+  spoolMark: SpoolMark;
 }
 
 /** Agents by tier, at one time (epoch ms). */

@@ -18,6 +18,8 @@ export interface StoreOptions {
   isStandalone?: boolean;
   /** Rings of the threads that decide (store/decisions/ring-layout.ts). */
   rings?: readonly SharedArrayBuffer[];
+  /** Name of this node of a cluster; left out: there is none. */
+  node?: string | undefined;
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays?: number;
   /** Days that rows of outcomes are kept; daily counts stay. */
@@ -63,6 +65,7 @@ export function threadData(options: StoreOptions, paths: DataPaths): StoreThread
     memoryMegabytes: options.memoryMegabytes ?? STORE_MEMORY_MEGABYTES,
     isStandalone: options.isStandalone ?? false,
     rings: options.rings ?? [],
+    node: options.node ?? "",
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
     provenanceKeptDays: options.provenanceKeptDays ?? PROVENANCE_KEPT_DAYS,
@@ -87,6 +90,7 @@ export const STATE_START: StoreState = {
   segmentBytes: 0,
   spoolBytes: 0,
   decisionsCounted: 0,
+  spoolMark: { name: "", bytes: 0 },
   failure: "",
   queries: { running: 0, restarts: 0, memoryBytes: 0, waiting: 0 },
 };

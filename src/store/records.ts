@@ -4,10 +4,13 @@ import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
 import { DecisionFollower } from "./decisions/follower.ts";
 import { DRAIN_INTERVAL_MS, RingDrain, SPOOL_BYTES_MAX } from "./decisions/ring-drain.ts";
 import { countDecisions, readDecisions } from "./decisions/read.ts";
-import { DecisionSpool, type SpoolMark } from "./decisions/spool.ts";
+import { CopiedSegments } from "./decisions/copied.ts";
+import type { SpoolMark } from "./decisions/segments.ts";
+import { DecisionSpool } from "./decisions/spool.ts";
 import { Upkeep } from "./upkeep.ts";
 import { insertRun } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
+import type { Connection } from "./duckdb.ts";
 import type { StoreCore } from "./core.ts";
 import type { LogFigures } from "./messages.ts";
 import type { DecisionPage, Review, StoreEvents } from "./store.ts";
@@ -34,6 +37,8 @@ export interface StoreRecordsOptions {
   rings: readonly SharedArrayBuffer[];
   /** Epoch ms of this start. */
   startMs: number;
+  /** Name of this node of a cluster; left out: there is none. */
+  node?: string;
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
   /** Reads wait until a rebuilt database has everything. */
@@ -49,6 +54,8 @@ export class StoreRecords {
   readonly #core: StoreCore;
   readonly #spool: DecisionSpool;
   readonly #follower: DecisionFollower;
+  /** Of other nodes' decisions. */
+  readonly #copied: CopiedSegments;
   readonly #upkeep: Upkeep;
   readonly #isPatient: boolean;
   #ingestAtMs = 0;
@@ -57,7 +64,13 @@ export class StoreRecords {
     this.#core = core;
     this.#spool = new DecisionSpool(core.keptDirectory, startMs);
     this.rings = new RingDrain(rings, this.#spool);
-    this.#follower = new DecisionFollower(core, core.keptDirectory, options.log);
+    this.#follower = new DecisionFollower(
+      core,
+      core.keptDirectory,
+      options.node ?? "",
+      options.log,
+    );
+    this.#copied = new CopiedSegments(core.keptDirectory);
     this.#upkeep = new Upkeep({ ...options, core, keptDays: options.decisionsKeptDays });
     this.#isPatient = options.isPatient ?? false;
   }
@@ -70,6 +83,7 @@ export class StoreRecords {
       segmentBytes: this.#upkeep.kept.bytes,
       spoolBytes: this.#spool.waitingBytes,
       decisionsCounted: this.rings.countedTotal,
+      spoolMark: this.#spool.mark,
     };
   }
 
@@ -77,7 +91,9 @@ export class StoreRecords {
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
     if (this.#isRestoring) return true;
-    if (this.#spool.waitingBytes === 0) return this.#upkeep.isDue(nowMs);
+    if (this.#spool.waitingBytes === 0) {
+      return this.#areCopiesDue(nowMs) || this.#upkeep.isDue(nowMs);
+    }
     const ageMs = nowMs - this.#spool.waitingSinceMs;
     return ageMs >= (this.rings.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
@@ -107,6 +123,8 @@ export class StoreRecords {
     }
     const isInTime = () => this.#isPatient || performance.now() - startedAt < RESTORE_WAIT_MS;
     while (this.#isRestoring && isInTime()) await this.#ingestOne(nowMs);
+    this.#copied.look(this.#follower.taken, nowMs);
+    while (this.#copied.next() !== undefined) await this.#ingestOne(nowMs);
     if (!this.#isRestoring) await this.#upkeep.run(nowMs);
   }
 
@@ -172,10 +190,12 @@ export class StoreRecords {
       if (this.#follower.isStale) {
         await this.#follower.load(writer);
         this.#spool.resume(this.#follower.taken.bytes);
+        this.#copied.renew();
         this.#upkeep.renew();
       }
       const next = mark === undefined ? this.#spool.next() : this.#spool.nextBefore(mark);
       if (next === undefined) {
+        if (mark === undefined && (await this.#ingestCopy(writer, nowMs))) return;
         await this.#follower.restoreOne(writer);
         return;
       }
@@ -186,11 +206,30 @@ export class StoreRecords {
       this.#upkeep.sawDecisions(step.oldestMs, nowMs);
       taken = step.to - from;
     });
-    const keptBytes = this.#spool.keepOne();
-    if (keptBytes > 0) this.#upkeep.sawKept(keptBytes);
+    for (const each of [this.#spool, this.#copied]) {
+      const keptBytes = each.keepOne();
+      if (keptBytes > 0) this.#upkeep.sawKept(keptBytes);
+    }
     const tookMs = performance.now() - startedAt;
     this.#ingestAtMs = nowMs + tookMs * (1 + (this.rings.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
     return taken;
+  }
+
+  /** Whether other nodes' decisions wait; looks for them now and then. */
+  #areCopiesDue(nowMs: number): boolean {
+    if (this.#copied.isLookDue(nowMs)) this.#copied.look(this.#follower.taken, nowMs);
+    return this.#copied.next() !== undefined;
+  }
+
+  /** @returns whether there was one. */
+  async #ingestCopy(writer: Connection, nowMs: number): Promise<boolean> {
+    const next = this.#copied.next();
+    if (next === undefined) return false;
+    // Whole blocks alone: the rest of the last one may still come.
+    const step = await this.#follower.project(writer, next.segment, next.from, undefined);
+    this.#copied.took(next);
+    this.#upkeep.sawDecisions(step.oldestMs, nowMs);
+    return true;
   }
 
   /** Commits one state of a kaizen run. */

@@ -2,7 +2,7 @@
 // they could be made from again.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { listSegments } from "./decisions/segments.ts";
+import { listCopies, listSegments, type Segment } from "./decisions/segments.ts";
 import { pruneDecisions } from "./decisions/rows.ts";
 import { compactTaken, noteTaken } from "./decisions/taken.ts";
 import { checkpoint, type StoreCore } from "./core.ts";
@@ -115,7 +115,7 @@ export class Upkeep {
     for (const { kind, number, name } of kept.list()) {
       if (kind === "rows" && number < cutoffMs) kept.remove(name);
     }
-    const segments = listSegments(keptDirectory)
+    const segments = allSegments(keptDirectory)
       .filter(({ isKept }) => isKept)
       .map((segment) => {
         const path = join(keptDirectory, segment.file);
@@ -154,13 +154,17 @@ export class Upkeep {
     const { kept, keptDirectory } = this.#core;
     return new Set([
       ...kept.list().map(({ name }) => name),
-      ...listSegments(keptDirectory).map(({ name }) => name),
+      ...allSegments(keptDirectory).map(({ name }) => name),
     ]);
   }
 
   #cutoffMs(nowMs: number): number {
     return (dayOf(nowMs) - this.#keptDays) * DAY_MS;
   }
+}
+
+function allSegments(directory: string): Segment[] {
+  return [...listSegments(directory), ...listCopies(directory)];
 }
 
 function dayOf(nowMs: number): number {

@@ -21,7 +21,10 @@ export type LedJob = (typeof LED_JOBS)[number];
 const TABLES_DIFFER = LEADS + LED_JOBS.length;
 const BYTES = TABLES_DIFFER + 1;
 const BYTES_MAX = BYTES + 1;
-const COUNT = BYTES_MAX + 1;
+const SHIPPED = BYTES_MAX + 1;
+const COLLECTED = SHIPPED + 1;
+const PARTS_BEHIND = COLLECTED + 1;
+const COUNT = PARTS_BEHIND + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
@@ -100,6 +103,16 @@ export class StreamFigures {
     return this.#numbers[TABLES_DIFFER] === 1;
   }
 
+  /** Bytes of own decisions sent to nodes that keep copies. */
+  get shipped(): number {
+    return this.#numbers[SHIPPED]!;
+  }
+
+  /** Bytes of other nodes' decisions copied here, and parts of them that the stream has beyond those. */
+  get collected(): { readonly bytes: number; readonly behind: number } {
+    return { bytes: this.#numbers[COLLECTED]!, behind: this.#numbers[PARTS_BEHIND]! };
+  }
+
   /** Seconds from offering a message to the log until a majority had it. */
   get published(): HistogramCounts {
     return this.#published.counts(0);
@@ -158,6 +171,15 @@ export class StreamFigures {
 
   set tablesDiffer(isSo: boolean) {
     this.#numbers[TABLES_DIFFER] = isSo ? 1 : 0;
+  }
+
+  addShipped(bytes: number): void {
+    this.#numbers[SHIPPED] = this.shipped + bytes;
+  }
+
+  addCollected(bytes: number, behind: number): void {
+    this.#numbers[COLLECTED] = this.collected.bytes + bytes;
+    this.#numbers[PARTS_BEHIND] = behind;
   }
 
   /** The job is this node's until then, epoch ms; 0: it is not. */

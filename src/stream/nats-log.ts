@@ -7,6 +7,8 @@ import {
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { OutgoingMessage } from "../ledger/ordered/message.ts";
+import type { DecisionParts } from "./decisions/parts.ts";
+import { NatsParts, type PartsManager } from "./decisions/nats-parts.ts";
 import { followLog } from "./following.ts";
 import { WatchedLink } from "./link.ts";
 import { connectTo, type LogConnection, type ServerSettings } from "./nats-connection.ts";
@@ -36,6 +38,8 @@ export interface NatsSettings extends ServerSettings {
   readonly name: string;
   /** Bound of the stream in bytes; full, it refuses. */
   readonly bytesMax: number;
+  /** Bound of the stream of decisions in bytes; full, it drops the oldest. */
+  readonly decisionBytesMax?: number;
   /** Only looks: makes and changes nothing, and refuses where there is no log. */
   readonly onlyReads?: boolean;
   /** Begins the log anew, with a generation beyond this one and beyond all that are there. */
@@ -50,6 +54,7 @@ const RETRY_MS = 100;
 const CONSUME_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 1000;
 const REPLICAS_MAX = 3;
+const DECISION_BYTES = 4 * 1024 ** 3;
 const REPORT_TTL_MS = 7 * 86_400_000;
 
 /**
@@ -57,7 +62,7 @@ const REPORT_TTL_MS = 7 * 86_400_000;
  * @throws StreamUnavailable when no server answers in time.
  * @throws ClusterRefused when trying again would not help: the sentence mends it.
  */
-export async function openNatsLog(settings: NatsSettings): Promise<OrderedLog> {
+export async function openNatsLog(settings: NatsSettings): Promise<NatsOrderedLog> {
   const log = new NatsLog(settings);
   try {
     await log.open();
@@ -68,7 +73,10 @@ export async function openNatsLog(settings: NatsSettings): Promise<OrderedLog> {
   return log;
 }
 
-class NatsLog implements OrderedLog {
+/** The log, and the stream of decisions beside it. */
+export type NatsOrderedLog = OrderedLog & { readonly decisions: DecisionParts };
+
+class NatsLog implements NatsOrderedLog {
   readonly #settings: NatsSettings;
   #stream = "";
   #subject = "";
@@ -153,6 +161,18 @@ class NatsLog implements OrderedLog {
       await this.#manager.streams.update(this.#stream, { max_bytes: bytesMax });
       log("stream_bound_raised", `from ${found.max_bytes} to ${bytesMax} bytes`);
     }
+  }
+
+  get decisions(): DecisionParts {
+    const { name, servers, decisionBytesMax: bytesMax = DECISION_BYTES } = this.#settings;
+    return new NatsParts({
+      name,
+      bytesMax,
+      replicas: Math.min(REPLICAS_MAX, servers.length),
+      client: this.#client,
+      manager: this.#manager as PartsManager,
+      source: async (stream, from) => sourceOf(await connectTo(this.#settings), stream, from),
+    });
   }
 
   async append(message: OutgoingMessage, deadlineMs: number, mayTry = () => true): Promise<number> {

@@ -7,6 +7,10 @@ import { available } from "./tries.ts";
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;
 
+/** `analytics`: keeps copies of all nodes' decisions. */
+export const NODE_ROLES = ["serve", "analytics"] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+
 export interface NodeReport {
   readonly generation: number;
   /** The bureau's public key, in hex. */
@@ -20,6 +24,8 @@ export interface NodeReport {
   readonly atMs: number;
   /** Jobs of the whole cluster that it does; left out by releases without leases. */
   readonly leads?: readonly string[];
+  /** What it does beside answering; left out: nothing. */
+  readonly role?: NodeRole | undefined;
   /** Place of the log and chain of the journal there, oldest first. */
   readonly checkpoints: readonly (readonly [seq: number, chain: string])[];
   /** Name of what makes the agent table; left out by releases that do not tell of it. */
@@ -54,6 +60,11 @@ function isReport(value: unknown): value is NodeReport {
   const areNumbers = [generation, seq, lsn, atMs].every((each) => typeof each === "number");
   const areTexts = [key, chain, version].every((each) => typeof each === "string");
   return areNumbers && areTexts && Array.isArray(checkpoints) && Array.isArray(tables);
+}
+
+/** Whether another node than this one keeps copies of decisions. */
+export function isCollectedBeside(node: string, { reports }: ClusterView): boolean {
+  return reports.some(([name, { role }]) => name !== node && role === "analytics");
 }
 
 /** What a node says of one thing at a place of the log. */

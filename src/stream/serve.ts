@@ -51,6 +51,7 @@ export interface StreamServeOptions {
   readonly origin: string;
   readonly version: string;
   readonly url: string | undefined;
+  readonly role: NodeReport["role"];
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: StreamFigures;
@@ -252,7 +253,7 @@ class Server {
   }
 
   async #report(): Promise<void> {
-    const { log, node, version, url, key, figures, clock } = this.#options;
+    const { log, node, version, url, role, key, figures, clock } = this.#options;
     const own: NodeReport = {
       generation: log.generation,
       key,
@@ -262,6 +263,7 @@ class Server {
       url,
       atMs: clock(),
       ...this.#checkpoints.told,
+      role,
       leads: this.#leases.held,
     };
     try {

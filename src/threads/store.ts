@@ -43,6 +43,7 @@ function main(port: MessagePort, data: ThreadData): void {
     core,
     rings: data.rings,
     startMs: Date.now(),
+    node: data.node,
     decisionsKeptDays: data.decisionsKeptDays,
     isPatient: data.isStandalone,
     log: (event, detail) => send({ kind: "log", event, detail }),

@@ -1,10 +1,15 @@
 // Entry of the stream thread: connects to the ordered log and serves the ledger thread. Composition only;
 // the work is in stream/serve.ts.
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
-import type { OrderedLog } from "../stream/ordered-log.ts";
-import { refusalOf } from "../stream/reports.ts";
+import { OutgoingSegments } from "../store/decisions/outgoing.ts";
+import { SegmentCopies } from "../store/decisions/copies.ts";
+import type { SpoolMark } from "../store/decisions/segments.ts";
+import { Collecting } from "../stream/decisions/collecting.ts";
+import { type DecisionParts, PART_BYTES_MAX } from "../stream/decisions/parts.ts";
+import { Shipping } from "../stream/decisions/shipping.ts";
+import { isCollectedBeside, type NodeRole, refusalOf } from "../stream/reports.ts";
 import { type LedJob, StreamFigures } from "../stream/figures.ts";
-import { type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
+import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { Spread } from "../stream/spread.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { clockOfThread } from "./clock.ts";
@@ -18,6 +23,9 @@ export interface StreamThreadData {
   readonly origin: string;
   readonly version: string;
   readonly url: string | undefined;
+  readonly role: NodeRole;
+  /** Directory of the decision segments. */
+  readonly segments: string;
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: SharedArrayBuffer;
@@ -26,43 +34,90 @@ export interface StreamThreadData {
   readonly keep: number | undefined;
 }
 
-/** From the main thread: how many of the nodes that are known have in force what is in the log now? */
+/** From the main thread. */
+export type ToStreamThread = ({ readonly kind: "spread" } & SpreadQuestion) | WrittenDecisions;
+
+/** Own decisions are on disk up to there. */
+interface WrittenDecisions {
+  readonly kind: "written";
+  readonly mark: SpoolMark;
+}
+
+/** How many of the nodes that are known have in force what is in the log now? */
 export interface SpreadQuestion {
   readonly id: number;
   readonly of: number;
 }
 
 async function main(parent: MessagePort, data: StreamThreadData): Promise<void> {
-  const { settings, port, figures, ...rest } = data;
-  const tell = (event: StreamEvent) => parent.postMessage(event);
-  const note = (event: string, detail: string) => tell({ kind: "note", event, detail });
+  const { settings, port, figures: memory, segments, ...rest } = data;
+  const send = (event: StreamEvent) => parent.postMessage(event);
+  const note = (event: string, detail: string) => send({ kind: "note", event, detail });
   const clock = clockOfThread().now;
-  let log: OrderedLog | undefined;
+  let log: NatsOrderedLog | undefined;
   try {
     log = await openNatsLog({ ...settings, log: note });
-    const spread = new Spread(log.polling, new StreamFigures(figures), rest.node);
-    parent.on("message", ({ id, of }: SpreadQuestion) => {
-      void spread.count(of).then((nodes) => tell({ kind: "spread", id, nodes }));
-    });
+    const figures = new StreamFigures(memory);
+    const spread = new Spread(log.polling, figures, rest.node);
     const refusal = await refusalOf(log, { ...rest, nowMs: clock() });
     if (refusal !== undefined) throw new Error(refusal);
-    serveStream({
-      ...rest,
-      log,
-      port,
-      figures: new StreamFigures(figures),
-      clock,
-      tell,
-      closed: () => parent.close(),
+    const decisions = decisionsOf(log.decisions, { ...rest, figures, segments, log: note });
+    parent.on("message", (message: ToStreamThread) => {
+      if (message.kind === "written") decisions.shipping.mark = message.mark;
+      else {
+        const { id, of } = message;
+        void spread.count(of).then((nodes) => send({ kind: "spread", id, nodes }));
+      }
     });
+    const tell = (event: StreamEvent) => {
+      if (event.kind === "view") {
+        decisions.shipping.isWanted = isCollectedBeside(rest.node, event.view);
+      }
+      send(event);
+    };
+    const closed = () => void decisions.close().finally(() => parent.close());
+    serveStream({ ...rest, log, port, figures, clock, tell, closed });
     tell({ kind: "ready", generation: log.generation });
   } catch (error) {
-    tell({ kind: "refused", detail: (error as Error).message });
+    send({ kind: "refused", detail: (error as Error).message });
     // Its connection would keep the thread, and with it the process.
     await log?.close().catch(() => undefined);
     port.close();
     parent.close();
   }
+}
+
+interface DecisionOptions extends Pick<StreamThreadData, "node" | "role" | "segments"> {
+  readonly figures: StreamFigures;
+  readonly log: (event: string, detail: string) => void;
+}
+
+/** The way of decisions between nodes: own ones to those that keep copies, others' to here. */
+function decisionsOf(parts: DecisionParts, options: DecisionOptions) {
+  const { node, role, segments, figures, log } = options;
+  const outgoing = new OutgoingSegments(segments, PART_BYTES_MAX);
+  const shipping = new Shipping({
+    node,
+    parts,
+    read: (place, mark) => outgoing.after(place, mark),
+    shipped: (bytes) => figures.addShipped(bytes),
+    log,
+  });
+  const collecting =
+    role === "analytics"
+      ? new Collecting({
+          node,
+          parts,
+          copies: new SegmentCopies(segments),
+          collected: (bytes, behind) => figures.addCollected(bytes, behind),
+          log,
+        })
+      : undefined;
+  const close = async () => {
+    await shipping.close();
+    await collecting?.close();
+  };
+  return { shipping, close };
 }
 
 if (parentPort !== null) void main(parentPort, workerData as StreamThreadData);

@@ -15,7 +15,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type NatsSettings, openNatsLog } from "../../src/stream/nats-log.ts";
+import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../../src/stream/nats-log.ts";
 import type { OrderedLog } from "../../src/stream/ordered-log.ts";
 import { VERSION_MIN } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
@@ -97,7 +97,7 @@ export class Servers {
   readonly #options: ServersOptions;
   readonly #ports: readonly Ports[];
   readonly #processes: (ChildProcess | undefined)[] = [];
-  readonly #logs: OrderedLog[] = [];
+  readonly #logs: NatsOrderedLog[] = [];
 
   constructor(options: ServersOptions, ports: readonly Ports[]) {
     this.#options = options;
@@ -165,7 +165,7 @@ export class Servers {
   }
 
   /** Another node's view of the log. It is closed with the servers. */
-  async open(changes: Partial<NatsSettings> = {}): Promise<OrderedLog> {
+  async open(changes: Partial<NatsSettings> = {}): Promise<NatsOrderedLog> {
     const log = await openNatsLog({
       servers: this.addresses,
       name: "test",

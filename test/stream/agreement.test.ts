@@ -34,6 +34,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     origin: `${node}:1`,
     version: "1",
     url: undefined,
+    role: "serve" as const,
     key: "k",
     jobs: [],
     keep: undefined,

@@ -29,6 +29,7 @@ function serve(log: MemoryLog, pass = { ms: 0 }) {
     origin: ORIGIN,
     version: "1",
     url: undefined,
+    role: "serve" as const,
     key: "k",
     figures,
     jobs: [],

@@ -50,6 +50,7 @@ function show(state: ClusterState): void {
     "chain",
     "release",
     "told",
+    "role",
     "leads",
     "url",
   ];
@@ -61,6 +62,7 @@ function show(state: ClusterState): void {
     node.chain.slice(0, CHAIN_SHOWN),
     node.release,
     `${Math.round(node.age_seconds)} s ago`,
+    node.role,
     node.leads.join(" "),
     node.url ?? "",
   ]);

@@ -53,6 +53,8 @@ const leg = t.object({
   stands_for: t.integer,
   /** Of W3C Trace Context; null where the request was part of no trace. */
   trace_id: t.textOrNull,
+  /** That decided; null without a cluster. */
+  node: t.textOrNull,
   evaluated_at: t.time,
 });
 export type LoggedLeg = t.MessageOf<typeof leg>;

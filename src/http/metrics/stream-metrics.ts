@@ -37,6 +37,18 @@ export const STREAM_METRICS = {
     "messages of the log that this node has applied, its own among them",
     "stands still while another node's rises",
   ),
+  stream_decision_bytes_shipped_total: counter(
+    "bytes of this node's decisions that it has sent to nodes of role `analytics`",
+    "stands still while `decisions_recorded_total` rises and such a node is there",
+  ),
+  stream_decision_bytes_collected_total: counter(
+    "bytes of other nodes' decisions that this node of role `analytics` has copied",
+    "",
+  ),
+  stream_decision_parts_behind: gauge(
+    "parts of other nodes' decisions that the stream has and this node does not",
+    "grows: after seven days, or a full stream, the oldest are dropped unread",
+  ),
   stream_publish_duration_seconds: durations(
     "seconds from offering a message to the log until most of its servers had synced it",
     "the 99th percentile above 100 ms: the servers' disks",

@@ -119,6 +119,7 @@ export const BY_NAME: Readonly<Json> = {
   started_by: KEY_ID,
   stands_for: 1,
   trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+  node: "one",
   subject: AGENT,
   tenant: "acme",
   text: "The invoice totals 840 EUR.",

@@ -12,10 +12,11 @@ import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
+import { type SpoolMark, segmentsDirectory } from "../../store/decisions/segments.ts";
 import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
-import type { SpreadQuestion, StreamThreadData } from "../../threads/stream.ts";
+import type { StreamThreadData, ToStreamThread } from "../../threads/stream.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
 import { Effect } from "./effect.ts";
@@ -29,6 +30,8 @@ const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log
 
 /** Of chance, which tell one start of a node from another. */
 const ORIGIN_BYTES = 6;
+/** Interval in ms at which the stream thread is told what is on disk. */
+const SHIP_LOOK_MS = 1000;
 /** Interval in ms between two looks whether this node has caught up. */
 const CAUGHT_UP_LOOK_MS = 50;
 
@@ -48,6 +51,8 @@ export interface OpenCluster {
   readonly effect: Effect;
   /** Jobs that one node does for all. */
   readonly leaderships: Leaderships;
+  /** Sends decisions, as far as they are on disk, to nodes that keep copies. */
+  ship(written: () => SpoolMark): void;
   /** Refuses keys while this node is cut off. */
   lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
@@ -78,8 +83,12 @@ export async function openCluster(
     });
   });
   const leaderships = new Leaderships(figures, Date.now);
-  const toStream = (question: SpreadQuestion) => worker.postMessage(question);
-  const effect = new Effect(toStream, () => nodesIn(seen?.view, Date.now()));
+  const toStream = (message: ToStreamThread) => worker.postMessage(message);
+  let shipping: NodeJS.Timeout | undefined;
+  const effect = new Effect(
+    (question) => toStream({ kind: "spread", ...question }),
+    () => nodesIn(seen?.view, Date.now()),
+  );
   const generation = await generationOf(worker).catch(async (error: unknown) => {
     // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
     await worker.terminate();
@@ -110,9 +119,13 @@ export async function openCluster(
     overview: () =>
       seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: (clock) => untilCaughtUp(figures, clock, () => lost),
+    ship: (written) => {
+      shipping = setInterval(() => toStream({ kind: "written", mark: written() }), SHIP_LOOK_MS);
+    },
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
+      clearInterval(shipping);
       port.close();
       await exited;
     },
@@ -150,12 +163,15 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
       ...(config.tls && { tls: config.tls }),
       name: config.name,
       bytesMax: config.streamBytesMax,
+      decisionBytesMax: config.decisionBytesMax,
     },
     port: port2,
     node: config.node,
     origin,
     version: versionOf(),
     url: config.url,
+    role: config.role,
+    segments: segmentsDirectory(claim.paths.root),
     key,
     figures: figures.memory,
     keep: config.keepMessages,

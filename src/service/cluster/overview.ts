@@ -87,6 +87,7 @@ function nodeOf(
     engine: report.engine ?? null,
     release: report.version,
     url: report.url ?? null,
+    role: report.role ?? "serve",
     leads: [...(report.leads ?? [])],
     reported_at: new Date(report.atMs).toISOString(),
     age_seconds: Math.max(0, nowMs - report.atMs) / MS_PER_S,

@@ -19,6 +19,8 @@ export function clusterOf(
     url: readSetting("clusterUrl", undefined, environment),
     streamGb: readSetting("clusterStreamGb", undefined, environment),
     keep: readSetting("clusterKeep", undefined, environment),
+    role: readSetting("clusterRole", undefined, environment),
+    decisionsGb: readSetting("clusterDecisionsGb", undefined, environment),
     refuseSec: readSetting("clusterRefuseSec", undefined, environment),
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
     isUnsafe: readSetting("clusterUnsafe", undefined, environment),

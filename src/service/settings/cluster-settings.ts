@@ -1,10 +1,12 @@
 // Settings of a cluster: the servers of its ordered log, this node's name in it, and how it logs in.
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { NODE_ROLES, type NodeRole } from "../../stream/reports.ts";
 import { KEEP_MIN } from "../../stream/retention.ts";
 import type { Environment } from "./settings.ts";
 import {
   anyText,
+  choice,
   onOff,
   type Setting,
   type SettingKind,
@@ -123,6 +125,20 @@ export const CLUSTER_SETTINGS = {
     sentence:
       "messages of the log that stay behind the slowest node; older ones, which every node has, are removed",
   },
+  clusterRole: {
+    variables: ["TRUSTRANK_CLUSTER_ROLE"],
+    kind: choice(NODE_ROLES),
+    default: "serve" as const,
+    sentence:
+      "`analytics`: this node also keeps the decisions of all others, for SQL; `serve`: its own alone",
+  },
+  clusterDecisionsGb: {
+    variables: ["TRUSTRANK_CLUSTER_DECISIONS_GB"],
+    kind: wholeNumber(1, 100_000),
+    default: 4,
+    sentence:
+      "bound of the stream that takes decisions to nodes of role `analytics`, in GiB on each server; full, it drops the oldest",
+  },
   clusterRefuseSec: {
     variables: ["TRUSTRANK_CLUSTER_REFUSE_SEC"],
     kind: wholeNumber(2, 3600),
@@ -151,6 +167,9 @@ export interface ClusterConfig {
   readonly streamBytesMax: number;
   /** Messages of the log kept behind the slowest node; undefined: none is removed. */
   readonly keepMessages: number | undefined;
+  readonly role: NodeRole;
+  /** Bound of the stream of decisions. */
+  readonly decisionBytesMax: number;
   /** Milliseconds without its cluster after which a node refuses keys. */
   readonly refuseMs: number;
   /** Whether this node may be the one that runs kaizen. */
@@ -171,6 +190,8 @@ export interface ClusterValues {
   readonly url: string | undefined;
   readonly streamGb: number;
   readonly keep: number | "all";
+  readonly role: NodeRole;
+  readonly decisionsGb: number;
   readonly refuseSec: number;
   readonly isKaizenScheduled: boolean;
   readonly isUnsafe: boolean;
@@ -206,6 +227,8 @@ export function clusterConfigOf(
     url: values.url,
     streamBytesMax: values.streamGb * GIBIBYTE,
     keepMessages: values.keep === "all" ? undefined : values.keep,
+    role: values.role,
+    decisionBytesMax: values.decisionsGb * GIBIBYTE,
     refuseMs: values.refuseSec * 1000,
     isKaizenScheduled: values.isKaizenScheduled,
     isUnsafe: values.isUnsafe,

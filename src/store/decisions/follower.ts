@@ -7,7 +7,7 @@ import type { KeptFile } from "../kept.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { type DecisionColumns, emptyColumns, readRecords } from "./ring-reader.ts";
 import { appendDecisions } from "./rows.ts";
-import { listSegments, readSegment, type Segment } from "./segments.ts";
+import { listCopies, listSegments, readSegment, type Segment } from "./segments.ts";
 import { noteTaken, readTaken, type Taken } from "./taken.ts";
 
 type Restorable = { kept: KeptFile } | { segment: Segment };
@@ -25,6 +25,7 @@ export class DecisionFollower {
   taken: Taken = { bytes: new Map(), done: new Set() };
   readonly #core: StoreCore;
   readonly #directory: string;
+  readonly #node: string;
   readonly #log: (event: string, detail: string) => void;
   /** Of the database that `taken` was read from. */
   #generation = -1;
@@ -32,13 +33,16 @@ export class DecisionFollower {
   /** Decisions before this time (epoch ms) are in the daily counts. */
   #countedMs = 0;
 
+  /** `node`: of this process's own decisions; empty where there is no cluster. */
   constructor(
     core: StoreCore,
     directory: string,
+    node: string,
     log: (event: string, detail: string) => void = () => undefined,
   ) {
     this.#core = core;
     this.#directory = directory;
+    this.#node = node;
     this.#log = log;
   }
 
@@ -60,7 +64,8 @@ export class DecisionFollower {
     this.#countedMs = kept.findLast(({ kind }) => kind === "days")?.number ?? 0;
     const newestDays = kept.findLast(({ kind }) => kind === "days")?.name;
     const files = kept.filter(({ kind, name }) => kind !== "days" || name === newestDays);
-    const segments = listSegments(this.#directory).filter(({ isKept }) => isKept);
+    const found = [...listSegments(this.#directory), ...listCopies(this.#directory)];
+    const segments = found.filter(({ isKept }) => isKept);
     const { done } = this.taken;
     this.#waiting = [
       ...files.filter(({ name }) => !done.has(name)).map((file) => ({ kept: file })),
@@ -112,10 +117,12 @@ export class DecisionFollower {
       damagedCount += 1;
       this.#log("decision_segment_damaged", `${segment.file}: ${String(error)}`);
     }
-    if (from === 0 && segment.isKept) dropCounted(columns, this.#countedMs);
+    // A copy may wait for long: its node may not come back to end it.
+    const isOld = segment.isKept || segment.node !== "";
+    if (from === 0 && isOld) dropCounted(columns, this.#countedMs);
     const isDone = segment.isKept;
     await inTransaction(writer, async () => {
-      await appendDecisions(writer, columns);
+      await appendDecisions(writer, columns, segment.node || this.#node);
       await noteTaken(writer, segment.name, to, isDone);
     });
     this.taken.bytes.set(segment.name, to);

@@ -22,6 +22,8 @@ const SESSION = "session_seconds";
 const STANDS_FOR = "stands_for";
 /** Likewise; empty too where the request was part of no trace. */
 const TRACE_ID = "trace_id";
+/** Likewise; empty too without a cluster. */
+const NODE = "node";
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEXES.map((name) => [name, "UTINYINT"] as const),
@@ -31,8 +33,9 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   [SESSION, "DOUBLE"],
   [STANDS_FOR, "DOUBLE"],
   [TRACE_ID, "VARCHAR"],
+  [NODE, "VARCHAR"],
 ];
-const MAY_BE_EMPTY = new Set([SESSION, STANDS_FOR, TRACE_ID]);
+const MAY_BE_EMPTY = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE]);
 
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 
@@ -102,6 +105,7 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "trace_id",
     "the trace that the request was part of (W3C Trace Context), or null",
   ],
+  [`nullif(${NODE}, '')`, "node", "the node that decided; null without a cluster"],
 ];
 
 /** Comment on a column of the view `decisions`. */
@@ -184,8 +188,12 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
   },
 };
 
-/** Appends records read from a ring, inside the open transaction. */
-export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
+/** Appends records read from a ring of that node, inside the open transaction. */
+export function appendDecisions(
+  connection: Connection,
+  columns: DecisionColumns,
+  node: string,
+): Promise<void> {
   const { indexes, numbers, texts, sessions, counts, traceIds } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
   const all = [
@@ -196,6 +204,7 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
     sessions,
     counts,
     traceIds,
+    Array.from({ length: columns.count }, () => node),
   ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);

@@ -4,11 +4,19 @@
 // as long as they are, so that the table can be made again. The number of bytes that are rows is
 // committed with them, so none is taken twice.
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { encodeBlock } from "./blocks.ts";
 import { emptyColumns, readRecords } from "./ring-reader.ts";
-import { keptFile, listSegments, readSegment, type Segment, waitingFile } from "./segments.ts";
+import {
+  keptFile,
+  listSegments,
+  readSegment,
+  type Segment,
+  type SpoolMark,
+  WAITING_SUFFIX,
+  waitingFile,
+} from "./segments.ts";
 import { replaceDurably, syncDirectory } from "../files.ts";
 
 /** A segment of this size or age (ms) takes no more. */
@@ -34,12 +42,6 @@ export interface Untaken {
   readonly from: number;
   /** Byte up to which it is written. */
   readonly size: number;
-}
-
-/** A place in the spool: a segment and a number of its bytes. Names grow with time. */
-export interface SpoolMark {
-  readonly name: string;
-  readonly bytes: number;
 }
 
 export class DecisionSpool {
@@ -143,14 +145,9 @@ export class DecisionSpool {
     const index = this.#waiting.findIndex(({ bytes, taken }, at) => taken >= bytes && at < last);
     const found = this.#waiting[index];
     if (found === undefined) return 0;
-    const { name, file } = found.segment;
-    const path = join(this.#directory, file);
-    const newestMs = newestOf(this.#directory, found.segment);
-    const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
-    replaceDurably(join(this.#directory, keptFile(name, newestMs)), bytes);
-    fs.rmSync(path);
+    const bytes = keepSegment(this.#directory, found.segment);
     this.#waiting.splice(index, 1);
-    return bytes.byteLength;
+    return bytes;
   }
 
   close(): void {
@@ -176,7 +173,7 @@ export class DecisionSpool {
     const name = `${this.#life}-${String(this.#count).padStart(9, "0")}`;
     const file = waitingFile(name);
     this.#descriptor = fs.openSync(join(this.#directory, file), "wx", 0o600);
-    const segment = { name, file, isKept: false, newestMs: 0 };
+    const segment = { name, file, isKept: false, newestMs: 0, node: "" };
     this.#waiting.push({ segment, bytes: 0, taken: 0, beganMs: nowMs });
     // The name must be on disk with the first bytes.
     syncDirectory(this.#directory);
@@ -199,6 +196,21 @@ export class DecisionSpool {
     if (this.#descriptor >= 0) fs.closeSync(this.#descriptor);
     this.#descriptor = -1;
   }
+}
+
+/**
+ * Compresses a segment that takes no more.
+ * @returns its bytes now.
+ * @throws the file system's error; then the segment stays as it is.
+ */
+export function keepSegment(directory: string, segment: Segment): number {
+  const path = join(directory, segment.file);
+  const newestMs = newestOf(directory, segment);
+  const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
+  const name = basename(segment.file, WAITING_SUFFIX);
+  replaceDurably(join(dirname(path), keptFile(name, newestMs)), bytes);
+  fs.rmSync(path);
+  return bytes.byteLength;
 }
 
 function untaken(found: Waiting | undefined): Untaken | undefined {

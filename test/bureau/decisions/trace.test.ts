@@ -70,6 +70,7 @@ function legOf(entry: DecisionEntry): ReplayableLeg {
     policy_version: entry.policyVersion,
     stands_for: 1,
     trace_id: null,
+    node: null,
     evaluated_at: new Date(entry.evaluatedAtMs).toISOString(),
     inputs: [...entry.inputs],
   };

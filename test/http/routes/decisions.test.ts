@@ -41,6 +41,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     config_version: "c-0123456789abcdef",
     stands_for: 1,
     trace_id: null,
+    node: null,
     policy_version: null,
     evaluated_at: new Date(START_MS).toISOString(),
     inputs: [1, 2, 3],

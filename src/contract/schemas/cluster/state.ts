@@ -15,6 +15,10 @@ export const ClusterNode = t.message("ClusterNode", {
   ),
   release: t.text,
   url: t.said(t.textOrNull, "Where other nodes reach it (`TRUSTRANK_CLUSTER_URL`)."),
+  role: t.said(
+    t.text,
+    "`analytics`: it keeps the decisions of all nodes, for queries; `serve`: its own alone.",
+  ),
   leads: t.said(t.texts, "Jobs of the whole cluster that it does: `kaizen`, `credibility`."),
   reported_at: t.time,
   age_seconds: t.said(t.number, "Age of its report; they come every 5 seconds."),

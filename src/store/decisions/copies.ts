@@ -1,0 +1,185 @@
+// Copies of other nodes' segments, written part by part: a copy is always a beginning of what its node has written,
+// so a part that comes again is known by its place. A file beside them says how long each is that is known to be on
+// disk: behind that, a power cut may have left anything.
+import * as fs from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isObject } from "../../contract/parse/json-object.ts";
+import {
+  COPIES,
+  copyPath,
+  isNode,
+  isSegment,
+  listCopies,
+  readSegment,
+  WAITING_SUFFIX,
+  waitingFile,
+} from "./segments.ts";
+
+const PLACE = "place.json";
+
+/** A stretch of a segment of a node. */
+export interface CopyPart {
+  readonly node: string;
+  readonly segment: string;
+  /** Its first byte in the segment. */
+  readonly from: number;
+  readonly bytes: Uint8Array;
+}
+
+interface Place {
+  readonly stream: string;
+  readonly seq: number;
+  /** Of each node the newest copy and its size. */
+  readonly newest: Readonly<Record<string, { readonly segment: string; readonly bytes: number }>>;
+}
+
+export class SegmentCopies {
+  readonly #directory: string;
+  readonly #newest = new Map<string, { readonly segment: string; readonly bytes: number }>();
+
+  /** `directory`: of the segments. */
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** The place that was kept, with the copies as they were then; undefined where none was. */
+  async open(): Promise<Pick<Place, "stream" | "seq"> | undefined> {
+    await fs.mkdir(join(this.#directory, COPIES), { recursive: true, mode: 0o700 });
+    const place = await this.#readPlace();
+    if (place === undefined || (await this.#isAhead(place))) {
+      await this.#cutToBlocks();
+      return undefined;
+    }
+    for (const [node, newest] of Object.entries(place.newest)) this.#newest.set(node, newest);
+    // The newest first: a copy without a later one beside it is not taken for complete.
+    for (const { node, file, isKept } of listCopies(this.#directory).toReversed()) {
+      const name = basename(file, WAITING_SUFFIX);
+      const { segment = "", bytes = 0 } = place.newest[node] ?? {};
+      const path = join(this.#directory, file);
+      if (isKept || name < segment) continue;
+      if (name > segment) await fs.rm(path);
+      else if ((await fs.stat(path)).size > bytes) await fs.truncate(path, bytes);
+    }
+    return place;
+  }
+
+  /** Whether a copy is shorter than it was then: from a backup, say, whose files are not of one moment. */
+  async #isAhead({ newest }: Place): Promise<boolean> {
+    for (const [node, { segment, bytes }] of Object.entries(newest)) {
+      const path = join(this.#directory, copyPath(node, waitingFile(segment)));
+      const size = await sizeOf(path);
+      if (size === undefined ? !(await this.#isKept(node, segment)) : size < bytes) return true;
+    }
+    return false;
+  }
+
+  /** Nobody knows what is on disk: what is not whole goes, and comes again with the rest of the stream. */
+  async #cutToBlocks(): Promise<void> {
+    for (const segment of listCopies(this.#directory).filter(({ isKept }) => !isKept)) {
+      const { end } = readSegment(this.#directory, segment, 0);
+      await fs.truncate(join(this.#directory, segment.file), end);
+    }
+  }
+
+  async #readPlace(): Promise<Place | undefined> {
+    const text = await fs.readFile(join(this.#directory, COPIES, PLACE), "utf8").catch(() => "");
+    try {
+      const place: unknown = JSON.parse(text);
+      return isPlace(place) ? place : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Adds what a copy lacks of a part; on disk when it resolves.
+   * @returns the bytes added, and those between the copy and the part, which nobody gave; undefined for what
+   * is no part of a segment.
+   */
+  async take(part: CopyPart): Promise<{ added: number; missing: number } | undefined> {
+    const { node, segment, from, bytes } = part;
+    const isPart = isNode(node) && isSegment(segment) && Number.isSafeInteger(from) && from >= 0;
+    if (!isPart || bytes.byteLength === 0) return undefined;
+    const nothing = { added: 0, missing: 0 };
+    const path = join(this.#directory, copyPath(node, waitingFile(segment)));
+    const size = await sizeOf(path);
+    if (size === undefined && (await this.#isKept(node, segment))) return nothing;
+    const missing = Math.max(0, from - (size ?? 0));
+    const known = Math.max(0, (size ?? 0) - from);
+    if (known >= bytes.byteLength) return nothing;
+    if (size === undefined) await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const end = await writeAt(path, bytes.subarray(known), from + known);
+    // The name must be on disk with the first bytes.
+    if (size === undefined) {
+      for (const each of [dirname(path), join(this.#directory, COPIES)]) await syncFolder(each);
+    }
+    const newest = this.#newest.get(node);
+    if (newest === undefined || segment >= newest.segment) {
+      this.#newest.set(node, { segment, bytes: end });
+    }
+    return { added: bytes.byteLength - known, missing };
+  }
+
+  async #isKept(node: string, segment: string): Promise<boolean> {
+    const files = await fs.readdir(join(this.#directory, COPIES, node)).catch(() => []);
+    return files.some((file) => file.startsWith(`${segment}-`));
+  }
+
+  async keepPlace(stream: string, seq: number): Promise<void> {
+    const place: Place = { stream, seq, newest: Object.fromEntries(this.#newest) };
+    const path = join(this.#directory, COPIES, PLACE);
+    const file = await fs.open(`${path}.tmp`, "w", 0o600);
+    try {
+      await file.writeFile(JSON.stringify(place));
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await fs.rename(`${path}.tmp`, path);
+  }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await fs.stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** @returns the byte behind it. */
+async function writeAt(path: string, bytes: Uint8Array, from: number): Promise<number> {
+  // Not for appending: such a file takes no place.
+  const file = await fs.open(path, fs.constants.O_WRONLY | fs.constants.O_CREAT, 0o600);
+  try {
+    for (let at = 0; at < bytes.byteLength;) {
+      const { bytesWritten } = await file.write(bytes, at, bytes.byteLength - at, from + at);
+      at += bytesWritten;
+    }
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  return from + bytes.byteLength;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await fs.open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function isPlace(value: unknown): value is Place {
+  if (!isObject(value)) return false;
+  const { stream, seq, newest } = value;
+  if (typeof stream !== "string" || !Number.isSafeInteger(seq) || !isObject(newest)) return false;
+  return Object.values(newest).every((each) => {
+    return (
+      isObject(each) && typeof each["segment"] === "string" && Number.isSafeInteger(each["bytes"])
+    );
+  });
+}

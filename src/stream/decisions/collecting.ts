@@ -1,0 +1,127 @@
+// Collects the decisions of all other nodes: each part goes to the copy of its segment, and the place up to which
+// all are on disk is kept beside them. What was taken twice changes nothing.
+import { pause } from "../tries.ts";
+import type { DecisionParts, NodePart } from "./parts.ts";
+
+/** First and longest pause in ms between two readings of a stream that gives nothing. */
+const PAUSE_MS = 100;
+const PAUSE_MS_MAX = 3000;
+/** Longest time in ms for which parts that are on disk may have to be read again. */
+const KEEP_MS = 1000;
+
+/** Where copies are kept. */
+export interface Copies {
+  /** Up to where they have a stream, and which one that was; what is not known to be on disk is cut off. */
+  open(): Promise<{ readonly stream: string; readonly seq: number } | undefined>;
+  /**
+   * On disk when it resolves.
+   * @returns bytes that are new, and those that lie between what was there and the part; undefined for what is
+   * no part of a segment.
+   */
+  take(part: NodePart): Promise<{ readonly added: number; readonly missing: number } | undefined>;
+  keepPlace(stream: string, seq: number): Promise<void>;
+}
+
+export interface CollectingOptions {
+  /** This node: what it has sent itself is here already. */
+  readonly node: string;
+  readonly parts: DecisionParts;
+  readonly copies: Copies;
+  /** Told of the bytes that came, and of how many parts are still to come. */
+  readonly collected: (bytes: number, behind: number) => void;
+  readonly log: (event: string, detail: string) => void;
+}
+
+export class Collecting {
+  readonly #options: CollectingOptions;
+  #stream = "";
+  #seq = 0;
+  #keptSeq = 0;
+  #reading: { close(): void } | undefined;
+  #isClosed = false;
+  #told = "";
+  readonly #running: Promise<void>;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: CollectingOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#tick(), KEEP_MS);
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    let pauseMs = PAUSE_MS;
+    const kept = await this.#options.copies.open().catch((error: unknown) => {
+      this.#tell("decisions_not_collected", String(error));
+      return undefined;
+    });
+    [this.#stream, this.#seq] = [kept?.stream ?? "", kept?.seq ?? 0];
+    while (!this.#isClosed) {
+      const before = this.#seq;
+      try {
+        await this.#read();
+        this.#told = "";
+      } catch (error) {
+        this.#tell("decisions_not_collected", (error as Error).message);
+      }
+      pauseMs = this.#seq > before ? PAUSE_MS : Math.min(pauseMs * 2, PAUSE_MS_MAX);
+      if (!this.#isClosed) await pause(pauseMs);
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { id, firstSeq } = await this.#options.parts.state();
+    // Copies know a part that they have: of another stream all is read.
+    if (id !== this.#stream) [this.#stream, this.#seq] = [id, 0];
+    const gone = firstSeq - 1 - this.#seq;
+    if (gone > 0) {
+      if (this.#seq > 0) {
+        const detail = `the stream had dropped ${gone} parts before this node read them`;
+        this.#options.log("decisions_missing", detail);
+      }
+      this.#seq = firstSeq - 1;
+    }
+    const reading = await this.#options.parts.read(this.#seq, (part) => this.#take(part));
+    this.#reading = reading;
+    if (this.#isClosed) reading.close();
+    await reading.ended;
+  }
+
+  async #take(part: NodePart): Promise<void> {
+    const { node, copies, collected, log } = this.#options;
+    if (part.node !== node) {
+      const { added = 0, missing = 0 } = (await copies.take(part)) ?? {};
+      if (missing > 0) {
+        const detail = `${missing} bytes of segment ${part.segment} of node ${part.node} were never read`;
+        log("decisions_missing", detail);
+      }
+      collected(added, part.behind);
+    }
+    this.#seq = part.seq;
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#seq === this.#keptSeq) return;
+    const seq = this.#seq;
+    try {
+      await this.#options.copies.keepPlace(this.#stream, seq);
+      this.#keptSeq = seq;
+    } catch (error) {
+      this.#tell("decisions_not_collected", String(error));
+    }
+  }
+
+  #tell(event: string, detail: string): void {
+    if (this.#told === detail) return;
+    this.#told = detail;
+    this.#options.log(event, detail);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#reading?.close();
+    await this.#running;
+    await this.#tick();
+  }
+}

@@ -1,0 +1,293 @@
+// Copies of one node's decision segments on another: the same bytes, whatever comes twice, whenever either ends; and
+// as rows each decision once, under the name of the node that made it.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { SegmentCopies } from "../../../src/store/decisions/copies.ts";
+import { CopiedSegments } from "../../../src/store/decisions/copied.ts";
+import {
+  FIRST_PLACE,
+  OutgoingSegments,
+  type PartPlace,
+  type SegmentPart,
+} from "../../../src/store/decisions/outgoing.ts";
+import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import {
+  listCopies,
+  listSegments,
+  readBytes,
+  type Segment,
+} from "../../../src/store/decisions/segments.ts";
+import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
+import { StoreRecords } from "../../../src/store/records.ts";
+import { temporaryDirectory } from "../../ledger/_fixtures.ts";
+import { entryOf, NOW_MS } from "../_decisions.ts";
+import { askCore, openStoreCore } from "../_fixtures.ts";
+
+const PART_BYTES = 40;
+const blockOf = (n: number) => new Uint8Array(Float64Array.from([n, -n]).buffer);
+const behind = ({ segment, from, bytes }: SegmentPart): PartPlace => {
+  return { segment, byte: from + bytes.byteLength };
+};
+
+/** Everything that may be read by now. */
+async function partsOf(outgoing: OutgoingSegments, spool: DecisionSpool, place: PartPlace) {
+  const parts: SegmentPart[] = [];
+  for (let at = place; ;) {
+    const part = await outgoing.after(at, spool.mark);
+    if (part === undefined) return parts;
+    parts.push(part);
+    at = behind(part);
+  }
+}
+
+const contentOf = (directory: string, segments: Segment[]) =>
+  segments.map((segment) => {
+    const name = segment.name.slice(segment.name.indexOf("/") + 1);
+    return [name, readBytes(directory, segment, 0).toString("hex")];
+  });
+
+test("parts in order give the same segments, also of those that were compressed meanwhile", async () => {
+  const [here, there] = [join(temporaryDirectory(), "kept"), join(temporaryDirectory(), "kept")];
+  const spool = new DecisionSpool(here, 1);
+  const outgoing = new OutgoingSegments(here, PART_BYTES);
+  const copies = new SegmentCopies(there);
+  expect(await copies.open()).toBeUndefined();
+  let place = FIRST_PLACE;
+  const carry = async () => {
+    for (const part of await partsOf(outgoing, spool, place)) {
+      expect(part.bytes.byteLength).toBeLessThanOrEqual(PART_BYTES);
+      expect(await copies.take({ node: "one", ...part })).toMatchObject({ missing: 0 });
+      place = behind(part);
+    }
+  };
+  await carry();
+  spool.put([blockOf(1)], NOW_MS);
+  await carry();
+  spool.put([blockOf(2), blockOf(3)], NOW_MS);
+  spool.close();
+  // An hour later it takes no more.
+  spool.put([blockOf(4)], NOW_MS);
+  for (let next = spool.next(); next !== undefined; next = spool.next()) {
+    spool.took(next.segment.name, next.size, NOW_MS);
+  }
+  expect(spool.keepOne()).toBeGreaterThan(0);
+  await carry();
+  expect(contentOf(there, listCopies(there))).toEqual(contentOf(here, listSegments(here)));
+  expect(listCopies(there).map(({ node }) => node)).toEqual(["one", "one"]);
+  expect(listSegments(there)).toEqual([]);
+});
+
+test("what is written and not on disk yet is not read", async () => {
+  const directory = join(temporaryDirectory(), "kept");
+  const spool = new DecisionSpool(directory, 1);
+  spool.put([blockOf(1)], NOW_MS);
+  const { mark } = spool;
+  const [segment] = listSegments(directory) as [Segment];
+  fs.appendFileSync(join(directory, segment.file), Buffer.alloc(64, 7));
+  const outgoing = new OutgoingSegments(directory, 1024);
+  const part = (await outgoing.after(FIRST_PLACE, mark))!;
+  expect(part.bytes.byteLength).toBe(mark.bytes);
+  expect(await outgoing.after(behind(part), mark)).toBeUndefined();
+});
+
+/** What happens to the copies between parts. */
+const event = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("put"), blocks: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("seal") }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant("carry"), count: fc.nat(6) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("keep") }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("repeat"), back: fc.nat(8) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("power cut"), torn: fc.nat(100) }) },
+);
+
+test("copies are a beginning of the segments at all times, through repeats and power cuts", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
+      const [here, there] = [join(temporaryDirectory(), "k"), join(temporaryDirectory(), "k")];
+      const spool = new DecisionSpool(here, 1);
+      const outgoing = new OutgoingSegments(here, PART_BYTES);
+      /** What the stream holds: nothing of it is dropped. */
+      const stream: SegmentPart[] = [];
+      let copies = new SegmentCopies(there);
+      let read = (await copies.open())?.seq ?? 0;
+      let count = 0;
+      const fill = async () => {
+        const last = stream.at(-1);
+        stream.push(...(await partsOf(outgoing, spool, last ? behind(last) : FIRST_PLACE)));
+      };
+      const carry = async (upto: number) => {
+        for (; read < upto; read++) {
+          const taken = await copies.take({ node: "one", ...stream[read]! });
+          expect(taken?.missing).toBe(0);
+        }
+      };
+      for (const each of events as { kind: string; [member: string]: number | string }[]) {
+        if (each.kind === "put") {
+          for (let n = 0; n <= Number(each["blocks"]); n++) spool.put([blockOf(++count)], NOW_MS);
+        } else if (each.kind === "seal") spool.close();
+        else if (each.kind === "keep") await copies.keepPlace("s", read);
+        else if (each.kind === "repeat") read = Math.max(0, read - Number(each["back"]));
+        else if (each.kind === "power cut") {
+          const newest = listCopies(there).at(-1);
+          // What was not known to be on disk may be anything.
+          const path = newest && join(there, newest.file);
+          if (path !== undefined) fs.appendFileSync(path, Buffer.alloc(Number(each["torn"])));
+          copies = new SegmentCopies(there);
+          read = (await copies.open())?.seq ?? 0;
+        } else {
+          await fill();
+          await carry(Math.min(stream.length, read + Number(each["count"])));
+        }
+      }
+      await fill();
+      await carry(stream.length);
+      expect(contentOf(there, listCopies(there))).toEqual(contentOf(here, listSegments(here)));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("what is no part of a segment is not taken; a hole is told and what follows kept", async () => {
+  const directory = join(temporaryDirectory(), "kept");
+  const copies = new SegmentCopies(directory);
+  await copies.open();
+  const part = { node: "one", segment: "000000000000001-000000001", from: 0, bytes: blockOf(1) };
+  for (const wrong of [
+    { node: "../one" },
+    { node: "" },
+    { segment: "../../bureau" },
+    { from: -8 },
+    { from: Number.NaN },
+    { bytes: new Uint8Array() },
+  ]) {
+    expect(await copies.take({ ...part, ...wrong })).toBeUndefined();
+  }
+  expect(fs.readdirSync(directory)).toEqual(["nodes"]);
+  expect(await copies.take(part)).toEqual({ added: 16, missing: 0 });
+  expect(await copies.take(part)).toEqual({ added: 0, missing: 0 });
+  expect(await copies.take({ ...part, from: 24 })).toEqual({ added: 16, missing: 8 });
+});
+
+test("a place that is ahead of its copies counts for nothing: all is read again", async () => {
+  const directory = join(temporaryDirectory(), "kept");
+  const copies = new SegmentCopies(directory);
+  await copies.open();
+  const part = { node: "one", segment: "000000000000001-000000001", from: 0, bytes: blockOf(1) };
+  await copies.take(part);
+  await copies.keepPlace("s", 7);
+  expect(await new SegmentCopies(directory).open()).toMatchObject({ stream: "s", seq: 7 });
+  const [copy] = listCopies(directory) as [Segment];
+  fs.truncateSync(join(directory, copy.file), 8);
+  expect(await new SegmentCopies(directory).open()).toBeUndefined();
+  fs.rmSync(join(directory, copy.file));
+  expect(await new SegmentCopies(directory).open()).toBeUndefined();
+});
+
+/** A node's decisions on their way into copies. */
+function nodeOf(life: number) {
+  const directory = join(temporaryDirectory(), "kept");
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const spool = new DecisionSpool(directory, life);
+  const outgoing = new OutgoingSegments(directory, 1000);
+  return { ring, writer, spool, outgoing, directory };
+}
+
+function recordsOver(dataDir: string, startMs: number) {
+  const { core, log } = openStoreCore(dataDir);
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const options = { core, rings: [ring], startMs, node: "two", decisionsKeptDays: 36_500 };
+  return { core, log, writer, records: new StoreRecords(options) };
+}
+
+const ROWS = `SELECT node, count(*), count(DISTINCT request_id) FROM decisions GROUP BY ALL ORDER BY ALL`;
+
+test("each decision is a row once, under its node's name, also in a database made anew", async () => {
+  const dataDir = temporaryDirectory();
+  const one = nodeOf(1);
+  let n = 0;
+  const decide = async (count: number) => {
+    const columns: Uint8Array[] = [];
+    const { DecisionReader } = await import("../../../src/store/decisions/ring-reader.ts");
+    for (let each = 0; each < count; each++) one.writer.record(entryOf(++n, false));
+    const reader = new DecisionReader(one.ring);
+    reader.release(reader.copy(columns));
+    one.spool.put(columns, NOW_MS);
+  };
+  const first = recordsOver(dataDir, 5);
+  const copies = new SegmentCopies(first.core.keptDirectory);
+  await copies.open();
+  let place = FIRST_PLACE;
+  const carry = async () => {
+    for (const part of await partsOf(one.outgoing, one.spool, place)) {
+      await copies.take({ node: "one", ...part });
+      place = behind(part);
+    }
+  };
+  const rowsOf = async ({ core, records }: ReturnType<typeof recordsOver>) => {
+    await records.settle(NOW_MS);
+    return (await askCore(core, ROWS)).rows;
+  };
+  await decide(7);
+  await carry();
+  first.writer.record(entryOf(1, false));
+  expect(await rowsOf(first)).toEqual([
+    ["one", 7, 7],
+    ["two", 1, 1],
+  ]);
+  await decide(5);
+  one.spool.close();
+  await decide(3);
+  await carry();
+  expect(await rowsOf(first)).toEqual([
+    ["one", 15, 15],
+    ["two", 1, 1],
+  ]);
+  // The one that a later one follows is all rows: it is compressed by the next look.
+  await first.records.settle(NOW_MS);
+  await first.records.ingest(NOW_MS);
+  const kept = () => listCopies(first.core.keptDirectory).map(({ isKept }) => isKept);
+  expect(kept()).toEqual([true, false]);
+  await first.records.close(NOW_MS);
+  await first.core.close();
+  // What came meanwhile is found, and nothing twice.
+  await decide(2);
+  await carry();
+  const second = recordsOver(dataDir, 6);
+  expect(await rowsOf(second)).toEqual([
+    ["one", 17, 17],
+    ["two", 1, 1],
+  ]);
+  await second.records.close(NOW_MS);
+  await second.core.close();
+  fs.rmSync(join(dataDir, "store"), { recursive: true });
+  const third = recordsOver(dataDir, 7);
+  expect(await rowsOf(third)).toEqual([
+    ["one", 17, 17],
+    ["two", 1, 1],
+  ]);
+  await third.records.close(NOW_MS);
+  await third.core.close();
+  expect([...first.log, ...second.log, ...third.log]).toEqual([]);
+});
+
+test("a copy that was cut off since it was looked at is not taken for complete", async () => {
+  const directory = join(temporaryDirectory(), "kept");
+  const copies = new SegmentCopies(directory);
+  await copies.open();
+  const part = { node: "one", from: 0, bytes: blockOf(1) };
+  await copies.take({ ...part, segment: "000000000000001-000000001" });
+  await copies.take({ ...part, segment: "000000000000001-000000002" });
+  const copied = new CopiedSegments(directory);
+  copied.look({ bytes: new Map(), done: new Set() }, 0);
+  for (let next = copied.next(); next !== undefined; next = copied.next()) copied.took(next);
+  copied.look({ bytes: new Map(), done: new Set() }, 1);
+  const [first] = listCopies(directory) as [Segment];
+  fs.truncateSync(join(directory, first.file), 8);
+  expect(copied.keepOne()).toBe(0);
+  expect(listCopies(directory)[0]?.isKept).toBe(false);
+});

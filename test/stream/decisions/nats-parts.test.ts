@@ -1,0 +1,79 @@
+// Parts of decision segments over real servers: what one node sends another reads, compressed on the way; garbage
+// from whoever may write there is a part of nothing.
+import { connect } from "@nats-io/transport-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { NodePart, Part } from "../../../src/stream/decisions/parts.ts";
+import { NATS_SERVER, NO_NATS, type Servers, startServers } from "../_nats.ts";
+
+const MEBIBYTE = 1024 ** 2;
+
+describe.skipIf(NATS_SERVER === undefined)(`parts of decisions${NO_NATS}`, () => {
+  let servers: Servers;
+  beforeAll(async () => {
+    servers = await startServers();
+  });
+  afterAll(() => servers?.stop());
+  const open = async (name: string, decisionBytesMax = 16 * MEBIBYTE) => {
+    const { decisions } = await servers.open({ name, decisionBytesMax });
+    // Whoever sends asks first where it stands, which makes the stream.
+    await decisions.state();
+    return decisions;
+  };
+  const part = (segment: string, from: number, length = 8): Part => {
+    return { segment, from, bytes: Buffer.alloc(length, segment) };
+  };
+
+  test("what one node sends another reads in order, and each knows where it stands", async () => {
+    const [one, two] = [await open("a"), await open("a")];
+    expect(await one.newestOf("one")).toBeUndefined();
+    await one.publish("one", part("s-1", 0));
+    await two.publish("two", part("s-9", 16));
+    await one.publish("one", part("s-1", 8));
+    expect(await two.newestOf("one")).toEqual({ segment: "s-1", byte: 16 });
+    const read: NodePart[] = [];
+    const reading = await two.read(1, async (each) => void read.push(each));
+    await expect.poll(() => read).toHaveLength(2);
+    reading.close();
+    await reading.ended;
+    expect(read.map(({ seq, node, segment, from }) => ({ seq, node, segment, from }))).toEqual([
+      { seq: 2, node: "two", segment: "s-9", from: 16 },
+      { seq: 3, node: "one", segment: "s-1", from: 8 },
+    ]);
+    expect(Buffer.from(read[0]!.bytes).toString()).toBe("s-9s-9s-");
+    expect(await one.state()).toMatchObject({ firstSeq: 1, lastSeq: 3 });
+    expect((await one.state()).id).toBe((await two.state()).id);
+  });
+
+  test("a full stream drops its oldest", async () => {
+    const parts = await open("b", MEBIBYTE);
+    const noise = (at: number) => {
+      const bytes = Buffer.alloc(512 * 1024);
+      for (let i = 0, x = at + 1; i < bytes.length; i++) {
+        x = (x * 48_271) % 2_147_483_647;
+        bytes[i] = x;
+      }
+      return { segment: "s-1", from: at * bytes.length, bytes };
+    };
+    for (let at = 0; at < 5; at++) await parts.publish("one", noise(at));
+    const { firstSeq, lastSeq } = await parts.state();
+    expect(lastSeq).toBe(5);
+    expect(firstSeq).toBeGreaterThan(1);
+  });
+
+  test("garbage is a part of nothing, also what would grow without bound", async () => {
+    const parts = await open("c");
+    await parts.publish("one", part("s-1", 0));
+    const connection = await connect({ servers: servers.addresses });
+    connection.publish("c.decisions.one", "garbage");
+    await connection.flush();
+    await connection.close();
+    await parts.publish("one", part("s-1", 0, 2 * MEBIBYTE));
+    const read: NodePart[] = [];
+    const reading = await parts.read(1, async (each) => void read.push(each));
+    await expect.poll(() => read).toHaveLength(2);
+    reading.close();
+    await reading.ended;
+    expect(read.map(({ bytes }) => bytes.byteLength)).toEqual([0, 0]);
+    expect(read[0]).toMatchObject({ segment: "", from: Number.NaN });
+  });
+});
