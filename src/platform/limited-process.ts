@@ -8,9 +8,13 @@ import { fileURLToPath } from "node:url";
 const KIBIBYTE = 1024;
 /** The end of what it wrote to stderr, for the log. */
 const LAST_WORDS_MAX = 2000;
-/** A nice value as that of other threads of batch work, for all threads of the process. */
-const LIMITED = `ulimit -d "$1" && shift && if command -v nice >/dev/null
-  then exec nice -n 10 "$@"; else exec "$@"; fi`;
+/**
+ * A nice value as that of other threads of batch work, for all threads of the process. Between sessions it counts for
+ * nothing where Linux shares the processors out by session (autogroup), and this process is one of its own: there the
+ * session has a nice value, too.
+ */
+const LIMITED = `ulimit -d "$1" && shift && { { echo 10 >/proc/self/autogroup; } 2>/dev/null || :; } &&
+  if command -v nice >/dev/null; then exec nice -n 10 "$@"; else exec "$@"; fi`;
 
 export interface LimitedProcessOptions {
   /** File that the process runs. */
