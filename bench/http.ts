@@ -13,8 +13,8 @@ import { machine, startFloor, startService } from "./server-process.ts";
 const HELP = `npm run bench:http -- [options]
 
   --generator NAME     wrk (default, Debian's package) or autocannon
-  --sides A,B,...      of: uws, allowed, cited, denied, strangers, node, fastify, cerbos (default: all but cerbos;
-                       cerbos is installed by npm into build/ at its first run)
+  --sides A,B,...      of: uws, allowed, cited, denied, strangers, node, fastify, fastify+whole, cerbos
+                       (default: all but cerbos, which npm installs into build/ at its first run)
   --rounds N           rounds, each with every side once (default 12)
   --seconds S          of a side in a round (default 2)
   --connections N      (default 64)
@@ -28,7 +28,9 @@ cited      the same with two cited sources, unregistered
 denied     verify of an unknown agent at L3, denied, each one in the decision log
 strangers  the same of 1,000 unknown agents in turn: no two records alike
 node       echo on node:http
-fastify    schema of the body and of the answer, a constant verdict
+fastify    schema of the body and of the answer, a constant verdict of two members
+fastify+whole  the same with a key looked up and what a verify answers: its document and headers, made anew
+               by its schema; nothing is decided
 cerbos     one rule on an attribute of the principal, logs off
 
 A table on stderr: median (10th to 90th percentile of the rounds). One JSON object on the last line.
@@ -43,6 +45,7 @@ const SIDES = [
   "strangers",
   "node",
   "fastify",
+  "fastify+whole",
   "cerbos",
 ] as const;
 type Side = (typeof SIDES)[number];

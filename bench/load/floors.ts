@@ -1,10 +1,10 @@
 // Servers that the service is compared with, each a process of its own: `uws` reads the body and sends it
-// back unread, and with `uws+STEP+STEP` does some of what verify does, `node` does the same on node:http, `fastify` validates the body by a schema and answers
-// a constant verdict by one.
+// back unread, and with `uws+STEP+STEP` does some of what verify does, `node` does the same on node:http; of Fastify
+// see fastify.ts.
 import http from "node:http";
-import Fastify from "fastify";
 import { RequestIds } from "../../src/http/codec/request-id.ts";
 import { scanVerify } from "../../src/http/codec/verify-scan.ts";
+import { startFastify } from "./fastify.ts";
 import { HeadReader } from "../../src/http/server/framing.ts";
 import { loadUws } from "../../src/http/server/uws-binary.ts";
 
@@ -92,44 +92,8 @@ function startNodeEcho(): void {
   server.listen(0, "127.0.0.1", () => announce((server.address() as { port: number }).port));
 }
 
-/** The least that a service in plain JavaScript does: the body's schema, and that of the answer. */
-async function startFastify(): Promise<void> {
-  const text = { type: "string", maxLength: 512 };
-  const body = {
-    type: "object",
-    required: ["agent_id", "action", "tool_level"],
-    properties: {
-      agent_id: text,
-      action: text,
-      tool_level: { enum: ["L0", "L1", "L2", "L3"] },
-      context: {
-        type: "object",
-        properties: {
-          content_hash: { ...text, pattern: "^sha256:[0-9a-f]{64}$" },
-          cited_sources: { type: "array", maxItems: 64, items: text },
-          session_duration_sec: { type: "number", minimum: 0 },
-        },
-      },
-    },
-  };
-  const evaluation = {
-    type: "object",
-    properties: { score: { type: "number" }, threshold_met: { type: "boolean" } },
-  };
-  const answer = {
-    type: "object",
-    properties: { request_id: { type: "string" }, trust_evaluation: evaluation },
-  };
-  const app = Fastify();
-  const verdict = { request_id: "r", trust_evaluation: { score: 71, threshold_met: true } };
-  app.post(ROUTE, { schema: { body, response: { 200: answer } } }, () => verdict);
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  const address = app.server.address();
-  if (address !== null && typeof address === "object") announce(address.port);
-}
-
 const [, , kind = ""] = process.argv;
 const [server, ...steps] = kind.split("+");
 if (server === "uws") startUwsEcho(steps);
 else if (server === "node") startNodeEcho();
-else await startFastify();
+else announce(await startFastify(steps.includes("whole")));
