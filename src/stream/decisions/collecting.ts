@@ -89,14 +89,16 @@ export class Collecting {
 
   async #take(part: NodePart): Promise<void> {
     const { node, copies, collected, log } = this.#options;
+    let bytes = 0;
     if (part.node !== node) {
       const { added = 0, missing = 0 } = (await copies.take(part)) ?? {};
+      bytes = added;
       if (missing > 0) {
         const detail = `${missing} bytes of segment ${part.segment} of node ${part.node} were never read`;
         log("decisions_missing", detail);
       }
-      collected(added, part.behind);
     }
+    collected(bytes, part.behind);
     this.#seq = part.seq;
   }
 
