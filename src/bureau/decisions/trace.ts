@@ -48,6 +48,7 @@ export function trace(
     action,
     tool_level,
     evaluated_at,
+    node: first.node,
     config_version,
     config_in_force: config_version === services.engine.activeConfigVersion,
     policy_version,

@@ -36,6 +36,7 @@ function Asked({ trace }: { trace: DecisionTrace }): VNode {
         "tenant",
         html`<a href=${rows("tenant", trace.tenant)}><${Text} text=${trace.tenant} /></a>`,
       ],
+      ...(trace.node === null ? [] : [["node", trace.node]]),
       ["key", html`<code><${Text} text=${trace.key_id} /></code>`],
       [
         "scoring config",

@@ -92,6 +92,7 @@ export const DecisionTrace = t.message("DecisionTrace", {
   action: t.textOrNull,
   tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
   evaluated_at: t.time,
+  node: t.said(t.textOrNull, "The node that decided; null without a cluster."),
   config_version: t.text,
   config_in_force: t.flag,
   policy_version: t.textOrNull,
