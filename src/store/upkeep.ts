@@ -1,7 +1,7 @@
 // Daily upkeep of the store: rows past their time become counts or go, and with them the files that
 // they could be made from again.
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { listCopies, listSegments, type Segment } from "./decisions/segments.ts";
 import { pruneDecisions } from "./decisions/rows.ts";
 import { compactTaken, noteTaken } from "./decisions/taken.ts";
@@ -163,8 +163,12 @@ export class Upkeep {
   }
 }
 
+/** Own ones and copies, oldest first: names begin with when their process did. */
 function allSegments(directory: string): Segment[] {
-  return [...listSegments(directory), ...listCopies(directory)];
+  const nameOf = ({ file }: Segment) => basename(file);
+  return [...listSegments(directory), ...listCopies(directory)].toSorted((left, right) =>
+    nameOf(left) < nameOf(right) ? -1 : 1,
+  );
 }
 
 function dayOf(nowMs: number): number {
