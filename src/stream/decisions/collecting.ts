@@ -52,7 +52,7 @@ export class Collecting {
   async #run(): Promise<void> {
     let pauseMs = PAUSE_MS;
     const kept = await this.#options.copies.open().catch((error: unknown) => {
-      this.#tell("decisions_not_collected", String(error));
+      this.#tellFailure(String(error));
       return undefined;
     });
     [this.#stream, this.#seq] = [kept?.stream ?? "", kept?.seq ?? 0];
@@ -62,7 +62,7 @@ export class Collecting {
         await this.#read();
         this.#told = "";
       } catch (error) {
-        this.#tell("decisions_not_collected", (error as Error).message);
+        this.#tellFailure((error as Error).message);
       }
       pauseMs = this.#seq > before ? PAUSE_MS : Math.min(pauseMs * 2, PAUSE_MS_MAX);
       if (!this.#isClosed) await pause(pauseMs);
@@ -109,14 +109,14 @@ export class Collecting {
       await this.#options.copies.keepPlace(this.#stream, seq);
       this.#keptSeq = seq;
     } catch (error) {
-      this.#tell("decisions_not_collected", String(error));
+      this.#tellFailure(String(error));
     }
   }
 
-  #tell(event: string, detail: string): void {
+  #tellFailure(detail: string): void {
     if (this.#told === detail) return;
     this.#told = detail;
-    this.#options.log(event, detail);
+    this.#options.log("decisions_not_collected", detail);
   }
 
   async close(): Promise<void> {
