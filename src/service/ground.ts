@@ -17,6 +17,7 @@ import { Policies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
+import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import type { Log } from "../platform/log.ts";
@@ -59,8 +60,7 @@ export async function openGround(
   });
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
-  const cluster = config.cluster && (await openCluster(config.cluster, claim, log, onFatal));
-  cluster?.ship(() => store.status().spoolMark);
+  const cluster = await joinCluster(config, claim, log, onFatal, store);
   const remote = new RemoteEvents((detail) => log.error("remote_event_failed", { detail }));
   closers.push(() => cluster?.close());
   const evidence = await openCore({
@@ -89,6 +89,19 @@ export async function openGround(
   const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
   return { ...parts, clock, cluster, remote, sharedWeights };
+}
+
+/** Undefined where the process is the whole bureau. */
+async function joinCluster(
+  { cluster: config }: ServeConfig,
+  claim: DataDirectoryClaim,
+  log: Log,
+  onFatal: OnFatal,
+  store: OpenStore,
+) {
+  if (config === undefined) return undefined;
+  const written = () => store.status().spoolMark;
+  return openCluster({ config, claim, log, onFatal, written });
 }
 
 function policiesOf({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {

@@ -8,7 +8,7 @@ import {
 import { type KV, Kvm } from "@nats-io/kv";
 import type { OutgoingMessage } from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
-import { NatsParts, type PartsManager } from "./decisions/nats-parts.ts";
+import { NatsParts } from "./decisions/nats-parts.ts";
 import { followLog } from "./following.ts";
 import { WatchedLink } from "./link.ts";
 import { connectTo, type LogConnection, type ServerSettings } from "./nats-connection.ts";
@@ -170,7 +170,7 @@ class NatsLog implements NatsOrderedLog {
       bytesMax,
       replicas: Math.min(REPLICAS_MAX, servers.length),
       client: this.#client,
-      manager: this.#manager as PartsManager,
+      manager: this.#manager,
       source: async (stream, from) => sourceOf(await connectTo(this.#settings), stream, from),
     });
   }

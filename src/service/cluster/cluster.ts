@@ -51,24 +51,27 @@ export interface OpenCluster {
   readonly effect: Effect;
   /** Jobs that one node does for all. */
   readonly leaderships: Leaderships;
-  /** Sends decisions, as far as they are on disk, to nodes that keep copies. */
-  ship(written: () => SpoolMark): void;
   /** Refuses keys while this node is cut off. */
   lagGuard(clock: () => number): LagGuard;
   /** Resolves once the thread has ended; the ledger's end ends it. */
   close(): Promise<void>;
 }
 
+export interface ClusterOptions {
+  readonly config: ClusterConfig;
+  readonly claim: DataDirectoryClaim;
+  readonly log: Log;
+  readonly onFatal: OnFatal;
+  /** Up to where own decisions are on disk: they are sent to nodes that keep copies. */
+  readonly written: () => SpoolMark;
+}
+
 /**
  * Proves the servers and starts the thread. Returns once the log answers.
  * @throws CommandFailure when the cluster is refused: the sentence says how to mend it.
  */
-export async function openCluster(
-  config: ClusterConfig,
-  claim: DataDirectoryClaim,
-  log: Log,
-  onFatal: OnFatal,
-): Promise<OpenCluster> {
+export async function openCluster(options: ClusterOptions): Promise<OpenCluster> {
+  const { config, claim, log, onFatal, written } = options;
   await prove(config, log, onFatal);
   const { worker, port, figures, origin } = startThread(config, claim);
   let isJoined = false;
@@ -84,27 +87,20 @@ export async function openCluster(
   });
   const leaderships = new Leaderships(figures, Date.now);
   const toStream = (message: ToStreamThread) => worker.postMessage(message);
-  let shipping: NodeJS.Timeout | undefined;
   const effect = new Effect(
     (question) => toStream({ kind: "spread", ...question }),
     () => nodesIn(seen?.view, Date.now()),
   );
-  const generation = await generationOf(worker).catch(async (error: unknown) => {
-    // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
-    await worker.terminate();
-    throw error;
-  });
+  const generation = await generationOf(worker);
+  const shipping = setInterval(() => toStream({ kind: "written", mark: written() }), SHIP_LOOK_MS);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged") {
       lost = event.detail;
       onFatal(EXIT_DAMAGED, event.detail);
-    } else if (event.kind === "leads" && !event.isHeld) log.info("lease_lost", { job: event.job });
-    else if (event.kind === "leads") {
-      log.info("lease_taken", { job: event.job });
-      leaderships.taken(event.job);
-    } else if (event.kind === "spread") effect.take(event);
+    } else if (event.kind === "leads") lead(event, leaderships, log);
+    else if (event.kind === "spread") effect.take(event);
     else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
   });
@@ -119,9 +115,6 @@ export async function openCluster(
     overview: () =>
       seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: (clock) => untilCaughtUp(figures, clock, () => lost),
-    ship: (written) => {
-      shipping = setInterval(() => toStream({ kind: "written", mark: written() }), SHIP_LOOK_MS);
-    },
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
@@ -130,6 +123,16 @@ export async function openCluster(
       await exited;
     },
   };
+}
+
+function lead(
+  { job, isHeld }: StreamEvent & { kind: "leads" },
+  leaderships: Leaderships,
+  log: Log,
+): void {
+  if (!isHeld) return log.info("lease_lost", { job });
+  log.info("lease_taken", { job });
+  leaderships.taken(job);
 }
 
 async function untilCaughtUp(
@@ -197,12 +200,15 @@ function generationOf(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     const onMessage = (event: StreamEvent) => {
       if (event.kind === "ready") settle(() => resolve(event.generation));
-      else if (event.kind === "refused") {
-        settle(() => reject(new CommandFailure(event.detail, EXIT_USAGE)));
-      }
+      else if (event.kind === "refused") fail(event.detail, EXIT_USAGE);
     };
-    const onError = (error: Error) => settle(() => reject(new CommandFailure(error.message)));
-    const onExit = () => settle(() => reject(new CommandFailure(STREAM_FAILED)));
+    const onError = (error: Error) => fail(error.message);
+    const onExit = () => fail(STREAM_FAILED);
+    // A thread that was refused ends by itself; one that hangs would keep a process that has failed.
+    const fail = (detail: string, exitCode?: number) =>
+      settle(
+        () => void worker.terminate().then(() => reject(new CommandFailure(detail, exitCode))),
+      );
     const settle = (act: () => void) => {
       worker.off("message", onMessage).off("error", onError).off("exit", onExit);
       act();

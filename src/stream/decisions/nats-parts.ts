@@ -108,7 +108,7 @@ export class NatsParts implements DecisionParts {
 
   async state(): Promise<PartsState> {
     const { created, state } = await available(() => this.#info(), 0);
-    return { id: String(created), firstSeq: state.first_seq, lastSeq: state.last_seq };
+    return { id: created, firstSeq: state.first_seq, lastSeq: state.last_seq };
   }
 
   async #info(): Promise<StreamInfo> {
@@ -137,15 +137,22 @@ export class NatsParts implements DecisionParts {
   async read(after: number, take: (part: NodePart) => Promise<void>) {
     const source = await available(() => this.#options.source(this.#stream, after + 1), 0);
     let isClosed = false;
-    const ended = readWatched(source, after, async (message) => {
-      if (!isClosed) await take(await this.#partOf(message));
-      return !isClosed;
-    }).finally(() => source.close().catch(() => undefined));
+    const end = () => source.close().catch(() => undefined);
+    const run = async () => {
+      try {
+        await readWatched(source, after, async (message) => {
+          if (!isClosed) await take(await this.#partOf(message));
+          return !isClosed;
+        });
+      } finally {
+        await end();
+      }
+    };
     const close = () => {
       isClosed = true;
-      void source.close().catch(() => undefined);
+      void end();
     };
-    return { ended, close };
+    return { ended: run(), close };
   }
 
   /** What nobody of a cluster has sent becomes a part that no reader takes. */

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
 
 /** Looks come every second, reports of who keeps copies every five. */
+const inOrder = (a: readonly unknown[], b: readonly unknown[]) =>
+  a.join(" ") < b.join(" ") ? -1 : 1;
 const WAIT = { timeout: 40_000, interval: 500 };
 const CLUSTER = "/v1/cluster";
 const AUTHORIZED = { authorization: `Bearer ${ADMIN_KEY}` };
@@ -45,7 +47,7 @@ describe.skipIf(whySkipped !== undefined)(`decisions of all nodes ${whySkipped ?
   /** Waits until `node` has the decisions that `others` have of themselves, each once. */
   async function expectAll(node: Node, others: readonly Node[]): Promise<void> {
     const own = await Promise.all(others.map(rowsOf));
-    const all = own.flat().toSorted((a, b) => (`${a}` < `${b}` ? -1 : 1));
+    const all = own.flat().toSorted(inOrder);
     expect(all.every(([, , times]) => times === 1)).toBe(true);
     const names = new Set(all.map(([name]) => name));
     await expect
@@ -58,7 +60,7 @@ describe.skipIf(whySkipped !== undefined)(`decisions of all nodes ${whySkipped ?
     await decide("two", two, 20);
     three = await cluster.node("three", ANALYTICS);
     await decide("three", three, 5);
-    const all = made.toSorted((a, b) => (`${a}` < `${b}` ? -1 : 1));
+    const all = made.toSorted(inOrder);
     await expect.poll(() => rowsOf(three), WAIT).toEqual(all);
     expect(await rowsOf(one)).toHaveLength(20);
     const [, id] = made[0]!;
