@@ -5,7 +5,8 @@ import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
 import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
-import { clopperPearsonLower, stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
+import { clopperPearsonLower } from "./model/binomial.ts";
+import { stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
 import { SIDES } from "./sides.ts";
 import type { Side } from "./sides.ts";
 

@@ -5,7 +5,7 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { LoggedInputs, Reading } from "../../engine/reading.ts";
 import type { Holdout } from "../model/holdout.ts";
-import { mcnemarOneSided } from "../model/statistics.ts";
+import { mcnemarOneSided } from "../model/binomial.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
 import type { AttackCredibility, AttackScript, AttackTapes, Legs } from "./attacks.ts";
 import { borderAlike, PRIZES, withMargin } from "./attack-prizes.ts";

@@ -2,18 +2,13 @@
 // signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
+import { clopperPearsonUpper, mcnemarOneSided } from "../model/binomial.ts";
 import { denialsOf } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
 import { calibrationError } from "../model/metrics.ts";
 import { calibrationNoise, recalibration } from "../model/recalibration.ts";
 import { coefficientsOf } from "../model/scorecard.ts";
-import {
-  clopperPearsonUpper,
-  mcnemarOneSided,
-  rankCorrelation,
-  stabilityIndex,
-  twoWayVariance,
-} from "../model/statistics.ts";
+import { rankCorrelation, stabilityIndex, twoWayVariance } from "../model/statistics.ts";
 
 /** Distance of `value` +- 1.96 `error` from [low, high] at its nearest; 0 when they overlap. */
 function surelyOutside(value: number, error: number, low: number, high: number): number {

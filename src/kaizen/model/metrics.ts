@@ -1,5 +1,6 @@
 // Measures of a probability forecast against 0/1 outcomes: ranking, loss, calibration.
 import assert from "node:assert/strict";
+import { binomialQuantile } from "./binomial.ts";
 
 /** Probabilities are clipped here before a logarithm is taken (kaizen 6.3). */
 const CLIP = 1e-4;
@@ -92,21 +93,12 @@ export function neymanPearsonThreshold(
   alpha = 0.001,
   delta = 0.05,
 ): number {
-  const sorted = goodScores.toSorted((a, b) => a - b);
-  const n = sorted.length;
   // P(exceedance of the k-th order statistic > alpha) = P(Bin(n, 1 - alpha) >= k)
   //                                                   = P(Bin(n, alpha) <= n - k).
-  let above = 0;
-  let term = Math.exp(n * Math.log1p(-alpha));
-  let tail = term;
-  if (n === 0 || tail > delta) return Infinity;
-  while (true) {
-    term *= ((n - above) / (above + 1)) * (alpha / (1 - alpha));
-    if (tail + term > delta) break;
-    tail += term;
-    above++;
-  }
-  return sorted[n - 1 - above] ?? Infinity;
+  const n = goodScores.length;
+  const above = n === 0 ? -1 : binomialQuantile(delta, n, alpha);
+  if (above < 0) return Infinity;
+  return Float64Array.from(goodScores).toSorted()[n - 1 - above] ?? Infinity;
 }
 
 /** Consecutive stretches of the evidence that the border of denial must hold in, each by itself. */

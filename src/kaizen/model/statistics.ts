@@ -1,5 +1,5 @@
-// Statistics of the promotion gates: clustered variances, exact binomial bounds, drift and rank
-// measures (kaizen 6.3). Plain functions of arrays, without knowledge of gates.
+// Statistics of the promotion gates: clustered variances, drift and rank measures (kaizen
+// 6.3). Plain functions of arrays, without knowledge of gates.
 import assert from "node:assert/strict";
 
 /** Variance of a weighted mean whose rows share subjects and reporters. */
@@ -126,42 +126,6 @@ export function aucDifference(
   const independent = influence.reduce((sum, x) => sum + x * x, 0);
   const variance = Math.max(bySubject + byReporter - independent, bySubject, byReporter);
   return { difference, standardError: Math.sqrt(variance) };
-}
-
-/** P(Bin(n, p) <= k), by the recurrence from the mode-free end; exact enough for gates. */
-export function binomialCdf(k: number, n: number, p: number): number {
-  if (k >= n) return 1;
-  let logTerm = n * Math.log1p(-p);
-  let sum = Math.exp(logTerm);
-  for (let i = 0; i < k; i++) {
-    logTerm += Math.log((n - i) / (i + 1)) + Math.log(p / (1 - p));
-    sum += Math.exp(logTerm);
-  }
-  return Math.min(1, sum);
-}
-
-/** One-sided upper confidence bound of a proportion (Clopper-Pearson 1934). */
-export function clopperPearsonUpper(k: number, n: number, confidence = 0.95): number {
-  if (n === 0 || k >= n) return 1;
-  let low = k / n;
-  let high = 1;
-  for (let step = 0; step < 60; step++) {
-    const middle = (low + high) / 2;
-    if (binomialCdf(k, n, middle) > 1 - confidence) low = middle;
-    else high = middle;
-  }
-  return high;
-}
-
-/** One-sided lower confidence bound of a proportion. */
-export function clopperPearsonLower(k: number, n: number, confidence = 0.95): number {
-  return k === 0 ? 0 : 1 - clopperPearsonUpper(n - k, n, confidence);
-}
-
-/** Exact one-sided McNemar p-value: chance of at least `more` of `more + less` at one half. */
-export function mcnemarOneSided(more: number, less: number): number {
-  if (more === 0) return 1;
-  return 1 - binomialCdf(more - 1, more + less, 0.5);
 }
 
 /** Population stability index of samples over ten bins of one expected sample's deciles. */
