@@ -8,8 +8,9 @@ import { stretched } from "../_patience.ts";
 import { catchUp, fillJournal, openStoreCore } from "../store/_fixtures.ts";
 import { openSandbox, type OpenSandbox } from "../store/sandbox/_sandbox.ts";
 
-/** Some 190,000 digits. */
-const TEXT = "(SELECT string_agg(hash(range)::VARCHAR, '') AS s FROM range(10000))";
+/** 190,000 digits, there at once: a loaded machine, too, gets to what DuckDB cannot interrupt. */
+const DIGITS = "1234567890".repeat(19);
+const TEXT = `(SELECT string_agg('${DIGITS}', '') AS s FROM range(1000))`;
 const ENDLESS = `SELECT levenshtein(s, reverse(s)) FROM ${TEXT}`;
 
 let core: StoreCore;
@@ -45,7 +46,7 @@ test.each([
 ])("%s without end is killed, and others in line are answered", async (what, sql) => {
   const { restarts } = opened.sandbox.figures;
   const startedAt = performance.now();
-  const asked = faultOf(opened.ask(sql, what, 200));
+  const asked = faultOf(opened.ask(sql, what, 500));
   const behind = opened.ask("SELECT count(*) FROM outcomes", "other");
   const stream = "SELECT 1 AS n FROM range(1000000)";
   const asker = { tenant: "third", withheld: [] };
@@ -57,8 +58,8 @@ test.each([
   expect(again.code).toBe("rate_limited");
   expect(again.retryAfterSec).toBeGreaterThan(0);
   expect(fault).toMatchObject({ code: "query_rejected", errors: [{ code: "timeout" }] });
-  expect(fault.detail).toMatch(/^the query took longer than 200 ms/);
-  expect(performance.now() - startedAt).toBeLessThan(stretched(3000));
+  expect(fault.detail).toMatch(/^the query took longer than 500 ms/);
+  expect(performance.now() - startedAt).toBeLessThan(stretched(4000));
   expect(await behind).toEqual([[0]]);
   expect(opened.sandbox.figures.restarts).toBe(restarts + 1);
   // Whose stream ended with the process is told so.
