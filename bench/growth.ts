@@ -18,7 +18,7 @@ const HELP = `npm run bench:growth -- [options]
 
   --agents A,B,...     sizes of the agent table, 1000 to 15000000 (default 1000,10000,100000,1000000)
   --outcomes A,B,...   sizes of the history in a service, up to 100000000 (default 50000,200000,1000000);
-                       "" for none. Each takes some 1000 bytes of disk an outcome meanwhile (TMPDIR)
+                       "" for none. Each takes some 500 bytes of disk an outcome meanwhile (TMPDIR)
   --outcomes-each N    outcomes of an agent of the history, on average (default 20)
   --rounds N           of lookups and folds (default 5)
   --plan-agents N      (default 1e10)    of the plan that is made from the slopes
@@ -31,7 +31,7 @@ const HELP = `npm run bench:growth -- [options]
   --smoke              a moment, to see that it works
 
 A table on stderr, one JSON object on the last line of stdout. Ten million agents take 6 GB of memory and
-some minutes, a hundred million outcomes 100 GB of disk and hours.
+some minutes, a hundred million outcomes 50 GB of disk and hours.
 `;
 const AGENTS_MAX = 15_000_000;
 const SAMPLES = 200_000;
@@ -178,6 +178,10 @@ function slopesOf(tables: readonly TableRow[], histories: readonly HistorySize[]
     "kaizen_seconds",
     ofHistory((size) => size.kaizen_seconds),
   );
+  put(
+    "kaizen_peak_bytes",
+    ofHistory((size) => size.kaizen_peak_bytes),
+  );
   return slopes;
 }
 
@@ -220,7 +224,7 @@ function printTables(rows: readonly TableRow[]): void {
 
 function printHistories(sizes: readonly HistorySize[]): void {
   const head = ["outcomes", "agents", "journal B", "store B", "record us", "start s", "replay s"];
-  head.push("store s", "RSS MB", ...QUERIES.map((name) => `${name} s`), "kaizen s");
+  head.push("store s", "RSS MB", ...QUERIES.map((name) => `${name} s`), "kaizen s", "peak MB");
   const seconds = (value: number | null | undefined) =>
     typeof value === "number" ? String(rounded(value)) : "none";
   const lines = sizes.map((size) => [
@@ -235,6 +239,7 @@ function printHistories(sizes: readonly HistorySize[]): void {
     String(Math.round(size.resident_bytes / 1e6)),
     ...QUERIES.map((name) => seconds(size.queries[name])),
     seconds(size.kaizen_seconds),
+    String(Math.round(size.kaizen_peak_bytes / 1e6)),
   ]);
   process.stderr.write(`\n${tableOf(head, lines)}`);
 }

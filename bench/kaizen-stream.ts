@@ -129,7 +129,7 @@ export class StreamStandings {
 
   /** For the attack scripts after everything recorded by `nowMs`. */
   attackedAt(nowMs: number): AttackStandings {
-    const later = this.#history.recordedMs.findIndex((at) => at > nowMs);
+    const later = Array.from(this.#history.recordedMs).findIndex((at) => at > nowMs);
     const count = later < 0 ? this.#history.recordedMs.length : later;
     return new AttackStandings(this.#at(count), this.#rules, this.#config);
   }

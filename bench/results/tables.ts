@@ -138,11 +138,18 @@ function growth(report: Report): string {
   if (sizes.length === 0) return markdown(head, tables);
   const queries = Object.keys((sizes[0]!["queries"] ?? {}) as object);
   const names = ["outcomes", "start_seconds", "replay_seconds", "store_seconds", "kaizen_seconds"];
+  const amount = (size: Size, name: string, unit: number) =>
+    told(Number(size[name] ?? Number.NaN) / unit);
   const histories = sizes.map((size) => [
     ...names.map((name) => told(size[name])),
+    amount(size, "kaizen_peak_bytes", 1e9),
+    amount(size, "resident_bytes", 1e9),
+    amount(size, "journal_bytes", Number(size["outcomes"])),
+    amount(size, "store_bytes", Number(size["outcomes"])),
     ...queries.map((name) => told((size["queries"] as Record<string, number | null>)[name])),
   ]);
   const labels = ["outcomes", "start s", "replay s", "store s", "kaizen s"];
+  labels.push("kaizen's peak GB", "idle GB", "journal B an outcome", "store B");
   const second = markdown([...labels, ...queries.map((name) => `${name} s`)], histories);
   return `${markdown(head, tables)}\n\n${second}`;
 }

@@ -2,7 +2,7 @@
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { environment } from "./environment.ts";
-import { credibilityOf, tableBytesMaxOf } from "../service/settings/config.ts";
+import { credibilityOf, kaizenRowsOf, tableBytesMaxOf } from "../service/settings/config.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
@@ -69,6 +69,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
       ledger: evidence.ledger,
       clock: Date.now,
       log,
+      rowsMax: kaizenRowsOf(environment()),
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();

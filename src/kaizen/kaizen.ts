@@ -49,6 +49,8 @@ export interface RunRecord {
   reason: string;
   /** Rows of evidence. */
   rows: number;
+  /** Signed outcomes of which the rows are a random sample; absent where they are all. */
+  rows_of?: number;
   /** Position of the journal up to which the evidence was read. */
   position: number;
   /** Set for a run on the evidence of an earlier time: nothing that came in later is in it. */

@@ -152,7 +152,7 @@ export function rowsRecord(
 }
 
 /** Seed from the run's id, so that anyone can repeat the resampling. */
-function seedOf(id: string): number {
+export function seedOf(id: string): number {
   return createHash("sha256").update(id).digest().readUInt32LE(0);
 }
 
@@ -193,6 +193,18 @@ function withSafeBorder(contested: Contest): Challenge {
   return isBorderAlone ? contest(contested, true) : found;
 }
 
+/** Settling time from which on outcomes test a scorecard and train nothing, epoch ms. */
+export function holdoutFromMsOf(
+  side: Side,
+  {
+    nowMs,
+    holdoutDays = HOLDOUT_DAYS,
+    testedToMs,
+  }: Pick<RunOptions, "nowMs" | "holdoutDays" | "testedToMs">,
+): number {
+  return Math.max(nowMs - holdoutDays * DAY_MS, testedToMs[side]);
+}
+
 function challengeSide(
   side: Side,
   evidence: FitRows,
@@ -202,8 +214,7 @@ function challengeSide(
   probe: Probe | undefined,
 ): SideRecord {
   const holdoutTo = rowAt(evidence, options.nowMs);
-  const fromMs = options.nowMs - (options.holdoutDays ?? HOLDOUT_DAYS) * DAY_MS;
-  const holdoutFromMs = Math.max(fromMs, options.testedToMs[side]);
+  const holdoutFromMs = holdoutFromMsOf(side, options);
   const holdoutFrom = rowAt(evidence, holdoutFromMs);
   const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
   const split = { trainTo, holdoutFrom, holdoutTo };

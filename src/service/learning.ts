@@ -49,6 +49,7 @@ export async function openLearning(
     {
       ...shared,
       dataDir: paths.root,
+      rowsMax: config.kaizenRows,
       seeds: isWanted ? seeds : undefined,
       shared: cluster && sharedWeights,
       leadership: cluster?.leaderships.of("kaizen"),

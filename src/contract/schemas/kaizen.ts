@@ -21,7 +21,7 @@ const summary = {
   promotion: t.optional(t.object({ at: t.time, by: t.text, reason: t.text })),
   reason: t.optional(t.text),
   as_of: t.optional(t.time),
-  ...t.all(t.optional(t.integer), "rows", "position", "duration_ms"),
+  ...t.all(t.optional(t.integer), "rows", "rows_of", "position", "duration_ms"),
 };
 
 /** The newest look at a promotion, by scorecard that it changed. */

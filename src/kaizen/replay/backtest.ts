@@ -9,6 +9,7 @@ import type { TableReader } from "../../engine/reader.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { PolicyBacktest } from "../../policy/backtest.ts";
+import { wordColumn } from "./column.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import { replayHistory } from "./replay.ts";
@@ -36,7 +37,7 @@ export interface BacktestTask {
 
 /** Outcomes to judge, by index. */
 interface Selection {
-  readonly wanted: readonly number[];
+  readonly wanted: Uint32Array;
   /** Outcomes in the window that a stranger's key sent unsigned. */
   readonly unvouched: number;
   readonly countsUnvouched: boolean;
@@ -48,9 +49,10 @@ interface Selection {
  */
 function select(history: History, task: BacktestTask): Selection {
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = task;
-  const vouched: number[] = [];
-  const inWindow: number[] = [];
-  for (const [i, settledMs] of history.settledMs.entries()) {
+  const vouched = wordColumn();
+  const inWindow = wordColumn();
+  for (let i = 0; i < history.settledMs.length; i++) {
+    const settledMs = history.settledMs[i]!;
     if (settledMs < fromMs || settledMs >= toMs) continue;
     inWindow.push(i);
     const isUnvouched = history.voices[i]! >= VOICE_STRANGER && history.signatures[i] === UNSIGNED;
@@ -58,7 +60,8 @@ function select(history: History, task: BacktestTask): Selection {
   }
   const unvouched = inWindow.length - vouched.length;
   const countsUnvouched = unvouched > 0 && (task.includesUnvouched || vouched.length === 0);
-  return { wanted: countsUnvouched ? inWindow : vouched, unvouched, countsUnvouched };
+  const wanted = (countsUnvouched ? inWindow : vouched).values();
+  return { wanted, unvouched, countsUnvouched };
 }
 
 /** Sums beside the policy's own: how many outcomes, when, and of how many the stakes are known. */

@@ -25,30 +25,10 @@ import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
+import { byteColumn, floatColumn, wordColumn } from "./column.ts";
 
 const CHUNK = 65_536;
-const ROWS_MIN = 4096;
 const UNSIGNED = 0;
-
-/** Growing typed array; its buffer doubles. */
-class Column<A extends Uint8Array | Uint32Array | Float32Array> {
-  values: A;
-  readonly #make: (length: number) => A;
-
-  constructor(make: (length: number) => A) {
-    this.#make = make;
-    this.values = make(ROWS_MIN);
-  }
-
-  set(at: number, value: number): void {
-    if (at === this.values.length) {
-      const larger = this.#make(at * 2);
-      larger.set(this.values);
-      this.values = larger;
-    }
-    this.values[at] = value;
-  }
-}
 
 /** Signing keys in force, and the exclusions by revocations. */
 class Keys {
@@ -86,16 +66,15 @@ class HistoryReader {
   isInForce = false;
   readonly keys = new Keys();
   readonly #numbers = new Map<string, number>();
-  readonly #reporters = new Column((length) => new Uint32Array(length));
-  readonly #subjects = new Column((length) => new Uint32Array(length));
-  readonly #failures = new Column((length) => new Uint8Array(length));
-  readonly #signatures = new Column((length) => new Uint8Array(length));
-  readonly #weights = new Column((length) => new Float32Array(length));
-  readonly #stakes = new Column((length) => new Float32Array(length));
+  readonly #reporters = wordColumn();
+  readonly #subjects = wordColumn();
+  readonly #failures = byteColumn();
+  readonly #signatures = byteColumn();
+  readonly #weights = floatColumn();
+  readonly #stakes = floatColumn();
   readonly #folded = emptyFold();
   readonly #batches = new StandingsOrder();
   readonly #config: ScoringConfig;
-  #count = 0;
 
   constructor(config: ScoringConfig) {
     this.#config = config;
@@ -117,13 +96,12 @@ class HistoryReader {
     if (folded.voice >= VOICE_STRANGER) return;
     const { grade_weights, signature_weights } = this.#config;
     const graded = grade_weights[folded.gradeIndex]!;
-    const i = this.#count++;
-    this.#reporters.set(i, this.#numberOf(folded.reporter));
-    this.#subjects.set(i, this.#numberOf(folded.subject));
-    this.#failures.set(i, 1 - folded.outcome);
-    this.#signatures.set(i, folded.signatureIndex);
-    this.#weights.set(i, graded * signature_weights[folded.signatureIndex]!);
-    this.#stakes.set(i, folded.stakes);
+    this.#reporters.push(this.#numberOf(folded.reporter));
+    this.#subjects.push(this.#numberOf(folded.subject));
+    this.#failures.push(1 - folded.outcome);
+    this.#signatures.push(folded.signatureIndex);
+    this.#weights.push(graded * signature_weights[folded.signatureIndex]!);
+    this.#stakes.push(folded.stakes);
   }
 
   #numberOf(id: string): number {
@@ -146,21 +124,22 @@ class HistoryReader {
     const { ids, written, stakesHigh } = this;
     const keyHolders = this.keys.holders();
     const signs = Uint8Array.from(ids, (id) => (keyHolders.has(id) ? 1 : 0));
-    const reporters = this.#reporters.values;
-    const weights = this.#weights.values;
-    for (let i = 0; i < this.#count; i++) {
+    const reporters = this.#reporters.values();
+    const weights = this.#weights.values();
+    const signatures = this.#signatures.values();
+    for (let i = 0; i < weights.length; i++) {
       // A name can be claimed by anyone: a reporter with a key gives trust only by signing.
-      if (this.#signatures.values[i] === UNSIGNED && signs[reporters[i]!] === 1) weights[i] = 0;
+      if (signatures[i] === UNSIGNED && signs[reporters[i]!] === 1) weights[i] = 0;
     }
     const edges = {
       agents: ids.length,
       reporters,
-      subjects: this.#subjects.values,
-      failures: this.#failures.values,
+      subjects: this.#subjects.values(),
+      failures: this.#failures.values(),
       weights,
-      count: this.#count,
+      count: weights.length,
     };
-    return { ids, edges, stakes: this.#stakes.values, keyHolders, written, stakesHigh };
+    return { ids, edges, stakes: this.#stakes.values(), keyHolders, written, stakesHigh };
   }
 }
 

@@ -3,9 +3,12 @@
 import type { TableReader } from "../../engine/reader.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
+import { wordColumn } from "./column.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import { replayHistory, tableAt } from "./replay.ts";
+import { sampleOf } from "./sample.ts";
+import type { SampleBounds } from "./sample.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
 import type { FitRows, RowContext } from "../model/holdout.ts";
 import { appendRow, createRows } from "../model/scorecard.ts";
@@ -16,9 +19,13 @@ const UNSIGNED = 0;
 /** Frauds, and as many honest agents: a script has half of them for victims. */
 const CAST_MAX = 40;
 const RECORD_MIN = 5;
+/** Outcomes from which the lag is told: more would not move a percentile. */
+const LAG_OUTCOMES = 1_000_000;
 
 export interface Replayed {
   evidence: { check: FitRows; handshake: FitRows };
+  /** Signed outcomes of which the rows are a sample; the number of rows where they are all. */
+  rowsOf: number;
   /** 95th percentile of the time from settling to recording. */
   lagMs: number;
   writer: TableWriter;
@@ -119,8 +126,11 @@ function attackAgentsOf(history: History, count: number, nowMs: number): AttackA
   return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
 }
 
-function lagOf(history: History): number {
-  const lags = Float64Array.from(history.recordedMs, (at, i) => at - history.settledMs[i]!);
+function lagOf({ settledMs, recordedMs }: History): number {
+  const every = Math.ceil(settledMs.length / LAG_OUTCOMES) || 1;
+  const lags = new Float64Array(Math.ceil(settledMs.length / every));
+  for (let at = 0; at < lags.length; at++)
+    lags[at] = recordedMs[at * every]! - settledMs[at * every]!;
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
@@ -134,19 +144,31 @@ export function evidenceTableAt(
   return { writer, reader, attackAgents: attackAgentsOf(history, count, nowMs) };
 }
 
-/**
- * Replays the journal up to a durable position, without what came in after `asOfMs`. Calls `onShare`
- * with the progress, 0 to 1.
- */
+/** What a replay leaves out. */
+export interface ReplayBounds {
+  /** What came in later, epoch ms; absent: nothing. */
+  readonly asOfMs?: number | undefined;
+  /** Outcomes beyond a number of rows; absent: every signed one becomes a row. */
+  readonly sample?: SampleBounds | undefined;
+}
+
+/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
 export function replayJournal(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
   onShare: (share: number) => void,
-  asOfMs?: number,
+  { asOfMs, sample }: ReplayBounds = {},
 ): Replayed {
   const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
-  return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3));
+  return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3), sample);
+}
+
+/** Indices of the outcomes that anyone vouches for. */
+function signedOf({ signatures }: History): Uint32Array {
+  const found = wordColumn();
+  for (let i = 0; i < signatures.length; i++) if (signatures[i] !== UNSIGNED) found.push(i);
+  return found.values();
 }
 
 /** Replays outcomes in order of position. Calls `onShare` with the progress, 0 to 1. */
@@ -154,18 +176,21 @@ export function replayEvidence(
   history: History,
   config: ScoringConfig,
   onShare: (share: number) => void = () => undefined,
+  sample?: SampleBounds,
 ): Replayed {
-  const signed = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
-  const table = new EvidenceTable(signed.length, history.agents);
+  const signed = signedOf(history);
+  const chosen = sample === undefined ? signed : sampleOf(signed, history.settledMs, sample);
+  const table = new EvidenceTable(chosen.length, history.agents);
   const { writer, reader, clockMs } = replayHistory(
     history,
-    signed,
+    chosen,
     config,
     (scorer, i, rho) => table.score(scorer, history, i, config, rho),
     onShare,
   );
   return {
     evidence: { check: table.check, handshake: table.handshake },
+    rowsOf: signed.length,
     lagMs: lagOf(history),
     writer,
     reader,

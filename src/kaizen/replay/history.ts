@@ -13,33 +13,37 @@ import {
   frameTimeUs,
 } from "../../journal/format.ts";
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
+import type { FoldedOutcome } from "../../journal/folded-outcome.ts";
 import { namesDecision, outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
+import { byteColumn, doubleColumn, wordColumn } from "./column.ts";
 
 const CHUNK = 65_536;
 const RATINGS = Buffer.from(RATINGS_SOURCE);
 
+type Numbers = ArrayLike<number>;
+
 /** Outcomes of a journal, column by column, in order of position. */
 export interface History {
   agents: string[];
-  subjects: number[];
-  reporters: number[];
-  failures: number[];
-  stakes: number[];
+  subjects: Numbers;
+  reporters: Numbers;
+  failures: Numbers;
+  stakes: Numbers;
   /** 1 where the stakes were known before the outcome. */
-  stakesKnown: number[];
+  stakesKnown: Numbers;
   /** 1 where the outcome names the decision it came of; absent: none does. */
-  decided?: number[];
-  grades: number[];
-  signatures: number[];
+  decided?: Numbers;
+  grades: Numbers;
+  signatures: Numbers;
   /** Who answers for each: see `FoldedOutcome`. */
-  voices: number[];
-  settledMs: number[];
-  recordedMs: number[];
+  voices: Numbers;
+  settledMs: Numbers;
+  recordedMs: Numbers;
   /** Batches of credibility, and the outcome before which each was recorded. */
   standings: { before: number; standings: Standings }[];
   /** The same for agents whose newest signing key was revoked, or followed by another. */
@@ -81,24 +85,71 @@ export function firstRecordedMs(directory: string, uptoLsn: number): number | un
   return found;
 }
 
-function emptyHistory(): Required<History> {
-  return {
-    agents: [],
-    subjects: [],
-    reporters: [],
-    failures: [],
-    stakes: [],
-    stakesKnown: [],
-    decided: [],
-    grades: [],
-    signatures: [],
-    voices: [],
-    settledMs: [],
-    recordedMs: [],
-    standings: [],
-    marks: [],
-    assessments: [],
-  };
+/** A history while it is read: some 40 bytes an outcome. */
+class HistoryColumns {
+  readonly agents: string[] = [];
+  readonly standings: History["standings"] = [];
+  readonly marks: History["marks"] = [];
+  readonly assessments: History["assessments"] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #subjects = wordColumn();
+  readonly #reporters = wordColumn();
+  readonly #failures = byteColumn();
+  readonly #stakes = doubleColumn();
+  readonly #stakesKnown = byteColumn();
+  readonly #decided = byteColumn();
+  readonly #grades = byteColumn();
+  readonly #signatures = byteColumn();
+  readonly #voices = wordColumn();
+  readonly #settledMs = doubleColumn();
+  readonly #recordedMs = doubleColumn();
+
+  get length(): number {
+    return this.#subjects.length;
+  }
+
+  /** Of the frame at `at`. */
+  push(folded: FoldedOutcome, frame: Buffer, at: number, recordedMs: number): void {
+    this.#subjects.push(this.#numberOf(folded.subject));
+    this.#reporters.push(this.#numberOf(folded.reporter));
+    this.#failures.push(1 - folded.outcome);
+    this.#stakes.push(folded.stakes);
+    this.#stakesKnown.push(hasSourcePrefix(frame, at, RATINGS) ? 0 : 1);
+    this.#decided.push(namesDecision(frame, at) ? 1 : 0);
+    this.#grades.push(folded.gradeIndex);
+    this.#signatures.push(folded.signatureIndex);
+    this.#voices.push(folded.voice);
+    this.#settledMs.push(folded.settledAtMs);
+    this.#recordedMs.push(recordedMs);
+  }
+
+  #numberOf(id: string): number {
+    const known = this.#numbers.get(id);
+    if (known !== undefined) return known;
+    this.#numbers.set(id, this.agents.length);
+    return this.agents.push(id) - 1;
+  }
+
+  history(): History {
+    const { agents, standings, marks, assessments } = this;
+    return {
+      agents,
+      subjects: this.#subjects.values(),
+      reporters: this.#reporters.values(),
+      failures: this.#failures.values(),
+      stakes: this.#stakes.values(),
+      stakesKnown: this.#stakesKnown.values(),
+      decided: this.#decided.values(),
+      grades: this.#grades.values(),
+      signatures: this.#signatures.values(),
+      voices: this.#voices.values(),
+      settledMs: this.#settledMs.values(),
+      recordedMs: this.#recordedMs.values(),
+      standings,
+      marks,
+      assessments,
+    };
+  }
 }
 
 /** Of the registry's event in the frame at `at`, before that outcome. */
@@ -119,14 +170,7 @@ export function readHistory(
   onShare: (share: number) => void,
   asOfMs = Number.POSITIVE_INFINITY,
 ): History {
-  const history = emptyHistory();
-  const numbers = new Map<string, number>();
-  const numberOf = (id: string) => {
-    const known = numbers.get(id);
-    if (known !== undefined) return known;
-    numbers.set(id, history.agents.length);
-    return history.agents.push(id) - 1;
-  };
+  const columns = new HistoryColumns();
   const folded = emptyFold();
   const exclusions = exclusionsOf(directory, uptoLsn);
   const revoked = new RevokedAgents();
@@ -137,14 +181,14 @@ export function readHistory(
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
         const isEarlier = frameTimeUs(bytes, offset) / 1000 <= asOfMs;
         const kind = frameKind(bytes, offset);
-        const before = history.subjects.length;
+        const before = columns.length;
         if (kind === FRAME_KINDS.standings && isEarlier) {
           const standings = batches.next(bytes, offset);
-          if (standings !== undefined) history.standings.push({ before, standings });
+          if (standings !== undefined) columns.standings.push({ before, standings });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
-          history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
+          columns.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {
-          history.marks.push(...marksOf(revoked, bytes, offset, before));
+          columns.marks.push(...marksOf(revoked, bytes, offset, before));
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
@@ -155,22 +199,12 @@ export function readHistory(
           : outcomeRecordedAtMs(bytes, offset);
         const recordedMs = Math.max(folded.settledAtMs, knownMs);
         if (recordedMs > asOfMs) return;
-        history.subjects.push(numberOf(folded.subject));
-        history.reporters.push(numberOf(folded.reporter));
-        history.failures.push(1 - folded.outcome);
-        history.stakes.push(folded.stakes);
-        history.stakesKnown.push(hasSourcePrefix(bytes, offset, RATINGS) ? 0 : 1);
-        history.decided.push(namesDecision(bytes, offset) ? 1 : 0);
-        history.grades.push(folded.gradeIndex);
-        history.signatures.push(folded.signatureIndex);
-        history.voices.push(folded.voice);
-        history.settledMs.push(folded.settledAtMs);
-        history.recordedMs.push(recordedMs);
+        columns.push(folded, bytes, offset, recordedMs);
       });
       onShare(at / uptoLsn);
     }
   } finally {
     reader.close();
   }
-  return history;
+  return columns.history();
 }

@@ -72,7 +72,7 @@ function fold(writer: TableWriter, history: History, i: number): void {
  */
 export function replayHistory(
   history: History,
-  wanted: readonly number[],
+  wanted: Uint32Array,
   config: ScoringConfig,
   visit: Visit,
   onShare: (share: number) => void,

@@ -210,6 +210,11 @@ function watchSection(watch: WatchRecord): string {
   );
 }
 
+function evidenceOf({ rows, rows_of: all }: RunRecord): string {
+  const count = `${rows} signed outcomes`;
+  return all === undefined ? count : `${count}, a random sample of ${all}`;
+}
+
 /** Renders the page, without scripts or loaded resources. */
 export function reportPage(run: RunRecord): string {
   const back = run.rolled_back;
@@ -219,7 +224,7 @@ export function reportPage(run: RunRecord): string {
     ["started", `${run.started_at} by ${run.started_by}`],
     ["as of", run.as_of === undefined ? "" : `${run.as_of}: nothing that came in later is in it`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
-    ["evidence", `${run.rows} signed outcomes, journal position ${run.position}`],
+    ["evidence", `${evidenceOf(run)}, journal position ${run.position}`],
     ["live weights then", run.champion_version],
     ["tested weights", run.challenger_version ?? ""],
     ["taken back", back === undefined ? "" : `${back.at}: ${back.reason}`],

@@ -14,6 +14,8 @@ export interface KaizenOptions {
   ledger: ConfigWriter;
   clock: () => number;
   log: Log;
+  /** Rows of evidence of a run at most; `EVIDENCE_ROWS` by default. */
+  rowsMax?: number | undefined;
   /** Seeds of credibility, where it is wanted; for gate G9. */
   seeds?: SeedRules | undefined;
   /** Config of this release, by default `data/config/default.json`. */

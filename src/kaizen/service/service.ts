@@ -24,6 +24,7 @@ import type { KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
+import { EVIDENCE_ROWS } from "../replay/sample.ts";
 import { runNumbers, type RunNumbers } from "../report/numbers.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
@@ -192,8 +193,10 @@ export class KaizenService implements Kaizen {
       this.#options.onRun?.(run);
       const task = this.#taskOf(id, request, nowMs, run.position);
       const runTask = this.#options.runTask ?? runOnPool;
-      const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
+      const result = await runTask(task, this.#progress, this.#stop.signal);
+      const { findings, rows, rowsOf, watch } = result;
       Object.assign(run, { findings, rows, reason: findings.reason });
+      if (rowsOf !== undefined) run.rows_of = rowsOf;
       const isDry = request.isDryRun || request.asOfMs !== undefined;
       const takenBack = isDry ? undefined : await this.#applyWatch(watch, task, nowMs);
       if (takenBack === undefined) await this.#decide(run, request, findings, basis);
@@ -243,12 +246,13 @@ export class KaizenService implements Kaizen {
     if (last !== undefined && this.#champion.steps().every((step) => step.promotion !== last)) {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
-    const { journal, seeds } = this.#options;
+    const { journal, seeds, rowsMax = EVIDENCE_ROWS } = this.#options;
     const isCalibration = request.kind === "calibration";
     const { asOfMs } = request;
     return {
       journal,
       uptoLsn,
+      rowsMax,
       ...(seeds && { seeds }),
       champion: this.#champion.config(versionFor(this.#champion, request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),

@@ -21,6 +21,8 @@ export interface KaizenTask {
   /** What came in later is ignored; absent: nothing is. */
   asOfMs?: number;
   options: Omit<RunOptions, "gapMs" | "isPilot">;
+  /** Rows of evidence at most: of more outcomes a sample is taken. */
+  rowsMax: number;
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
   /** What to monitor: the newest change of each scorecard that rests on one. */
@@ -34,6 +36,8 @@ export interface KaizenTask {
 export interface KaizenResult {
   findings: Findings;
   rows: number;
+  /** Signed outcomes of which the rows are a sample; absent where they are all. */
+  rowsOf?: number;
   /** One entry for each scorecard that is monitored. */
   watch?: SideWatch[];
 }

@@ -64,6 +64,8 @@ export interface ServeConfig extends ListenConfig {
   readonly isSignatureRequired: boolean;
   /** Kaizen runs weekly by schedule; by command it always can. */
   readonly isKaizenScheduled: boolean;
+  /** Rows of evidence of a run of kaizen at most. */
+  readonly kaizenRows: number;
   /** Whether reporters are weighed by credibility; undefined: as in the shipped config. */
   readonly isCredibilityWanted: boolean | undefined;
   /** Reporters that the operator vouches for; undefined: none, and no standing is computed. */
@@ -158,6 +160,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     isSignatureRequired: readSetting("requireSignature", undefined, environment),
     scoring: readSetting("scoring", flags.scoring, environment),
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
+    kaizenRows: kaizenRowsOf(environment),
     ...credibilityOf(environment),
     journal: journalOf(environment),
     archive: archiveConfigOf(
@@ -237,6 +240,11 @@ export function serverAccessOf(
     url: readSetting("url", flags.url, environment),
     key: readSetting("key", flags.key, environment),
   };
+}
+
+/** Rows of evidence of a run of kaizen at most. @throws InvalidSetting */
+export function kaizenRowsOf(environment: Environment): number {
+  return readSetting("kaizenRows", undefined, environment);
 }
 
 /** Seeds, and whether to weigh by them; also for commands that work on the files. */

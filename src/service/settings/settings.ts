@@ -3,6 +3,7 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
+import { EVIDENCE_ROWS } from "../../kaizen/replay/sample.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/taker.ts";
@@ -208,6 +209,14 @@ export const SETTINGS = {
     default: true,
     defaultText: "on",
     sentence: "re-fit the weights every week; by command it is always possible",
+  },
+  kaizenRows: {
+    variables: ["TRUSTRANK_KAIZEN_ROWS"],
+    kind: wholeNumber(100_000, 100_000_000),
+    default: EVIDENCE_ROWS,
+    sentence:
+      "outcomes that a run of kaizen learns from and tests on, of more a random sample; a row takes some 500 bytes of memory",
+    readBy: "serve and commands",
   },
   seeds: {
     variables: ["TRUSTRANK_SEEDS"],

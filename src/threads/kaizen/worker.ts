@@ -10,7 +10,8 @@ import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrationRun } from "../../kaizen/calibration.ts";
 import { watchChanges } from "../../kaizen/monitor.ts";
-import { kaizenRun, recentOf } from "../../kaizen/run.ts";
+import { holdoutFromMsOf, kaizenRun, recentOf, seedOf } from "../../kaizen/run.ts";
+import type { SampleBounds } from "../../kaizen/replay/sample.ts";
 import { SIDES } from "../../kaizen/sides.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AttackReplay, Findings } from "../../kaizen/run.ts";
@@ -38,25 +39,48 @@ function withRecent(findings: Findings, { evidence }: Replayed, champion: Scorin
   return { ...findings, recent: recentOf(evidence, champion, findings.config) };
 }
 
+/**
+ * Rows for each part that a verdict rests on: training and test of both scorecards, and what came
+ * after each change that is watched. A calibration counts outcomes, which equal parts would disguise.
+ */
+function sampleBounds({
+  options,
+  rowsMax,
+  watch,
+  isWatchOnly,
+  isCalibration,
+}: KaizenTask): SampleBounds {
+  const watched = SIDES.flatMap((side) => watch?.[side] ?? []);
+  const tested = SIDES.map((side) => holdoutFromMsOf(side, options));
+  const since = watched.map(({ sinceMs }) => sinceMs);
+  const bordersMs = isWatchOnly === true ? since : [...tested, ...since];
+  // Days of a watch look at the same outcomes, and at those that came since.
+  const id = isWatchOnly === true ? (watched[0]?.runId ?? options.id) : options.id;
+  return { rowsMax, bordersMs: isCalibration === true ? [] : bordersMs, seed: seedOf(id) };
+}
+
 /** The task function that the pool calls. */
 export default function run(task: KaizenTask): KaizenResult {
   lowerThreadPriority();
   const { journal, uptoLsn, champion, options } = task;
   enter("replay");
   const onShare = (share: number) => enter("replay", share);
-  const replayed = replayJournal(journal, uptoLsn, champion, onShare, task.asOfMs);
+  const bounds = { asOfMs: task.asOfMs, sample: sampleBounds(task) };
+  const replayed = replayJournal(journal, uptoLsn, champion, onShare, bounds);
   const watch = task.watch && watchChanges(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
-  const watched = watch === undefined ? {} : { watch };
+  const { rowsOf } = replayed;
+  const counts = { rows, ...(rowsOf > rows ? { rowsOf } : {}) };
+  const counted = { ...counts, ...(watch === undefined ? {} : { watch }) };
   if (task.isWatchOnly === true) {
     const recent = recentOf(replayed.evidence, champion, undefined);
     const findings = { sides: [], recent, reason: "watched", policy: GATE_POLICY };
-    return { findings, rows, ...watched };
+    return { findings, ...counted };
   }
   const runOptions = { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS };
   if (task.isCalibration === true) {
     const findings = calibrationRun(replayed.evidence, champion, runOptions);
-    return { findings: withRecent(findings, replayed, champion), rows, ...watched };
+    return { findings: withRecent(findings, replayed, champion), ...counted };
   }
   const attacks: AttackReplay = {
     play: () => {
@@ -74,5 +98,5 @@ export default function run(task: KaizenTask): KaizenResult {
     probeEngine,
   );
   enter("waiting");
-  return { findings: withRecent(findings, replayed, champion), rows, ...watched };
+  return { findings: withRecent(findings, replayed, champion), ...counted };
 }

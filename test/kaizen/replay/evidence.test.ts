@@ -6,7 +6,10 @@ import { defaultConfig } from "../../../src/engine/config.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { encodeStandings, NO_STANDINGS } from "../../../src/journal/standings.ts";
+import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
+import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
+import { SIDES } from "../../../src/kaizen/sides.ts";
 import { openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
@@ -48,6 +51,38 @@ describe("outcomes that may train", () => {
     expect([...timesMs.subarray(0, 200)]).toEqual(expected);
     const counterparty = CONFIG.grade_weights[3]! * CONFIG.signature_weights[1]!;
     expect(weights.subarray(0, 200).every((weight) => weight === counterparty)).toBe(true);
+  });
+});
+
+describe("rows of a sample", () => {
+  it("see every outcome before them, though few of those are rows", async () => {
+    const stage = await openOne();
+    await stage.ledger.appendBatch(outcomesOf(3, 3000));
+    const { journal } = dataPaths(stage.dataDir);
+    const replay = (sample?: SampleBounds) =>
+      replayJournal(journal, stage.ledger.position(), CONFIG, () => undefined, { sample });
+    const whole = replay();
+    expect(whole.rowsOf).toBe(3000);
+    const part = replay({ rowsMax: 300, bordersMs: [], seed: 5 });
+    expect(part.rowsOf).toBe(3000);
+    expect(part.lagMs).toBe(whole.lagMs);
+    expect(part.attackAgents).toEqual(whole.attackAgents);
+    for (const side of SIDES) {
+      const [rows, all] = [part.evidence[side], whole.evidence[side]];
+      const { count } = rows.rows;
+      expect(Math.abs(count - 300)).toBeLessThan(90);
+      const at = new Map([...all.timesMs].map((timeMs, i) => [timeMs, i]));
+      expect(at.size).toBe(3000);
+      for (let row = 0; row < count; row++) {
+        const same = at.get(rows.timesMs[row]!)!;
+        const { values, outcomes } = rows.rows;
+        expect(values.subarray(row * COLUMNS, (row + 1) * COLUMNS)).toEqual(
+          all.rows.values.subarray(same * COLUMNS, (same + 1) * COLUMNS),
+        );
+        expect(outcomes[row]).toBe(all.rows.outcomes[same]);
+        expect(rows.failures[row]).toBe(all.failures[same]);
+      }
+    }
   });
 });
 

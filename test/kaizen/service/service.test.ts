@@ -54,6 +54,23 @@ describe("a run in the service", () => {
     expect(page).not.toMatch(/<script|https?:/);
   });
 
+  it("learns from a sample where there is more than it may hold, and says of how much", async () => {
+    stage = await openStage(undefined, { rowsMax: 1000 });
+    await stage.ledger.appendBatch(outcomes);
+    const run = await stage.kaizen.start({ ...ASKED, isDryRun: true, holdoutDays: 60 })!.done;
+    expect(run.state).toBe("dry_run");
+    expect(run.rows_of).toBe(ROWS);
+    expect(Math.abs(run.rows - 1000)).toBeLessThan(160);
+    for (const { rows } of run.findings!.sides) {
+      // Sixty days of 365, and as many rows as the other three hundred.
+      expect(Math.abs(rows.holdout - 500)).toBeLessThan(110);
+      expect(rows.holdout + rows.training).toBe(run.rows);
+    }
+    expect(stage.kaizen.report(run.run_id)).toMatch(
+      new RegExp(`${run.rows} signed outcomes, a random sample of ${ROWS},`),
+    );
+  });
+
   it("says why when there is nothing to learn from", async () => {
     stage = await openStage();
     const run = await stage.kaizen.start(ASKED)!.done;

@@ -26,6 +26,7 @@ describe("settings of serve", () => {
       adminKey: undefined,
       isReservedEnabled: true,
       isKaizenScheduled: true,
+      kaizenRows: 2_000_000,
       serviceId: undefined,
       isSignatureRequired: false,
       scoring: "auto",

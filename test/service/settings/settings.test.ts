@@ -47,6 +47,7 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["queryMemoryMb", "TRUSTRANK_QUERY_MEMORY_MB", "1023"],
   ["timeZone", "TRUSTRANK_TIME_ZONE", "Berlin"],
   ["kaizen", "TRUSTRANK_KAIZEN", "never"],
+  ["kaizenRows", "TRUSTRANK_KAIZEN_ROWS", "99999"],
   ["seeds", "TRUSTRANK_SEEDS", "everybody"],
   ["credibility", "TRUSTRANK_CREDIBILITY", "maybe"],
   ["testAgents", "TRUSTRANK_TEST_AGENTS", "yes"],

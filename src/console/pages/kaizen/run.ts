@@ -89,6 +89,9 @@ function RunTools({ run, onDone }: { run: Run; onDone: () => void }): VNode {
     <button type="button" onClick=${() => set({ run: undefined, side: undefined })}>Close</button>`;
 }
 
+const ofAll = ({ rows_of: all }: Run) =>
+  all === undefined ? "" : `, a random sample of ${number(all)}`;
+
 function RunFacts({ run }: { run: Run }): VNode {
   const [word, tone] = stateOf(run);
   const back = run.rolled_back;
@@ -100,7 +103,7 @@ function RunFacts({ run }: { run: Run }): VNode {
       html`<${Time} at=${run.started_at} as="full" /> by <${Text} text=${run.started_by} />`,
     ],
     ["took", duration(run.duration_ms)],
-    ["evidence", html`${number(run.rows)} outcomes`],
+    ["evidence", html`${number(run.rows)} outcomes${ofAll(run)}`],
     ["live weights then", html`<code>${run.champion_version}</code>`],
     ["tested weights", html`<code>${run.challenger_version ?? "–"}</code>`],
     ...(run.as_of === undefined ? [] : [["as of", html`<${Time} at=${run.as_of} as="full" />`]]),

@@ -12,6 +12,7 @@ export interface RunRow {
   readonly promotion?: { readonly at: string; readonly by: string; readonly reason: string };
   readonly reason: string;
   readonly rows: number;
+  readonly rows_of?: number;
   readonly as_of?: string;
   readonly duration_ms?: number;
   readonly gates?: readonly Verdict[];
