@@ -153,8 +153,8 @@ async function ask(service: ServerProcess, name: string): Promise<number | null>
   const startedAt = performance.now();
   const body = JSON.stringify({ sql });
   const response = await fetch(`${service.url}/v1/query`, { method: "POST", headers, body });
-  await response.text();
-  if (!response.ok) process.stderr.write(`${name}: ${response.status}\n`);
+  const said = await response.text();
+  if (!response.ok) process.stderr.write(`${name}: ${response.status} ${said.slice(0, 300)}\n`);
   return response.ok ? secondsSince(startedAt) : null;
 }
 
