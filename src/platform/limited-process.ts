@@ -55,6 +55,9 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
       UV_THREADPOOL_SIZE: String(threads),
       // A pool of free memory for each thread would eat the limit up within minutes.
       MALLOC_ARENA_MAX: "2",
+      // DuckDB's own allocator as well (jemalloc): it kept one for each thread, and address space for all that it
+      // had ever freed, which counts here. A large query was refused because there had been another.
+      DUCKDB_JE_MALLOC_CONF: "narenas:1,retain:false",
     },
   });
   child.on("message", options.onMessage);

@@ -1,6 +1,6 @@
 // An open database with its connections: one that writes, one for reads without a deadline, one for
 // small look-ups that an answer waits for, one for the decision log.
-import { type Connection, type Database, openDatabase } from "./duckdb.ts";
+import { type Connection, type Database, openDatabase, type Spill } from "./duckdb.ts";
 
 export class Connections {
   readonly writer: Connection;
@@ -26,8 +26,10 @@ export class Connections {
     memoryMegabytes: number,
     exportDirectory: string,
     timeZone: string | undefined,
+    spill?: Spill,
   ): Promise<Connections> {
-    const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone);
+    const more = spill && { spill };
+    const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone, more);
     const connections = [];
     for (let count = 0; count < 4; count++) connections.push(await database.connect());
     return new Connections(database, connections);

@@ -3,7 +3,7 @@
 // values into JSON.
 import { createRequire } from "node:module";
 import type * as DuckDB from "@duckdb/node-api";
-import { LocalTimes } from "./local-time.ts";
+import { instantText, LocalTimes } from "./local-time.ts";
 
 // Required, not imported: to learn the names that this package exports, `import` scans its 180 files
 // before it loads them, which costs every store thread a tenth of a second of CPU.
@@ -82,6 +82,13 @@ export interface Database {
 
 /** The text is not one statement that only reads. */
 export class StatementRefused extends Error {}
+
+/** Where a query may put what its memory does not hold, and how much of it. */
+export interface Spill {
+  readonly directory: string;
+  readonly megabytes: number;
+}
+
 /**
  * Opens (or creates) a database file.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
@@ -94,13 +101,13 @@ export async function openDatabase(
   memoryMegabytes: number,
   exportDirectory: string,
   timeZone = "UTC",
-  access: "READ_WRITE" | "READ_ONLY" = "READ_WRITE",
+  { access = "READ_WRITE", spill }: { access?: "READ_WRITE" | "READ_ONLY"; spill?: Spill } = {},
 ): Promise<Database> {
   const instance = await DuckDBInstance.create(path, {
     access_mode: access,
     threads: "1",
     memory_limit: `${memoryMegabytes}MB`,
-    temp_directory: "",
+    temp_directory: spill?.directory ?? "",
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
     allow_community_extensions: "false",
@@ -108,11 +115,13 @@ export async function openDatabase(
   const connection = await instance.connect();
   const localTimes = new LocalTimes(timeZone);
   try {
-    await connection.run(`SET GLOBAL TimeZone = '${timeZone.replaceAll("'", "''")}'`);
+    const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+    await connection.run(`SET GLOBAL TimeZone = ${quoted(timeZone)}`);
+    // Given at creation, DuckDB 1.5 tells this bound and does not keep it.
+    if (spill) await connection.run(`SET max_temp_directory_size = '${spill.megabytes}MiB'`);
     // Order matters: with external access off neither directory can be set any more. A list cannot
     // be given at creation, so all three follow at once.
-    const directory = `${exportDirectory}/`.replaceAll("'", "''");
-    await connection.run(`SET allowed_directories = ['${directory}']`);
+    await connection.run(`SET allowed_directories = [${quoted(`${exportDirectory}/`)}]`);
     await connection.run("SET enable_external_access = false");
     await connection.run("SET lock_configuration = true");
   } catch (error) {
@@ -276,7 +285,7 @@ function jsonConverter(
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
     }
-    if (value instanceof DuckDBTimestampValue) return instantOf(value);
+    if (value instanceof DuckDBTimestampValue) return instantText(value.toString());
     if (value instanceof DuckDBTimestampTZValue) {
       return value.isFinite ? localTimes.text(value.micros) : value.toString();
     }
@@ -288,13 +297,4 @@ function jsonConverter(
     }
     return json;
   };
-}
-
-/** RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
-function instantOf(timestamp: DuckDB.DuckDBTimestampValue): string {
-  const text = timestamp.toString();
-  const [day = "", time = ""] = text.split(" ");
-  if (!/^\d{4}-\d\d-\d\d$/.test(day)) return text;
-  const [clock = "", fraction = ""] = time.split(".");
-  return `${day}T${clock}.${fraction.padEnd(3, "0")}Z`;
 }

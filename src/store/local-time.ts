@@ -50,3 +50,11 @@ export class LocalTimes {
     return minutes;
   }
 }
+
+/** DuckDB's text of a timestamp in RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
+export function instantText(text: string): string {
+  const [day = "", time = ""] = text.split(" ");
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) return text;
+  const [clock = "", fraction = ""] = time.split(".");
+  return `${day}T${clock}.${fraction.padEnd(3, "0")}Z`;
+}

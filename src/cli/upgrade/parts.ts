@@ -127,7 +127,9 @@ function firstLine(error: unknown): string {
 }
 
 async function schemasIn(path: string, directory: string): Promise<number[]> {
-  const database = await openDatabase(path, STORE_MEMORY_MB, directory, "UTC", "READ_ONLY");
+  const database = await openDatabase(path, STORE_MEMORY_MB, directory, "UTC", {
+    access: "READ_ONLY",
+  });
   try {
     const connection = await database.connect();
     try {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isMemoryLimited } from "../../platform/limited-process.ts";
 import { Connections } from "../connections.ts";
+import type { Spill } from "../duckdb.ts";
 import { DATABASE_FILE, WAL_FILE } from "../files.ts";
 import { ReadQueue } from "../query/read-queue.ts";
 import { STREAM_WORK_MS } from "../query/row-streams.ts";
@@ -18,6 +19,12 @@ const FREE_BYTES_MIN = 128 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 /** DuckDB's own share of the limit. Less than this has left it unable to replay its own log. */
 const DATABASE_MEGABYTES_MIN = 512;
+/** In the directory of the copy. */
+const SPILL_DIRECTORY = "spill";
+/** A query may put on disk so many times what the process may have in memory... */
+const SPILL_MEMORIES = 4;
+/** ... and at most this part of what is free: the journal is on the same disk. */
+const SPILL_SHARE = 0.5;
 
 type Opening = Extract<SandboxCall, { name: "open" }>;
 
@@ -83,7 +90,8 @@ export class SandboxServer {
     // DuckDB would make an empty one.
     if (!fs.existsSync(path)) throw new Error("there is no copy of the database");
     const megabytes = Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE);
-    this.#connections = await Connections.open(path, megabytes, partsDirectory, timeZone);
+    const spill = spillOf(directory, memoryBytes);
+    this.#connections = await Connections.open(path, megabytes, partsDirectory, timeZone, spill);
   }
 
   async #add(parts: readonly TablePart[]): Promise<void> {
@@ -101,6 +109,22 @@ export class SandboxServer {
   }
 }
 
+/** Room for queries that need more than memory; what a killed process has left there goes. */
+function spillOf(copy: string, memoryBytes: number): Spill | undefined {
+  const directory = join(copy, SPILL_DIRECTORY);
+  fs.rmSync(directory, { recursive: true, force: true });
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const bytes = Math.min(memoryBytes * SPILL_MEMORIES, freeBytes(copy) * SPILL_SHARE);
+  const megabytes = Math.floor(bytes / MEBIBYTE);
+  return megabytes > 0 ? { directory, megabytes } : undefined;
+}
+
+/** Of the disk, beyond what stays free. */
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = fs.statfsSync(directory);
+  return bavail * bsize - FREE_BYTES_MIN;
+}
+
 /**
  * Copies the files of a database to which nobody writes meanwhile. Another process has to do this: to
  * close one of these files drops all locks that the closing process holds on it.
@@ -110,8 +134,7 @@ function copyDatabase(from: string, to: string): void {
   fs.mkdirSync(to, { recursive: true, mode: 0o700 });
   const names = [DATABASE_FILE, WAL_FILE].filter((name) => fs.existsSync(join(from, name)));
   const bytes = names.reduce((sum, name) => sum + fs.statSync(join(from, name)).size, 0);
-  const { bavail, bsize } = fs.statfsSync(to);
-  if (bavail * bsize < bytes + FREE_BYTES_MIN) {
+  if (freeBytes(to) < bytes) {
     throw new Error(`the disk has no room for a copy of ${Math.ceil(bytes / MEBIBYTE)} MiB`);
   }
   for (const name of names) {
