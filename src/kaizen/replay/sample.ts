@@ -1,4 +1,4 @@
-// Which outcomes become rows of evidence. A row costs ten times the memory of its outcome, and beyond
+// Sample of a long history: the outcomes that become rows of evidence. A row costs ten times the memory of its outcome, and beyond
 // some millions another one changes no verdict: of more than that a random sample is taken. The
 // rest is still folded, so that every row sees the record its agent really had.
 

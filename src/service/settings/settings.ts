@@ -215,7 +215,7 @@ export const SETTINGS = {
     kind: wholeNumber(100_000, 100_000_000),
     default: EVIDENCE_ROWS,
     sentence:
-      "outcomes that a run of kaizen learns from and tests on, of more a random sample; a row takes some 500 bytes of memory",
+      "outcomes that a run of kaizen learns from and tests on, of more a random sample; a row takes some 700 bytes of memory",
     readBy: "serve and commands",
   },
   seeds: {

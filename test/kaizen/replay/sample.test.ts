@@ -1,4 +1,4 @@
-// Which outcomes become rows: all while they are few, then a random part of each stretch of time.
+// Sample of a long history: all outcomes while they are few, then a random part of each stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sampleOf, shareOut } from "../../../src/kaizen/replay/sample.ts";
