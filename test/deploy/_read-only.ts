@@ -2,7 +2,6 @@
 // with one directory of its own. Mount namespaces take the place of the container engine.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -77,13 +76,6 @@ export function openSandbox(place: Place): Sandbox {
 }
 
 /** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** All that a process says, and how it ends. */
 export function heard(child: ChildProcess) {

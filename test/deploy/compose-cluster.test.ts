@@ -13,6 +13,7 @@ import { layered } from "../../src/service/settings/config-file.ts";
 import { serveConfigOf } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { proveServers } from "../../src/stream/server-proof.ts";
+import { freePorts } from "../_ports.ts";
 import { messageOf } from "../stream/_messages.ts";
 import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
 import { ROOT } from "./_read-only.ts";
@@ -194,11 +195,3 @@ describe.skipIf(NATS_SERVER === undefined)(`the servers${NO_NATS}`, () => {
     }
   }, 90_000);
 });
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
+import { freePort } from "../_ports.ts";
+import { heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
 
 interface Step {
   readonly stage: string;

@@ -4,7 +4,8 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { freePort, heard, openSandbox, ROOT, UID, whyNotHere } from "./_read-only.ts";
+import { freePort } from "../_ports.ts";
+import { heard, openSandbox, ROOT, UID, whyNotHere } from "./_read-only.ts";
 
 const DOCKERFILE = readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8").replaceAll("\\\n", " ");
 const KEY = "image-admin-key-0123456789-abcdefghijk";

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAll, startCommand, type Started } from "../cli/_process.ts";
 import { isInstalled } from "../gateways/_edge.ts";
-import { freePort, heard, ROOT } from "./_read-only.ts";
+import { freePort } from "../_ports.ts";
+import { heard, ROOT } from "./_read-only.ts";
 
 const ADMIN = "an-admin-secret-of-the-operator-0123456789";
 const PAGE = fs.readFileSync(join(ROOT, "docs/operate/deploy.md"), "utf8");

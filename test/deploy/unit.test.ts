@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { layered } from "../../src/service/settings/config-file.ts";
 import { EXIT_DAMAGED, EXIT_USAGE } from "../../src/service/failure.ts";
-import { freePort, heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
+import { freePort } from "../_ports.ts";
+import { heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
 
 const FOLDER = join(ROOT, "deploy/systemd");
 const UNIT = readFileSync(join(FOLDER, "trustrank.service"), "utf8");

@@ -12,6 +12,7 @@ import type { Observed, Subject } from "../../src/client/conformance/suite.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
 import { stretched } from "../_patience.ts";
+import { freePort } from "../_ports.ts";
 
 export const PATHS: Readonly<Record<ToolLevel, string>> = {
   L0: "/public/a",
@@ -215,15 +216,6 @@ async function exampleOf(name: string): Promise<string> {
     LIMIT,
     (_, ms: string) => `${Math.round((TIMES.budgetMs * Number(ms)) / 100)}ms`,
   );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 async function untilListening(port: number, child: ChildProcess, where: string): Promise<void> {

@@ -11,7 +11,6 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +18,7 @@ import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../../src/s
 import type { OrderedLog } from "../../src/stream/ordered-log.ts";
 import { VERSION_MIN } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
+import { freePorts } from "../_ports.ts";
 
 const UNPACKED = join(import.meta.dirname, "../../build/nats");
 
@@ -225,12 +225,4 @@ interface Meta {
 async function isOk(url: string): Promise<boolean> {
   const response = await fetch(url).catch(() => undefined);
   return response?.ok ?? false;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(holders.map((holder) => once(holder, "listening")));
-  const ports = holders.map((holder) => (holder.address() as { port: number }).port);
-  await Promise.all(holders.map((holder) => once(holder.close(), "close")));
-  return ports;
 }

@@ -73,11 +73,16 @@ export class SegmentCopies {
     return false;
   }
 
-  /** Nobody knows what is on disk: what is not whole goes, and comes again with the rest of the stream. */
+  /**
+   * Nobody knows what is on disk: what is not whole goes, and comes again with the rest of the stream. The rest is
+   * synced and counts as there: parts that only repeat it add nothing, and a place kept behind them must name it.
+   */
   async #cutToBlocks(): Promise<void> {
     for (const segment of listCopies(this.#directory).filter(({ isKept }) => !isKept)) {
       const { end } = readSegment(this.#directory, segment, 0);
-      await fs.truncate(join(this.#directory, segment.file), end);
+      await cutTo(join(this.#directory, segment.file), end);
+      const name = basename(segment.file, WAITING_SUFFIX);
+      this.#newest.set(segment.node, { segment: name, bytes: end });
     }
   }
 
@@ -145,6 +150,17 @@ async function sizeOf(path: string): Promise<number | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
+  }
+}
+
+/** On disk when it resolves. */
+async function cutTo(path: string, bytes: number): Promise<void> {
+  const file = await fs.open(path, "r+");
+  try {
+    await file.truncate(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

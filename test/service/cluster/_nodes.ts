@@ -2,10 +2,10 @@
 // ended with the test. Debian's nats-server is too old before release 13: `.ci/nats-server.sh` unpacks one.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "../../_ports.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 export const ADMIN_KEY = "adminadminadminadmin0123456789abcd";
@@ -204,19 +204,4 @@ async function listening(url: string, child: ChildProcess): Promise<void> {
     if (performance.now() > until) throw new Error("the node does not listen");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from(
-      { length: count },
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
-        }),
-    ),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
