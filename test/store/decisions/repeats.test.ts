@@ -214,7 +214,8 @@ test("a read waits for no backlog: it has the newest decisions and says what is 
   const filter = { tenant: undefined, limit: 1 };
   const newest = await records.decisions(filter, nowMs);
   expect(newest.legs.map((leg) => leg.subject)).toEqual(["agent://shop/newest"]);
-  expect(newest.isComplete).toBe(records.gauges().spoolBytes === 0);
+  // What was missing then may have been taken meanwhile; the other way round it would be a lie.
+  if (newest.isComplete) expect(records.gauges().spoolBytes).toBe(0);
   release();
   await query;
   await records.settle(nowMs);
