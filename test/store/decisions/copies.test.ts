@@ -103,6 +103,9 @@ const event = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("power cut"), torn: fc.nat(100) }) },
 );
 
+const CARRY = { kind: "carry", count: 1 } as const;
+const CUT = { kind: "power cut", torn: 0 } as const;
+
 test("copies are a beginning of the segments at all times, through repeats and power cuts", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
@@ -149,18 +152,7 @@ test("copies are a beginning of the segments at all times, through repeats and p
     {
       numRuns: 60,
       // No place kept, the same parts again, then a place: what was there before must be in it.
-      examples: [
-        [
-          [
-            { kind: "put", blocks: 0 },
-            { kind: "carry", count: 1 },
-            { kind: "power cut", torn: 0 },
-            { kind: "carry", count: 1 },
-            { kind: "keep" },
-            { kind: "power cut", torn: 0 },
-          ],
-        ],
-      ],
+      examples: [[[{ kind: "put", blocks: 0 }, CARRY, CUT, CARRY, { kind: "keep" }, CUT]]],
     },
   );
 });
