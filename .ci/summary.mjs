@@ -1,6 +1,10 @@
 // Prints `N passed, N failed[, N skipped]` from a vitest JSON report, and exits 1 on any failure.
-// A test file that could not be loaded has no tests to count, so it counts as one failure itself.
+// A test file that could not be loaded has no tests to count, so it counts as one failure itself. A test
+// that passed on its second try is named before; one whose first try found a counterexample to a
+// property has failed: another try only looked elsewhere.
 import { readFileSync } from "node:fs";
+
+const COUNTEREXAMPLE = "Property failed after";
 
 function readReport(path) {
   try {
@@ -10,13 +14,23 @@ function readReport(path) {
   }
 }
 
+/** `passed`, `failed` or anything else for skipped. */
+function statusOf({ status, fullName, failureMessages }) {
+  if (status !== "passed" || failureMessages.length === 0) return status;
+  const hasCounterexample = failureMessages.some((message) => message.includes(COUNTEREXAMPLE));
+  const [reason] = failureMessages[0].split("\n");
+  const verdict = hasCounterexample ? "failed on its first try" : "passed on its second try";
+  process.stdout.write(`${verdict}: ${fullName}: ${reason}\n`);
+  return hasCounterexample ? "failed" : "passed";
+}
+
 const report = readReport(process.argv[2]);
 let passed = 0;
 // No report means that the tests never ran to the end.
 let failed = report === undefined ? 1 : 0;
 let skipped = 0;
 for (const file of report?.testResults ?? []) {
-  const statuses = file.assertionResults.map((test) => test.status);
+  const statuses = file.assertionResults.map(statusOf);
   const failures = statuses.filter((status) => status === "failed").length;
   passed += statuses.filter((status) => status === "passed").length;
   failed += failures === 0 && file.status === "failed" ? 1 : failures;
