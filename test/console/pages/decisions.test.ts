@@ -72,6 +72,7 @@ describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () =>
     await expectSound("decision");
     await page.getByRole("link", { name: "Compare with another" }).click();
     await page.getByText("Choose a decision to compare with").waitFor();
+    await page.getByRole("region", { name: "decisions", exact: true }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "members that differ" }).waitFor();
