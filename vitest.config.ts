@@ -1,7 +1,8 @@
-// Settings of the tests. What stands behind `npm test --` filters them by path: `journal` takes every
-// file whose path holds the word, `test/journal/` the tests of src/journal alone.
+// Settings of the tests, in two projects: `short` is `npm test`, `long` is `npm run test:long`, both together are what
+// CI runs. Arguments behind `--` filter by path: `npm test -- journal` runs every file whose path contains the word.
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LONG_GLOBS } from "./test/_long.ts";
 import { LongestFirst } from "./test/_longest-first.ts";
 import { WAIT_MS_MAX } from "./test/_patience.ts";
 
@@ -12,7 +13,14 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(at("build/compile-cache"));
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: { name: "short", include: ["test/**/*.test.ts"], exclude: LONG_GLOBS },
+      },
+      { extends: true, test: { name: "long", include: LONG_GLOBS } },
+    ],
+    reporters: ["default", "./test/_skip-reporter.ts"],
     globalSetup: ["test/cli/_build-command.ts"],
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Unpacks the releases of nats-server that the tests of the cluster run, below build/nats: one that syncs before it
 # acknowledges, and this Debian's own where that is an older one, which the service must refuse. The machine's
-# packages and its lists stay as they are. Prints `NAME=PATH` for each that is there.
+# packages and its lists stay as they are. `--find` unpacks nothing: it prints the path of one that is recent enough
+# (TRUSTRANK_TEST_NATS_SERVER, unpacked before, or installed), and fails where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. .ci/debian-mirror.sh
 
 least=2.10.23
 root=$PWD/build/nats
@@ -11,13 +13,7 @@ root=$PWD/build/nats
 is_fit() {
   local version
   version=$("$1" --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+\.[0-9]+') || return 1
-  dpkg --compare-versions "$version" ge "$least"
-}
-
-# The Debian mirror of this machine; other vendors' archives stand beside it.
-mirror() {
-  grep -rhoE 'https?://[^] "]+' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
-    grep -E '/debian/?$' | head -1 || true
+  [ "$(printf '%s\n' "$least" "$version" | sort -V | head -1)" = "$least" ]
 }
 
 unpack() { # archive directory
@@ -36,7 +32,7 @@ from_own() {
 # A later release, by lists of its own; it needs no newer library than Debian 12 has.
 from_trixie() {
   local url
-  url=$(mirror)
+  url=$(debian_mirror)
   [ -n "$url" ] || { echo "no Debian mirror in /etc/apt" >&2; return 0; }
   mkdir -p "$root/lists/partial" "$root/cache/archives/partial" "$root/trixie"
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $url trixie main" >"$root/source.list"
@@ -50,13 +46,22 @@ from_trixie() {
 
 own=$root/own/usr/sbin/nats-server
 later=$root/trixie/usr/sbin/nats-server
-[ -x "$own" ] || from_own
-if ! is_fit "$own" && ! is_fit "$later"; then from_trixie; fi
 
-for path in "$own" "$later" "$(command -v nats-server || true)"; do
-  if is_fit "$path"; then
-    echo "TRUSTRANK_TEST_NATS_SERVER=$path"
-    break
-  fi
-done
-if [ -x "$own" ] && ! is_fit "$own"; then echo "TRUSTRANK_TEST_NATS_SERVER_OLD=$own"; fi
+find_fit() {
+  local path
+  for path in "${TRUSTRANK_TEST_NATS_SERVER:-}" "$own" "$later" "$(command -v nats-server || true)"; do
+    if is_fit "$path"; then
+      echo "$path"
+      return 0
+    fi
+  done
+  return 1
+}
+
+if [ "${1:-}" = --find ]; then
+  find_fit
+  exit
+fi
+[ -x "$own" ] || from_own
+find_fit >/dev/null || from_trixie
+find_fit

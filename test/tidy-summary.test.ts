@@ -8,9 +8,11 @@ import { expect, it } from "vitest";
 const SUMMARY = join(import.meta.dirname, "../.ci/summary.mjs");
 const directory = mkdtempSync(join(tmpdir(), "trustrank-summary-"));
 
-function summaryOf(status: string, tests: [status: string, ...failureMessages: string[]][]) {
+type Test = [status: string, ...failureMessages: string[]];
+
+function summaryOf(status: string, tests: Test[], meta = {}) {
   const assertionResults = tests.map(([each, ...failureMessages], index) => {
-    return { status: each, fullName: `test ${index}`, failureMessages };
+    return { status: each, fullName: `test ${index}`, failureMessages, meta };
   });
   const path = join(directory, "report.json");
   writeFileSync(path, JSON.stringify({ testResults: [{ status, assertionResults }] }));
@@ -35,7 +37,7 @@ it("names what passed on its second try, and forgives no counterexample", () => 
   const late = "AssertionError: expected 1 to be 2\n    at here";
   expect(summaryOf("passed", [["passed"], ["passed", late]])).toEqual({
     lines: [
-      "passed on its second try: test 1: AssertionError: expected 1 to be 2",
+      "defect, passed on its second try: test 1: AssertionError: expected 1 to be 2",
       "2 passed, 0 failed",
     ],
     code: 0,
@@ -47,6 +49,17 @@ it("names what passed on its second try, and forgives no counterexample", () => 
       "0 passed, 1 failed",
     ],
     code: 1,
+  });
+});
+
+it("takes a test skipped for a missing program for a failure", () => {
+  expect(summaryOf("passed", [["skipped"]], { missing: ["nginx", "wrk"] })).toEqual({
+    lines: ["failed, nginx and wrk missing: test 0", "0 passed, 1 failed"],
+    code: 1,
+  });
+  expect(summaryOf("passed", [["skipped"]], { skipReason: "only on Linux" })).toEqual({
+    lines: ["0 passed, 0 failed, 1 skipped"],
+    code: 0,
   });
 });
 

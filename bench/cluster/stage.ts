@@ -1,8 +1,8 @@
 // Ground of a chaos run: a network of its own with a cable to each process, small disks, and the certainty
 // that all of it ends with the tool. The tool runs itself again as the first process of namespaces of its own;
 // where those are not permitted, everything is on the loopback, and no cable can be cut and no disk filled.
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
@@ -210,14 +210,9 @@ function sh(program: string, ...parameters: string[]): void {
   execFileSync(program, parameters, { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-const SERVER_PLACES = [
-  process.env["TRUSTRANK_TEST_NATS_SERVER"],
-  // As .ci/nats-server.sh unpacks it.
-  path.join(import.meta.dirname, "../../build/nats/trixie/usr/sbin/nats-server"),
-  ...(process.env["PATH"] ?? "").split(":").map((folder) => path.join(folder, "nats-server")),
-];
-
-/** The nats-server of this machine. */
+/** The nats-server of this machine; undefined where .ci/nats-server.sh finds none. */
 export function natsServer(): string | undefined {
-  return SERVER_PLACES.find((place) => place !== undefined && existsSync(place));
+  const script = path.join(import.meta.dirname, "../../.ci/nats-server.sh");
+  const found = spawnSync(script, ["--find"], { encoding: "utf8" });
+  return found.status === 0 ? found.stdout.trim() : undefined;
 }

@@ -1,6 +1,7 @@
 // Generators of HTTP load: wrk, which is native and keeps a server saturated on the core that it leaves,
-// and autocannon, which needs more time for a request than the service does and is its limit.
-import { execFile } from "node:child_process";
+// and autocannon, which needs more time for a request than the service does and is its limit. Where wrk is not
+// installed, autocannon takes its place, and stderr says so.
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -30,9 +31,24 @@ export interface Answered {
   readonly p99Ms: number;
 }
 
-/** Asks for as long as the question says. @throws Error when wrk is not installed. */
+/** Asks for as long as the question says. */
 export function ask(generator: Generator, question: Question): Promise<Answered> {
-  return generator === "wrk" ? askByWrk(question) : askByAutocannon(question);
+  return installed(generator) === "wrk" ? askByWrk(question) : askByAutocannon(question);
+}
+
+let hasWrk: boolean | undefined;
+
+/** `generator`, or autocannon where that is wrk and wrk is not installed; stderr says so, once. */
+function installed(generator: Generator): Generator {
+  if (generator !== "wrk") return generator;
+  if (hasWrk === undefined) {
+    hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
+    if (!hasWrk) {
+      const consequence = "the generator is autocannon, which loads the service less than wrk does";
+      process.stderr.write(`wrk is not installed (apt-get install wrk): ${consequence}\n`);
+    }
+  }
+  return hasWrk ? "wrk" : "autocannon";
 }
 
 /** Reports by itself what its own table rounds or leaves out. */
@@ -93,11 +109,6 @@ async function askByWrk(question: Question): Promise<Answered> {
       p50Ms: report.p50 / 1000,
       p99Ms: report.p99 / 1000,
     };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new Error("wrk is not installed: `apt-get install wrk`, or `--generator autocannon`", {
-      cause: error,
-    });
   } finally {
     rmSync(directory, { recursive: true });
   }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { needs, needsThat } from "../_needs.ts";
 
 const run = promisify(execFile);
 
@@ -67,8 +68,9 @@ test.concurrent("bench:first-call: a warmed client's first check is an answer", 
   ]);
 });
 
-test.concurrent("bench:compare: a revision and this tree, figure by figure", async (context) => {
-  context.skip(!existsSync(".git"), "needs a clone");
+const CLONE = existsSync(".git") ? needs("git") : needsThat(false, "this is no clone of git");
+
+test.concurrent("bench:compare: a revision and this tree, figure by figure", CLONE, async () => {
   const flags = ["HEAD", "--suite", "kernel", "--rounds", "6", "--", "--smoke"];
   const { figures, above } = await lastLine("bench/compare.ts", ...flags);
   expect(above).toEqual([]);
@@ -99,14 +101,11 @@ test.concurrent("bench:overload: every request is answered or turned away", asyn
   expect((over as { answered: number }).answered).toBeGreaterThan(0);
 });
 
-test.skipIf(!existsSync("/usr/bin/chromium"))(
-  "bench:console: an open page costs nobody his verdict (needs apt-get install chromium)",
-  async () => {
-    const report = await lastLine("bench/console.ts", "--smoke");
-    expect(report).toMatchObject({ rounds: 1 });
-    expect((report["first_page_ms"] as { median: number }).median).toBeGreaterThan(0);
-  },
-);
+test("bench:console: verdicts beside an open page", needs("chromium"), async () => {
+  const report = await lastLine("bench/console.ts", "--smoke");
+  expect(report).toMatchObject({ rounds: 1 });
+  expect((report["first_page_ms"] as { median: number }).median).toBeGreaterThan(0);
+});
 
 test.concurrent("bench:soak: everything on, nothing breaks", async () => {
   const report = await lastLine("bench/soak.ts", "--smoke");

@@ -8,6 +8,7 @@ import { TrustRankClient } from "@trustrank/client";
 import { socketFetch } from "@trustrank/client/socket";
 import { afterAll, describe, expect, test } from "vitest";
 import { endAll, runCommand, startCommand } from "./_process.ts";
+import { needs } from "../_needs.ts";
 
 const ADMIN = "an-admin-secret-of-the-operator-0123456789";
 const KEY = { TRUSTRANK_ADMIN_KEY: ADMIN };
@@ -74,10 +75,13 @@ describe.each(["uws", "node"])("a service without a port, on %s", (adapter) => {
     expect(portsOf(service.process.pid!)).toEqual([]);
   });
 
-  test("answers curl, the client and commands", async () => {
+  test("answers curl", needs("curl"), () => {
     const asked = ["-s", "--unix-socket", path, "http://localhost/readyz"];
     const { stdout } = spawnSync("curl", asked, { encoding: "utf8" });
     expect(JSON.parse(stdout)).toMatchObject({ ready: true });
+  });
+
+  test("answers the client and commands", async () => {
     const fetch = socketFetch(path);
     const client = new TrustRankClient({ baseUrl: "http://localhost", apiKey: ADMIN, fetch });
     const unknown = { stakes: 1_000_000, timeoutMs: 5000 };

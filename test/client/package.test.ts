@@ -1,10 +1,9 @@
 // The client's package in a project that has nothing else, run against the real service in Node, in a
 // browser and in Deno.
-import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { browser } from "../_chromium.ts";
+import { needs } from "../_needs.ts";
 import { runInBrowser } from "./_browser.ts";
 import { type LiveService, startLiveService } from "./_live.ts";
 import { CLIENT, pack, type Packed, run } from "./_package.ts";
@@ -91,8 +90,7 @@ it("does all it does in Node", async () => {
   expect(JSON.parse(stdout)).toEqual(TOUR_RESULT);
 });
 
-// Skipped without a browser: install the Debian package `chromium`.
-it.skipIf(browser === undefined)("does all it does in a browser (chromium)", async () => {
+it("does all it does in a browser", needs("chromium"), async () => {
   const entry = "/node_modules/@trustrank/client/build/esm/client/entry.js";
   const result = await runInBrowser({
     project,
@@ -104,17 +102,7 @@ it.skipIf(browser === undefined)("does all it does in a browser (chromium)", asy
   expect(result).toEqual(TOUR_RESULT);
 });
 
-const hasDeno = (() => {
-  try {
-    execFileSync("deno", ["--version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-// Skipped without it: install Deno 2.
-it.skipIf(!hasDeno)("does all it does in Deno", async () => {
+it("does all it does in Deno", needs("deno"), async () => {
   const text = tourFor("deno", JSON.stringify(service.baseUrl));
   await writeFile(path.join(project, "tour.mjs"), `${text}console.log(JSON.stringify(result));`);
   const args = ["run", "--allow-net", "--allow-read", "--node-modules-dir=manual", "tour.mjs"];

@@ -12,11 +12,12 @@ import { type Fault, FaultProxy } from "../../src/client/conformance/fault-proxy
 import { NodeSet } from "../../src/client/nodes/node-set.ts";
 import { type LiveService, startLiveService } from "../client/_live.ts";
 import { type Service, startTestService } from "../client/_service.ts";
+import { needs } from "../_needs.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 
 const run = promisify(execFile);
 const FOLDER = path.resolve(import.meta.dirname, "../../clients/python");
-const NEEDED = "python3-httpx python3-cryptography python3-pytest";
+const NEEDED = needs("python3", "python3-httpx", "python3-cryptography", "python3-pytest");
 
 /** The first Python that has what the client and its tests need. */
 async function findPython(): Promise<string | undefined> {
@@ -32,9 +33,8 @@ async function findPython(): Promise<string | undefined> {
 }
 
 const python = await findPython();
-if (python === undefined) console.warn(`skipped: apt-get install ${NEEDED}`);
 
-describe.skipIf(python === undefined)("the Python client", () => {
+describe("the Python client", NEEDED, () => {
   let service: Service;
   let live: LiveService;
   let proxy: FaultProxy;

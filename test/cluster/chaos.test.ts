@@ -3,17 +3,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+import { needs } from "../_needs.ts";
 
 const run = promisify(execFile);
 const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/chaos.ts"];
 const RUN_MS_MAX = 400_000;
 
 async function chaos(...flags: string[]) {
-  const options = {
-    timeout: RUN_MS_MAX,
-    env: { ...process.env, TRUSTRANK_TEST_NATS_SERVER: NATS_SERVER },
-  };
+  const options = { timeout: RUN_MS_MAX };
   const ended = await run(process.execPath, [...COMMAND, ...flags], options).catch(
     (error: { stdout: string; stderr: string }) => error,
   );
@@ -26,7 +23,7 @@ async function chaos(...flags: string[]) {
   };
 }
 
-describe.skipIf(NATS_SERVER === undefined)(`a cluster under faults${NO_NATS}`, () => {
+describe("a cluster under faults", needs("nats-server", "ip", "nsenter"), () => {
   test("loses nothing and stays one, whatever befalls it", { timeout: RUN_MS_MAX }, async () => {
     const report = await chaos("--once", "--seed", "84");
     expect(report).toMatchObject({ lost: 0, wrong_shown: [], identical: true });

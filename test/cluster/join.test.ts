@@ -2,17 +2,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+import { needs } from "../_needs.ts";
 
 const run = promisify(execFile);
 const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/join.ts"];
 const RUN_MS_MAX = 240_000;
 
-describe.skipIf(NATS_SERVER === undefined)(`a node that joins${NO_NATS}`, () => {
+describe("a node that joins", needs("nats-server", "ip", "nsenter"), () => {
   test("ends up the same, from the log and over a copy", { timeout: RUN_MS_MAX }, async () => {
     const flags = ["--rows", "4000", "--seconds", "1"];
-    const env = { ...process.env, TRUSTRANK_TEST_NATS_SERVER: NATS_SERVER };
-    const options = { timeout: RUN_MS_MAX, env };
+    const options = { timeout: RUN_MS_MAX };
     const { stdout } = await run(process.execPath, [...COMMAND, ...flags], options);
     const report = JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as Report;
     expect(report).toMatchObject({ lost: 0, wrong_shown: [], identical: true });

@@ -3,20 +3,17 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+import { needs } from "../_needs.ts";
 
 const run = promisify(execFile);
 const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/revoke.ts"];
 const RUN_MS_MAX = 180_000;
 
-describe.skipIf(NATS_SERVER === undefined)(`a revoked key in a cluster${NO_NATS}`, () => {
+describe("a revoked key in a cluster", needs("nats-server", "ip", "nsenter"), () => {
   test("is refused on every node", { timeout: RUN_MS_MAX }, async () => {
     const flags = ["--keys", "6", "--refuse-sec", "3", "--no-load"];
-    const env = { ...process.env, TRUSTRANK_TEST_NATS_SERVER: NATS_SERVER };
-    const { stdout } = await run(process.execPath, [...COMMAND, ...flags], {
-      timeout: RUN_MS_MAX,
-      env,
-    });
+    const options = { timeout: RUN_MS_MAX };
+    const { stdout } = await run(process.execPath, [...COMMAND, ...flags], options);
     const report = JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as Report;
     expect(report).toMatchObject({ keys: 6, is_kept: true, connected: { own_after_answer: 0 } });
     expect(report.connected.asks).toBeGreaterThan(36);

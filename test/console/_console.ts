@@ -11,10 +11,6 @@ import { expect } from "vitest";
 import { browser as command } from "../_chromium.ts";
 import { startCommand, type Started } from "../cli/_process.ts";
 
-/** Why these tests cannot run here; undefined where they can. */
-export const whySkipped =
-  command === undefined ? "needs a browser: apt-get install chromium" : undefined;
-
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FLAGS = [
   "--no-sandbox",

@@ -1,7 +1,8 @@
 // The frame around the pages, in a real browser: logging in and out, the link that works once, keys,
 // themes, and names that are meant to do harm.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleStage, openConsole, whySkipped } from "./_console.ts";
+import { type ConsoleStage, openConsole } from "./_console.ts";
+import { needs } from "../_needs.ts";
 
 const HOSTILE = [
   "agent://x/<img src=x onerror=alert(1)>",
@@ -11,7 +12,7 @@ const HOSTILE = [
   "agent://x/{{7*7}}${7*7}",
 ];
 
-describe.skipIf(whySkipped !== undefined)(`the console ${whySkipped ?? ""}`, () => {
+describe("the console", needs("chromium"), () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openConsole();

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 import { ROOT } from "./_read-only.ts";
+import { needs } from "../_needs.ts";
 
 export const CHART = join(ROOT, "deploy/helm/trustrank");
 export const read = (name: string) => readFileSync(join(CHART, name), "utf8");
@@ -16,14 +17,8 @@ export const ABOUT = parse(read("Chart.yaml")) as Record<string, string>;
 
 const GO = { GO111MODULE: "off", GOPATH: "/usr/share/gocode", GOFLAGS: "" };
 
-/** Why it cannot be rendered here, as a sentence; undefined where it can. */
-export function whyNoChart(): string | undefined {
-  const found = spawnSync("go", ["list", "github.com/Masterminds/sprig"], {
-    env: { ...process.env, ...GO },
-  });
-  if (found.status === 0) return undefined;
-  return "needs the Debian packages golang-go and golang-github-masterminds-sprig-dev";
-}
+/** What a suite needs that renders it. */
+export const RENDERER = needs("go", "go-sprig");
 
 /** Builds the program; the folder goes with `remove`. */
 export function openRenderer() {

@@ -2,8 +2,6 @@
 // installed.
 import { spawnSync } from "node:child_process";
 
-export const HAS_PROMTOOL = spawnSync("promtool", ["--version"]).status === 0;
-
 /** Runs it with `input`; what it prints, on either stream. */
 export function promtool(args: readonly string[], input = ""): { status: number; output: string } {
   const { status, stdout, stderr } = spawnSync("promtool", args, { input, encoding: "utf8" });

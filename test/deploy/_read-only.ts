@@ -1,20 +1,17 @@
 // The command as an image or a unit runs it: as a user without rights, on a root that nobody can write,
 // with one directory of its own. Mount namespaces take the place of the container engine.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { needs } from "../_needs.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of the image. */
 export const UID = 10_001;
 
-/** Why it cannot run here, as a sentence; undefined where it can. */
-export function whyNotHere(): string | undefined {
-  const tried = spawnSync("unshare", ["--mount", "sh", "-c", "mount -t tmpfs none /mnt"]);
-  if (tried.status === 0) return undefined;
-  return "mount namespaces need root and the Debian package util-linux";
-}
+/** What a suite needs that opens one. */
+export const SANDBOX = needs("unshare", "setpriv", "mount", "make mount namespaces");
 
 /** What is mounted where the image has it. */
 export interface Place {

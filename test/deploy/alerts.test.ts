@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type MetricName, METRICS } from "../../src/http/metrics/figures.ts";
-import { HAS_PROMTOOL, promtool } from "./_promtool.ts";
+import { promtool } from "./_promtool.ts";
+import { needs } from "../_needs.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const read = (path: string) => readFileSync(pathOf(path), "utf8");
@@ -34,16 +35,13 @@ function strangersIn(text: string): string[] {
 }
 
 describe("alerts", () => {
-  it.skipIf(!HAS_PROMTOOL)(
-    "fire and stay quiet (promtool of the Debian package prometheus)",
-    () => {
-      const file = pathOf("deploy/prometheus/alerts.test.yaml");
-      const { status, output } = promtool(["test", "rules", file]);
-      expect([status, output.trimEnd().split("\n").at(-1)?.trim()]).toEqual([0, "SUCCESS"]);
-    },
-  );
+  it("fire and stay quiet", needs("promtool"), () => {
+    const file = pathOf("deploy/prometheus/alerts.test.yaml");
+    const { status, output } = promtool(["test", "rules", file]);
+    expect([status, output.trimEnd().split("\n").at(-1)?.trim()]).toEqual([0, "SUCCESS"]);
+  });
 
-  it.skipIf(!HAS_PROMTOOL)("are loaded by the configuration beside them", () => {
+  it("are loaded by the configuration beside them", needs("promtool"), () => {
     const { status, output } = promtool([
       "check",
       "config",
@@ -97,10 +95,13 @@ describe("the dashboard", () => {
     expect(shown.filter(({ targets = [] }) => targets.length === 0)).toEqual([]);
   });
 
-  it("asks only for metrics that there are, and what promtool can read", () => {
-    const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+
+  it("asks only for metrics that there are", () => {
     expect(asked.flatMap(strangersIn)).toEqual([]);
-    if (!HAS_PROMTOOL) return;
+  });
+
+  it("asks what promtool can read", needs("promtool"), () => {
     const rules = asked.map((expr, index) => {
       const plain = expr.replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*");
       return `      - record: panel:${index}\n        expr: ${JSON.stringify(plain)}\n`;

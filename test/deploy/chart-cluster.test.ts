@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
 import { serveConfigOf } from "../../src/service/settings/config.ts";
-import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+import { NATS_SERVER } from "../stream/_nats.ts";
 import {
   type ChartObject,
   complaintsOf,
@@ -16,8 +16,9 @@ import {
   read,
   VALUES,
   type Values,
-  whyNoChart,
+  RENDERER,
 } from "./_chart.ts";
+import { needs } from "../_needs.ts";
 
 const KEYS = { adminKey: { existingSecret: "admin" } };
 const cluster = (changes: Values = {}): Values => ({
@@ -40,9 +41,8 @@ test("asks for the keys that all nodes share", () => {
   expect(taken({ ...cluster(), settings: { cluster_node: "a" } })).toBe(false);
 });
 
-const why = whyNoChart();
-describe.skipIf(why !== undefined)(`rendered${why === undefined ? "" : `: ${why}`}`, () => {
-  const renderer = why === undefined ? openRenderer() : undefined;
+describe("rendered", RENDERER, () => {
+  const renderer = RENDERER.skip ? undefined : openRenderer();
   afterAll(() => renderer?.remove());
   const render = (changes: Values = {}) => renderer!.render(cluster(changes)).objects;
   const named = (objects: ChartObject[], kind: string, name: string) =>
@@ -141,7 +141,7 @@ describe.skipIf(why !== undefined)(`rendered${why === undefined ? "" : `: ${why}
     expect(ingress[1].from[0].podSelector.matchLabels).toEqual(log(objects).selector.matchLabels);
   });
 
-  test.skipIf(NATS_SERVER === undefined)(`has a file that the server takes${NO_NATS}`, () => {
+  test("has a file that the server takes", needs("nats-server"), () => {
     const folder = mkdtempSync(join(tmpdir(), "trustrank-chart-log-"));
     try {
       for (const changes of [{}, TLS]) {

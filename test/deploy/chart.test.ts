@@ -20,7 +20,7 @@ import {
   read,
   VALUES,
   type Values,
-  whyNoChart,
+  RENDERER,
 } from "./_chart.ts";
 import { ROOT, UID } from "./_read-only.ts";
 
@@ -62,9 +62,8 @@ describe("its values", () => {
   });
 });
 
-const why = whyNoChart();
-describe.skipIf(why !== undefined)(`rendered${why === undefined ? "" : `: ${why}`}`, () => {
-  const renderer = why === undefined ? openRenderer() : undefined;
+describe("rendered", RENDERER, () => {
+  const renderer = RENDERER.skip ? undefined : openRenderer();
   afterAll(() => renderer?.remove());
   const render = (changes?: Values) => renderer!.render(changes).objects;
   const oneOf = (objects: ChartObject[], kind: string): ChartObject =>

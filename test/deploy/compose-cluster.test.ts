@@ -15,8 +15,9 @@ import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { proveServers } from "../../src/stream/server-proof.ts";
 import { freePorts } from "../_ports.ts";
 import { messageOf } from "../stream/_messages.ts";
-import { NATS_SERVER, NO_NATS } from "../stream/_nats.ts";
+import { NATS_SERVER } from "../stream/_nats.ts";
 import { ROOT } from "./_read-only.ts";
+import { needs } from "../_needs.ts";
 
 interface Service {
   readonly environment: Readonly<Record<string, string>>;
@@ -63,7 +64,7 @@ test("three nodes and three servers, each with volumes of its own, write to noth
   }
 });
 
-test("the secrets are those that the script makes, once", () => {
+test("the secrets are those that the script makes, once", needs("openssl"), () => {
   const make = () => execFileSync("bash", [join(DEPLOY, "cluster-secrets.sh"), secrets]);
   make();
   const files = Object.values(compose.secrets).map(({ file }) => file);
@@ -111,36 +112,40 @@ test("a node starts as the image does, with the cluster's key where it has none"
   );
 });
 
-test("a server that is unwell for six looks is ended, one that recovers is not", async () => {
-  const sleeper = spawn("sleep", ["60"]);
-  started.push(sleeper);
-  const env = {
-    ...process.env,
-    HEALTH_URL: "http://127.0.0.1:1/healthz",
-    HEALTH_COUNT: join(folder, "unwell"),
-    SERVER_PID: String(sleeper.pid),
-  };
-  const look = (changes = {}) =>
-    spawnSync("sh", [join(DEPLOY, "nats/health.sh")], { env: { ...env, ...changes } }).status;
-  for (let looks = 1; looks <= 5; looks++) expect(look()).toBe(1);
-  const page = createServer((socket) => {
-    socket.end("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}");
-  });
-  await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
-  const { port } = page.address() as { port: number };
-  const well = spawn("sh", [join(DEPLOY, "nats/health.sh")], {
-    env: { ...env, HEALTH_URL: `http://127.0.0.1:${port}/healthz` },
-  });
-  expect(await once(well, "exit")).toEqual([0, null]);
-  page.close();
-  for (let looks = 1; looks <= 5; looks++) expect(look()).toBe(1);
-  expect(sleeper.signalCode).toBeNull();
-  const ended = once(sleeper, "exit");
-  expect(look()).toBe(1);
-  expect(await ended).toEqual([null, "SIGTERM"]);
-});
+test(
+  "a server that is unwell for six looks is ended, one that recovers is not",
+  needs("wget"),
+  async () => {
+    const sleeper = spawn("sleep", ["60"]);
+    started.push(sleeper);
+    const env = {
+      ...process.env,
+      HEALTH_URL: "http://127.0.0.1:1/healthz",
+      HEALTH_COUNT: join(folder, "unwell"),
+      SERVER_PID: String(sleeper.pid),
+    };
+    const look = (changes = {}) =>
+      spawnSync("sh", [join(DEPLOY, "nats/health.sh")], { env: { ...env, ...changes } }).status;
+    for (let looks = 1; looks <= 5; looks++) expect(look()).toBe(1);
+    const page = createServer((socket) => {
+      socket.end("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    });
+    await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+    const { port } = page.address() as { port: number };
+    const well = spawn("sh", [join(DEPLOY, "nats/health.sh")], {
+      env: { ...env, HEALTH_URL: `http://127.0.0.1:${port}/healthz` },
+    });
+    expect(await once(well, "exit")).toEqual([0, null]);
+    page.close();
+    for (let looks = 1; looks <= 5; looks++) expect(look()).toBe(1);
+    expect(sleeper.signalCode).toBeNull();
+    const ended = once(sleeper, "exit");
+    expect(look()).toBe(1);
+    expect(await ended).toEqual([null, "SIGTERM"]);
+  },
+);
 
-describe.skipIf(NATS_SERVER === undefined)(`the servers${NO_NATS}`, () => {
+describe("the servers", needs("nats-server"), () => {
   test("run from their file, sync, and take a message from a node with its certificate alone", async () => {
     const ports = await freePorts(9);
     const at = (index: number, which: number) => ports[index * 3 + which]!;

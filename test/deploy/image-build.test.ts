@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../_ports.ts";
-import { heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
+import { heard, openSandbox, ROOT, SANDBOX } from "./_read-only.ts";
 
 interface Step {
   readonly stage: string;
@@ -104,8 +104,7 @@ describe("the stage that builds", () => {
   });
 });
 
-const why = whyNotHere();
-describe.skipIf(why !== undefined)(`the image${why === undefined ? "" : `: ${why}`}`, () => {
+describe("the image", SANDBOX, () => {
   const variables = Object.fromEntries(
     inStage("", "ENV")[0]!
       .split(" ")

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { freePort } from "../_ports.ts";
-import { heard, openSandbox, ROOT, UID, whyNotHere } from "./_read-only.ts";
+import { heard, openSandbox, ROOT, SANDBOX, UID } from "./_read-only.ts";
 
 const DOCKERFILE = readFileSync(join(ROOT, "deploy/Dockerfile"), "utf8").replaceAll("\\\n", " ");
 const KEY = "image-admin-key-0123456789-abcdefghijk";
@@ -33,8 +33,7 @@ test("names a user without rights, one volume and the signal that drains", () =>
   expect(instruction("STOPSIGNAL")).toBe("SIGTERM");
 });
 
-const why = whyNotHere();
-describe.skipIf(why !== undefined)(`runs read-only${why === undefined ? "" : `: ${why}`}`, () => {
+describe("runs read-only", SANDBOX, () => {
   const sandbox = openSandbox({
     command: "/opt/trustrank",
     data: environment["TRUSTRANK_DATA_DIR"]!,

@@ -6,9 +6,9 @@ import https from "node:https";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAll, startCommand, type Started } from "../cli/_process.ts";
-import { isInstalled } from "../gateways/_edge.ts";
 import { freePort } from "../_ports.ts";
 import { heard, ROOT } from "./_read-only.ts";
+import { needs } from "../_needs.ts";
 
 const ADMIN = "an-admin-secret-of-the-operator-0123456789";
 const PAGE = fs.readFileSync(join(ROOT, "docs/operate/deploy.md"), "utf8");
@@ -107,7 +107,7 @@ function ask(port: number, path: string, agent: https.Agent): Promise<Answer> {
 }
 
 describe.each(Object.keys(PROXIES) as (keyof typeof PROXIES)[])("%s", (name) => {
-  test.skipIf(!isInstalled(name))("ends TLS in front of the socket", async () => {
+  test("ends TLS in front of the socket", needs(name), async () => {
     const port = await freePort();
     const [program, ...flags] = PROXIES[name](port);
     const child = spawn(program!, flags, { env: ENVIRONMENT, stdio: ["ignore", "pipe", "pipe"] });

@@ -7,7 +7,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { layered } from "../../src/service/settings/config-file.ts";
 import { EXIT_DAMAGED, EXIT_USAGE } from "../../src/service/failure.ts";
 import { freePort } from "../_ports.ts";
-import { heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
+import { heard, openSandbox, ROOT, SANDBOX } from "./_read-only.ts";
+import { needs } from "../_needs.ts";
 
 const FOLDER = join(ROOT, "deploy/systemd");
 const UNIT = readFileSync(join(FOLDER, "trustrank.service"), "utf8");
@@ -28,9 +29,7 @@ test("does not start again what only a person can mend", () => {
   expect(settingOf("RestartPreventExitStatus")).toBe(`${EXIT_USAGE} ${EXIT_DAMAGED}`);
 });
 
-const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
-const hint = hasSystemd ? "" : ": install the Debian package systemd";
-describe.skipIf(!hasSystemd)(`to systemd-analyze${hint}`, () => {
+describe("to systemd-analyze", needs("systemd-analyze"), () => {
   const folder = mkdtempSync(join(tmpdir(), "trustrank-unit-"));
   const path = join(folder, "trustrank.service");
   // Its command is not installed here, and neither is the key.
@@ -51,8 +50,7 @@ describe.skipIf(!hasSystemd)(`to systemd-analyze${hint}`, () => {
   });
 });
 
-const why = whyNotHere();
-describe.skipIf(why !== undefined)(`runs read-only${why === undefined ? "" : `: ${why}`}`, () => {
+describe("runs read-only", SANDBOX, () => {
   const sandbox = openSandbox({
     command: "/opt/trustrank",
     data: settingOf("WorkingDirectory"),

@@ -4,6 +4,7 @@ import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SampleService, startSampleService } from "../examples/_sample-service.ts";
 import { type Fence, fencesOf, GUIDES, placeOf, readPage } from "./_fences.ts";
+import { needs } from "../_needs.ts";
 
 const isShell = ({ language, notRun }: Fence) => language === "sh" && notRun === undefined;
 const blocks = GUIDES.flatMap(fencesOf).filter(isShell);
@@ -32,7 +33,7 @@ const EXPECTED: readonly (readonly [command: string, answer: RegExp])[] = [
 
 const documentsOf = () => GUIDES.flatMap(fencesOf).filter(({ language }) => language === "json");
 
-describe("the guide's commands", () => {
+describe("the guide's commands", needs("bash", "curl"), () => {
   let service: SampleService;
   beforeAll(async () => {
     service = await startSampleService({ TRUSTRANK_SEEDS: SEEDS });

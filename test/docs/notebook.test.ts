@@ -1,12 +1,13 @@
 // The notebook of the guide: its code cells, run in order as a script on an export of a real service,
 // where python3 has the packages that it names.
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { ROOT, startSampleService } from "../examples/_sample-service.ts";
+import { needs } from "../_needs.ts";
 
 const NOTEBOOK = join(ROOT, "docs/guide/notebook/calibration.ipynb");
 /** Another Python than the first of the path; for machines that keep its packages elsewhere. */
@@ -22,23 +23,15 @@ const { cells } = JSON.parse(readFileSync(NOTEBOOK, "utf8")) as { cells: Cell[] 
 const code = cells.filter((cell) => cell.cell_type === "code");
 const script = code.map(({ source }) => source.join("")).join("\n\n");
 
-function hasPackages(): boolean {
-  try {
-    execFileSync(PYTHON, ["-c", "import duckdb, matplotlib, pandas"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 it("is kept without outputs, and explains every cell", () => {
   expect(code.length).toBeGreaterThan(3);
   expect(code.every(({ outputs }) => outputs?.length === 0)).toBe(true);
   expect(cells.filter((cell) => cell.cell_type === "markdown").length).toBeGreaterThan(3);
 });
 
-it("goes from an export to a calibration plot", { timeout: 60_000 }, async (context) => {
-  context.skip(!hasPackages(), `${PYTHON} has no duckdb, pandas and matplotlib`);
+const PACKAGES = { timeout: 60_000, ...needs("python3-duckdb") };
+
+it("goes from an export to a calibration plot", PACKAGES, async () => {
   const folder = mkdtempSync(join(tmpdir(), "trustrank-notebook-"));
   const service = await startSampleService();
   try {

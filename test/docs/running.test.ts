@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endAll, startCommand } from "../cli/_process.ts";
-import { HAS_PROMTOOL, promtool } from "../deploy/_promtool.ts";
+import { promtool } from "../deploy/_promtool.ts";
 import { readPage } from "./_generated.ts";
 import { namesUnder, plain, rowsUnder } from "./_tables.ts";
+import { needs } from "../_needs.ts";
 
 const KEY = "reference-pages-admin-key-0123456789abcdefgh";
 const root = mkdtempSync(join(tmpdir(), "trustrank-docs-"));
@@ -75,7 +76,7 @@ test("the process and its event loop are measured too", () => {
   expect(text).toContain("# TYPE nodejs_gc_duration_seconds histogram\n");
 });
 
-test.skipIf(!HAS_PROMTOOL)("promtool finds nothing wrong (Debian package prometheus)", () => {
+test("promtool finds nothing wrong", needs("promtool"), () => {
   expect(promtool(["check", "metrics"], text)).toEqual({ status: 0, output: "" });
 });
 

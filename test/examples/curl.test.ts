@@ -2,6 +2,7 @@
 // says what the comment above it promises.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type SampleService, startSampleService } from "./_sample-service.ts";
+import { needs } from "../_needs.ts";
 
 let service: SampleService;
 beforeAll(async () => {
@@ -9,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-it("asks each question and gets its answer", async () => {
+it("asks each question and gets its answer", needs("bash", "curl"), async () => {
   const printed = await service.run("bash", ["examples/curl/first-verdicts.sh"]);
   const answers = printed.split("\n").filter((line) => line.startsWith("{"));
   expect(answers.map((line) => JSON.parse(line))).toMatchObject([

@@ -1,6 +1,6 @@
 // Gateway program in front of a real upstream, with the example configuration of examples/gateways and
 // the real service behind a fault proxy. Requests that reach the upstream are recorded there.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
@@ -36,17 +36,6 @@ export type Program = "nginx" | "caddy" | "haproxy";
 const PATH = `${process.env["PATH"]}:/usr/sbin`;
 
 const EXAMPLES = new URL("../../examples/gateways/", import.meta.url);
-
-/** True when the program is there; a suite that needs it is skipped otherwise, naming it. */
-export function isInstalled(program: string): boolean {
-  try {
-    const options = { stdio: "ignore", env: { PATH } } as const;
-    execFileSync("sh", ["-c", `command -v ${program}`], options);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export interface Reached {
   method: string;

@@ -9,7 +9,8 @@ import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import { rowsUnder } from "../docs/_tables.ts";
 import { sendRaw, statusesOf } from "../http/_setup.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
-import { type Edge, isInstalled, openEdge, PATHS, type Program, TIMES } from "./_edge.ts";
+import { type Edge, openEdge, PATHS, type Program, TIMES } from "./_edge.ts";
+import { needs } from "../_needs.ts";
 
 /** How long a gateway leaves a node alone that failed, and a check more. */
 const REMEMBERED_MS = 2500;
@@ -23,7 +24,7 @@ const FAULTS_OF_A_NODE = {
 /** Defines the tests of `program`. */
 export function describeProgram(program: Program): void {
   // Skipped without the program: the title says what to install.
-  describe.skipIf(!isInstalled(program))("from the Debian package of that name", () => {
+  describe("from the Debian package of that name", needs(program), () => {
     let edge: Edge;
     beforeAll(async () => {
       edge = await openEdge(program);

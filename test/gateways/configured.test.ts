@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
 import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";
 import { type Service, startTestService } from "../client/_service.ts";
-import { isInstalled, TIMES } from "./_edge.ts";
+import { TIMES } from "./_edge.ts";
 import {
   type ApisixConfig,
   type Ask,
@@ -16,6 +16,7 @@ import {
   type TraefikConfig,
 } from "./_forward-auth.ts";
 import { Kong, type KongConfig, type KongRequest, type Question } from "./_kong.ts";
+import { needs } from "../_needs.ts";
 
 let service: Service;
 let proxy: FaultProxy;
@@ -159,7 +160,7 @@ describe("apisix.yaml", () => {
 });
 
 // Skipped without the Debian package `luajit`, which runs Lua as Kong does.
-describe.skipIf(!isInstalled("luajit"))("kong.yaml, run by the Debian package luajit", () => {
+describe("kong.yaml, run by luajit", needs("luajit"), () => {
   let kong: Kong;
   let asked: Question[];
   beforeAll(async () => {

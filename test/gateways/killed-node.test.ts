@@ -3,8 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Edge, isInstalled, openEdge, PATHS, type Program } from "./_edge.ts";
+import { type Edge, openEdge, PATHS, type Program } from "./_edge.ts";
 import { stretched } from "../_patience.ts";
+import { needs } from "../_needs.ts";
 
 /** Hands every connection on to the port that it is told. */
 const NODE = `
@@ -49,7 +50,7 @@ async function askAll(): Promise<void> {
 
 const programs: Program[] = ["nginx", "caddy", "haproxy"];
 describe.each(programs)("%s", (program) => {
-  it.skipIf(!isInstalled(program))("asks the other node when one is killed", async () => {
+  it("asks the other node when one is killed", needs(program), async () => {
     node = spawn(process.execPath, ["-e", NODE], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
     const [port] = (await once(node, "message")) as [number];
     edge = await openEdge(program, (example) => {

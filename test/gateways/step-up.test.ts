@@ -2,7 +2,8 @@
 // taken from the guide.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Change, type Edge, isInstalled, openEdge, PATHS } from "./_edge.ts";
+import { type Change, type Edge, openEdge, PATHS } from "./_edge.ts";
+import { needs } from "../_needs.ts";
 
 const GUIDE = readFileSync(new URL("../../docs/guide/gateways.md", import.meta.url), "utf8");
 const [NGINX = "", CADDY = ""] = [...GUIDE.matchAll(/^```text\n(# [^]*?)^```$/gm)].map(
@@ -29,7 +30,7 @@ const CHANGES: Readonly<Record<"nginx" | "caddy", Change>> = {
 };
 
 describe.each(["nginx", "caddy"] as const)("%s", (program) => {
-  describe.skipIf(!isInstalled(program))("from the Debian package of that name", () => {
+  describe("from the Debian package of that name", needs(program), () => {
     let edge: Edge;
     beforeAll(async () => {
       edge = await openEdge(program, CHANGES[program]);

@@ -11,7 +11,8 @@ import {
 } from "../../src/journal/data-directory.ts";
 import { fillUp, mountSmall, remountReadOnly, unmount } from "../ledger/_small-disk.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
-import { canContain, CONTAINER, holder } from "./ownership/_holder.ts";
+import { CONTAINER, holder } from "./ownership/_holder.ts";
+import { needs } from "../_needs.ts";
 
 test("another process is refused, by name of the owner, until the owner is gone", async () => {
   const directory = temporaryDirectory();
@@ -35,7 +36,8 @@ test("another process is refused, by name of the owner, until the owner is gone"
   await claim.release();
 });
 
-test.skipIf(!canContain())("an owner in another container is waited for, then named", async () => {
+const CONTAINERS = needs("unshare", "make process and network namespaces");
+test("an owner in another container is waited for, then named", CONTAINERS, async () => {
   const directory = temporaryDirectory();
   const first = await holder(directory, CONTAINER);
   expect(first.said).toBe("held");
@@ -112,13 +114,12 @@ test("a directory is made with all that is missing above it, private", async () 
   await claim.release();
 });
 
-test("a directory that nobody can own says why", async ({ skip }) => {
+test("a directory that nobody can own says why", needs("mount a tmpfs"), async () => {
   const file = join(temporaryDirectory(), "file");
   fs.writeFileSync(file, "");
   await expect(claimDataDirectory(file)).rejects.toThrow(DataDirectoryUnusable);
   const disk = join(temporaryDirectory(), "disk");
-  const reason = mountSmall(disk, 1);
-  if (reason !== undefined) skip(reason);
+  mountSmall(disk, 1);
   try {
     await (await claimDataDirectory(disk)).release();
     fillUp(join(disk, "filler"), 0);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isFileLocked, lockFile, networkFileSystem } from "../../src/platform/file-lock.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
+import { needsThat } from "../_needs.ts";
 
 test("one holder at a time; reading the file changes nothing", () => {
   const path = join(temporaryDirectory(), "lock");
@@ -23,7 +24,8 @@ test("one holder at a time; reading the file changes nothing", () => {
   next.release();
 });
 
-test.runIf(process.platform === "linux")("file systems of other machines are known", () => {
+const LINUX = needsThat(process.platform === "linux", "only on Linux");
+test("file systems of other machines are known", LINUX, () => {
   const typed = (type: number) => networkFileSystem("/", () => type);
   expect([typed(0x6969), typed(0xff534d42), typed(-11317950)]).toEqual(["NFS", "SMB", "SMB"]);
   expect([typed(0xef53), typed(0x01021994), networkFileSystem("/proc")]).toEqual([

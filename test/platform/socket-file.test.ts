@@ -12,6 +12,7 @@ import {
   type SocketFile,
   whyNoSocketPath,
 } from "../../src/platform/socket-file.ts";
+import { needsThat } from "../_needs.ts";
 
 const ACCESS = { mode: 0o660, groupId: undefined };
 let folder: string;
@@ -64,7 +65,8 @@ describe("a socket file", () => {
     expect(fs.readdirSync(folder)).toEqual(["s.sock.lock"]);
   });
 
-  test.skipIf(process.getuid?.() !== 0)("is of the group that was asked for", async () => {
+  const ROOT_ONLY = needsThat(process.getuid?.() === 0, "only as root");
+  test("is of the group that was asked for", ROOT_ONLY, async () => {
     const file = await claimSocketFile(path, { mode: 0o620, groupId: 12_345 });
     await file.open(listenAt);
     const { gid, uid } = fs.statSync(path);

@@ -1,6 +1,5 @@
 // Exit codes and messages of the command line on failure: a port that is taken, a disk that fails,
 // evidence that is damaged. Real processes, real files.
-import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -11,6 +10,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 
 import { endAll, runCommand, startCommand } from "../cli/_process.ts";
+import { needs } from "../_needs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-failures-"));
 
@@ -72,9 +72,9 @@ describe("a file that cannot be used", () => {
 });
 
 describe("a disk that fails", () => {
-  const isTraceable = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]).status === 0;
+  const TRACED = needs("strace", "trace processes");
 
-  it.skipIf(!isTraceable)("refuses what was not synced, then ends with exit code 70", async () => {
+  it("refuses what was not synced, then ends with exit code 70", TRACED, async () => {
     const toDir = ["--data-dir", join(folder, "failing")];
     const rows = join(folder, "few.csv");
     writeFileSync(rows, "1,2,5,100\n");

@@ -59,11 +59,14 @@ function ask(options: http.RequestOptions, body?: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${ADMIN}`, "content-type": "application/json" };
   const method = body === undefined ? "GET" : "POST";
   return new Promise((resolve, reject) => {
-    const sent = http.request({ method, headers, agent: false, ...options }, (reply) => {
-      let text = "";
-      reply.on("data", (piece) => (text += String(piece)));
-      reply.on("end", () => resolve({ status: reply.statusCode ?? 0, text }));
-    });
+    const sent = http.request(
+      { host: "127.0.0.1", method, headers, agent: false, ...options },
+      (reply) => {
+        let text = "";
+        reply.on("data", (piece) => (text += String(piece)));
+        reply.on("end", () => resolve({ status: reply.statusCode ?? 0, text }));
+      },
+    );
     sent.on("error", reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });

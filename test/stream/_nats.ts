@@ -1,6 +1,6 @@
 // Real servers of the ordered log for tests: one or three nats-server on free loopback ports, to be killed, paused
 // and started again. The kernel kills them with the process of the tests, however that ends.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawnSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   closeSync,
@@ -16,42 +16,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../../src/stream/nats-log.ts";
 import type { OrderedLog } from "../../src/stream/ordered-log.ts";
-import { VERSION_MIN } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { freePorts } from "../_ports.ts";
 
-const UNPACKED = join(import.meta.dirname, "../../build/nats");
+const ROOT = join(import.meta.dirname, "../..");
+const found = spawnSync(join(ROOT, ".ci/nats-server.sh"), ["--find"], { encoding: "utf8" });
 
-/** Of the first that is there: the variable that `.ci/run` sets, what its script unpacked, the machine's own. */
-function programOf(variable: string, unpacked: readonly string[]): string | undefined {
-  const named = process.env[variable];
-  if (named !== undefined && named !== "") return named;
-  return unpacked.map((part) => join(UNPACKED, part)).find((path) => existsSync(path));
-}
+/** A server that syncs before it acknowledges; undefined where there is none: `needs("nats-server")`. */
+export const NATS_SERVER = found.status === 0 ? found.stdout.trim() : undefined;
 
-function installed(): string | undefined {
-  try {
-    const text = execFileSync("nats-server", ["--version"], { encoding: "utf8" });
-    const [, minor, patch] = /v2\.(\d+)\.(\d+)/.exec(text)!.map(Number);
-    const [, minorMin, patchMin] = VERSION_MIN.split(".").map(Number);
-    return minor! > minorMin! || (minor === minorMin && patch! >= patchMin!)
-      ? "nats-server"
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const SERVER = "usr/sbin/nats-server";
-/** A server that syncs before it acknowledges. */
-export const NATS_SERVER =
-  programOf("TRUSTRANK_TEST_NATS_SERVER", [`trixie/${SERVER}`]) ?? installed();
-/** One that does not. */
-export const NATS_SERVER_OLD = programOf("TRUSTRANK_TEST_NATS_SERVER_OLD", [`own/${SERVER}`]);
-
-/** For the name of a suite that is skipped. */
-export const NO_NATS =
-  NATS_SERVER === undefined ? " (needs nats-server: run .ci/nats-server.sh)" : "";
+const own = join(ROOT, "build/nats/own/usr/sbin/nats-server");
+/** One that does not; undefined where this Debian's own one does. */
+export const NATS_SERVER_OLD = existsSync(own) && own !== NATS_SERVER ? own : undefined;
 
 export interface ServersOptions {
   readonly size?: 1 | 3;

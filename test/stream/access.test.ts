@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClusterRefused } from "../../src/stream/ordered-log.ts";
 import { messageOf } from "./_messages.ts";
-import { NATS_SERVER, NO_NATS, startServers } from "./_nats.ts";
+import { startServers } from "./_nats.ts";
+import { needs } from "../_needs.ts";
 
 const PREFIX_SEED = 18 << 3;
 const PREFIX_USER = 20 << 3;
@@ -47,7 +48,7 @@ function newUser() {
   };
 }
 
-describe.skipIf(NATS_SERVER === undefined)(`access${NO_NATS}`, () => {
+describe("access", needs("nats-server"), () => {
   let directory: string;
   beforeAll(() => {
     directory = mkdtempSync(join(tmpdir(), "trustrank-access-"));

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { OrderedLog } from "../../src/stream/ordered-log.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { messageOf, plain, reader } from "./_messages.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "./_nats.ts";
+import { type Servers, startServers } from "./_nats.ts";
+import { needs } from "../_needs.ts";
 
 /** Appends until stopped; resolves to the place of each message that was acknowledged. */
 function appender(log: OrderedLog, origin: string) {
@@ -32,7 +33,7 @@ function appender(log: OrderedLog, origin: string) {
   };
 }
 
-describe.skipIf(NATS_SERVER === undefined)(`on three servers${NO_NATS}`, () => {
+describe("on three servers", needs("nats-server"), () => {
   let servers: Servers;
   beforeAll(async () => {
     servers = await startServers({ size: 3 });

@@ -6,9 +6,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LEASE_MS } from "../../src/stream/nats-lease.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "./_nats.ts";
+import { type Servers, startServers } from "./_nats.ts";
+import { needs } from "../_needs.ts";
 
-describe.skipIf(NATS_SERVER === undefined)(`a lease${NO_NATS}`, () => {
+describe("a lease", needs("nats-server"), () => {
   let servers: Servers;
   const children: ChildProcess[] = [];
   beforeAll(async () => {

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClusterRefused, StreamUnavailable } from "../../src/stream/ordered-log.ts";
 import { messageOf, reader, textOf } from "./_messages.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "./_nats.ts";
+import { type Servers, startServers } from "./_nats.ts";
+import { needs } from "../_needs.ts";
 
 const APPEND_MS = 10_000;
 
-describe.skipIf(NATS_SERVER === undefined)(`on one server${NO_NATS}`, () => {
+describe("on one server", needs("nats-server"), () => {
   let servers: Servers;
   beforeAll(async () => {
     servers = await startServers();
@@ -110,7 +111,7 @@ describe.skipIf(NATS_SERVER === undefined)(`on one server${NO_NATS}`, () => {
   });
 });
 
-describe.skipIf(NATS_SERVER === undefined)(`when the server goes away${NO_NATS}`, () => {
+describe("when the server goes away", needs("nats-server"), () => {
   test("the log is unavailable, and goes on by itself afterwards", async () => {
     const servers = await startServers();
     try {

@@ -4,14 +4,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { ClusterRefused } from "../../src/stream/ordered-log.ts";
 import { factsOf, faultOf, proveServers, VERSION_MIN } from "../../src/stream/server-proof.ts";
-import {
-  NATS_SERVER,
-  NATS_SERVER_OLD,
-  NO_NATS,
-  type Servers,
-  type ServersOptions,
-  startServers,
-} from "./_nats.ts";
+import { NATS_SERVER_OLD, type Servers, type ServersOptions, startServers } from "./_nats.ts";
+import { needs, needsThat } from "../_needs.ts";
 
 let servers: Servers | undefined;
 afterEach(async () => {
@@ -28,7 +22,7 @@ async function refusalOf(options: ServersOptions): Promise<string> {
   return (error as Error).message;
 }
 
-describe.skipIf(NATS_SERVER === undefined)(`of servers${NO_NATS}`, () => {
+describe("of servers", needs("nats-server"), () => {
   test("those that sync before they acknowledge are taken", async () => {
     servers = await startServers();
     const [facts] = await proveServers(servers.monitors, MESSAGE_BYTES_MAX);
@@ -66,18 +60,15 @@ describe.skipIf(NATS_SERVER === undefined)(`of servers${NO_NATS}`, () => {
   });
 });
 
-const NO_OLD =
-  NATS_SERVER_OLD === undefined
-    ? " (needs nats-server 2.9: Debian 12 has it, run .ci/nats-server.sh)"
-    : "";
-
-test.skipIf(NATS_SERVER_OLD === undefined)(
-  `a release that never syncs is refused${NO_OLD}`,
-  async () => {
-    const refusal = await refusalOf({ program: NATS_SERVER_OLD!, sync: "default" });
-    expect(refusal).toMatch(/^n0 is nats-server 2\.9\.\d+: .*install 2\.10\.23 or later$/);
-  },
+const OLD = needsThat(
+  NATS_SERVER_OLD !== undefined,
+  "nats-server 2.9 is not unpacked (Debian 12 has it: .ci/nats-server.sh)",
 );
+
+test("a release that never syncs is refused", OLD, async () => {
+  const refusal = await refusalOf({ program: NATS_SERVER_OLD!, sync: "default" });
+  expect(refusal).toMatch(/^n0 is nats-server 2\.9\.\d+: .*install 2\.10\.23 or later$/);
+});
 
 test("releases are compared by number", () => {
   const of = (version: string) => ({

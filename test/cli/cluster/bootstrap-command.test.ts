@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "../../service/cluster/_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { endAll, runCommand } from "../_process.ts";
+import { needs } from "../../_needs.ts";
 
 async function reportAll(node: Node, first: number, count: number): Promise<void> {
   for (let index = first; index < first + count; index++) {
@@ -38,7 +39,7 @@ test("it asks for the bureau's key first", async () => {
   expect(readdirSync(directory)).toEqual([]);
 });
 
-describe.skipIf(whySkipped !== undefined)(`bootstrap ${whySkipped ?? ""}`, () => {
+describe("bootstrap", needs("nats-server"), () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await Cluster.open();

@@ -9,8 +9,9 @@ import { loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "../../service/cluster/_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { endAll, runCommand } from "../_process.ts";
+import { needs } from "../../_needs.ts";
 
 /** A bureau's journal of several small segments, as one that was alone leaves it. */
 function history(dataDir: string): void {
@@ -52,7 +53,7 @@ test("it asks for a journal with its key first", async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining("trustrank cluster bootstrap")]);
 });
 
-describe.skipIf(whySkipped !== undefined)(`repair ${whySkipped ?? ""}`, () => {
+describe("repair", needs("nats-server"), () => {
   let cluster: Cluster;
   let one: Node;
   beforeAll(async () => {

@@ -3,8 +3,9 @@ import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { Cluster, type Node, whySkipped } from "../../service/cluster/_nodes.ts";
+import { Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { endAll, runCommand } from "../_process.ts";
+import { needs } from "../../_needs.ts";
 
 const OUTCOME = {
   subject: "agent://shop/seller",
@@ -43,7 +44,7 @@ test("a directory that is not there is refused before anything is asked of the l
   expect(existsSync(directory)).toBe(false);
 });
 
-describe.skipIf(whySkipped !== undefined)(`restore ${whySkipped ?? ""}`, () => {
+describe("restore", needs("nats-server"), () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await Cluster.open();

@@ -1,10 +1,11 @@
 // `trustrank cluster status` and `GET /v1/cluster` over a real server of the log.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
-import { Cluster, whySkipped } from "../../service/cluster/_nodes.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "../../stream/_nats.ts";
+import { Cluster } from "../../service/cluster/_nodes.ts";
+import { type Servers, startServers } from "../../stream/_nats.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { endAll, runCommand } from "../_process.ts";
+import { needs } from "../../_needs.ts";
 
 const COMMAND = ["cluster", "status", "--json"];
 
@@ -27,7 +28,7 @@ function environmentOf(name: string): Record<string, string> {
   };
 }
 
-describe.skipIf(NATS_SERVER === undefined)(`over a server${NO_NATS}`, () => {
+describe("over a server", needs("nats-server"), () => {
   beforeAll(async () => {
     servers = await startServers();
   });
@@ -76,7 +77,7 @@ describe.skipIf(NATS_SERVER === undefined)(`over a server${NO_NATS}`, () => {
   });
 });
 
-describe.skipIf(whySkipped !== undefined)(`a node ${whySkipped ?? ""}`, () => {
+describe("a node", needs("nats-server"), () => {
   test("tells the same by HTTP, also after a restart with nothing new in the log", async () => {
     const cluster = await Cluster.open();
     try {

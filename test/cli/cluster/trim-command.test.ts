@@ -7,8 +7,9 @@ import type { ClusterState } from "../../../src/contract/schemas/cluster/state.t
 import { openNatsLog } from "../../../src/stream/nats-log.ts";
 import { recordOf, runOf } from "../../ledger/_fixtures.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "../../service/cluster/_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { endAll, runCommand } from "../_process.ts";
+import { needs } from "../../_needs.ts";
 
 const MESSAGES = 1400;
 
@@ -18,7 +19,7 @@ test("it takes no number that would leave a node without its last message", asyn
   expect([code, stderr]).toEqual([2, expect.stringContaining("--keep takes a whole number")]);
 });
 
-describe.skipIf(whySkipped !== undefined)(`trim ${whySkipped ?? ""}`, () => {
+describe("trim", needs("nats-server"), () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await Cluster.open();

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AgentList } from "../../../src/contract/schemas/agents.ts";
 import type { AgentExplanation } from "../../../src/contract/schemas/scores.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const HOSTILE = 'x<img src=1 onerror="alert(1)">\u202e \u200bagent';
 
-describe.skipIf(whySkipped !== undefined)(`Agents ${whySkipped ?? ""}`, () => {
+describe("Agents", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   let list: AgentList;

@@ -1,10 +1,11 @@
 // Audit as somebody reads it who asks what was done, by whom and through what.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const HOSTILE = "<b onclick=alert(1)>\u202Egnp";
 
-describe.skipIf(whySkipped !== undefined)(`Audit ${whySkipped ?? ""}`, () => {
+describe("Audit", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   beforeAll(async () => {

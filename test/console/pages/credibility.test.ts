@@ -2,7 +2,8 @@
 // that praises itself.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AUDITOR, honestHistory, ringReports, SEEDS } from "../../kaizen/_market.ts";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 interface Graph {
   readonly reporters: number;
@@ -22,7 +23,7 @@ function choir(nowMs: number): object[] {
   }));
 }
 
-describe.skipIf(whySkipped !== undefined)(`Credibility ${whySkipped ?? ""}`, () => {
+describe("Credibility", needs("chromium"), () => {
   let stage: ConsoleStage;
 
   beforeAll(async () => {

@@ -2,9 +2,10 @@
 // compared; against what the API says.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoggedLeg } from "../../../src/contract/schemas/decisions.ts";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
-describe.skipIf(whySkipped !== undefined)(`Decisions ${whySkipped ?? ""}`, () => {
+describe("Decisions", needs("chromium"), () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openConsole();

@@ -1,7 +1,8 @@
 // Evidence as a visitor sees it: a proof is checked in his browser, and one that was tampered with is
 // called false whatever the service says.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const COUNT = 13;
 
@@ -10,7 +11,7 @@ interface Proved {
   readonly state: string;
 }
 
-describe.skipIf(whySkipped !== undefined)(`Evidence ${whySkipped ?? ""}`, () => {
+describe("Evidence", needs("chromium"), () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openConsole();

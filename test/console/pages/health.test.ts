@@ -1,9 +1,10 @@
 // Health as an operator sees it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { partsOf, type Status } from "../../../src/console/pages/health/parts.ts";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
-describe.skipIf(whySkipped !== undefined)(`Health ${whySkipped ?? ""}`, () => {
+describe("Health", needs("chromium"), () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openConsole();

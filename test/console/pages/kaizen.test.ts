@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 interface Status {
   readonly config_version: string;
@@ -23,7 +24,7 @@ async function history(): Promise<string> {
   return dataDir;
 }
 
-describe.skipIf(whySkipped !== undefined)(`Kaizen ${whySkipped ?? ""}`, () => {
+describe("Kaizen", needs("chromium"), () => {
   let stage: ConsoleStage;
   const status = () => stage.ask<Status>("GET", "/v1/kaizen/runs");
 

@@ -1,11 +1,12 @@
 // Keys as an operator keeps them: one is made, used, changed, given another secret and revoked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Key } from "../../../src/console/pages/keys/shapes.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const HOSTILE = "<b onclick=alert(1)>\u202Egnp";
 
-describe.skipIf(whySkipped !== undefined)(`Keys ${whySkipped ?? ""}`, () => {
+describe("Keys", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   let id: string;

@@ -2,7 +2,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { type ConsoleStage, openConsole, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const AGENTS = ["acme/billing-bot", "acme/ledger-sync", "globex/courier", "umbrella/dispatch"];
 const LEVELS = ["L1", "L2", "L2", "L3"];
@@ -27,7 +28,7 @@ async function sendRequests(stage: ConsoleStage): Promise<number> {
   return allowed;
 }
 
-describe.skipIf(whySkipped !== undefined)(`Overview ${whySkipped ?? ""}`, () => {
+describe("Overview", needs("chromium"), () => {
   let stage: ConsoleStage;
   beforeAll(async () => {
     stage = await openConsole();

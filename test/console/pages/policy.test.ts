@@ -3,11 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
 import type { PolicyDocument } from "../../../src/console/policy/draft.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const PATH = "/v1/policy";
 
-describe.skipIf(whySkipped !== undefined)(`Policy ${whySkipped ?? ""}`, () => {
+describe("Policy", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   let shipped: PolicyDocument;

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ReportLink } from "../../../src/contract/schemas/disputes.ts";
 import type { QueuedReview } from "../../../src/contract/schemas/reviews.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 interface Held {
   readonly agent: string;
@@ -17,7 +18,7 @@ interface Held {
 const NAMES = ["price-scout", "night-buyer", "ledger-bot", "courier", "relay"];
 const HOSTILE = 'pay <img src=x onerror=alert(1)>\n\u202e\u200bnow "please"';
 
-describe.skipIf(whySkipped !== undefined)(`Reviews ${whySkipped ?? ""}`, () => {
+describe("Reviews", needs("chromium"), () => {
   let stage: ConsoleStage;
   const held: Held[] = [];
 

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLES } from "../../../src/console/sql/examples.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 interface Answer {
   readonly rows: readonly (readonly unknown[])[];
@@ -11,7 +12,7 @@ interface Answer {
 const LONG = "SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000) b";
 const HOSTILE = "<img src=x onerror=alert(1)>\u202Etxt";
 
-describe.skipIf(whySkipped !== undefined)(`SQL ${whySkipped ?? ""}`, () => {
+describe("SQL", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   beforeAll(async () => {

@@ -2,13 +2,14 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UsageReport } from "../../../src/contract/schemas/service.ts";
-import { type ConsoleStage, openConsole, type Visitor, whySkipped } from "../_console.ts";
+import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
+import { needs } from "../../_needs.ts";
 
 const HOSTILE = "<b onclick=alert(1)>\u202Egnp";
 const READS = 9;
 const QUOTA = 10;
 
-describe.skipIf(whySkipped !== undefined)(`Usage ${whySkipped ?? ""}`, () => {
+describe("Usage", needs("chromium"), () => {
   let stage: ConsoleStage;
   let visitor: Visitor;
   let acme: string;

@@ -11,13 +11,12 @@ import type { ShownDocument } from "../../../src/http/openapi/page/shown.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import { STYLE } from "../../../src/http/openapi/page/style.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
-import { browser, commandOf, DebuggedPage } from "../../_chromium.ts";
+import { DebuggedPage } from "../../_chromium.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { call } from "../_client.ts";
 import { describeServers } from "../_servers.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
-
-const curl = commandOf(["curl"]);
+import { needs } from "../../_needs.ts";
 
 const POLICY = [
   "default-src 'none'",
@@ -66,8 +65,7 @@ describeServers("GET /docs", (service) => {
   });
 });
 
-// Skipped without `curl`.
-describe.skipIf(curl === undefined)("commands of the page", () => {
+describe("commands of the page", needs("curl"), () => {
   let service: TestServer;
   beforeAll(async () => {
     service = await openTestServer("node");
@@ -142,7 +140,7 @@ describe("the page", () => {
 });
 
 // Skipped without a browser: install the Debian package `chromium`.
-describe.skipIf(browser === undefined)("in a browser (chromium)", () => {
+describe("in a browser", needs("chromium"), () => {
   let service: TestServer;
   let page: DebuggedPage;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 // A process that owns a data directory, in namespaces of its own if asked for: as a service in another
 // container, with the volume in common.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 const MODULE = new URL("../../../src/journal/data-directory.ts", import.meta.url).href;
@@ -19,17 +19,6 @@ export const CONTAINER = [
   'echo box-a > /proc/sys/kernel/hostname; exec "$@"',
   "sh",
 ];
-
-/** Whether this user may make namespaces. */
-export function canContain(): boolean {
-  try {
-    const [program, ...rest] = CONTAINER;
-    execFileSync(program!, [...rest, "true"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Claims the directory, says so, and stays; `kill` resolves once it is gone. */
 export async function holder(directory: string, runner: readonly string[] = []) {

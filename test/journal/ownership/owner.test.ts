@@ -5,8 +5,10 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { hasEnded, isCopied, ownerOf } from "../../../src/journal/ownership/owner.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
+import { needsThat } from "../../_needs.ts";
 
-test.runIf(process.platform === "linux")("a zombie has ended, a sleeper has not", async () => {
+const LINUX = needsThat(process.platform === "linux", "only on Linux");
+test("a zombie has ended, a sleeper has not", LINUX, async () => {
   // exec takes the shell's place, and never asks how the shell's child ended.
   const script = "exec 3<&0; cat <&3 >/dev/null & echo $!; exec sleep 1000";
   const parent = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"] });

@@ -14,6 +14,7 @@ import { startLedger } from "../../../src/ledger/client.ts";
 import { NOW_MS } from "../_fixtures.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
 import { endAll, runCommand, type Started, startCommand } from "../../cli/_process.ts";
+import { needs } from "../../_needs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-archive-"));
 const at = (name: string) => join(folder, name);
@@ -24,13 +25,13 @@ const authorization = `Bearer ${ADMIN_KEY}`;
 
 let server: Started;
 let url: string;
-let whyNoDisk: string | undefined;
+const DISK = needs("mount a tmpfs");
 let accepted = 0;
 let isOver = false;
 let posting: Promise<void>;
 
 beforeAll(async () => {
-  whyNoDisk = mountSmall(disk, 4);
+  if (!DISK.skip) mountSmall(disk, 4);
   const places = ["--data-dir", dataDir, "--archive", archive, "--archive-every", "1s"];
   const serve = ["serve", "--json", "--port", "0", "--no-sample", ...places];
   server = startCommand(serve, { TRUSTRANK_ADMIN_KEY: ADMIN_KEY });
@@ -41,7 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   isOver = true;
   await endAll();
-  if (whyNoDisk === undefined) unmount(disk);
+  if (!DISK.skip) unmount(disk);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -78,23 +79,26 @@ test("what was acknowledged is in the archive within its interval, and it verifi
   expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining("is the archive of")]);
 });
 
-test("a full disk is counted and told, the service goes on, and with room the archive", async (context) => {
-  if (whyNoDisk !== undefined) context.skip(whyNoDisk);
-  fillUp(join(disk, "filler"), 0);
-  await expect.poll(() => figure("archive_failures_total"), patiently).toBeGreaterThan(1);
-  const before = accepted;
-  await expect.poll(() => accepted, patiently).toBeGreaterThan(before + 20);
-  expect(await figure("archive_lag_records")).toBeGreaterThan(0);
-  const ready = await fetch(`${url}/readyz`, { headers: { authorization } });
-  expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining("ENOSPC")]);
-  expect((await runCommand(["backup", archive, "--verify"])).code).toBe(0);
-  rmSync(join(disk, "filler"));
-  const behind = accepted;
-  await expect.poll(shipped, patiently).toBeGreaterThanOrEqual(behind);
-  // The manifest is there before the keeper has heard of it, and says so.
-  const told = async () => (await fetch(`${url}/readyz`, { headers: { authorization } })).text();
-  await expect.poll(told, patiently).not.toContain("ENOSPC");
-});
+test(
+  "a full disk is counted and told, the service goes on, and with room the archive",
+  DISK,
+  async () => {
+    fillUp(join(disk, "filler"), 0);
+    await expect.poll(() => figure("archive_failures_total"), patiently).toBeGreaterThan(1);
+    const before = accepted;
+    await expect.poll(() => accepted, patiently).toBeGreaterThan(before + 20);
+    expect(await figure("archive_lag_records")).toBeGreaterThan(0);
+    const ready = await fetch(`${url}/readyz`, { headers: { authorization } });
+    expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining("ENOSPC")]);
+    expect((await runCommand(["backup", archive, "--verify"])).code).toBe(0);
+    rmSync(join(disk, "filler"));
+    const behind = accepted;
+    await expect.poll(shipped, patiently).toBeGreaterThanOrEqual(behind);
+    // The manifest is there before the keeper has heard of it, and says so.
+    const told = async () => (await fetch(`${url}/readyz`, { headers: { authorization } })).text();
+    await expect.poll(told, patiently).not.toContain("ENOSPC");
+  },
+);
 
 test("killed and its disk lost: everything up to the last shipment is back, the same table", async () => {
   const before = accepted;
@@ -102,7 +106,7 @@ test("killed and its disk lost: everything up to the last shipment is back, the 
   server.process.kill("SIGKILL");
   const { stderr } = await server.ended;
   await posting;
-  if (whyNoDisk === undefined) {
+  if (!DISK.skip) {
     for (const event of ["archive_failed", "archive_recovered"]) {
       expect([event, stderr.split(`"${event}"`).length - 1]).toEqual([event, 1]);
     }

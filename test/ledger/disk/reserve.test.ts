@@ -19,6 +19,7 @@ import {
 } from "../_fixtures.ts";
 import { SimulatedFiles } from "../../journal/_simulated-files.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
+import { needs } from "../../_needs.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const RESERVE = 4 * MEBIBYTE;
@@ -45,49 +46,50 @@ async function openLedger(dataDir: string): Promise<OpenLedger> {
 
 const keyEvent = (number: number) => Buffer.from(JSON.stringify({ event: "note", number }));
 
-test("a real disk: refused before it is full, finished on it, healed after it", async ({
-  skip,
-}) => {
-  const mount = join(temporaryDirectory(), "small");
-  const reason = mountSmall(mount, 24);
-  if (reason !== undefined) skip(reason);
-  mounts.push(mount);
-  const dataDir = join(mount, "data");
-  const ballast = join(dataDir, "journal", BALLAST_FILE);
-  const filler = join(mount, "filler");
+test(
+  "a real disk: refused before it is full, finished on it, healed after it",
+  needs("mount a tmpfs"),
+  async () => {
+    const mount = join(temporaryDirectory(), "small");
+    mountSmall(mount, 24);
+    mounts.push(mount);
+    const dataDir = join(mount, "data");
+    const ballast = join(dataDir, "journal", BALLAST_FILE);
+    const filler = join(mount, "filler");
 
-  const ledger = await openLedger(dataDir);
-  const poll = (look: () => unknown) => expect.poll(look, { interval: 20 });
-  await poll(() => ledger.disk.ballastBytes).toBe(RESERVE);
-  // Blocks, not a promise of blocks.
-  expect(fs.statSync(ballast).blocks * 512).toBeGreaterThanOrEqual(RESERVE);
-  expect((await ledger.append(recordOf(1))).position).toBe(1);
+    const ledger = await openLedger(dataDir);
+    const poll = (look: () => unknown) => expect.poll(look, { interval: 20 });
+    await poll(() => ledger.disk.ballastBytes).toBe(RESERVE);
+    // Blocks, not a promise of blocks.
+    expect(fs.statSync(ballast).blocks * 512).toBeGreaterThanOrEqual(RESERVE);
+    expect((await ledger.append(recordOf(1))).position).toBe(1);
 
-  // Nearly full: outcomes are refused while there is room still, revocations are not.
-  fillUp(filler, RESERVE - MEBIBYTE);
-  await expect(ledger.append(recordOf(2))).rejects.toMatchObject({ code: "journal_unavailable" });
-  await poll(() => ledger.disk).toMatchObject({ isLow: true, ballastBytes: RESERVE });
-  expect(ledger.isHealthy()).toBe(false);
-  expect(await ledger.appendKeyEvent(keyEvent(1))).toBe(2);
+    // Nearly full: outcomes are refused while there is room still, revocations are not.
+    fillUp(filler, RESERVE - MEBIBYTE);
+    await expect(ledger.append(recordOf(2))).rejects.toMatchObject({ code: "journal_unavailable" });
+    await poll(() => ledger.disk).toMatchObject({ isLow: true, ballastBytes: RESERVE });
+    expect(ledger.isHealthy()).toBe(false);
+    expect(await ledger.appendKeyEvent(keyEvent(1))).toBe(2);
 
-  // Full to the last byte: the ballast makes room for what must be written.
-  fillUp(filler, 0);
-  expect(await ledger.appendKeyEvent(keyEvent(2))).toBe(3);
-  await poll(() => fs.existsSync(ballast)).toBe(false);
-  await expect(ledger.append(recordOf(3))).rejects.toMatchObject({ code: "journal_unavailable" });
-  expect(ledger.isHealthy()).toBe(false);
+    // Full to the last byte: the ballast makes room for what must be written.
+    fillUp(filler, 0);
+    expect(await ledger.appendKeyEvent(keyEvent(2))).toBe(3);
+    await poll(() => fs.existsSync(ballast)).toBe(false);
+    await expect(ledger.append(recordOf(3))).rejects.toMatchObject({ code: "journal_unavailable" });
+    expect(ledger.isHealthy()).toBe(false);
 
-  fs.rmSync(filler);
-  await poll(() => ledger.isHealthy()).toBe(true);
-  await poll(() => ledger.disk.ballastBytes).toBe(RESERVE);
-  expect((await ledger.append(recordOf(4))).position).toBe(4);
-  await ledger.close();
+    fs.rmSync(filler);
+    await poll(() => ledger.isHealthy()).toBe(true);
+    await poll(() => ledger.disk.ballastBytes).toBe(RESERVE);
+    expect((await ledger.append(recordOf(4))).position).toBe(4);
+    await ledger.close();
 
-  const again = await openLedger(dataDir);
-  expect(again.replay.outcomes).toBe(2);
-  expect(again.keyEvents).toHaveLength(2);
-  expect(again.disk.isLow).toBe(false);
-});
+    const again = await openLedger(dataDir);
+    expect(again.replay.outcomes).toBe(2);
+    expect(again.keyEvents).toHaveLength(2);
+    expect(again.disk.isLow).toBe(false);
+  },
+);
 
 test("a batch that meets the end of the disk is finished with the ballast's room", () => {
   const files = new SimulatedFiles(seededRandom(3));

@@ -14,6 +14,7 @@ import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../_fixture
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
 import { rmSync } from "node:fs";
 import { ACCESS, foreign, foreignEvent, messagesOf, openFeed, openOrdered } from "./_feed.ts";
+import { needs } from "../../_needs.ts";
 
 test("an append is answered once it stands in the journal, not when the log has taken it", async () => {
   const feed = openFeed(openOrdered(temporaryDirectory()));
@@ -196,45 +197,46 @@ test("newcomers over their key's limit are refused here, in order, and leave no 
     ]);
 });
 
-test("a full disk refuses what is offered here and stands still before what others recorded", async ({
-  skip,
-}) => {
-  const small = `${temporaryDirectory()}/small`;
-  const why = mountSmall(small, 3);
-  if (why !== undefined) skip(why);
-  try {
-    const reserveBytes = 256 * 1024;
-    const core = openOrdered(`${small}/journal`, { reserveBytes });
-    while (core.probe()) await turn();
-    const feed = openFeed(core);
-    feed.give(foreign(1));
-    await expect.poll(feed.applied).toEqual([1]);
-    fillUp(`${small}/other`, 0);
-    core.probe();
-    feed.offer([recordOf(1)]);
-    expect(feed.answers).toEqual([["a", [VERDICT_UNAVAILABLE]]]);
-    const body = Buffer.from(`{"text":"${"x".repeat(60_000)}"}`);
-    const large = (seq: number) =>
-      foreign(seq, { frames: Uint8Array.from(runOf([recordOf(seq, { body })]).bytes) });
-    const asked = feed.follows().length;
-    const given = Array.from({ length: 40 }, (_, index) => large(index + 2));
-    feed.give(...given);
-    await expect.poll(() => feed.follows().length).toBeGreaterThan(asked);
-    const stands = core.progress.seq;
-    expect(stands).toBeLessThan(41);
-    expect(feed.failures).toEqual([]);
-    rmSync(`${small}/other`);
-    const from = feed.follows().at(-1)!;
-    expect(from).toBe(stands);
-    expect(stands).toBeGreaterThan(1);
-    // The bytes of the failed write were sealed; what the log gives again is what it gave before.
-    feed.give(...given.slice(from - 2, 9));
-    await expect.poll(() => core.progress.seq).toBeGreaterThanOrEqual(10);
-    expect(feed.failures).toEqual([]);
-  } finally {
-    unmount(small);
-  }
-});
+test(
+  "a full disk refuses what is offered here and stands still before what others recorded",
+  needs("mount a tmpfs"),
+  async () => {
+    const small = `${temporaryDirectory()}/small`;
+    mountSmall(small, 3);
+    try {
+      const reserveBytes = 256 * 1024;
+      const core = openOrdered(`${small}/journal`, { reserveBytes });
+      while (core.probe()) await turn();
+      const feed = openFeed(core);
+      feed.give(foreign(1));
+      await expect.poll(feed.applied).toEqual([1]);
+      fillUp(`${small}/other`, 0);
+      core.probe();
+      feed.offer([recordOf(1)]);
+      expect(feed.answers).toEqual([["a", [VERDICT_UNAVAILABLE]]]);
+      const body = Buffer.from(`{"text":"${"x".repeat(60_000)}"}`);
+      const large = (seq: number) =>
+        foreign(seq, { frames: Uint8Array.from(runOf([recordOf(seq, { body })]).bytes) });
+      const asked = feed.follows().length;
+      const given = Array.from({ length: 40 }, (_, index) => large(index + 2));
+      feed.give(...given);
+      await expect.poll(() => feed.follows().length).toBeGreaterThan(asked);
+      const stands = core.progress.seq;
+      expect(stands).toBeLessThan(41);
+      expect(feed.failures).toEqual([]);
+      rmSync(`${small}/other`);
+      const from = feed.follows().at(-1)!;
+      expect(from).toBe(stands);
+      expect(stands).toBeGreaterThan(1);
+      // The bytes of the failed write were sealed; what the log gives again is what it gave before.
+      feed.give(...given.slice(from - 2, 9));
+      await expect.poll(() => core.progress.seq).toBeGreaterThanOrEqual(10);
+      expect(feed.failures).toEqual([]);
+    } finally {
+      unmount(small);
+    }
+  },
+);
 
 test("what others keep in memory counts as applied once they have taken it", async () => {
   const feed = openFeed(openOrdered(temporaryDirectory()));

@@ -1,28 +1,16 @@
 // Nodes of a real cluster for tests: nats-server and the service, each a process on loopback, all of them
 // ended with the test. Debian's nats-server is too old before release 13: `.ci/nats-server.sh` unpacks one.
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "../../_ports.ts";
+import { NATS_SERVER } from "../../stream/_nats.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 export const ADMIN_KEY = "adminadminadminadmin0123456789abcd";
-const PLACES = [
-  process.env["TRUSTRANK_TEST_NATS_SERVER"],
-  "/opt/nats/.trixie/nats/usr/sbin/nats-server",
-  "/usr/sbin/nats-server",
-];
-const SERVER = PLACES.find((place) => place !== undefined && existsSync(place));
 const START_MS = 30_000;
-
-/** Why the tests of a cluster are skipped; undefined when they run. */
-export const whySkipped =
-  SERVER === undefined ||
-  !/v2\.(1\d|[2-9]\d)\./.test(spawnSync(SERVER, ["--version"]).stdout.toString())
-    ? "(skipped: needs nats-server 2.10.23 or later, as `bash .ci/nats-server.sh` unpacks it)"
-    : undefined;
 
 export interface Node {
   readonly url: string;
@@ -60,7 +48,7 @@ export class Cluster {
         `server_name: n${index}\nhost: 127.0.0.1\nport: ${port}\nhttp: "127.0.0.1:${monitor}"\nmax_payload: 8MB\n` +
           `jetstream { store_dir: "${store}", max_file: 2GB, sync_interval: always }\n${size > 1 ? group : ""}\n`,
       );
-      return { port, monitor, file, process: cluster.#spawn(SERVER!, ["-c", file], {}) };
+      return { port, monitor, file, process: cluster.#spawn(NATS_SERVER!, ["-c", file], {}) };
     });
     return cluster;
   }
@@ -72,7 +60,7 @@ export class Cluster {
   /** Starts a server over its directory again. */
   restart(index: number): void {
     const { file } = this.#servers[index]!;
-    const process = this.#spawn(SERVER!, ["-c", file], {});
+    const process = this.#spawn(NATS_SERVER!, ["-c", file], {});
     this.#servers = this.#servers.map((each, at) => (at === index ? { ...each, process } : each));
   }
 

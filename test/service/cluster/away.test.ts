@@ -2,12 +2,13 @@
 // all heals when it is back. And a node whose disk was lost takes its place again.
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "./_nodes.ts";
+import { needs } from "../../_needs.ts";
 
 const WAIT = { timeout: 30_000, interval: 100 };
 const AT_ONCE_MS = 500;
 
-describe.skipIf(whySkipped !== undefined)(`a log that is away ${whySkipped ?? ""}`, () => {
+describe("a log that is away", needs("nats-server"), () => {
   let cluster: Cluster;
   let node: Node;
   beforeAll(async () => {

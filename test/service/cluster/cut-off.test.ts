@@ -1,12 +1,13 @@
 // A node that is cut off from the log: a key revoked elsewhere lives there no longer than is promised, and
 // holds again once the log is back.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { Cluster, type Node } from "./_nodes.ts";
+import { needs } from "../../_needs.ts";
 
 const REFUSE_SEC = 2;
 const CHECK = { subject: "agent://shop/seller", stakes: 5 };
 
-describe.skipIf(whySkipped !== undefined)(`a node cut off ${whySkipped ?? ""}`, () => {
+describe("a node cut off", needs("nats-server"), () => {
   let cluster: Cluster;
   let node: Node;
   beforeAll(async () => {

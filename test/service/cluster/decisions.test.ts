@@ -1,7 +1,8 @@
 // Decisions of all nodes in the SQL of one: each once, under the name of the node that made it, whichever node is
 // killed on the way, and also those that were made before a node kept copies.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "./_nodes.ts";
+import { needs } from "../../_needs.ts";
 
 /** Looks come every second, reports of who keeps copies every five. */
 const inOrder = (a: readonly unknown[], b: readonly unknown[]) =>
@@ -14,7 +15,7 @@ const ANALYTICS = { ...LIMITED, TRUSTRANK_CLUSTER_ROLE: "analytics" };
 const ROWS =
   "SELECT node, request_id, count(*) AS times FROM decisions GROUP BY ALL ORDER BY ALL LIMIT 1000";
 
-describe.skipIf(whySkipped !== undefined)(`decisions of all nodes ${whySkipped ?? ""}`, () => {
+describe("decisions of all nodes", needs("nats-server"), () => {
   let cluster: Cluster;
   let one: Node;
   let two: Node;

@@ -3,13 +3,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
 import { LEASE_MS } from "../../../src/stream/nats-lease.ts";
-import { Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { Cluster, type Node } from "./_nodes.ts";
+import { needs } from "../../_needs.ts";
 
 const JOBS = ["credibility", "kaizen"];
 /** Reports come every five seconds. */
 const TOLD_MS = 20_000;
 
-describe.skipIf(whySkipped !== undefined)(`work of one node ${whySkipped ?? ""}`, () => {
+describe("work of one node", needs("nats-server"), () => {
   let cluster: Cluster;
   const nodes: Node[] = [];
   beforeAll(async () => {

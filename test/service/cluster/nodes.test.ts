@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClusterState } from "../../../src/contract/schemas/cluster/state.ts";
-import { ADMIN_KEY, Cluster, type Node, whySkipped } from "./_nodes.ts";
+import { ADMIN_KEY, Cluster, type Node } from "./_nodes.ts";
+import { needs } from "../../_needs.ts";
 
 const OUTCOME = {
   subject: "agent://shop/seller",
@@ -20,7 +21,7 @@ const QUESTION = {
 
 const ONE_ID = { "idempotency-key": "order-1" };
 
-describe.skipIf(whySkipped !== undefined)(`a cluster ${whySkipped ?? ""}`, () => {
+describe("a cluster", needs("nats-server"), () => {
   let cluster: Cluster;
   let nodes: Node[];
   beforeAll(async () => {

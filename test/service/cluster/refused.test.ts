@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAll, startCommand } from "../../cli/_process.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "../../stream/_nats.ts";
+import { type Servers, startServers } from "../../stream/_nats.ts";
+import { needs } from "../../_needs.ts";
 
 /** May make streams and buckets, and read none. */
 const BLIND = `authorization { users: [{ user: blind, password: blind, permissions: { publish: { deny: ["$JS.API.CONSUMER.>"] } } }] }
 no_auth_user: blind`;
 
-describe.skipIf(NATS_SERVER === undefined)(`a node that is refused${NO_NATS}`, () => {
+describe("a node that is refused", needs("nats-server"), () => {
   let servers: Servers;
   const dataDir = temporaryDirectory();
   beforeAll(async () => {

@@ -4,6 +4,7 @@ import { startLimitedProcess } from "../../../src/platform/limited-process.ts";
 import type { StoreCore } from "../../../src/store/core.ts";
 import type { SandboxCall } from "../../../src/store/sandbox/messages.ts";
 import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 import type { Logged } from "../_fixtures.ts";
 
 export const MEMORY_BYTES = 1024 * 1024 * 1024;
@@ -54,7 +55,7 @@ export function openSandbox(
     },
     ...(idleMs === undefined ? {} : { idleMs }),
   });
-  const ask: OpenSandbox["ask"] = async (sql, tenant, timeoutMs = 60_000) => {
+  const ask: OpenSandbox["ask"] = async (sql, tenant, timeoutMs = WAIT_MS_MAX) => {
     const limits = { rowsMax: 1000, timeoutMs };
     const asker = { tenant, withheld: [] };
     return (await sandbox.query({ name: "query", sql, limits, asker })).rows;

@@ -3,11 +3,12 @@
 import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { NodePart, Part } from "../../../src/stream/decisions/parts.ts";
-import { NATS_SERVER, NO_NATS, type Servers, startServers } from "../_nats.ts";
+import { type Servers, startServers } from "../_nats.ts";
+import { needs } from "../../_needs.ts";
 
 const MEBIBYTE = 1024 ** 2;
 
-describe.skipIf(NATS_SERVER === undefined)(`parts of decisions${NO_NATS}`, () => {
+describe("parts of decisions", needs("nats-server"), () => {
   let servers: Servers;
   beforeAll(async () => {
     servers = await startServers();

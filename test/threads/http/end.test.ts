@@ -1,6 +1,5 @@
 // Shutdown of a service with two HTTP threads: in order on SIGTERM under load, and loudly, but with
 // nothing lost, when one of its threads fails.
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { afterAll, expect, it } from "vitest";
 import { Connection, connectToBoth, requestsByThread, startThreads } from "./_service.ts";
 import { endAll } from "../../cli/_process.ts";
 import { stretched } from "../../_patience.ts";
+import { needs } from "../../_needs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-end-"));
 const SUBJECT = "agent://threads-end/reported";
@@ -110,9 +110,9 @@ it("a thread that throws brings the service down in order, with an exit code", a
   expect(await reportedAfterRestart(dataDir)).toBeGreaterThanOrEqual(acknowledged);
 });
 
-const isTraceable = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]).status === 0;
+const TRACED = needs("strace", "trace processes");
 
-it.skipIf(!isTraceable)("a sync that fails is refused at every thread, then 70", async () => {
+it("a sync that fails is refused at every thread, then 70", TRACED, async () => {
   const dataDir = join(folder, "failing");
   // A start and an end, so that there is a segment to name.
   const first = await startThreads(dataDir);
