@@ -29,7 +29,7 @@ const REST_BUSY = 10;
 const CLOSING_SEGMENTS_MAX = 4;
 /** A query waits this long for what a rebuilt database lacks, then takes what is there. */
 const RESTORE_WAIT_MS = 3000;
-/** Longest that a read of the log waits for waiting decisions to become rows. */
+/** Longest that a read of the log waits for older decisions than the newest part to become rows. */
 const READ_WAIT_MS = 1000;
 
 export interface StoreRecordsOptions {
@@ -43,6 +43,8 @@ export interface StoreRecordsOptions {
   decisionsKeptDays: number;
   /** Reads wait until a rebuilt database has everything. */
   isPatient?: boolean;
+  /** Longest that a read waits for older decisions to become rows, ms; 1000 by default. */
+  readWaitMs?: number;
   /** Whether the clock can be trusted to delete by; left out, it can. */
   mayExpire?: () => boolean;
   log?: (event: string, detail: string) => void;
@@ -58,6 +60,7 @@ export class StoreRecords {
   readonly #copied: CopiedSegments;
   readonly #upkeep: Upkeep;
   readonly #isPatient: boolean;
+  readonly #readWaitMs: number;
   #ingestAtMs = 0;
 
   constructor({ core, rings, startMs, ...options }: StoreRecordsOptions) {
@@ -73,6 +76,7 @@ export class StoreRecords {
     this.#copied = new CopiedSegments(core.keptDirectory);
     this.#upkeep = new Upkeep({ ...options, core, keptDays: options.decisionsKeptDays });
     this.#isPatient = options.isPatient ?? false;
+    this.#readWaitMs = options.readWaitMs ?? READ_WAIT_MS;
   }
 
   gauges(): LogFigures {
@@ -129,22 +133,24 @@ export class StoreRecords {
   }
 
   /**
-   * Turns waiting records into rows, the newest first, for at most a second: a read of the log does
-   * not stand in line behind everything that a flood left.
-   * @returns whether every decision made before is a row now.
+   * Turns waiting records into rows, the newest first. The newest part is always waited for: the database may
+   * still be opening, or an apply may be in front. Older parts get `readWaitMs`, so that a read does not wait for
+   * everything that a flood left.
+   * @returns whether every decision made before the call is a row now.
    */
   async #settleNewest(nowMs: number): Promise<boolean> {
     try {
       this.rings.empty(nowMs, true);
     } catch {
-      // Told by the loop's own attempts.
+      // The loop's own attempts log it.
     }
     const mark = this.#spool.mark;
-    const deadline = AbortSignal.timeout(READ_WAIT_MS);
+    if (!(await this.#ingestNewest(nowMs, mark))) return false;
+    const deadline = AbortSignal.timeout(this.#readWaitMs);
     const over = new Promise<void>((resolve) => {
       deadline.addEventListener("abort", () => resolve());
     });
-    await Promise.race([this.#ingestNewest(nowMs, mark, deadline), over]);
+    await Promise.race([this.#ingestOlder(nowMs, mark, deadline), over]);
     return !this.#isLacking(mark);
   }
 
@@ -153,14 +159,22 @@ export class StoreRecords {
     return this.#isRestoring || this.#spool.nextBefore(mark) !== undefined;
   }
 
-  async #ingestNewest(nowMs: number, mark: SpoolMark, deadline: AbortSignal): Promise<void> {
-    const startedAt = performance.now();
+  /** One part. @returns false when the database refuses: the read returns the rows there are. */
+  async #ingestNewest(nowMs: number, mark: SpoolMark): Promise<boolean> {
     try {
-      while (!deadline.aborted && this.#isLacking(mark)) {
-        await this.#ingestOne(nowMs + performance.now() - startedAt, mark);
-      }
+      if (this.#isLacking(mark)) await this.#ingestOne(nowMs, mark);
+      return true;
     } catch {
-      // The read goes on with the rows there are; the next ingest tells why.
+      // The next ingest logs why.
+      return false;
+    }
+  }
+
+  async #ingestOlder(nowMs: number, mark: SpoolMark, deadline: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    while (!deadline.aborted && this.#isLacking(mark)) {
+      const isDone = await this.#ingestNewest(nowMs + performance.now() - startedAt, mark);
+      if (!isDone) return;
     }
   }
 

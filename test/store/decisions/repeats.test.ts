@@ -16,7 +16,12 @@ const START_MS = NOW_MS - (NOW_MS % 1000);
 
 function openLog(
   dataDir = temporaryDirectory(),
-  life: { startMs?: number; decisionsKeptDays?: number; mayExpire?: () => boolean } = {},
+  life: {
+    startMs?: number;
+    decisionsKeptDays?: number;
+    mayExpire?: () => boolean;
+    readWaitMs?: number;
+  } = {},
 ) {
   const ring = createDecisionRing();
   const { core } = openStoreCore(dataDir);
@@ -221,6 +226,22 @@ test("a read waits for no backlog: it has the newest decisions and says what is 
   await records.settle(nowMs);
   expect((await records.decisions(filter, nowMs)).isComplete).toBe(true);
   await records.close(nowMs);
+  await core.close();
+});
+
+test("a first read has the newest decisions, however long the database takes to open", async () => {
+  const { core, records, writer } = openLog(undefined, { readWaitMs: 0 });
+  writer.record(denial(1));
+  let release = () => undefined as void;
+  const apply = core.write(() => new Promise<void>((resolve) => (release = resolve)));
+  const filter = { tenant: undefined, limit: 1 };
+  const page = records.decisions(filter, START_MS);
+  // An apply is in front of it until the database has answered another reader.
+  await core.logQueue.read(() => Promise.resolve());
+  release();
+  await apply;
+  expect(await page).toMatchObject({ legs: [{ subject: "agent://shop/bad" }], isComplete: true });
+  await records.close(START_MS);
   await core.close();
 });
 
