@@ -26,9 +26,8 @@ export const SCHEMA_VERSION = 16;
  * Then a checkpoint: no DDL is left for a restart to replay.
  */
 export async function createSchema(connection: Connection): Promise<void> {
-  await connection.run("BEGIN TRANSACTION");
-  for (const statement of statements()) await connection.run(statement);
-  await connection.run("COMMIT");
+  // All in one call: some 360 calls take twice the CPU.
+  await connection.run(["BEGIN TRANSACTION", ...statements(), "COMMIT"].join(";\n"));
   await connection.run("CHECKPOINT");
 }
 
