@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { browser as command } from "../_chromium.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { startCommand, type Started } from "../cli/_process.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -27,7 +28,6 @@ const LAPTOP = 1280;
 const WIDTHS = [400, LAPTOP, 2000];
 const HEIGHT = 900;
 const PICTURES = fileURLToPath(new URL("../../docs/guide/console", import.meta.url));
-const WAIT_MS = 30_000;
 
 interface Facts {
   readonly url: string;
@@ -117,7 +117,7 @@ export interface Visitor {
 
 function watched(context: BrowserContext, page: Page, url: string): Visitor {
   const complaints: string[] = [];
-  page.setDefaultTimeout(WAIT_MS);
+  page.setDefaultTimeout(WAIT_MS_MAX);
   page.on("pageerror", (error) => complaints.push(`error: ${error.stack ?? error.message}`));
   page.on("console", (message) => {
     // An answer of 4xx that the page handles is told by the browser as an error too.

@@ -6,13 +6,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { layered } from "../../src/service/settings/config-file.ts";
 import { serveConfigOf } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { proveServers } from "../../src/stream/server-proof.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { freePorts } from "../_ports.ts";
 import { messageOf } from "../stream/_messages.ts";
 import { NATS_SERVER } from "../stream/_nats.ts";
@@ -145,6 +146,8 @@ test(
   },
 );
 
+const ELECTION = { timeout: WAIT_MS_MAX, interval: 200 };
+
 describe("the servers", needs("nats-server"), () => {
   test("run from their file, sync, and take a message from a node with its certificate alone", async () => {
     const ports = await freePorts(9);
@@ -188,7 +191,8 @@ describe("the servers", needs("nats-server"), () => {
       bytesMax: 64 * 1024 * 1024,
       log: () => undefined,
     };
-    const log = await openNatsLog({ ...settings, tls });
+    // Healthy servers may still be electing the leader that places streams.
+    const log = await vi.waitFor(() => openNatsLog({ ...settings, tls }), ELECTION);
     expect(await log.append(messageOf(1), 10_000)).toBe(1);
     await log.close();
     for (const index of [0, 1, 2]) {
@@ -198,5 +202,5 @@ describe("the servers", needs("nats-server"), () => {
       const info = JSON.parse(bytes.toString().replace(/^INFO /, "")) as object;
       expect(info).toMatchObject({ tls_required: true, tls_verify: true });
     }
-  }, 90_000);
+  });
 });

@@ -11,6 +11,7 @@ import { type ConsoleStage, openConsole } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
 interface Status {
+  readonly running?: object;
   readonly config_version: string;
   readonly promoted_by?: string;
   readonly runs: readonly { run_id: string; state: string }[];
@@ -94,6 +95,8 @@ WHERE event LIKE 'kaizen.%' ORDER BY position`;
   }, 180_000);
 
   it("shows why the service refuses a promotion", async () => {
+    // On a busy machine the run of the promotion may not have ended yet.
+    await expect.poll(async () => (await status()).running ?? null).toBeNull();
     const { runs } = await status();
     // The pause after the rollback holds whatever a dry run has found.
     const { run_id: id } = await stage.ask<{ run_id: string }>("POST", "/v1/kaizen/run", {
