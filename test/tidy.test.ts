@@ -16,26 +16,33 @@ const FOLDER_FILES_MAX = 24;
 const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>> = {
   assembly: { any: [/^assembly\//] },
   contract: { any: [] },
-  platform: { any: [] },
+  concurrency: { any: [/^src\/contract\/faults\.ts$/] },
+  platform: { any: [/^src\/concurrency\//] },
   engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },
-  journal: { any: [/^src\/(contract|platform)\//], types: [/^src\/engine\//] },
-  ledger: { any: [/^src\/(contract|platform|journal)\//], types: [/^src\/engine\//] },
+  journal: { any: [/^src\/(contract|concurrency|platform)\//], types: [/^src\/engine\//] },
+  ledger: { any: [/^src\/(contract|concurrency|platform|journal)\//], types: [/^src\/engine\//] },
   stream: { any: [/^src\/platform\//, /^src\/ledger\/ordered\/messages?\.ts$/] },
-  store: { any: [/^src\/(contract|platform|journal)\//] },
-  vault: { any: [/^src\/contract\//, /^assembly\/grounding\/layout\.ts$/] },
+  store: { any: [/^src\/(contract|concurrency|platform|journal)\//] },
+  vault: { any: [/^src\/(contract|concurrency)\//, /^assembly\/grounding\/layout\.ts$/] },
   policy: { any: [/^src\/contract\//] },
-  bureau: { any: [/^src\/(contract|policy)\//], types: [/^src\/(engine|journal|ledger)\//] },
+  bureau: {
+    any: [/^src\/(contract|concurrency|policy)\//],
+    types: [/^src\/(engine|journal|ledger)\//],
+  },
   kaizen: {
-    any: [/^src\/(contract|policy|platform|engine|journal)\//, /^assembly\/layout\.ts$/],
+    any: [
+      /^src\/(contract|concurrency|policy|platform|engine|journal)\//,
+      /^assembly\/layout\.ts$/,
+    ],
     types: [/^src\/store\//],
   },
   http: {
-    any: [/^src\/(contract|platform)\//, /^assembly\/wire\/layout\.ts$/],
+    any: [/^src\/(contract|concurrency|platform)\//, /^assembly\/wire\/layout\.ts$/],
     types: [/^src\/(bureau|store|kaizen)\//],
   },
   // Without contract/schemas: what is published has no dependency, and schemas have typebox.
   client: { any: [/^src\/contract\/(faults|limits|messages|vocabulary)\.ts$/] },
-  webhooks: { any: [/^src\/(contract|platform|journal)\//] },
+  webhooks: { any: [/^src\/(contract|concurrency|platform|journal)\//] },
   // Runs in a browser: of the rest only types, which are gone by then.
   console: { any: [], types: [/^src\/contract\//] },
   mcp: { any: [/^src\/(contract|client)\//] },

@@ -7,6 +7,7 @@ import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";
 import { activePolicy } from "../policy/active-policy.ts";
 import type { PolicyBook } from "../policy/policy-book.ts";
+import { SerialQueue } from "../concurrency/serial-queue.ts";
 
 export interface PoliciesOptions {
   readonly log: PolicyLog;
@@ -21,7 +22,7 @@ export interface PoliciesOptions {
 export class Policies {
   readonly #options: PoliciesOptions;
   /** Changes run one after another: threads learn of them in the journal's order. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(options: PoliciesOptions) {
     this.#options = options;
@@ -63,7 +64,7 @@ export class Policies {
     reason?: string,
   ): Promise<PolicyDocument> {
     const { log, book, onPolicy, clock } = this.#options;
-    const change = this.#lastChange.then(async () => {
+    return this.#changes.run(async () => {
       const nowMs = clock();
       refuseExpired(policy, nowMs);
       const event: PolicyEvent = {
@@ -81,8 +82,6 @@ export class Policies {
       onPolicy(event);
       return this.show(tenant);
     });
-    this.#lastChange = change.catch(() => undefined);
-    return change;
   }
 }
 

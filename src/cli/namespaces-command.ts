@@ -1,6 +1,6 @@
 // `trustrank namespaces grant | list | transfer | revoke`: which tenant owns which namespace. Works on
 // the files when no server holds them; otherwise the server makes the change, at once.
-import { Changes } from "../bureau/reporters/changes.ts";
+import { SerialQueue } from "../concurrency/serial-queue.ts";
 import { KeyRegistry } from "../bureau/reporters/key-registry.ts";
 import { Namespaces } from "../bureau/reporters/namespaces.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -124,7 +124,7 @@ async function onFiles<T>(
     for (const payload of core.ledger.keyEvents) {
       registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     }
-    const changes = new Changes();
+    const changes = new SerialQueue();
     const onEvent = () => undefined;
     const events = core.ledger;
     return await run(new Namespaces({ events, registry, changes, onEvent, clock: Date.now }));

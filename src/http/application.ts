@@ -9,7 +9,7 @@ import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
 import { ApiPages } from "./openapi/pages.ts";
-import { inTime } from "./in-time.ts";
+import { withReplyDeadline } from "./reply-deadline.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
@@ -206,7 +206,7 @@ export class Application implements HttpApplication {
     const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
     let reply: Reply;
     try {
-      reply = await inTime(answer, waitMs);
+      reply = await withReplyDeadline(answer, waitMs);
     } catch (thrown) {
       reply = this.#problem(exchange, thrown);
     } finally {

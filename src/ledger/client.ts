@@ -16,7 +16,7 @@ import type { HistogramCounts } from "../platform/histogram.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { encodeEvidence, identified } from "../journal/proof.ts";
 import type { FrameBatch } from "./frame-batch.ts";
-import { Intake } from "./intake.ts";
+import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
@@ -89,7 +89,11 @@ export class LedgerClient implements OpenLedger {
   readonly #installing = new Asked((refusal) => new RangeError(refusal));
   readonly #rekeying = new Asked(journalUnavailable);
   readonly #queue: AppendQueue;
-  readonly #notes = new Intake("notes", NOTE_RECORDS_MAX, NOTE_BYTES_MAX);
+  readonly #notes = new AdmissionLimit({
+    countMax: NOTE_RECORDS_MAX,
+    bytesMax: NOTE_BYTES_MAX,
+    detail: "too many notes are waiting",
+  });
   #whenExited: Promise<void>;
 
   constructor(
@@ -186,7 +190,7 @@ export class LedgerClient implements OpenLedger {
 
   appendProvenance(bytes: Uint8Array): Promise<number> {
     const { byteLength } = bytes;
-    return this.#notes.run(byteLength, () => this.#appendEvent(FRAME_KINDS.provenance, bytes));
+    return this.#notes.run(() => this.#appendEvent(FRAME_KINDS.provenance, bytes), byteLength);
   }
 
   installConfig(config: unknown): Promise<void> {

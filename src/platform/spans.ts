@@ -9,6 +9,7 @@ import {
   type SpanExporter,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 /** Spans that wait to be sent; further ones are dropped. */
 export const SPANS_WAITING_MAX = 8192;
@@ -93,10 +94,8 @@ export function openSpans(options: SpansOptions): Spans {
       span.end(timeOf(startedMs + durationMs));
     },
     async close(msMax) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, msMax)));
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
-      clearTimeout(timer);
+      const ended = provider.shutdown().catch(() => undefined);
+      await withDeadline(ended, msMax, () => undefined);
     },
   };
 }

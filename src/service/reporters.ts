@@ -12,6 +12,7 @@ import { loadServiceId } from "../ledger/service-id.ts";
 import { openOutcomeIntake } from "../threads/signatures/outcome-intake.ts";
 import { SignaturePool } from "../threads/signatures/pool.ts";
 import type { OpenStore } from "../store/client.ts";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 export interface ReportersOptions {
   readonly paths: DataPaths;
@@ -85,16 +86,9 @@ const CATCH_UP_MS = 3000;
 /** Looks up signed ids once the store has applied all records acknowledged before. */
 function finder(store: Pick<OpenStore, "appliedUpTo" | "findSigned">, ledger: OpenLedger) {
   return async (id: SignedId): Promise<SignedRecords> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      const fault = new ServiceFault("store_unavailable", "the outcome store is catching up");
-      timer = setTimeout(() => reject(fault), CATCH_UP_MS);
+    await withDeadline(store.appliedUpTo(ledger.position()), CATCH_UP_MS, () => {
+      throw new ServiceFault("store_unavailable", "the outcome store is catching up");
     });
-    try {
-      await Promise.race([store.appliedUpTo(ledger.position()), late]);
-    } finally {
-      clearTimeout(timer);
-    }
     return store.findSigned(id);
   };
 }

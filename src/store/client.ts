@@ -24,9 +24,10 @@ import type {
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
 import { type AskedCall, faultOf, storeEnded } from "./calls.ts";
-import { Line } from "./line.ts";
+import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { Waiting } from "./waiting.ts";
 import { directoryBy } from "./directory/client.ts";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 export {
   DECISIONS_KEPT_DAYS,
@@ -89,10 +90,23 @@ class StoreClient implements OpenStore {
   #nextId = 1;
   readonly #onRebuilt: (() => void)[] = [];
   readonly #onAhead: (position: number, durableLsn: number) => void;
-  readonly #reads = new Line(QUERIES_MAX, "too many queries are waiting");
-  readonly #logReads = new Line(LOG_READS_MAX, "too many reads of the log are waiting");
-  readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
-  readonly #runs = new Line(RUNS_MAX, "too many runs are waiting", RUN_BYTES_MAX);
+  readonly #reads = new AdmissionLimit({
+    countMax: QUERIES_MAX,
+    detail: "too many queries are waiting",
+  });
+  readonly #logReads = new AdmissionLimit({
+    countMax: LOG_READS_MAX,
+    detail: "too many reads of the log are waiting",
+  });
+  readonly #finds = new AdmissionLimit({
+    countMax: FINDS_MAX,
+    detail: "too many repeats are being looked up",
+  });
+  readonly #runs = new AdmissionLimit({
+    countMax: RUNS_MAX,
+    bytesMax: RUN_BYTES_MAX,
+    detail: "too many runs are waiting",
+  });
   readonly directory = directoryBy((ask) => this.#call({ name: "directory", ask }));
   #isOver = false;
   #whenExited: Promise<void>;
@@ -242,16 +256,10 @@ class StoreClient implements OpenStore {
 
   async close(): Promise<void> {
     if (!this.#isOver) this.#send({ kind: "close" });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.isLate = true;
-        this.#log("store_close_late", "a call into the database does not come back");
-        resolve();
-      }, CLOSE_MS_MAX);
+    await withDeadline(this.#whenExited, CLOSE_MS_MAX, () => {
+      this.isLate = true;
+      this.#log("store_close_late", "a call into the database does not come back");
     });
-    await Promise.race([this.#whenExited, late]);
-    clearTimeout(timer);
     this.ledgerPort.close();
     await this.#claim.release();
   }

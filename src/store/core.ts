@@ -18,6 +18,7 @@ import {
   isSameJournal,
   NOTHING_APPLIED,
 } from "./rows/outcomes.ts";
+import { SerialQueue } from "../concurrency/serial-queue.ts";
 
 /** Records per transaction: the live bound, and the larger one while catching up. */
 export const APPLY_RECORDS_MAX = 5000;
@@ -77,7 +78,7 @@ export class StoreCore {
   #applyShare = 1;
   /** An error of a query that points to a broken database; `follow` checks it. */
   #suspicion: Error | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
+  readonly #writes = new SerialQueue();
 
   constructor(options: StoreCoreOptions) {
     this.#options = options;
@@ -230,9 +231,13 @@ export class StoreCore {
 
   /** Runs writes one after another: the database has one writer. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = this.#writing.then(run).finally(() => (this.writeCount += 1));
-    this.#writing = done.catch(() => undefined);
-    return done;
+    return this.#writes.run(async () => {
+      try {
+        return await run();
+      } finally {
+        this.writeCount += 1;
+      }
+    });
   }
 
   /** Ends running queries. Call it when no `follow` is under way. */

@@ -14,6 +14,7 @@ import type { Connection } from "./duckdb.ts";
 import type { StoreCore } from "./core.ts";
 import type { LogFigures } from "./messages.ts";
 import type { DecisionPage, Review, StoreEvents } from "./store.ts";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 /** Milliseconds before a database that failed is tried again. */
 const RETRY_INTERVAL_MS = 1000;
@@ -146,11 +147,9 @@ export class StoreRecords {
     }
     const mark = this.#spool.mark;
     if (!(await this.#ingestNewest(nowMs, mark))) return false;
-    const deadline = AbortSignal.timeout(this.#readWaitMs);
-    const over = new Promise<void>((resolve) => {
-      deadline.addEventListener("abort", () => resolve());
-    });
-    await Promise.race([this.#ingestOlder(nowMs, mark, deadline), over]);
+    const deadline = new AbortController();
+    const ingest = this.#ingestOlder(nowMs, mark, deadline.signal);
+    await withDeadline(ingest, this.#readWaitMs, () => deadline.abort());
     return !this.#isLacking(mark);
   }
 

@@ -8,6 +8,7 @@ import type { TierCounts } from "./messages.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { appendScores, lastSampledDay, sampleScores, type ScoreRow } from "./rows/scores.ts";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 /** Agent table to read scores from. */
 export interface ScoreSource {
@@ -90,12 +91,8 @@ export class ScoreKeeper {
       this.#reading = this.#read(source).finally(() => (this.#reading = undefined));
     }
     if (this.#reading === undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#readPosition < 0 ? firstWaitMs : waitMs);
-    });
-    await Promise.race([this.#reading, late]);
-    clearTimeout(timer);
+    const ms = this.#readPosition < 0 ? firstWaitMs : waitMs;
+    await withDeadline(this.#reading, ms, () => undefined);
   }
 
   /** Ends the reading under way, if any: the rows stay as they were before it. */

@@ -6,14 +6,14 @@ import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.t
 import type { Principal } from "../../contract/principal.ts";
 import type { NamespaceDescription } from "../../contract/schemas/namespaces.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
-import type { Changes } from "./changes.ts";
+import type { SerialQueue } from "../../concurrency/serial-queue.ts";
 import type { KeyRegistry } from "./key-registry.ts";
 
 export interface NamespacesOptions {
   readonly events: Pick<EventLog, "appendNamespaceEvent">;
   /** Shared with the use cases of keys. */
   readonly registry: Pick<KeyRegistry, "apply" | "owners">;
-  readonly changes: Changes;
+  readonly changes: SerialQueue;
   /** Called with every change once it is durable and holds here. */
   readonly onEvent: (event: NamespaceEvent, payload: Uint8Array) => void;
   /** Epoch ms. */

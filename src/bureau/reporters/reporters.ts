@@ -16,7 +16,7 @@ import type { EventLog } from "../../ledger/ledger.ts";
 import { KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
 import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
 import { namespaceOf, type RegistryEvent } from "../../contract/namespaces.ts";
-import { Changes } from "./changes.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import { Nonces } from "./nonces.ts";
 import { SharedNonces } from "./shared-nonces.ts";
 
@@ -59,7 +59,7 @@ export class Reporters {
   readonly options: ReportersOptions;
   readonly #nonces: Nonces | SharedNonces;
   /** Of keys and of namespaces, each on the registry that the last one left. */
-  readonly changes = new Changes();
+  readonly changes = new SerialQueue();
 
   constructor(options: ReportersOptions) {
     this.options = options;

@@ -19,6 +19,7 @@ import type { ReviewClaimRequest, ReviewDecisionRequest } from "../../contract/s
 import type { ReviewLog } from "../../ledger/ledger.ts";
 import { type DisputeAbout, disputeEvent } from "./disputing.ts";
 import { Waiting } from "./waiting.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 /** Reviews that are being opened; beyond it an opening is tried again with the next call. */
 const OPENING_MAX = 1000;
@@ -46,7 +47,7 @@ export class ReviewQueue {
   readonly #counts = new Map<string, Calls>();
   readonly #full = new Set<string>();
   /** Changes by people run one after another. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   /** Openings that had no room, and those that could not be journaled. */
   refusedCount = 0;
 
@@ -105,14 +106,12 @@ export class ReviewQueue {
    */
   dispute(about: DisputeAbout, dispute: Dispute): Promise<StoredReview> {
     const { log, book, clock } = this.#options;
-    const change = this.#lastChange.then(async () => {
+    return this.#changes.run(async () => {
       const event = disputeEvent(book, about, dispute, clock());
       await log.appendReviewCalls(payloadOf(event));
       book.apply(event);
       return this.#shown(book.find(event.id)!);
     });
-    this.#lastChange = change.catch(() => undefined);
-    return change;
   }
 
   /**
@@ -179,15 +178,13 @@ export class ReviewQueue {
     make: (review: StoredReview, nowMs: number) => ReviewEvent,
   ): Promise<StoredReview> {
     const { log, book, clock } = this.#options;
-    const change = this.#lastChange.then(async () => {
+    return this.#changes.run(async () => {
       const event = make(await this.find(id, tenant), clock());
       await log.appendReviewEvent(payloadOf(event));
       book.apply(event);
       if (event.event === "review.decided") this.#tellDecided(event);
       return this.find(id, tenant);
     });
-    this.#lastChange = change.catch(() => undefined);
-    return change;
   }
 
   #tellDecided(event: ReviewDecided): void {

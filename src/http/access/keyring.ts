@@ -4,7 +4,7 @@ import { timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import { type Principal, stillRevoked } from "../../contract/principal.ts";
-import { Turns } from "../../platform/turns.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
   type KeyChange,
@@ -48,7 +48,7 @@ export class Keyring {
   #installed: InstalledHolder | undefined = undefined;
   #append: AppendKey | undefined;
   /** Of changes: two writers of one file would lose a key. */
-  readonly #turns = new Turns();
+  readonly #changes = new SerialQueue();
 
   constructor(options: KeyringOptions, keys: readonly StoredKey[]) {
     this.#options = options;
@@ -131,7 +131,7 @@ export class Keyring {
 
   /** Makes a key; `key` is its text, shown this once. Resolves when the key is durable. */
   create(request: NewKey): Promise<{ key: string; description: KeyDescription }> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const made = makeKey(this.#options.environment ?? DEFAULT_ENVIRONMENT);
       const stored = newStoredKey(request, made, this.#options.now());
       await this.#persist(stored);
@@ -148,7 +148,7 @@ export class Keyring {
     change: KeyChange,
     check: (changed: StoredKey, before: StoredKey) => void = () => undefined,
   ): Promise<{ before: KeyDescription; description: KeyDescription }> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const before = this.#living(keyId);
       const stored = withChange(before, change);
       check(stored, before);
@@ -168,7 +168,7 @@ export class Keyring {
     overlapMs: number,
     check: (stored: StoredKey) => void = () => undefined,
   ): Promise<RotatedKey> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const before = this.#living(keyId);
       check(before);
       const { secret, text } = makeSecret(this.#options.environment ?? DEFAULT_ENVIRONMENT, keyId);
@@ -181,7 +181,7 @@ export class Keyring {
   }
 
   #undoRotation(before: StoredKey, secretHash: string): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const { stored } = this.#entries.get(before.keyId)!;
       if (stored.secretHash !== secretHash) return;
       const { rotatedAtMs, earlierSecrets } = before;
@@ -230,7 +230,7 @@ export class Keyring {
    * `not_found`.
    */
   revoke(keyId: string): Promise<KeyDescription> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const known = this.#known(keyId);
       if (known.revokedAtMs !== null) return this.#describe(known);
       const stored: StoredKey = { ...known, revokedAtMs: this.#options.now() };
@@ -269,12 +269,12 @@ export class Keyring {
   async learn(stored: StoredKey): Promise<void> {
     if (isDeepStrictEqual(this.stored(stored.keyId), stored)) return;
     this.#put(stored);
-    await this.#turns.take(() => this.#write(this.stored(stored.keyId)!));
+    await this.#changes.run(() => this.#write(this.stored(stored.keyId)!));
   }
 
   /** Resolves once no change is under way. */
   async settled(): Promise<void> {
-    await this.#turns.ended();
+    await this.#changes.drained();
   }
 
   async #persist(changed: StoredKey): Promise<void> {

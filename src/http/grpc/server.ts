@@ -27,6 +27,7 @@ import {
   loadMessages,
 } from "./messages.ts";
 import { headOf, type Question } from "./question.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check";
 
@@ -159,11 +160,7 @@ function peerOf(call: Call): Peer {
 
 /** Ends every connection once its calls are answered; resolves then, or after `graceMs`. */
 async function answered(server: Server, graceMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([
-    new Promise<void>((resolve) => server.tryShutdown(() => resolve())),
-    new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs))),
-  ]);
-  clearTimeout(timer);
+  const ended = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  await withDeadline(ended, graceMs, () => undefined);
   server.forceShutdown();
 }

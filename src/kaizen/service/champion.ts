@@ -13,7 +13,7 @@ import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
 import { isAlike, withoutStep } from "../lineage.ts";
 import type { Step } from "../lineage.ts";
-import { Turns } from "../../platform/turns.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
 import {
   changesThatHold,
@@ -47,7 +47,7 @@ export class Champion {
   readonly #shipped: ScoringConfig;
   readonly #shared: SharedPromotions | undefined;
   #state: KaizenState;
-  readonly #turns = new Turns();
+  readonly #changes = new SerialQueue();
   /** No change has held in the log yet: the next one does, whatever it replaces, as at a start. */
   #isFirst = false;
 
@@ -74,7 +74,7 @@ export class Champion {
     this.#shared = shared;
     if (shared === undefined) return;
     this.#takeRecorded(shared);
-    shared.onArrival = () => void this.#turns.take(() => this.#takeUpTo(Number.POSITIVE_INFINITY));
+    shared.onArrival = () => void this.#changes.run(() => this.#takeUpTo(Number.POSITIVE_INFINITY));
   }
 
   get state(): KaizenState {
@@ -137,7 +137,7 @@ export class Champion {
    * tested, no other tests again.
    */
   keep(change: (state: KaizenState) => KaizenState): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       if (this.#shared === undefined) return this.#save(change(this.#state));
       await this.#keep(change);
     });
@@ -168,7 +168,7 @@ export class Champion {
     nowMs: number,
     { basis = this.#state, ...order }: { basis?: KaizenState; by?: string; reason?: string } = {},
   ): Promise<boolean> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       if (this.version !== run.champion_version || this.#state !== basis) return false;
       assertConfig(config);
       this.keepLive();
@@ -190,7 +190,7 @@ export class Champion {
    * @throws Error when the config beneath is missing or was changed; that of the disk.
    */
   rollBack(reason: string, atMs: number, runId = this.live()?.run_id) {
-    return this.#turns.take(() => this.#takeBack(reason, atMs, runId));
+    return this.#changes.run(() => this.#takeBack(reason, atMs, runId));
   }
 
   async #takeBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {

@@ -4,6 +4,7 @@ import type { KaizenService } from "./service.ts";
 import type { RunRecord } from "../kaizen.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store, StoreEvents } from "../../store/store.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 const statusOf = (run: RunRecord): string =>
   run.rolled_back === undefined ? run.state : "rolled_back";
@@ -35,7 +36,7 @@ export class RunRows {
   readonly #store: Pick<Store, "note" | "ask">;
   readonly #log: Log;
   readonly #clock: () => number;
-  #last: Promise<void> = Promise.resolve();
+  readonly #writes = new SerialQueue();
 
   constructor(store: Pick<Store, "note" | "ask">, clock: () => number, log: Log) {
     this.#store = store;
@@ -45,14 +46,14 @@ export class RunRows {
 
   /** Resolves once all rows so far are committed or have failed. */
   get settled(): Promise<void> {
-    return this.#last;
+    return this.#writes.drained();
   }
 
   write(run: RunRecord): void {
     // A copy: the record changes with its run, the row does not. In order: the newest row wins.
     const row = structuredClone(runRow(run, this.#clock()));
-    this.#last = this.#last
-      .then(() => this.#store.note("kaizen_runs", row))
+    void this.#writes
+      .run(() => this.#store.note("kaizen_runs", row))
       .catch((error: Error) => {
         this.#log.warn("kaizen_row_missing", { run: run.run_id, detail: error.message });
       });
@@ -73,6 +74,6 @@ export class RunRows {
     } catch (error) {
       this.#log.warn("kaizen_rows_unread", { detail: (error as Error).message });
     }
-    await this.#last;
+    await this.#writes.drained();
   }
 }

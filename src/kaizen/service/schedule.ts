@@ -1,6 +1,5 @@
 // Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
 // comparison of what was promoted, and daily start-up calibrations before the first full one.
-import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";
 import { ALONE } from "./leadership.ts";
@@ -8,6 +7,7 @@ import { KaizenService } from "./service.ts";
 import type { KaizenOptions } from "./options.ts";
 import type { Store } from "../../store/store.ts";
 import { every } from "../../platform/schedule.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -114,7 +114,7 @@ export async function openKaizen(
       schedule?.close();
       await kaizen.close();
       // Rows not written by then are written at the next start.
-      await Promise.race([rows?.settled, pause(ROWS_WAIT_MS, undefined, { ref: false })]);
+      if (rows !== undefined) await withDeadline(rows.settled, ROWS_WAIT_MS, () => undefined);
     },
   };
 }

@@ -6,7 +6,7 @@ import { QuotaBoard, QUOTAS_MAX } from "../../http/access/quota-memory.ts";
 import { type QuotaTable, readQuotas, writeQuotas } from "../../http/access/quota-file.ts";
 import type { Quotas } from "../../http/access/quotas.ts";
 import type { Log } from "../../platform/log.ts";
-import { Turns } from "../../platform/turns.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 export const QUOTA_EVERY_MS = 250;
 /** Share of a quota from which its end is near. */
@@ -32,7 +32,7 @@ export class QuotaKeeper implements Quotas {
   readonly #told = new Set<string>();
   #month = "";
   /** Of changes: two writers of one file would lose a quota. */
-  readonly #turns = new Turns();
+  readonly #changes = new SerialQueue();
 
   /** @private Use openQuotas. */
   constructor(options: QuotaKeeperOptions, quotas: QuotaTable) {
@@ -56,7 +56,7 @@ export class QuotaKeeper implements Quotas {
   }
 
   set(tenant: string, limit: number): Promise<QuotaDescription> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const isTooMany = !this.#quotas.has(tenant) && this.#quotas.size >= QUOTAS_MAX;
       if (isTooMany || !this.#board.hasRoomFor(tenant)) {
         const detail = `more than ${QUOTAS_MAX} tenants have had a quota since the start`;
@@ -70,7 +70,7 @@ export class QuotaKeeper implements Quotas {
   }
 
   remove(tenant: string): Promise<QuotaDescription> {
-    return this.#turns.take(async () => {
+    return this.#changes.run(async () => {
       const was = this.of(tenant);
       if (was === undefined) throw new ServiceFault("not_found", `\`${tenant}\` has no quota`);
       const quotas = new Map(this.#quotas);

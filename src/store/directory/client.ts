@@ -1,5 +1,5 @@
 // Lists of agents and outcomes, as the main thread asks the store thread for them: few wait at a time.
-import { Line } from "../line.ts";
+import { AdmissionLimit } from "../../concurrency/admission-limit.ts";
 import type { DirectoryAnswers, DirectoryAsk } from "./asks.ts";
 
 /** Reads waiting or running: people page through lists, and programs have SQL. */
@@ -22,11 +22,11 @@ export interface Directory {
 
 /** The lists by way of `send`, which asks the store thread. */
 export function directoryBy(send: (ask: DirectoryAsk) => Promise<unknown>): Directory {
-  const line = new Line(READS_MAX, "too many lists are waiting");
+  const reads = new AdmissionLimit({ countMax: READS_MAX, detail: "too many lists are waiting" });
   return {
     read<List extends DirectoryAsk["list"]>(list: List, filter: FilterOf<List>) {
       const ask = { list, filter } as unknown as DirectoryAsk;
-      return line.run(() => send(ask) as Promise<DirectoryAnswers[List]>);
+      return reads.run(() => send(ask) as Promise<DirectoryAnswers[List]>);
     },
   };
 }

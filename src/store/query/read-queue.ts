@@ -8,22 +8,22 @@ import { DatabaseSuspect, runQuery } from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
 import { INTERRUPT_REPEAT_MS, type Watch } from "./watch.ts";
+import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
-class Lane {
-  #last: Promise<unknown> = Promise.resolve();
+/** Serial queue of reads whose running one can be interrupted. */
+class InterruptibleQueue {
+  readonly #reads = new SerialQueue();
   #running: Connection | undefined;
 
   /** Runs `work` after all waiting work. It must pass the connection that it is about to use. */
   run<T>(work: (use: (connection: Connection) => Connection) => Promise<T>): Promise<T> {
-    const answer = this.#last.then(async () => {
+    return this.#reads.run(async () => {
       try {
         return await work((connection) => (this.#running = connection));
       } finally {
         this.#running = undefined;
       }
     });
-    this.#last = answer.catch(() => undefined);
-    return answer;
   }
 
   /** Ends all running and waiting work. */
@@ -31,17 +31,15 @@ class Lane {
     // One interrupt ends only the query that runs now; those in line have to be ended too.
     const nudge = setInterval(() => this.#running?.interrupt(), INTERRUPT_REPEAT_MS);
     this.#running?.interrupt();
-    await this.#last;
+    await this.#reads.drained();
     clearInterval(nudge);
   }
 
   /** Work that arrives from now on waits until the returned function is called. */
   hold(): () => void {
-    let resume = () => undefined as void;
-    this.#last = new Promise<void>((resolve) => {
-      resume = resolve;
-    });
-    return () => resume();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void this.#reads.run(() => promise);
+    return resolve;
   }
 }
 
@@ -49,9 +47,9 @@ export class ReadQueue {
   readonly #open: () => Promise<Connections>;
   readonly #suspect: (error: Error) => void;
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
-  readonly #reading = new Lane();
-  readonly #finding = new Lane();
-  readonly #apart = new Lane();
+  readonly #reading = new InterruptibleQueue();
+  readonly #finding = new InterruptibleQueue();
+  readonly #apart = new InterruptibleQueue();
   /** Answers that are taken in parts, beside the queries: their clients set the pace. */
   readonly streams: RowStreams;
   #streamsHeld: Promise<void> | undefined;
@@ -136,8 +134,8 @@ export class ReadQueue {
 
   /** Ends all running and waiting reads. */
   async stop(): Promise<void> {
-    const lanes = [this.#reading, this.#finding, this.#apart].map((lane) => lane.stop());
-    await Promise.all([...lanes, this.streams.stop()]);
+    const queues = [this.#reading, this.#finding, this.#apart].map((queue) => queue.stop());
+    await Promise.all([...queues, this.streams.stop()]);
   }
 
   /** Reads that arrive from now on wait until the returned function is called. */

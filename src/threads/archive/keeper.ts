@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../../platform/log.ts";
 import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 /** An end waits so long for the last shipment, and for the thread to end after it. */
 const LAST_MS_MAX = 1500;
@@ -105,7 +106,7 @@ export class ArchiveKeeper {
       await this.#answeredWithin(LAST_MS_MAX);
     }
     this.#hasEnded = true;
-    this.isLate = !(await within(END_MS_MAX, thread.terminate()));
+    this.isLate = !(await endsWithin(END_MS_MAX, thread.terminate()));
   }
 
   #tick(): void {
@@ -161,7 +162,7 @@ export class ArchiveKeeper {
   }
 
   #answeredWithin(ms: number): Promise<boolean> {
-    return within(ms, new Promise<void>((resolve) => (this.#whenAnswered = resolve)));
+    return endsWithin(ms, new Promise<void>((resolve) => (this.#whenAnswered = resolve)));
   }
 }
 
@@ -188,13 +189,11 @@ function repeatedly(act: () => void, everyMs: number): () => void {
   return () => clearInterval(timer);
 }
 
-/** Whether it resolves in time. */
-async function within(ms: number, awaited: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  try {
-    return await Promise.race([awaited.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Whether `work` resolves within `ms`. */
+function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  return withDeadline(
+    work.then(() => true),
+    ms,
+    () => false,
+  );
 }

@@ -30,6 +30,7 @@ import { inviteToLedger } from "../../ledger/join.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";
 import type { LaterAssessment } from "../../vault/assessment/deferring-assessor.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 const ENTRY = new URL("./thread.ts", import.meta.url);
 /** Milliseconds beyond its grace that a thread may take to hand over and end. */
@@ -227,15 +228,9 @@ class HttpThread {
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.send({ kind: "close", graceMs });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.#options.log.warn("http_thread_late", { thread: this.#number });
-        resolve();
-      }, graceMs + END_MS);
+    await withDeadline(this.#ended, graceMs + END_MS, () => {
+      this.#options.log.warn("http_thread_late", { thread: this.#number });
     });
-    await Promise.race([this.#ended, late]);
-    clearTimeout(timer);
   }
 
   #take(message: FromHttpThread): void {

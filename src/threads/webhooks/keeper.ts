@@ -8,6 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import { hasEndpoints } from "../../webhooks/files.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { FromWebhooks, ToWebhooks, WebhookCall, WebhookThreadData } from "./messages.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 const ENTRY = new URL("./worker.ts", import.meta.url);
 /** Before a thread that failed is started again. */
@@ -63,12 +64,9 @@ export class WebhookKeeper implements Webhooks {
     clearTimeout(this.#again);
     const worker = this.#worker;
     if (worker === undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS_MAX)));
     const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     this.#post(worker, { kind: "end" });
-    await Promise.race([ended, late]);
-    clearTimeout(timer);
+    await withDeadline(ended, END_MS_MAX, () => undefined);
     await worker.terminate();
   }
 

@@ -4,6 +4,7 @@
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { VaultAssessor } from "./assessor.ts";
 import type { Finding } from "./findings.ts";
+import { withDeadline } from "../../concurrency/deadline.ts";
 
 /** The same assessment on another thread. Rejects when it cannot be made. */
 export type LaterAssessment = (context: VerifyContext, tenant: string) => Promise<Finding>;
@@ -31,17 +32,11 @@ export class DeferringAssessor {
   }
 
   async #inTime(later: Promise<Finding>, otherwise: Finding): Promise<Finding> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Finding>((resolve) => {
-      timer = setTimeout(resolve, this.#deadlineMs, otherwise);
-    });
     try {
-      return await Promise.race([later, late]);
+      return await withDeadline(later, this.#deadlineMs, () => otherwise);
     } catch {
       // A full pool or a crashed thread counts as late.
       return otherwise;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
