@@ -5,7 +5,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { StoreCore } from "./core.ts";
 import type { StoreExports } from "./exports.ts";
 import { answerDirectory } from "./directory/directory.ts";
-import type { FromStore, StoreCall } from "./messages.ts";
+import type { StoreCall } from "./messages.ts";
 import { describeViews } from "./query/catalogue.ts";
 import { STREAM_WORK_MS } from "./query/row-streams.ts";
 import type { StoreRecords } from "./records.ts";
@@ -88,11 +88,6 @@ export async function performForStore(
   }
   if (call.name === "exportDays") return exports.days(call.view, call.options);
   return exports.file(call.view, call.day, call.options);
-}
-
-/** The fault that a refusal carries between threads. */
-export function faultOf(refusal: Extract<FromStore, { kind: "refusal" }>): ServiceFault {
-  return new ServiceFault(refusal.code, refusal.detail, refusal.errors, refusal.retryAfterSec);
 }
 
 /** Parts of streams and exported days move instead of being copied. */

@@ -23,11 +23,12 @@ import type {
   UsageRange,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
-import { type AskedCall, faultOf, storeEnded } from "./calls.ts";
+import { type AskedCall, storeEnded } from "./calls.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { Waiting } from "./waiting.ts";
 import { directoryBy } from "./directory/client.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
+import { decodeFault } from "../contract/encoded-fault.ts";
 
 export {
   DECISIONS_KEPT_DAYS,
@@ -281,7 +282,7 @@ class StoreClient implements OpenStore {
       const call = this.#calls.get(message.id);
       this.#calls.delete(message.id);
       if (message.kind === "answer") call?.resolve(message.result as never);
-      else call?.reject(faultOf(message));
+      else call?.reject(decodeFault(message.fault));
     }
   }
 

@@ -17,6 +17,7 @@ import { STATE_START } from "./options.ts";
 import type { StoreRecords } from "./records.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
 import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
+import { encodeFault } from "../contract/encoded-fault.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
@@ -223,10 +224,10 @@ class StoreLoop {
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       if (!isFault) this.#send({ kind: "log", event: "store_call_failed", detail: String(error) });
-      const { code, detail, errors, retryAfterSec } = isFault
+      const fault = isFault
         ? error
         : new ServiceFault("store_unavailable", "the outcome store does not answer");
-      this.#send({ kind: "refusal", id, code, detail, errors, retryAfterSec });
+      this.#send({ kind: "refusal", id, fault: encodeFault(fault) });
     }
     // A query can have found the database broken: the next apply looks into it.
     if (this.#options.core.isSuspect) this.#schedule(0);

@@ -1,5 +1,4 @@
 // Messages between the main thread and the store thread.
-import type { FaultCode, FieldError } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
@@ -7,6 +6,7 @@ import type { SpoolMark } from "./decisions/segments.ts";
 import type { DirectoryAsk } from "./directory/asks.ts";
 import type { Asker } from "./query/guard.ts";
 import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
+import { type EncodedFault } from "../contract/encoded-fault.ts";
 
 export interface StoreThreadData {
   journal: string;
@@ -116,12 +116,5 @@ export type FromStore =
   | { kind: "answer"; id: number; result: unknown }
   /** The store has rows of positions that the journal lacks: nothing is applied any more. */
   | { kind: "ahead"; position: number; durableLsn: number }
-  | {
-      kind: "refusal";
-      id: number;
-      code: FaultCode;
-      detail: string;
-      errors: readonly FieldError[];
-      retryAfterSec: number | undefined;
-    }
+  | { kind: "refusal"; id: number; fault: EncodedFault }
   | { kind: "log"; event: string; detail: string };

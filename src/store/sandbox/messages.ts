@@ -1,6 +1,6 @@
 // Messages between the store thread and the process that runs callers' SQL.
-import type { FaultCode, FieldError } from "../../contract/faults.ts";
 import type { StoreCall } from "../messages.ts";
+import { type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** Rows that the copy lacks, as a Parquet file. */
 export interface TablePart {
@@ -38,12 +38,6 @@ export interface ToSandbox {
 
 export type FromSandbox =
   | { kind: "answer"; id: number; result: unknown }
-  | {
-      kind: "refusal";
-      id: number;
-      code: FaultCode;
-      detail: string;
-      errors: readonly FieldError[];
-    }
+  | { kind: "refusal"; id: number; fault: EncodedFault }
   /** Nothing of the copy can be trusted any more. */
   | { kind: "broken"; detail: string };

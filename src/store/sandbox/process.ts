@@ -1,9 +1,9 @@
 // One life of the process that runs callers' SQL, as the store thread sees it: calls with a deadline,
 // at which the process is killed. Its end settles every call: the one at fault with its reason.
-import { ServiceFault } from "../../contract/faults.ts";
 import type { LimitedProcess } from "../../platform/limited-process.ts";
 import { tookTooLong, tookTooMuchMemory } from "../query/query.ts";
 import type { FromSandbox, SandboxCall } from "./messages.ts";
+import { decodeFault } from "../../contract/encoded-fault.ts";
 
 /** The process ended under a call that is not at fault: it may be made again. */
 export class ProcessLost extends Error {}
@@ -90,7 +90,7 @@ export class SandboxProcess {
     this.#calls.delete(message.id);
     clearTimeout(pending.timer);
     if (message.kind === "answer") pending.resolve(message.result as never);
-    else pending.reject(new ServiceFault(message.code, message.detail, message.errors));
+    else pending.reject(decodeFault(message.fault));
   }
 
   #settleAll(how: string): string {

@@ -13,6 +13,7 @@ import { STREAM_WORK_MS } from "../query/row-streams.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { literal } from "../view.ts";
 import type { FromSandbox, SandboxCall, TablePart, ToSandbox } from "./messages.ts";
+import { encodeFault } from "../../contract/encoded-fault.ts";
 
 /** Bytes that stay free on the disk: twice what the journal keeps for itself. */
 const FREE_BYTES_MIN = 128 * 1024 * 1024;
@@ -46,8 +47,7 @@ export class SandboxServer {
     try {
       this.#send({ kind: "answer", id, result: await this.#perform(call) });
     } catch (error) {
-      const { code, detail, errors } = this.#faultOf(error, call);
-      this.#send({ kind: "refusal", id, code, detail, errors });
+      this.#send({ kind: "refusal", id, fault: encodeFault(this.#faultOf(error, call)) });
     }
   }
 

@@ -1,5 +1,5 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
-import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
+import { ServiceFault } from "../../contract/faults.ts";
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
@@ -18,6 +18,7 @@ import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify
 import type { LedgerInvitation } from "../../ledger/join.ts";
 import type { Finding } from "../../vault/assessment/findings.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
+import { decodeFault, encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** Start data of a further thread. */
 export interface HttpThreadData {
@@ -81,7 +82,7 @@ export interface Answers {
 /** An answer as data: class instances do not survive the crossing. */
 export type Answer =
   | { readonly value: unknown }
-  | { readonly fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } }
+  | { readonly fault: EncodedFault }
   | { readonly failure: string };
 
 export type ToHttpThread =
@@ -138,8 +139,7 @@ export class Pending {
     this.#waiting.delete(id);
     if ("value" in answer) asked?.resolve(answer.value as never);
     else if ("fault" in answer) {
-      const { code, detail, errors } = answer.fault;
-      asked?.reject(new ServiceFault(code, detail, errors));
+      asked?.reject(decodeFault(answer.fault));
     } else asked?.reject(new Error(answer.failure));
   }
 
@@ -158,8 +158,7 @@ export async function answerOf(work: Promise<unknown>): Promise<Answer> {
     if (!(error instanceof ServiceFault)) {
       return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
     }
-    const { code, detail, errors } = error;
-    return { fault: { code, detail, errors } };
+    return { fault: encodeFault(error) };
   }
 }
 

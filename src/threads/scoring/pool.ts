@@ -17,6 +17,7 @@ import type {
   ScoringTask,
   ScoringWorkerData,
 } from "./worker.ts";
+import { decodeFault } from "../../contract/encoded-fault.ts";
 
 /**
  * Body size from which `auto` takes the hop, which costs some 0.2 ms: about 100 items, which in
@@ -115,6 +116,5 @@ async function scoreOn(pool: Pool, { assessments, onAsked }: Left, task: Scoring
     if (reply.asked.length > 0) onAsked(reply.asked);
     return reply.result;
   }
-  const { code, detail, errors } = reply.fault;
-  throw new ServiceFault(code, detail, errors);
+  throw decodeFault(reply.fault);
 }

@@ -5,9 +5,8 @@ import { workerData } from "node:worker_threads";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
-import { type FieldError, ServiceFault } from "../../contract/faults.ts";
+import { ServiceFault } from "../../contract/faults.ts";
 import type { Assessment } from "../../contract/assessments.ts";
-import type { FaultCode } from "../../contract/faults.ts";
 import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
@@ -20,6 +19,7 @@ import { clockOfThread } from "../clock.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
+import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** Start data of each thread. */
 export interface ScoringWorkerData {
@@ -72,7 +72,7 @@ export type ScoringReply =
       /** Calls that wait for a person. */
       asked: readonly ReviewAsked[];
     }
-  | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
+  | { fault: EncodedFault };
 
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
 const LOG_WAIT_MS = 2000;
@@ -143,7 +143,6 @@ export default async function score(task: ScoringTask): Promise<ScoringReply> {
     return { result, ...left };
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
-    const { code, detail, errors } = thrown;
-    return { fault: { code, detail, errors } };
+    return { fault: encodeFault(thrown) };
   }
 }

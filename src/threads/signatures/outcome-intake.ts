@@ -8,14 +8,15 @@ import type {
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
 import { senderOf } from "../../bureau/outcomes/record.ts";
-import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
+import { isOfOneRow } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
 import { receiptOf } from "../../ledger/receipts.ts";
 import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
 import type { SignaturePool } from "./pool.ts";
-import type { FaultData, IntakeFrames } from "./worker.ts";
+import type { IntakeFrames } from "./worker.ts";
+import { decodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
 export interface IntakeOptions {
   readonly pool: SignaturePool;
@@ -46,8 +47,8 @@ async function record(
     nowMs: options.clock(),
   };
   const reply = await pool.takeIn(task);
-  if ("fault" in reply) throw faultOf(reply.fault);
-  if (reply.count === 0) return reply.rows.map((row) => faultOf(row as FaultData));
+  if ("fault" in reply) throw decodeFault(reply.fault);
+  if (reply.count === 0) return reply.rows.map((row) => decodeFault(row as EncodedFault));
   const { frames, count } = reply;
   const bytes = Buffer.from(frames.buffer, 0, frames.byteLength);
   return resultsOf(reply, await ledger.appendFrames({ bytes, count }));
@@ -80,7 +81,7 @@ function resultsOf(
   // A signer that contradicts itself is refused by the batch, not row by row.
   if (evidenceId !== "") next("", true);
   return rows.map((row, index) => {
-    if (typeof row !== "string") return faultOf(row);
+    if (typeof row !== "string") return decodeFault(row);
     try {
       const receipt = next(row, isSigned[index] === 1);
       if (evidenceId === "") return receipt;
@@ -90,8 +91,4 @@ function resultsOf(
       throw thrown;
     }
   });
-}
-
-function faultOf({ code, detail, errors }: FaultData): ServiceFault {
-  return new ServiceFault(code, detail, errors);
 }

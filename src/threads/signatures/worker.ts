@@ -6,7 +6,7 @@ import {
   type IntakeTask,
   type ReadBatch,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
+import { ServiceFault } from "../../contract/faults.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
 import { moved } from "../../platform/pool.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
@@ -15,6 +15,7 @@ import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { type SignatureTask, verifyBatch } from "./batch.ts";
+import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** A batch, and the key events since the pool last sent some. */
 export interface IntakeWork {
@@ -25,13 +26,6 @@ export interface IntakeWork {
   readonly keyEvents: readonly Uint8Array[];
 }
 
-/** A fault as data: class instances do not survive the crossing. */
-export interface FaultData {
-  code: FaultCode;
-  detail: string;
-  errors: readonly FieldError[];
-}
-
 export interface IntakeFrames {
   /** Alone in its buffer. */
   readonly frames: Uint8Array<ArrayBuffer>;
@@ -39,13 +33,13 @@ export interface IntakeFrames {
   readonly count: number;
   readonly evidenceId: string;
   /** Per row: the id of the record to be written, or the fault of the row. */
-  readonly rows: readonly (string | FaultData)[];
+  readonly rows: readonly (string | EncodedFault)[];
   /** Per row: 1 when its reporter signed. */
   readonly isSigned: Uint8Array;
 }
 
 /** `knows`: number of key events that the thread has folded; the pool must send the later ones. */
-export type IntakeReply = IntakeFrames | { fault: FaultData } | { knows: number };
+export type IntakeReply = IntakeFrames | { fault: EncodedFault } | { knows: number };
 
 /** Nice value: below the threads that answer and sync, above the store's. */
 const NICE_VALUE = 5;
@@ -71,7 +65,7 @@ async function takeIn(given: IntakeWork): Promise<IntakeReply> {
     return framesOf(await reader.read(given.task));
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
-    return { fault: dataOf(thrown) };
+    return { fault: encodeFault(thrown) };
   }
 }
 
@@ -81,7 +75,7 @@ function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
   if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
   const isSigned = new Uint8Array(rows.length);
   const answered = rows.map((row, index) => {
-    if (row instanceof ServiceFault) return dataOf(row);
+    if (row instanceof ServiceFault) return encodeFault(row);
     if (whole !== undefined) {
       const { kid, jti, evidenceId } = whole;
       row.signature = "reporter";
@@ -96,8 +90,4 @@ function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
   return moved({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);
-}
-
-function dataOf({ code, detail, errors }: ServiceFault): FaultData {
-  return { code, detail, errors };
 }

@@ -9,6 +9,7 @@ import { hasEndpoints } from "../../webhooks/files.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { FromWebhooks, ToWebhooks, WebhookCall, WebhookThreadData } from "./messages.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
+import { decodeFault } from "../../contract/encoded-fault.ts";
 
 const ENTRY = new URL("./worker.ts", import.meta.url);
 /** Before a thread that failed is started again. */
@@ -119,7 +120,7 @@ export class WebhookKeeper implements Webhooks {
     const call = this.#calls.get(message.number);
     this.#calls.delete(message.number);
     if (message.kind === "answer") call?.resolve(message.value);
-    else call?.reject(new ServiceFault(message.code, message.detail, message.errors));
+    else call?.reject(decodeFault(message.fault));
   }
 }
 

@@ -1,7 +1,7 @@
 // Messages between the main thread and the thread that tells webhooks.
-import type { FaultCode, FieldError } from "../../contract/faults.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { Webhooks } from "../../contract/webhooks/port.ts";
+import { type EncodedFault } from "../../contract/encoded-fault.ts";
 
 export interface WebhookThreadData {
   readonly dataDir: string;
@@ -27,12 +27,6 @@ export type ToWebhooks =
 
 export type FromWebhooks =
   | { readonly kind: "answer"; readonly number: number; readonly value: unknown }
-  | {
-      readonly kind: "refusal";
-      readonly number: number;
-      readonly code: FaultCode;
-      readonly detail: string;
-      readonly errors: readonly FieldError[];
-    }
+  | { readonly kind: "refusal"; readonly number: number; readonly fault: EncodedFault }
   | { readonly kind: "figures"; readonly figures: WebhookFigures }
   | { readonly kind: "log"; readonly event: string; readonly detail: string };

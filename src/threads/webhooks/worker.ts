@@ -17,6 +17,7 @@ import { DecisionEvents } from "./decision-events.ts";
 import { JournalEvents } from "./journal-events.ts";
 import { KaizenEvents } from "./kaizen-events.ts";
 import type { FromWebhooks, ToWebhooks, WebhookThreadData } from "./messages.ts";
+import { encodeFault } from "../../contract/encoded-fault.ts";
 
 const TICK_MS = 250;
 /** Between two reports of figures. */
@@ -94,7 +95,6 @@ async function answer(
     return { kind: "answer", number, value: await call.apply(service, parameters as unknown[]) };
   } catch (error) {
     if (!(error instanceof ServiceFault)) throw error;
-    const { code, detail, errors } = error;
-    return { kind: "refusal", number, code, detail, errors };
+    return { kind: "refusal", number, fault: encodeFault(error) };
   }
 }

@@ -6,6 +6,8 @@ import type { SandboxCall } from "../../../src/store/sandbox/messages.ts";
 import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import type { Logged } from "../_fixtures.ts";
+import { encodeFault } from "../../../src/contract/encoded-fault.ts";
+import { ServiceFault } from "../../../src/contract/faults.ts";
 
 export const MEMORY_BYTES = 1024 * 1024 * 1024;
 export const PREPARED_MS = 1_234_567;
@@ -49,7 +51,8 @@ export function openSandbox(
           const { id, call } = message as { id: number; call: SandboxCall };
           if (!refuses(call)) return process.send(message);
           const detail = "Out of Memory Error: Allocation failure";
-          onMessage({ kind: "refusal", id, code: "store_unavailable", detail, errors: [] });
+          const fault = encodeFault(new ServiceFault("store_unavailable", detail));
+          onMessage({ kind: "refusal", id, fault });
         },
       };
     },
