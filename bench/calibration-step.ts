@@ -6,9 +6,9 @@ import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import { superiorityGate } from "../src/kaizen/gates/loss.ts";
 import { forecast } from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { evidenceWeights, newcomersOf, rowWeights } from "../src/kaizen/model/row-weights.ts";
+import { evidenceWeights, markNewReporters, rowWeights } from "../src/kaizen/model/row-weights.ts";
 import {
-  coefficientsOf,
+  readCoefficients,
   scorecardColumns,
   stepTowards,
   withCoefficients,
@@ -25,11 +25,11 @@ export interface CalibrationPlan {
 /** The whole step fitted to rows before `to`, with the weights of its rows; the champion where none is found. */
 function fitted(evidence: FitRows, to: number, config: ScoringConfig, plan: CalibrationPlan) {
   const champion = config[plan.side];
-  const weights = evidenceWeights(evidence, to, newcomersOf(evidence, to));
+  const weights = evidenceWeights(evidence, to, markNewReporters(evidence, to));
   weights.fill(0, 0, Math.max(0, to - plan.newest));
   const found = fitCalibration(evidence, to, champion, weights);
   const whole = found === null ? champion : calibrated(champion, found, config);
-  return { weights, coefficients: coefficientsOf(whole) };
+  return { weights, coefficients: readCoefficients(whole) };
 }
 
 /** The scorecard half a step towards its calibration on the rows before `to`. */
@@ -41,7 +41,7 @@ export function calibrationStep(
 ): ScoringModel {
   const { coefficients } = fitted(evidence, to, config, plan);
   const champion = config[plan.side];
-  return withCoefficients(champion, stepTowards(coefficientsOf(champion), coefficients));
+  return withCoefficients(champion, stepTowards(readCoefficients(champion), coefficients));
 }
 
 /** Gates G2 and G11 of a calibration that is fitted before row `from` and tested up to `to`. */
@@ -56,7 +56,7 @@ export function testCalibration(
     failures: evidence.failures.subarray(from, to),
     subjects: evidence.subjects.subarray(from, to),
     reporters: evidence.reporters.subarray(from, to),
-    weights: rowWeights(evidence, from, to, newcomersOf(evidence, from)),
+    weights: rowWeights(evidence, from, to, markNewReporters(evidence, from)),
     config,
     champion: forecast(evidence, from, to, config[plan.side], config),
     challenger: forecast(evidence, from, to, challenger, config),

@@ -3,7 +3,7 @@
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
-import { seedsOf } from "../src/kaizen/credibility/seeds.ts";
+import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { standingBatch, standingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { StandingHistory, StandingPolicy } from "../src/kaizen/credibility/standings.ts";
@@ -78,7 +78,7 @@ export class CredibilityBatch {
   }
 
   #vouchedFor(): SeedRules {
-    const seeds = [...seedsOf(EARLIEST, this.#history).keys()];
+    const seeds = [...selectSeeds(EARLIEST, this.#history).keys()];
     const agents = seeds.map((seed) => this.#history.ids[seed]!);
     return { agents, namespaces: [], hasKeys: false, hasEarliest: false };
   }

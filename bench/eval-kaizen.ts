@@ -10,7 +10,7 @@ import { rowAt } from "../src/kaizen/model/holdout.ts";
 import { SIDES } from "../src/kaizen/sides.ts";
 import type { Side } from "../src/kaizen/sides.ts";
 import type { ScoringModel } from "../src/engine/config.ts";
-import { coefficientsOf, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { DAY_MS, deniedSuccesses, KaizenSchedule, meanLoss } from "./kaizen-schedule.ts";
 import { historyOf, StreamStandings } from "./kaizen-stream.ts";
@@ -48,7 +48,7 @@ function foretell(
   model: ScoringModel,
   target: Float64Array,
 ): void {
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   for (let row = from; row < to; row++)
     target[row] = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));
 }

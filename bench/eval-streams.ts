@@ -7,7 +7,7 @@ import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import { auc, calibrationError, logLoss } from "../src/kaizen/model/metrics.ts";
-import { coefficientsOf, fitScorecard, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, fitScorecard, rowLogit } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaForecasts } from "./beta-baseline.ts";
 import { boostedForecasts } from "./boosted-trees.ts";
@@ -131,7 +131,7 @@ function streamRows(
     const fit = fitScorecard(rows, failures, [from, to], config[side], usable, LAMBDA);
     if (fit === null) throw new Error(`the ${side} fit broke`);
     const forecasts: Record<string, Float64Array> = {
-      shipped: engineForecasts(rows, coefficientsOf(config[side]), range),
+      shipped: engineForecasts(rows, readCoefficients(config[side]), range),
       fitted: engineForecasts(rows, fit.coefficients, range),
       ...baselines?.(side),
     };

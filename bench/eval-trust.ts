@@ -21,7 +21,7 @@ import {
 } from "../src/kaizen/model/metrics.ts";
 import { denyBorder } from "../src/kaizen/model/holdout.ts";
 import {
-  coefficientsOf,
+  readCoefficients,
   COLUMNS,
   fitScorecard,
   isThinRow,
@@ -91,7 +91,7 @@ function denyBorderOf(
   model: ScoringModel,
   config: ScoringConfig,
 ): number {
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   const goods: number[] = [];
   for (let row = split.from; row < split.to; row++) {
     if (failures[row] === 1) continue;
@@ -126,7 +126,7 @@ function calibrated(
   model: ScoringModel,
   config: ScoringConfig,
 ): ScoringModel {
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   const sure: number[] = [];
   for (let row = split.from; row < split.to; row++) {
     if (rowLogit(rows, row, beta) < Math.log(0.05 / 0.95)) sure.push(row);

@@ -12,7 +12,7 @@ import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { denyBorder } from "../src/kaizen/model/holdout.ts";
 import { denialBorder } from "../src/kaizen/model/metrics.ts";
 import {
-  coefficientsOf,
+  readCoefficients,
   fitScorecard,
   isThinRow,
   rowDeviation,
@@ -112,7 +112,7 @@ function sharesOf(
   model: ScoringModel,
   config: ScoringConfig,
 ) {
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   const seen = { good: 0, bad: 0, established: 0 };
   const allowed = { L2: { ...seen }, L3: { ...seen } };
   const thin = { good: 0, bad: 0 };

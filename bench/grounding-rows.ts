@@ -17,7 +17,7 @@ import { flattenDocument } from "../src/vault/grounding/flatten.ts";
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
-import { countsQuestion, textKindOf } from "../src/vault/calibration/text-kinds.ts";
+import { countsQuestion, classifyText } from "../src/vault/calibration/text-kinds.ts";
 import type { TextKind } from "../src/contract/vocabulary.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
@@ -65,7 +65,7 @@ const TASK_KINDS: Readonly<Record<string, TextKind>> = {
 /** The kind of a row: its task's, else as the service would infer it. */
 export function kindOfRow(row: LabelledRow): TextKind {
   const isStructured = row.source_json !== undefined;
-  return TASK_KINDS[row.task] ?? textKindOf({ question: row.query }, isStructured, false);
+  return TASK_KINDS[row.task] ?? classifyText({ question: row.query }, isStructured, false);
 }
 
 export const FOLDS = 5;

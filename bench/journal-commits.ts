@@ -8,14 +8,14 @@ import {
   frameKind,
   frameLength,
   HEADER_BYTES,
-  segmentsOf,
+  listSegmentFiles,
 } from "../src/journal/format.ts";
 
 /** One sync per commit: the commits of the journal are counted. */
 export function countCommits(dataDir: string): number {
   const journal = path.join(dataDir, "journal");
   let commits = 0;
-  for (const { name } of segmentsOf(readdirSync(journal))) {
+  for (const { name } of listSegmentFiles(readdirSync(journal))) {
     const bytes = readWhole(nodeFiles, path.join(journal, name));
     for (let at = HEADER_BYTES; at + FRAME_BYTES <= bytes.byteLength;) {
       if (frameKind(bytes, at) === FRAME_KINDS.commit) commits++;

@@ -9,7 +9,7 @@ import type { Challenge } from "../src/kaizen/challenge.ts";
 import { attackGate } from "../src/kaizen/gates/attack-gate.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { coefficientsOf, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
 import type { Truth } from "./label-worlds.ts";
@@ -123,7 +123,9 @@ function main(): void {
   const base = evidenceOf(outcomes, config);
   const needed = TRAIN_ROWS + SHIFT_RUNS * HOLDOUT_ROWS;
   if (base.failures.length < needed) throw new RangeError(`the stream needs ${needed} rows`);
-  const beta = coefficientsOf(withCoefficients(config.handshake, coefficientsOf(config.handshake)));
+  const beta = readCoefficients(
+    withCoefficients(config.handshake, readCoefficients(config.handshake)),
+  );
   const trial: Trial = { base, config, champion: ({ rows }, row) => rowLogit(rows, row, beta) };
   const seeds = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
   const count = (n: number, run: (seed: number) => boolean, what: string) => {

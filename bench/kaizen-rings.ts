@@ -9,7 +9,7 @@ import type { Challenge } from "../src/kaizen/challenge.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
 import type { Random } from "../src/kaizen/model/random.ts";
-import { coefficientsOf, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
 import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { evidenceOf } from "./kaizen-stream.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
@@ -46,7 +46,7 @@ function worldOf({ base, config, world }: Setting, random: Random): FitRows {
   const from = Math.floor((base.failures.length - STRETCH) * random.uniform());
   const stretch = stretchOf(base, from, STRETCH);
   if (world === "file") return stretch;
-  const beta = world === "null" ? coefficientsOf(config.handshake) : movedTruth(config.handshake);
+  const beta = world === "null" ? readCoefficients(config.handshake) : movedTruth(config.handshake);
   const stretches = [
     [0, TRAIN_ROWS],
     [TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS],

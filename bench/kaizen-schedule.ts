@@ -5,7 +5,7 @@ import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { calibrationRun } from "../src/kaizen/calibration.ts";
 import { liveLoss } from "../src/kaizen/challenge.ts";
 import { show } from "../src/kaizen/gates/gate.ts";
-import { denialsOf, forecast, rowAt } from "../src/kaizen/model/holdout.ts";
+import { predictDenials, forecast, rowAt } from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
 import { newestChange, withoutStep } from "../src/kaizen/lineage.ts";
@@ -80,7 +80,7 @@ export function deniedSuccesses(
   model: ScoringModel,
   config: ScoringConfig,
 ) {
-  const denials = denialsOf(forecast(evidence, from, to, model, config), config);
+  const denials = predictDenials(forecast(evidence, from, to, model, config), config);
   const failures = evidence.failures.subarray(from, to);
   const denied = denials.filter((isDenied, i) => isDenied && failures[i] === 0).length;
   return { denied, successes: failures.filter((y) => y === 0).length };

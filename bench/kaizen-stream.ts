@@ -4,7 +4,7 @@ import { VOICE_FIRST_PARTY } from "../src/contract/voices.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
 import { AttackStandings } from "../src/kaizen/gates/attack-credibility.ts";
-import { seedsOf } from "../src/kaizen/credibility/seeds.ts";
+import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { standingBatch, standingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../src/kaizen/credibility/standings.ts";
@@ -103,7 +103,7 @@ export class StreamStandings {
       stakesHigh: 0,
     };
     // Who is the best known of the first tenth does not change with the length of what follows.
-    const agents = [...seedsOf(rules, this.#whole).keys()].map((seed) => history.agents[seed]!);
+    const agents = [...selectSeeds(rules, this.#whole).keys()].map((seed) => history.agents[seed]!);
     this.#rules = { agents, namespaces: [], hasKeys: false, hasEarliest: false };
     let dueMs = 0;
     for (let i = Math.ceil(count * SEED_SHARE); i < count; i++) {

@@ -3,7 +3,7 @@
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import type { Random } from "../src/kaizen/model/random.ts";
-import { coefficientsOf } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients } from "../src/kaizen/model/scorecard.ts";
 
 /** Share of the latent variance of a label that its reporter's mood explains. */
 const REPORTER_SHARE = 0.3;
@@ -50,7 +50,7 @@ export function normalCdf(x: number): number {
  * viewer's mood less, and failures are rarer overall.
  */
 export function movedTruth(champion: ScoringModel): Float64Array {
-  const moved = coefficientsOf(champion);
+  const moved = readCoefficients(champion);
   moved[0]! -= 0.8;
   moved[3]! *= 0.4;
   moved[5]! += 1.5;

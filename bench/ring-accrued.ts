@@ -7,7 +7,7 @@ import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { GateResult } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
-import { coefficientsOf, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
 import { testCalibration } from "./calibration-step.ts";
 import { eValue } from "./e-process.ts";
 import { drawLabels } from "./label-worlds.ts";
@@ -44,7 +44,7 @@ function worldOf(
   if (base.failures.length < count) throw new RangeError(`the stream needs ${count} rows`);
   const first = Math.floor((base.failures.length - count) * random.uniform());
   const stretch = stretchOf(base, first, count);
-  const beta = coefficientsOf(config.handshake);
+  const beta = readCoefficients(config.handshake);
   const truth = ({ rows }: FitRows, row: number) => rowLogit(rows, row, beta);
   const stretches = [0, ...ends].map((from, k) => [from, ends[k] ?? count]);
   const labelled = { ...stretch, failures: drawLabels(stretch, truth, stretches, random) };

@@ -1,8 +1,8 @@
 // Credibility of the reporters of a made-up history, by the code of the service: seeds that an
 // operator would name, batches over what was reported until then.
 import type { ScoringConfig } from "../src/engine/config.ts";
-import { credibilityOf } from "../src/kaizen/credibility/page-rank.ts";
-import { seedsOf } from "../src/kaizen/credibility/seeds.ts";
+import { computeCredibility } from "../src/kaizen/credibility/page-rank.ts";
+import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import { standingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { RingWindow } from "./ring-market.ts";
 
@@ -18,7 +18,7 @@ export function credibilityOfRows(window: RingWindow, config: ScoringConfig): Fl
   const clean = [...isRing.keys()].filter((row) => isRing[row] === 0);
   const pick = (values: ArrayLike<number>) => Uint32Array.from(clean, (row) => values[row]!);
   // The operator's own names: none that a ring has pushed forward.
-  const seeds = seedsOf(EARLIEST, {
+  const seeds = selectSeeds(EARLIEST, {
     ids: Array.from({ length: agents }, (_, agent) => `agent://eval/${agent}`),
     keyHolders: new Map(),
     edges: {
@@ -35,7 +35,7 @@ export function credibilityOfRows(window: RingWindow, config: ScoringConfig): Fl
   for (let batch = 1; batch < BATCHES; batch++) {
     const [from, to] = [batch, batch + 1].map((part) => Math.floor((part * count) / BATCHES));
     const edges = { agents, reporters, subjects, failures, count: from! };
-    const found = credibilityOf(edges, seeds, options);
+    const found = computeCredibility(edges, seeds, options);
     if (found === undefined) continue;
     for (let row = from!; row < to!; row++) {
       rho[row] = Math.max(options.rhoMin, found.rho[reporters[row]!]!);

@@ -5,7 +5,7 @@
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import type { Random } from "../src/kaizen/model/random.ts";
-import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, COLUMNS, createRows, rowLogit } from "../src/kaizen/model/scorecard.ts";
 
 export const RING_KINDS = ["new", "old", "slander", "half", "clusters", "relay", "island"] as const;
 /**
@@ -81,7 +81,7 @@ function pickRows(base: FitRows, sources: Uint32Array): FitRows {
 
 /** Rows of [0, to) by the champion's log-odds, lowest first. */
 function byLooks(base: FitRows, champion: ScoringModel, to: number): Uint32Array {
-  const beta = coefficientsOf(champion);
+  const beta = readCoefficients(champion);
   const logits = Float64Array.from({ length: to }, (_, row) => rowLogit(base.rows, row, beta));
   return Uint32Array.from({ length: to }, (_, i) => i).toSorted((a, b) => logits[a]! - logits[b]!);
 }

@@ -1,6 +1,6 @@
 // Bootstrap over subjects: intervals of AUC and log-loss when whole agents, not single outcomes,
 // are drawn with replacement, since outcomes of one agent are no independent draws.
-import { logLossOf } from "../src/kaizen/model/metrics.ts";
+import { computeLogLoss } from "../src/kaizen/model/metrics.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
 
 const DRAWS = 400;
@@ -21,7 +21,7 @@ export function bootstrapIntervals(
     return number;
   });
   const order = [...numberOf.keys()].toSorted((a, b) => probabilities[a]! - probabilities[b]!);
-  const losses = order.map((row) => logLossOf(probabilities[row]!, failures[row]!));
+  const losses = order.map((row) => computeLogLoss(probabilities[row]!, failures[row]!));
   const random = seededRandom(1);
   const drawn = Array.from({ length: DRAWS }, () => {
     const times = new Uint16Array(numbers.size);

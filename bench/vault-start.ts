@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { serveConfigOf } from "../src/service/settings/config.ts";
+import { parseServeConfig } from "../src/service/settings/config.ts";
 import { FRAME_KINDS } from "../src/journal/format.ts";
 import { FrameBatch } from "../src/ledger/frame-batch.ts";
 import { startService } from "../src/service/start.ts";
@@ -65,7 +65,7 @@ function writeSources(dataDir: string, sources: number, units: number): void {
 }
 
 async function measure(dataDir: string, sources: number, units: number) {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { nodeFiles } from "../../src/journal/files.ts";
-import { FRAME_KINDS, frameKind, segmentsOf } from "../../src/journal/format.ts";
+import { FRAME_KINDS, frameKind, listSegmentFiles } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 
@@ -48,7 +48,7 @@ export function readJournal(dataDir: string): JournalFacts {
   };
   const { tail } = recoverJournal(nodeFiles, directory, visit, { isReadOnly: true });
   const digest = createHash("sha256");
-  const segments = segmentsOf(nodeFiles.list(directory));
+  const segments = listSegmentFiles(nodeFiles.list(directory));
   for (const { name } of segments) digest.update(readFileSync(path.join(directory, name)));
   const chain = Buffer.from(tail.chain).toString("hex");
   return { records, lsn: tail.lsn, chain, bytes: digest.digest("hex"), segments: segments.length };

@@ -21,19 +21,19 @@ export class Notes implements NoteTaker {
   }
 
   #append(table: NoteTable, event: object): Promise<number> {
-    if (table === "reviews") return this.#log.appendReview(payloadOf(event));
-    if (table === "provenance") return this.#log.appendProvenance(payloadOf(event));
-    if (table === "audit_events") return this.#log.appendKeyAudit(payloadOf(event));
+    if (table === "reviews") return this.#log.appendReview(encodeNote(event));
+    if (table === "provenance") return this.#log.appendProvenance(encodeNote(event));
+    if (table === "audit_events") return this.#log.appendKeyAudit(encodeNote(event));
     // A kind of its own is not worth it: auditors want to see it too.
     const { tenant, key_id: actor, recorded_at: at_ms } = event as NoteEvents["backtests"];
     const audit = { event: BACKTEST_EVENT, at_ms, tenant, actor, backtest: event };
-    return this.#log.appendAudit(payloadOf(audit));
+    return this.#log.appendAudit(encodeNote(audit));
   }
 }
 
 /** Name of a back-test's audit event. */
 export const BACKTEST_EVENT = "policy.backtested";
 
-function payloadOf(event: object): Buffer {
+function encodeNote(event: object): Buffer {
   return Buffer.from(JSON.stringify(event));
 }

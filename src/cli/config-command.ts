@@ -1,9 +1,9 @@
 // `trustrank config check`: every setting as `serve` would read it, and where its value comes from.
-import { serveConfigOf } from "../service/settings/config.ts";
+import { parseServeConfig } from "../service/settings/config.ts";
 import { snakeCase } from "../service/settings/config-file.ts";
 import type { Setting } from "../service/settings/setting-kinds.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
-import { environment, layEnvironment, originOf } from "./environment.ts";
+import { environment, layEnvironment, findVariableOrigin } from "./environment.ts";
 import { formatTable, print, printJson } from "./output.ts";
 
 interface Row {
@@ -19,8 +19,10 @@ export async function checkConfig(
   flags: { json?: boolean },
 ): Promise<void> {
   await layEnvironment(file);
-  serveConfigOf({ sample: true }, environment());
-  const rows = Object.entries(SETTINGS).map(([name, setting]) => rowOf(snakeCase(name), setting));
+  parseServeConfig({ sample: true }, environment());
+  const rows = Object.entries(SETTINGS).map(([name, setting]) =>
+    describeSettingRow(snakeCase(name), setting),
+  );
   if (flags.json === true) {
     printJson({ settings: rows.map((row) => ({ ...row, value: row.value ?? null })) });
     return;
@@ -30,12 +32,12 @@ export async function checkConfig(
   print("every setting can be meant");
 }
 
-function rowOf(name: string, setting: Setting): Row {
+function describeSettingRow(name: string, setting: Setting): Row {
   const variable = setting.variables.find((each) => (environment()[each] ?? "") !== "");
   if (variable === undefined) {
     const value = setting.defaultText ?? setting.default?.toString();
     return { setting: name, value, from: "default" };
   }
   const value = setting.isSecret === true ? "(set)" : environment()[variable];
-  return { setting: name, value, from: originOf(variable) ?? variable };
+  return { setting: name, value, from: findVariableOrigin(variable) ?? variable };
 }

@@ -1,7 +1,7 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
 import { environment } from "./environment.ts";
-import { credibilityOf, tableBytesMaxOf } from "../service/settings/config.ts";
+import { parseCredibilityConfig, parseTableBytesMax } from "../service/settings/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { openCore } from "../service/core.ts";
@@ -46,13 +46,13 @@ async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: () => (isBroken = true),
     log,
   });
   try {
     const config = defaultConfig();
-    const { isCredibilityWanted, seeds } = credibilityOf(environment());
+    const { isCredibilityWanted, seeds } = parseCredibilityConfig(environment());
     const service = new CredibilityService({
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,

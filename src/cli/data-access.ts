@@ -1,8 +1,12 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server, when it waits, and when the files are a copy.
 import { environment } from "./environment.ts";
-import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/settings/config.ts";
-import { serverAccessOf } from "../service/settings/config.ts";
+import {
+  parseDataDirectory,
+  parseOwnerWaitMs,
+  type ServerAccess,
+} from "../service/settings/config.ts";
+import { parseServerAccess } from "../service/settings/config.ts";
 import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
 import type { ClaimOptions, DataDirectoryClaim } from "../journal/data-directory.ts";
 import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";
@@ -25,11 +29,11 @@ interface AccessFlags {
 }
 
 /** Access by the flags of a command, then by the environment. */
-export function accessOf(flags: AccessFlags): DataAccess {
+export function resolveDataAccess(flags: AccessFlags): DataAccess {
   return {
-    dataDir: dataDirOf(flags.dataDir, environment()),
-    server: serverAccessOf(flags, environment()),
-    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
+    dataDir: parseDataDirectory(flags.dataDir, environment()),
+    server: parseServerAccess(flags, environment()),
+    ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment()),
   };
 }
 

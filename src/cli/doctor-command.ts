@@ -5,7 +5,7 @@ import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 
 import { openKeyring } from "../http/access/keyring.ts";
-import { vouchingWarning } from "../http/access/vouching.ts";
+import { buildVouchingWarning } from "../http/access/vouching.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
   claimDataDirectory,
@@ -25,7 +25,7 @@ import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { type JournalReport, verifyJournal } from "../journal/verify.ts";
 import { type AcceptedLoss, acceptEnd, acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
-import { tableFillOf } from "../service/table-fill.ts";
+import { measureTableFill } from "../service/table-fill.ts";
 import { claimingBeside } from "./data-access.ts";
 import { print, printJson } from "./output.ts";
 
@@ -76,7 +76,7 @@ export async function runDoctor(
       ]
     : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true)
-    printJson({ ...jsonOf(dataDir, findings, repair), ...jsonOfLoss(accepted) });
+    printJson({ ...describeFindingsAsJson(dataDir, findings, repair), ...jsonOfLoss(accepted) });
   else {
     if (accepted !== undefined) print(`accepted: ${lossText(accepted)}`);
     else if (flags.acceptLoss === true) print("nothing is lost at the end of the journal");
@@ -115,7 +115,11 @@ async function repairEvidence(dataDir: string, ownerWaitMs: number): Promise<Rep
   }
 }
 
-function jsonOf(dataDir: string, findings: readonly Finding[], repair: RepairReport | undefined) {
+function describeFindingsAsJson(
+  dataDir: string,
+  findings: readonly Finding[],
+  repair: RepairReport | undefined,
+) {
   return {
     data_dir: dataDir,
     ok: findings.every((each) => each.isSound),
@@ -176,10 +180,10 @@ function directoryFinding(paths: DataPaths): Finding {
       "empty it, restore again",
     );
   }
-  return sound("directory", `${paths.root}, ${holderOf(paths.root)}`);
+  return sound("directory", `${paths.root}, ${describeDirectoryOwner(paths.root)}`);
 }
 
-function holderOf(root: string): string {
+function describeDirectoryOwner(root: string): string {
   const server = findServer(root);
   if (server !== undefined) return `the server at ${server.url} holds it`;
   const owner = currentOwner(root);
@@ -212,7 +216,7 @@ function journalFindings(paths: DataPaths, tableBytesMax: number): Finding[] {
     const report = verifyJournal(nodeFiles, paths.journal, known);
     const finding = journalFinding(report);
     if (!finding.isSound) return [finding];
-    const { detail, advice, overflow } = tableFillOf(paths.journal, report.lsn, tableBytesMax);
+    const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
     return [finding, { part: "agent table", isSound: overflow === 0, detail, advice }];
   } catch (error) {
     return [wrong("journal", (error as Error).message, "the journal's files must be readable")];
@@ -274,7 +278,7 @@ async function keysFinding(paths: DataPaths, isTrustNamed: boolean): Promise<Fin
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
     const active = keyring.list().filter((key) => key.revoked_at === null);
-    const advice = vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed);
+    const advice = buildVouchingWarning(keyring.listStoredKeys(), Date.now(), isTrustNamed);
     return { ...sound("API keys", `${active.length} not revoked`), advice };
   } catch (error) {
     return wrong("API keys", (error as Error).message, "put keys.json back from a backup");

@@ -11,7 +11,7 @@ export function environment(): Environment {
 }
 
 /** Where a variable comes from, if not from the real environment. */
-export function originOf(variable: string): string | undefined {
+export function findVariableOrigin(variable: string): string | undefined {
   return current.origins.get(variable);
 }
 

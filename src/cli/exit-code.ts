@@ -15,14 +15,14 @@ export interface Told {
 }
 
 /** Tells of a failure on stderr; returns the exit code. */
-export function exitCodeOf(error: unknown): number {
-  const { message, exitCode } = toldOf(error);
+export function reportFailure(error: unknown): number {
+  const { message, exitCode } = describeFailure(error);
   note(`trustrank: ${message}`);
   return exitCode;
 }
 
 /** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */
-export function toldOf(error: unknown): Told {
+export function describeFailure(error: unknown): Told {
   if (error instanceof CommandFailure) return told(error.message, error.exitCode);
   if (error instanceof InvalidSetting) return told(error.message, EXIT_USAGE);
   if (error instanceof JournalDamaged) {

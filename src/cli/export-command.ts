@@ -86,7 +86,7 @@ async function from(
   // Before the rows: they hold at least what is in the journal up to here.
   const description = hasReplica ? await source.describe() : undefined;
   for (const view of EXPORT_VIEWS) {
-    const files = await filesOf(source, view);
+    const files = await listExportDays(source, view);
     const progress = new Progress(`export ${view}`, files.length);
     for (const [index, day] of files.entries()) {
       const bytes = await source.file(view, day);
@@ -107,7 +107,10 @@ async function from(
 }
 
 /** Days to write; undefined for a view that is one file. */
-async function filesOf(source: ExportSource, view: ExportView): Promise<(string | undefined)[]> {
+async function listExportDays(
+  source: ExportSource,
+  view: ExportView,
+): Promise<(string | undefined)[]> {
   const isDated = (DATED_VIEWS as readonly string[]).includes(view);
   return isDated ? source.days(view) : [undefined];
 }

@@ -2,7 +2,7 @@
 // journal: for those the table is replayed, which takes a snapshot's time.
 import { environment } from "./environment.ts";
 import { openCore } from "../service/core.ts";
-import { timeZoneOf, tableBytesMaxOf } from "../service/settings/config.ts";
+import { parseTimeZone, parseTableBytesMax } from "../service/settings/config.ts";
 import { commandLog } from "./logging/command-log.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 import { note } from "./output.ts";
@@ -16,7 +16,7 @@ export async function withStore<T>(
   const store = await startStore({
     dataDir,
     isStandalone: true,
-    timeZone: timeZoneOf(environment()),
+    timeZone: parseTimeZone(environment()),
     log: (event, detail) => note(`${event}: ${detail}`),
   });
   try {
@@ -35,7 +35,7 @@ async function onTable<T>(
   const { ledger } = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: () => undefined,
     log,
   });

@@ -11,7 +11,7 @@ import type {
   ImportSummary,
 } from "../service/import/pipeline.ts";
 import { bureauSink } from "../service/import/bureau-sink.ts";
-import { tableBytesMaxOf } from "../service/settings/config.ts";
+import { parseTableBytesMax } from "../service/settings/config.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -53,7 +53,7 @@ async function importIntoFiles(dataDir: string, options: ImportOptions): Promise
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: (exitCode, why) => {
       fatalCode = exitCode;
       fatalWhy = why;

@@ -2,7 +2,11 @@
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { environment } from "./environment.ts";
-import { credibilityOf, kaizenRowsOf, tableBytesMaxOf } from "../service/settings/config.ts";
+import {
+  parseCredibilityConfig,
+  parseKaizenRowsMax,
+  parseTableBytesMax,
+} from "../service/settings/config.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
@@ -56,20 +60,20 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: () => (isBroken = true),
     log,
   });
   try {
     const { isCredibilityWanted = defaultConfig().credibility, seeds } =
-      credibilityOf(environment());
+      parseCredibilityConfig(environment());
     const kaizen = new KaizenService({
       dataDir,
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,
       clock: Date.now,
       log,
-      rowsMax: kaizenRowsOf(environment()),
+      rowsMax: parseKaizenRowsMax(environment()),
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();
@@ -82,7 +86,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
 }
 
 /** Progress of a run, 0 to 100; stages take their usual share of it. */
-function percentOf(running: KaizenStatus["running"]): number {
+function computeRunPercent(running: KaizenStatus["running"]): number {
   if (running === undefined) return 100;
   const from = STAGE_SHARES[running.stage] ?? 0;
   return Math.round(100 * (running.stage === "replay" ? running.share / 2 : from));
@@ -91,7 +95,7 @@ function percentOf(running: KaizenStatus["running"]): number {
 async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>): Promise<T> {
   const progress = new Progress("kaizen", 100);
   const timer = setInterval(() => {
-    void status().then(({ running }) => progress.update(percentOf(running)));
+    void status().then(({ running }) => progress.update(computeRunPercent(running)));
   }, POLL_MS);
   try {
     return await done;

@@ -3,10 +3,10 @@ import type { ServerAccess } from "../service/settings/config.ts";
 import { findServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { serveHttp, serveStdio } from "../mcp/server.ts";
-import { versionOf } from "../service/identity.ts";
+import { readPackageVersion } from "../service/identity.ts";
 import { type DataAccess, reachableUrl } from "./data-access.ts";
 import { note } from "./output.ts";
-import { addressOf } from "./server-address.ts";
+import { parseServerAddress } from "./server-address.ts";
 
 export interface McpFlags {
   /** Port for streamable HTTP; without it standard input and output. */
@@ -21,10 +21,10 @@ export interface McpFlags {
  */
 export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
   const allowsReports = flags.allowReports === true;
-  const url = urlOf(access);
-  const options = { ...wayTo(url), version: versionOf(), allowsReports };
+  const url = requireServerUrl(access);
+  const options = { ...wayTo(url), version: readPackageVersion(), allowsReports };
   if (flags.http === undefined) {
-    await serveStdio(options, keyOf(access.server));
+    await serveStdio(options, requireApiKey(access.server));
     return;
   }
   const listener = await serveHttp(options, { host: flags.host, port: flags.http });
@@ -41,18 +41,18 @@ function wayTo(url: string) {
   if (addresses.length > 1 && addresses.every((each) => /^https?:\/\//.test(each))) {
     return { baseUrl: addresses };
   }
-  const { base: baseUrl, fetch } = addressOf(url);
+  const { base: baseUrl, fetch } = parseServerAddress(url);
   return { baseUrl, fetch };
 }
 
-function urlOf({ server, dataDir }: DataAccess): string {
+function requireServerUrl({ server, dataDir }: DataAccess): string {
   if (server.url !== undefined) return server.url;
   const found = findServer(dataDir);
   if (found !== undefined) return reachableUrl(found);
   throw new CommandFailure("no server is running on the data directory: give --url, or start one");
 }
 
-function keyOf({ key }: ServerAccess): string {
+function requireApiKey({ key }: ServerAccess): string {
   if (key !== undefined) return key;
   throw new CommandFailure("the server asks for a key: give --key or set TRUSTRANK_KEY");
 }

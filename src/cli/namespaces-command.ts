@@ -35,7 +35,7 @@ export async function list(access: DataAccess, flags: OutputFlags): Promise<void
     printJson(namespaces);
     return;
   }
-  for (const line of formatTable(COLUMNS, namespaces.map(cellsOf))) print(line);
+  for (const line of formatTable(COLUMNS, namespaces.map(formatNamespaceCells))) print(line);
   const isInherited = namespaces.some(({ state }) => state === "inherited");
   if (isInherited) note("inherited: grant it to its tenant to confirm, or transfer it");
 }
@@ -46,7 +46,7 @@ export async function grant(
   name: string,
   flags: OutputFlags & { readonly tenant: string },
 ): Promise<void> {
-  const [route, tenant] = [routeOf(name), tenantOf(flags.tenant)];
+  const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.tenant)];
   const owned = await withData<NamespaceDescription>(
     access,
     (dataDir) => onFiles(dataDir, (files) => files.grant(name, tenant, operator)),
@@ -61,7 +61,7 @@ export async function transfer(
   name: string,
   flags: OutputFlags & { readonly to: string; readonly keepKeys?: boolean },
 ): Promise<void> {
-  const [route, tenant] = [routeOf(name), tenantOf(flags.to)];
+  const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.to)];
   const keepsKeys = flags.keepKeys === true;
   const owned = await withData<NamespaceDescription>(
     access,
@@ -73,7 +73,7 @@ export async function transfer(
 
 /** Takes a namespace back. */
 export async function revoke(access: DataAccess, name: string, flags: OutputFlags): Promise<void> {
-  const route = routeOf(name);
+  const route = buildNamespaceRoute(name);
   const was = await withData<NamespaceDescription>(
     access,
     (dataDir) => onFiles(dataDir, (files) => files.revoke(name, operator)),
@@ -88,13 +88,13 @@ function show(owned: NamespaceDescription, { json }: OutputFlags): void {
   else print(`${owned.namespace} belongs to ${owned.tenant}`);
 }
 
-function cellsOf(owned: NamespaceDescription): string[] {
+function formatNamespaceCells(owned: NamespaceDescription): string[] {
   const { namespace, tenant, state, since, granted_by: grantedBy } = owned;
   return [namespace, tenant, state, since, grantedBy ?? ""];
 }
 
 /** @throws CommandFailure for what is no namespace. */
-function routeOf(name: string): string {
+function buildNamespaceRoute(name: string): string {
   try {
     return `/v1/namespaces/${encodeURIComponent(parseNamespace(name))}`;
   } catch (error) {
@@ -102,7 +102,7 @@ function routeOf(name: string): string {
   }
 }
 
-function tenantOf(text: string): string {
+function parseTenant(text: string): string {
   if (isPlainText(text, TENANT_LENGTH_MAX)) return text;
   const detail = `a tenant is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
   throw new CommandFailure(detail, EXIT_USAGE);

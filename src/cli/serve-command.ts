@@ -1,12 +1,12 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
-import { type ServeConfig, serveConfigOf, type ServeFlags } from "../service/settings/config.ts";
+import { type ServeConfig, parseServeConfig, type ServeFlags } from "../service/settings/config.ts";
 import type { Log } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
 import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
-import { versionOf } from "../service/identity.ts";
+import { readPackageVersion } from "../service/identity.ts";
 import { claimingWithin } from "./data-access.ts";
 import { environment, layEnvironment } from "./environment.ts";
 import { print, printJson } from "./output.ts";
@@ -17,7 +17,7 @@ import {
   takeOverStderr,
   tellFailure,
 } from "./logging/service-log.ts";
-import { addressOf } from "./server-address.ts";
+import { parseServerAddress } from "./server-address.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
@@ -44,7 +44,7 @@ export async function runServe(flags: ServeCommandFlags): Promise<void> {
   let voice = serviceLogAtFirst(flags, environment());
   try {
     await layEnvironment(flags.config);
-    const config = serveConfigOf(flags, environment());
+    const config = parseServeConfig(flags, environment());
     voice = serviceLog(config);
     await serve(config, flags, voice);
   } catch (error) {
@@ -59,7 +59,7 @@ async function serve(
 ): Promise<void> {
   const { log } = voice;
   log.info("service_starting", {
-    version: versionOf(),
+    version: readPackageVersion(),
     data_dir: config.dataDir,
     pid: process.pid,
   });
@@ -96,9 +96,9 @@ async function serve(
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
   }
-  const { admin_key: _key, console_link: _link, ...facts } = factsOf(service, config);
+  const { admin_key: _key, console_link: _link, ...facts } = collectStartFacts(service, config);
   log.info("service_listening", facts);
-  if (flags.json === true) printJson(factsOf(service, config));
+  if (flags.json === true) printJson(collectStartFacts(service, config));
   else greet(service, config);
 }
 
@@ -140,7 +140,7 @@ function endAtOnce(log: Log): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-function factsOf(service: Service, config: ServeConfig): Record<string, unknown> {
+function collectStartFacts(service: Service, config: ServeConfig): Record<string, unknown> {
   return {
     url: service.url,
     adapter: service.adapter,
@@ -176,7 +176,7 @@ function greet(service: Service, config: ServeConfig): void {
     print(`console, opens once within 5 minutes: ${service.consoleLink}`);
   }
   const quote = key.startsWith("$") ? '"' : "'";
-  const { base, socket } = addressOf(url);
+  const { base, socket } = parseServerAddress(url);
   const by = socket === undefined ? "" : ` --unix-socket ${socket}`;
   print("try it:");
   print(`  curl -s${by} ${base}/v1/trust/verify \\`);

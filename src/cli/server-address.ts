@@ -10,7 +10,7 @@ export interface ServerAddress {
   readonly socket: string | undefined;
 }
 
-export function addressOf(url: string): ServerAddress {
+export function parseServerAddress(url: string): ServerAddress {
   const socket = /^unix:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
   if (socket === undefined) {
     return { base: url.replace(/\/+$/, ""), fetch: globalFetch, socket };

@@ -3,7 +3,7 @@
 import type { ServerAccess } from "../service/settings/config.ts";
 import type { Problem } from "../contract/schemas/service.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { addressOf, type ServerAddress } from "./server-address.ts";
+import { parseServerAddress, type ServerAddress } from "./server-address.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -27,7 +27,7 @@ export class ServerClient {
         `the server at ${url} asks for a key: give --key or set TRUSTRANK_KEY`,
       );
     }
-    this.#address = addressOf(url);
+    this.#address = parseServerAddress(url);
     this.url = url.replace(/\/+$/, "");
     this.#key = access.key;
   }

@@ -2,7 +2,7 @@
 // function in its own file.
 import { layEnvironment } from "./environment.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
-import { versionOf } from "../service/identity.ts";
+import { readPackageVersion } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
 import { describeVariables } from "../service/settings/settings-text.ts";
 import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
@@ -16,7 +16,7 @@ import {
   addQuery,
   addUsage,
 } from "./command-line/data-commands.ts";
-import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
+import { Command, CommanderError, parseCount, buildSettingOption } from "./command-line/flags.ts";
 import { addReviews } from "./command-line/review-commands.ts";
 import {
   addKaizen,
@@ -27,33 +27,33 @@ import {
 } from "./command-line/rule-commands.ts";
 import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
-import { accessOf } from "./data-access.ts";
+import { resolveDataAccess } from "./data-access.ts";
 
 function addServe(program: Command): void {
   program
     .command("serve")
     .description("run the service")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.port))
-    .addOption(optionOf(SETTINGS.host))
-    .addOption(optionOf(SETTINGS.listen))
-    .addOption(optionOf(SETTINGS.socketMode))
-    .addOption(optionOf(SETTINGS.socketGroup))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.ownerWait))
-    .addOption(optionOf(SETTINGS.archive))
-    .addOption(optionOf(SETTINGS.archiveEvery))
-    .addOption(optionOf(SETTINGS.cluster))
-    .addOption(optionOf(SETTINGS.clusterNode))
-    .addOption(optionOf(SETTINGS.scoring))
-    .addOption(optionOf(SETTINGS.httpThreads))
-    .addOption(optionOf(SETTINGS.metricsListen))
-    .addOption(optionOf(SETTINGS.grpcPort))
-    .addOption(optionOf(SETTINGS.logLevel))
-    .addOption(optionOf(SETTINGS.logFormat))
-    .addOption(optionOf(SETTINGS.accessLog))
-    .addOption(optionOf(SETTINGS.console))
-    .addOption(optionOf(SETTINGS.sample))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.port))
+    .addOption(buildSettingOption(SETTINGS.host))
+    .addOption(buildSettingOption(SETTINGS.listen))
+    .addOption(buildSettingOption(SETTINGS.socketMode))
+    .addOption(buildSettingOption(SETTINGS.socketGroup))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.ownerWait))
+    .addOption(buildSettingOption(SETTINGS.archive))
+    .addOption(buildSettingOption(SETTINGS.archiveEvery))
+    .addOption(buildSettingOption(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.clusterNode))
+    .addOption(buildSettingOption(SETTINGS.scoring))
+    .addOption(buildSettingOption(SETTINGS.httpThreads))
+    .addOption(buildSettingOption(SETTINGS.metricsListen))
+    .addOption(buildSettingOption(SETTINGS.grpcPort))
+    .addOption(buildSettingOption(SETTINGS.logLevel))
+    .addOption(buildSettingOption(SETTINGS.logFormat))
+    .addOption(buildSettingOption(SETTINGS.accessLog))
+    .addOption(buildSettingOption(SETTINGS.console))
+    .addOption(buildSettingOption(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(
       "--accept-loss",
@@ -78,19 +78,23 @@ function addMcp(program: Command): void {
   program
     .command("mcp")
     .description("offer a running server's questions to MCP clients, over stdin and stdout or HTTP")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.url))
-    .addOption(optionOf(SETTINGS.key))
-    .option("--http <port>", "serve streamable HTTP on this port; callers bring their key", countOf)
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.url))
+    .addOption(buildSettingOption(SETTINGS.key))
+    .option(
+      "--http <port>",
+      "serve streamable HTTP on this port; callers bring their key",
+      parseCount,
+    )
     .option("--host <host>", "with --http, the address to listen on", "127.0.0.1")
     .option("--allow-reports", "offer report_outcome too, which writes evidence")
-    .action((flags) => runMcp(accessOf(flags), flags));
+    .action((flags) => runMcp(resolveDataAccess(flags), flags));
 }
 
 const program = new Command("trustrank")
   .description("The bureau that autonomous agents are checked against.")
-  .version(versionOf())
+  .version(readPackageVersion())
   .exitOverride()
   .showHelpAfterError("(--help shows what there is)")
   .hook("preAction", async (_, command) => {
@@ -129,5 +133,5 @@ try {
   // Commander has printed its own; asking for help is no failure.
   const isUsage = error instanceof CommanderError;
   if (isUsage) process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
-  else process.exitCode = (await import("./exit-code.ts")).exitCodeOf(error);
+  else process.exitCode = (await import("./exit-code.ts")).reportFailure(error);
 }

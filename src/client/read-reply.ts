@@ -26,7 +26,7 @@ const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
  * @throws TrustRankError `malformed_reply`.
  */
 export function readCheck(value: unknown, request: CheckRequest): CheckResponse {
-  const members = objectOf(value, "the verdict");
+  const members = requireObject(value, "the verdict");
   const index = readLeg(members, request.subject);
   same(members, "stakes", request.stakes);
   if (members["allowed"] !== index <= OPEN_MAX) {
@@ -42,12 +42,12 @@ export function readCheck(value: unknown, request: CheckRequest): CheckResponse 
  * @throws TrustRankError `malformed_reply`.
  */
 export function readHandshake(value: unknown, request: HandshakeRequest): HandshakeResponse {
-  const members = objectOf(value, "the verdict");
+  const members = requireObject(value, "the verdict");
   same(members, "initiator", request.initiator);
   same(members, "counterparty", request.counterparty);
   same(members, "stakes", request.stakes);
-  const forward = readLeg(objectOf(members["a_to_b"], "`a_to_b`"), request.counterparty);
-  const backward = readLeg(objectOf(members["b_to_a"], "`b_to_a`"), request.initiator);
+  const forward = readLeg(requireObject(members["a_to_b"], "`a_to_b`"), request.counterparty);
+  const backward = readLeg(requireObject(members["b_to_a"], "`b_to_a`"), request.initiator);
   const index = wordIndex(members, "decision", DECISIONS);
   // SPEC §2.5 rule 1, checked again on this side: the most restrictive leg wins.
   if (index !== Math.max(forward, backward)) {
@@ -67,27 +67,27 @@ export function readHandshake(value: unknown, request: HandshakeRequest): Handsh
  * @throws TrustRankError `malformed_reply`.
  */
 export function readVerify(value: unknown): VerifyResponse {
-  const members = objectOf(value, "the verdict");
-  const policy = objectOf(members["policy_action"], "`policy_action`");
+  const members = requireObject(value, "the verdict");
+  const policy = requireObject(members["policy_action"], "`policy_action`");
   wordIndex(policy, "verdict", VERDICTS);
   text(policy, "log_reason");
-  const trust = objectOf(members["trust_evaluation"], "`trust_evaluation`");
+  const trust = requireObject(members["trust_evaluation"], "`trust_evaluation`");
   wordIndex(trust, "risk_level", RISK_LEVELS);
   number(trust, "score");
   if (typeof trust["threshold_met"] !== "boolean") throw wrong("threshold_met", "a boolean");
-  const provenance = objectOf(members["provenance_data"], "`provenance_data`");
+  const provenance = requireObject(members["provenance_data"], "`provenance_data`");
   text(provenance, "reason");
   texts(members, "reason_codes");
   if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
   readStamp(members);
-  if (members["levels"] !== undefined) readLevels(objectOf(members["levels"], "`levels`"));
+  if (members["levels"] !== undefined) readLevels(requireObject(members["levels"], "`levels`"));
   return value as VerifyResponse;
 }
 
 function readLevels(levels: Members): void {
   for (const name of TOOL_LEVELS) {
     if (levels[name] === undefined) continue;
-    const level = objectOf(levels[name], `\`levels.${name}\``);
+    const level = requireObject(levels[name], `\`levels.${name}\``);
     wordIndex(level, "verdict", VERDICTS);
     text(level, "log_reason");
     texts(level, "reason_codes");
@@ -104,7 +104,7 @@ function readLevels(levels: Members): void {
  * @throws TrustRankError `malformed_reply`.
  */
 export function readReview(value: unknown, id: string): Review {
-  const members = objectOf(value, "the review");
+  const members = requireObject(value, "the review");
   same(members, "id", id);
   wordIndex(members, "state", REVIEW_STATES);
   text(members, "agent");
@@ -124,14 +124,14 @@ export type BatchItem =
  * @throws TrustRankError `malformed_reply`.
  */
 export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
-  const { items } = objectOf(value, "the reply");
+  const { items } = requireObject(value, "the reply");
   if (!Array.isArray(items) || items.length !== count) {
     throw malformed(`\`items\` does not hold ${count} results`);
   }
   return items.map((entry) => {
-    const item = objectOf(entry, "an item");
+    const item = requireObject(entry, "an item");
     if (item["status"] === 200) return { verdict: readVerify(item["result"]) };
-    const problem = objectOf(item["problem"], "`problem`");
+    const problem = requireObject(item["problem"], "`problem`");
     text(problem, "code");
     return { problem: problem as unknown as Problem };
   });
@@ -142,7 +142,7 @@ export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
  * @throws TrustRankError `malformed_reply`.
  */
 export function readReceipt(value: unknown): OutcomeReceipt {
-  const members = objectOf(value, "the receipt");
+  const members = requireObject(value, "the receipt");
   text(members, "outcome_id");
   if (typeof members["duplicate"] !== "boolean") throw wrong("duplicate", "a boolean");
   return value as OutcomeReceipt;
@@ -153,7 +153,7 @@ export function readReceipt(value: unknown): OutcomeReceipt {
  * @throws TrustRankError `not_found` when it has none.
  */
 export function readServiceId(value: unknown): string {
-  const { service_id: id } = objectOf(value, "the health report");
+  const { service_id: id } = requireObject(value, "the health report");
   if (id === undefined) throw new TrustRankError("not_found", "the service takes no signatures");
   if (typeof id !== "string") throw wrong("service_id", "a string");
   return id;
@@ -199,7 +199,7 @@ function readStamp(members: Members): void {
   if (!(expires >= evaluated)) throw malformed("the verdict expires before it was made");
 }
 
-function objectOf(value: unknown, name: string): Members {
+function requireObject(value: unknown, name: string): Members {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
   throw malformed(`${name} is not an object`);
 }

@@ -107,7 +107,7 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
     "X-Trust-Reason": answer.reason,
   };
   if (answer.verdict !== undefined) headers["X-Trust-Request-Id"] = answer.verdict.request_id;
-  const review = answer.allowed ? undefined : reviewOf(answer.verdict);
+  const review = answer.allowed ? undefined : findPendingReview(answer.verdict);
   if (review !== undefined) headers["X-Trust-Review"] = review;
   if (answer.flagged) headers["X-Trust-Flagged"] = "true";
   if (answer.failPolicy !== undefined) headers["X-Trust-Degraded"] = answer.failPolicy;
@@ -116,7 +116,7 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
 }
 
 /** The first review that holds it back. */
-function reviewOf(verdict: AnyVerdict | undefined): string | undefined {
+function findPendingReview(verdict: AnyVerdict | undefined): string | undefined {
   if (verdict === undefined) return undefined;
   const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
   return legs.find(({ review }) => review !== undefined)?.review?.id;

@@ -30,7 +30,7 @@ export function socketFetch(path: string): FetchLike {
       request.once("error", reject);
       request.once("response", (response) => {
         try {
-          resolve(replyOf(response));
+          resolve(convertToResponse(response));
         } catch (error) {
           request.destroy();
           reject(error);
@@ -45,7 +45,7 @@ export function socketFetch(path: string): FetchLike {
     });
 }
 
-function replyOf(response: http.IncomingMessage): Response {
+function convertToResponse(response: http.IncomingMessage): Response {
   const headers = new Headers();
   const { rawHeaders, statusCode: status = 0 } = response;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -71,7 +71,7 @@ export class Transport implements Sender {
 
   constructor(options: TransportOptions) {
     this.#base = options.baseUrl.replace(/\/+$/, "");
-    this.#origin = originOf(options.baseUrl);
+    this.#origin = parseOrigin(options.baseUrl);
     const accept = "application/json, application/problem+json";
     this.#headers = {
       "Content-Type": "application/json",
@@ -141,7 +141,7 @@ export class Transport implements Sender {
     } catch (thrown) {
       // Closes a half-read body, so that no fault leaves a socket behind.
       controller.abort();
-      throw faultOf(thrown, this.#origin);
+      throw convertToError(thrown, this.#origin);
     } finally {
       clearTimeout(timer);
       if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
@@ -245,7 +245,7 @@ function abortError(signal: AbortSignal): TrustRankError {
   return new TrustRankError("aborted", "the caller gave up", { cause: signal.reason });
 }
 
-function originOf(address: string): string {
+function parseOrigin(address: string): string {
   try {
     return new URL(address).origin;
   } catch (cause) {
@@ -253,7 +253,7 @@ function originOf(address: string): string {
   }
 }
 
-function faultOf(thrown: unknown, origin: string): TrustRankError {
+function convertToError(thrown: unknown, origin: string): TrustRankError {
   if (thrown instanceof TrustRankError) return thrown;
   const why = systemCodeOf(thrown);
   const detail = `the service at ${origin} cannot be reached${why === "" ? "" : ` (${why})`}`;

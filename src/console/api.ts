@@ -80,7 +80,7 @@ export async function askRaw(
 ): Promise<Response> {
   const headers: Record<string, string> = { accept, "x-tr-csrf": session()?.csrf ?? "" };
   if (body !== undefined) headers["content-type"] = "application/json";
-  const response = await fetch(addressOf(path), {
+  const response = await fetch(buildApiUrl(path), {
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -94,7 +94,7 @@ export async function askRaw(
 }
 
 /** Where the session finds `path`, for links to downloads and pages. */
-export function addressOf(path: string): URL {
+export function buildApiUrl(path: string): URL {
   return new URL(`api${path}`, BASE);
 }
 

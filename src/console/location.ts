@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** Place that an address says. */
-export function placeOf(hash: string): Place {
+export function parsePlace(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   return { page: path, parameters: Object.fromEntries(new URLSearchParams(query)) };
 }
@@ -38,7 +38,7 @@ export function usePlace(): Place {
     onChange();
     return () => removeEventListener("hashchange", onChange);
   }, []);
-  return useMemo(() => placeOf(hash), [hash]);
+  return useMemo(() => parsePlace(hash), [hash]);
 }
 
 /**
@@ -52,7 +52,7 @@ export function useParameters(): [
   const { parameters } = usePlace();
   const change = useCallback(
     (changed: Readonly<Record<string, string | undefined>>, isReplacing = false) => {
-      const place = placeOf(location.hash);
+      const place = parsePlace(location.hash);
       const next = linkTo(place.page, { ...place.parameters, ...changed });
       if (!isReplacing) {
         location.hash = next;

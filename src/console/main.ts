@@ -1,6 +1,6 @@
 // Starts the console: the login of a link, or the session that the browser has, then the frame.
 import { html, render } from "./html.ts";
-import { placeOf } from "./location.ts";
+import { parsePlace } from "./location.ts";
 import { Frame } from "./frame.ts";
 import { logIn, resume } from "./session.ts";
 import { applyTheme } from "./theme.ts";
@@ -21,7 +21,7 @@ async function start(): Promise<void> {
   }
   if (token === undefined || wrong !== undefined) await resume().catch(() => undefined);
   const root = document.querySelector("#console")!;
-  render(html`<${Frame} first=${placeOf(location.hash)} wrong=${wrong} />`, root);
+  render(html`<${Frame} first=${parsePlace(location.hash)} wrong=${wrong} />`, root);
 }
 
 void start();

@@ -37,7 +37,7 @@ export function joined(kept: Seconds | undefined, newer: Seconds): Seconds {
 }
 
 /** Those of the last `seconds`. */
-export function lastOf(series: Seconds, seconds: number): Seconds {
+export function takeLastSeconds(series: Seconds, seconds: number): Seconds {
   const columns = COLUMNS.map((name) => [name, series[name].slice(-seconds)]);
   return { points_max: series.points_max, ...Object.fromEntries(columns) } as Seconds;
 }

@@ -33,6 +33,6 @@ function read(): string | null {
 }
 
 /** Value of a colour of the style sheet, for canvases. */
-export function colorOf(name: string): string {
+export function readThemeColor(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

@@ -69,20 +69,20 @@ const JTI = /"jti":"([0-9a-f-]{36})"/;
  * would find is known but for these. Undefined for any other.
  */
 function parseShaped(protectedText: string, signature: string): DetachedJws | undefined {
-  const text = bytesOf(protectedText, "the protected header").toString("latin1");
-  const shape = SHAPES.get(shapeOf(text) ?? "");
+  const text = decodeBase64url(protectedText, "the protected header").toString("latin1");
+  const shape = SHAPES.get(normalizeHeaderShape(text) ?? "");
   const issuedAt = Number(IAT.exec(text)?.[1]);
   const jti = JTI.exec(text)?.[1] ?? "";
   if (shape === undefined || issuedAt > SECONDS_MAX || !UUID_V7.test(jti)) return undefined;
   const { kid, audience } = shape;
   return {
     protectedText,
-    signature: signatureOf(signature),
+    signature: decodeSignature(signature),
     kid,
     audience,
     issuedAtMs: issuedAt * 1000,
     jti,
-    jtiMs: timeOf(jti),
+    jtiMs: readUuidTimeMs(jti),
   };
 }
 
@@ -90,13 +90,13 @@ function parseShaped(protectedText: string, signature: string): DetachedJws | un
  * The header without the two values. In a text without a backslash a quoted name before a colon is
  * a member's, never part of a string; in a flat object it is there once.
  */
-function shapeOf(text: string): string | undefined {
+function normalizeHeaderShape(text: string): string | undefined {
   if (text.includes("\\") || !IAT.test(text) || !JTI.test(text)) return undefined;
   return text.replace(IAT, '"iat":').replace(JTI, '"jti":');
 }
 
 function parseWhole(protectedText: string, signature: string): DetachedJws {
-  const header = headerOf(protectedText, OUTCOME_MEMBERS);
+  const header = parseProtectedHeader(protectedText, OUTCOME_MEMBERS);
   const { typ, b64, crit, iat, jti } = header;
   if (!(Array.isArray(crit) && crit.length === 1 && crit[0] === "b64")) {
     throw malformed('`crit` must be `["b64"]`');
@@ -111,14 +111,14 @@ function parseWhole(protectedText: string, signature: string): DetachedJws {
   }
   const jws = {
     protectedText,
-    signature: signatureOf(signature),
+    signature: decodeSignature(signature),
     kid: header["kid"] as string,
     audience: header["aud"] as string,
     issuedAtMs: (iat as number) * 1000,
     jti,
-    jtiMs: timeOf(jti),
+    jtiMs: readUuidTimeMs(jti),
   };
-  const shape = shapeOf(Buffer.from(protectedText, "base64url").toString("latin1"));
+  const shape = normalizeHeaderShape(Buffer.from(protectedText, "base64url").toString("latin1"));
   if (shape !== undefined) {
     if (SHAPES.size >= SHAPES_MAX) SHAPES.clear();
     SHAPES.set(shape, { kid: jws.kid, audience: jws.audience });
@@ -127,7 +127,7 @@ function parseWhole(protectedText: string, signature: string): DetachedJws {
 }
 
 /** The time inside a UUIDv7, epoch ms. */
-function timeOf(uuid: string): number {
+function readUuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
@@ -138,14 +138,14 @@ export function parseKeyProof(value: string): CompactJws {
     if (value.length > SIGNATURE_LENGTH_MAX || rest.length > 0) {
       throw malformed("it must be `<header>.<payload>.<signature>`");
     }
-    const header = headerOf(protectedText, PROOF_MEMBERS);
+    const header = parseProtectedHeader(protectedText, PROOF_MEMBERS);
     if (header["typ"] !== "key-proof+jws") throw malformed("`typ` must be `key-proof+jws`");
     return {
       signingInput: `${protectedText}.${payload}`,
-      signature: signatureOf(signature),
+      signature: decodeSignature(signature),
       kid: header["kid"] as string,
       audience: header["aud"] as string,
-      payload: bytesOf(payload, "the payload").toString("latin1"),
+      payload: decodeBase64url(payload, "the payload").toString("latin1"),
     };
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
@@ -154,8 +154,8 @@ export function parseKeyProof(value: string): CompactJws {
 }
 
 /** The header's members: exactly `members`, `alg`, `kid` and `aud` of their form. */
-function headerOf(text: string, members: readonly string[]): Record<string, unknown> {
-  const header = parsedHeader(bytesOf(text, "the protected header"));
+function parseProtectedHeader(text: string, members: readonly string[]): Record<string, unknown> {
+  const header = parsedHeader(decodeBase64url(text, "the protected header"));
   const names = Object.keys(header).toSorted();
   if (names.length !== members.length || names.some((name, at) => name !== members[at])) {
     throw malformed(`the protected header must hold exactly \`${members.join("`, `")}\``);
@@ -183,14 +183,14 @@ function parsedHeader(bytes: Buffer): Record<string, unknown> {
   return value;
 }
 
-function signatureOf(text: string): Buffer {
-  const bytes = bytesOf(text, "the signature");
+function decodeSignature(text: string): Buffer {
+  const bytes = decodeBase64url(text, "the signature");
   if (bytes.byteLength !== SIGNATURE_BYTES) throw malformed("the signature must be 64 bytes");
   return bytes;
 }
 
 /** Base64url without padding, and only the one text that encodes these bytes. */
-function bytesOf(text: string, what: string): Buffer {
+function decodeBase64url(text: string, what: string): Buffer {
   const bytes = BASE64URL.test(text) ? Buffer.from(text, "base64url") : undefined;
   if (bytes === undefined || bytes.toString("base64url") !== text) {
     throw malformed(`${what} is not base64url`);

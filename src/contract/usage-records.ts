@@ -17,14 +17,14 @@ interface UsagePayload {
 export function encodeUsage(meter: string, rows: readonly UsageRow[]): Buffer[] {
   const payloads: Buffer[] = [];
   for (let from = 0; from < rows.length; from += ROWS_MAX) {
-    const part = rows.slice(from, from + ROWS_MAX).map(membersOf);
+    const part = rows.slice(from, from + ROWS_MAX).map(listRowMembers);
     const payload: UsagePayload = { v: VERSION, meter, rows: part };
     payloads.push(Buffer.from(JSON.stringify(payload)));
   }
   return payloads;
 }
 
-function membersOf(row: UsageRow): Record<string, unknown> {
+function listRowMembers(row: UsageRow): Record<string, unknown> {
   const { day, key_id: key, tenant } = row;
   const counted = USAGE_COUNTS.filter((kind) => row[kind] > 0).map((kind) => [kind, row[kind]]);
   return { day, key, tenant, ...Object.fromEntries(counted) };
@@ -38,13 +38,13 @@ export function decodeUsage(payload: Uint8Array): UsageRow[] {
   const { v, meter, rows } = JSON.parse(Buffer.from(payload).toString()) as UsagePayload;
   if (v !== VERSION) throw new Error(`usage of version ${v} is not known`);
   return rows.map((members) => {
-    const counts = USAGE_COUNTS.map((kind) => [kind, countOf(members[kind])]);
+    const counts = USAGE_COUNTS.map((kind) => [kind, readUsageCount(members[kind])]);
     const { day, key, tenant } = members;
     const names = { meter, day: String(day), key_id: String(key), tenant: String(tenant) };
     return { ...names, ...Object.fromEntries(counts) } as UsageRow;
   });
 }
 
-function countOf(value: unknown): number {
+function readUsageCount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

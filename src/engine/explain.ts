@@ -86,7 +86,7 @@ type Standing = Pick<
 >;
 
 /** Standing as a reporter, and the weight that the fold gives it (assembly/fold.ts). */
-function standingOf(
+function readStanding(
   memory: WebAssembly.Memory,
   config: Float64Array,
   row: DataView | undefined,
@@ -138,7 +138,7 @@ export function explainAgent(
     stakesProven: decayed(ROW_STAKES_PROVEN, WORD_STAKES_HALF_LIFE),
     failedTexts: [failed(ROW_HALLUCINATED), failed(ROW_UNVERIFIED)],
     lastAssessedMs,
-    ...standingOf(memory, config, hasRow ? row : undefined),
+    ...readStanding(memory, config, hasRow ? row : undefined),
     features: featurePoints(config, leg),
   };
 }

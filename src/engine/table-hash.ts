@@ -34,7 +34,7 @@ export function engineName({ layoutVersion, engineDigest, seed }: TableIdentity)
 }
 
 /** Slice that is hashed in a round: within some three times `count` rounds each has had its turn. */
-export function sliceOf(round: number, count: number): number {
+export function selectHashSlice(round: number, count: number): number {
   return Math.floor(((Math.imul(round, STEP) >>> 0) / TURN) * count);
 }
 
@@ -52,7 +52,7 @@ export function tableHash(memory: WebAssembly.Memory, round: number): string {
   }
   const [, heap] = tableImage(memory).parts();
   const bytes = heap!.byteLength;
-  const at = sliceOf(round, Math.ceil(bytes / SLICE_BYTES)) * SLICE_BYTES;
+  const at = selectHashSlice(round, Math.ceil(bytes / SLICE_BYTES)) * SLICE_BYTES;
   const slice = new Uint8Array(memory.buffer, HEAP_BASE + at, Math.min(SLICE_BYTES, bytes - at));
   return digest.update(slice).digest("hex").slice(0, SHOWN);
 }

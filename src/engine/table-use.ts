@@ -37,13 +37,13 @@ export interface TableUse {
 }
 
 /** Address at which a heap of so many bytes ends. */
-export function heapEndOf(bytesMax: number): number {
+export function computeHeapEnd(bytesMax: number): number {
   return Math.min(HEAP_BASE + bytesMax, HEAP_END_MAX);
 }
 
 /** Bytes of the largest heap of `mebibytes`. */
-export function tableBytesOf(mebibytes: number): number {
-  return heapEndOf(mebibytes * MEBIBYTE) - HEAP_BASE;
+export function convertMebibytesToTableBytes(mebibytes: number): number {
+  return computeHeapEnd(mebibytes * MEBIBYTE) - HEAP_BASE;
 }
 
 /** Words of the header in use by a writer or a reader. */

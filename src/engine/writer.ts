@@ -34,7 +34,7 @@ import type {
   Standings,
   TableRoom,
 } from "./reading.ts";
-import { heapEndOf, TableHeader } from "./table-use.ts";
+import { computeHeapEnd, TableHeader } from "./table-use.ts";
 
 /** The writer's scratch slot; readers take the others. */
 export const WRITER_SLOT = 0;
@@ -195,7 +195,7 @@ export function openEngineWriter(
 ): TableWriter {
   const writer = new WasmWriter(memory);
   writer.initialise(seed);
-  if (bytesMax !== undefined) writer.header.setHeapEnd(heapEndOf(bytesMax));
+  if (bytesMax !== undefined) writer.header.setHeapEnd(computeHeapEnd(bytesMax));
   writer.installConfig(config);
   return writer;
 }
@@ -213,7 +213,7 @@ export function resumeEngineWriter(
   assert(header.getUint32(HEADER_MAGIC, true) === LAYOUT_MAGIC, "the memory holds a table");
   assert(header.getBigUint64(HEADER_SEED, true) === seed, "the table has the same seed");
   const writer = new WasmWriter(memory);
-  const end = heapEndOf(bytesMax);
+  const end = computeHeapEnd(bytesMax);
   const { heapEnd, heapTop, overflow } = writer.header;
   // Where nothing was left out, any end beyond the present top leads to the same bytes.
   if (end !== heapEnd && (overflow > 0 || heapTop > end)) return undefined;

@@ -8,7 +8,7 @@ import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
-import { ApiPages } from "./openapi/pages.ts";
+import { ApiDocumentation } from "./openapi/pages.ts";
 import { withReplyDeadline } from "./reply-deadline.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
@@ -21,7 +21,7 @@ import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./ser
 import { TurningAway } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
-import { askQuota } from "./access/quotas.ts";
+import { enforceQuota } from "./access/quotas.ts";
 import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
@@ -120,7 +120,7 @@ export class Application implements HttpApplication {
     if (known !== undefined) exchange.principal = known;
     if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
-    if (route.rateClass === "score") askQuota(this.services.quotaGuard, exchange);
+    if (route.rateClass === "score") enforceQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
       this.#startClock(exchange, route);
@@ -224,7 +224,7 @@ export class Application implements HttpApplication {
     if (thrown instanceof ServiceFault) {
       const { code, detail } = thrown;
       this.#countFault(exchange, code);
-      this.services.refusals?.note(exchange, code);
+      this.services.refusals?.countRefusal(exchange, code);
       this.#logger.debug?.("request_refused", { ...this.#namesOf(exchange), code, detail });
       return faultReply(thrown, path, exchange);
     }
@@ -281,7 +281,7 @@ export class Application implements HttpApplication {
       requestIds: this.#requestIds,
       turns: new Turns(),
       routes: this.#table.routes,
-      pages: new ApiPages(this.#table.routes, dependencies.version),
+      pages: new ApiDocumentation(this.#table.routes, dependencies.version),
       answer: (exchange) => this.#answer(exchange),
       askAs: (...asked) => this.#askAs(...asked),
       refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),

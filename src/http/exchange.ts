@@ -7,8 +7,8 @@ import { parseJson } from "../contract/parse/json.ts";
 import { parseMsgpack } from "./codec/msgpack.ts";
 import { bodyFormat, type Format } from "./codec/negotiation.ts";
 import { bodyReply, documentReply } from "./codec/reply.ts";
-import { echoOf } from "./codec/request-id.ts";
-import { traceIdOf } from "./codec/trace-context.ts";
+import { selectEchoedRequestId } from "./codec/request-id.ts";
+import { parseTraceId } from "./codec/trace-context.ts";
 import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { Watching } from "./request-watch.ts";
 import type { Services } from "./services.ts";
@@ -79,8 +79,8 @@ export class Exchange implements Admission {
     this.services = services;
     this.head = head;
     this.requestId = requestId;
-    this.echoedId = echoOf(head.requestId, requestId);
-    this.traceId = head.traceparent === undefined ? "" : traceIdOf(head.traceparent);
+    this.echoedId = selectEchoedRequestId(head.requestId, requestId);
+    this.traceId = head.traceparent === undefined ? "" : parseTraceId(head.traceparent);
     this.routeIndex = routeIndex;
     this.#peer = peer;
   }

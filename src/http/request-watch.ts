@@ -166,7 +166,7 @@ export class RequestWatch {
       route: route?.name ?? "unmatched",
       routePath: route?.path,
       status: reply.status,
-      code: codeOf(reply),
+      code: readProblemCode(reply),
       tenant: tenant || undefined,
       keyId: keyId || undefined,
       requestId: named.requestId,
@@ -220,7 +220,7 @@ function randomId(bytes: number): string {
 }
 
 /** Code of a problem; other answers have none. */
-function codeOf({ status, body }: Reply): string | undefined {
+function readProblemCode({ status, body }: Reply): string | undefined {
   if (status < 400 || typeof body !== "string") return undefined;
   try {
     const { code } = JSON.parse(body) as { code?: unknown };

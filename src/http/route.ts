@@ -39,7 +39,7 @@ export class RouteTable {
   constructor(routes: readonly Route[]) {
     this.routes = routes;
     for (const path of new Set(routes.map((route) => route.path))) {
-      const methods = methodsOf(routes, path);
+      const methods = listMethods(routes, path);
       const brace = path.indexOf("{");
       if (brace < 0) this.#exact.set(path, { methods, parameter: "" });
       else {
@@ -75,7 +75,7 @@ export class RouteTable {
   }
 }
 
-function methodsOf(routes: readonly Route[], path: string): Methods {
+function listMethods(routes: readonly Route[], path: string): Methods {
   const byMethod = new Map<string, number>();
   for (const [index, route] of routes.entries()) {
     if (route.path !== path) continue;

@@ -16,11 +16,11 @@ import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
-import type { RefusalCounts } from "./access/refusals.ts";
+import type { RefusalCollector } from "./access/refusals.ts";
 import type { BodyStream } from "./server/port.ts";
 import type { Keyring } from "./access/keyring.ts";
-import type { ReportLinks } from "./access/report-links.ts";
-import type { SharedReports } from "./access/shared-reports.ts";
+import type { KaizenReportLinks } from "./access/report-links.ts";
+import type { SharedReportLinks } from "./access/shared-reports.ts";
 import type { Console } from "./console/console.ts";
 import type { Figures } from "./metrics/figures.ts";
 import type { Series } from "./metrics/series.ts";
@@ -28,7 +28,7 @@ import type { Metrics } from "./metrics/recorder.ts";
 import type { Tallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
-import type { ApiPages } from "./openapi/pages.ts";
+import type { ApiDocumentation } from "./openapi/pages.ts";
 import type { RequestWatch } from "./request-watch.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
@@ -36,7 +36,7 @@ import type { Turns } from "./turns.ts";
 import type { LagGuard } from "./access/lag-guard.ts";
 import type { QuotaGuard, Quotas } from "./access/quotas.ts";
 import type { UsageMeter } from "./access/usage.ts";
-import type { UsageBook } from "./access/usage-report.ts";
+import type { ProcessUsage } from "./access/usage-report.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
 /** Log for details that a client must not see. */
@@ -119,7 +119,7 @@ export interface HttpDependencies {
   /** Refuses keys while this node is cut off from its cluster; without it there is none. */
   lagGuard?: LagGuard | undefined;
   /** Usage of this process on all threads; without it this meter is all there is. */
-  usageBook?: UsageBook;
+  usageBook?: ProcessUsage;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */
@@ -127,9 +127,9 @@ export interface HttpDependencies {
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
   /** Links to reports of kaizen; without them its answers have none. */
-  reportLinks?: ReportLinks;
+  reportLinks?: KaizenReportLinks;
   /** Links to reports on agents; without them nobody is given any. */
-  sharedReports?: SharedReports;
+  sharedReports?: SharedReportLinks;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
   /** The review queue; without it its routes answer `not_found`. */
@@ -145,7 +145,7 @@ export interface HttpDependencies {
   /** The bureau's own signing keys; without them their routes answer `not_found`. */
   signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
-  refusals?: RefusalCounts;
+  refusals?: RefusalCollector;
   /** Watches requests for the access log and for traces; without it none is watched. */
   watch?: RequestWatch | undefined;
   /** Endpoints that are told of events; without them their routes answer `not_found`. */
@@ -166,7 +166,7 @@ export interface Services extends HttpDependencies {
   /** Of this thread: long answers are worked on in slices. */
   readonly turns: Turns;
   readonly routes: readonly RouteDescription[];
-  readonly pages: ApiPages;
+  readonly pages: ApiDocumentation;
   readonly isDraining: boolean;
   /** Asynchronous answers under way. */
   readonly pendingCount: number;

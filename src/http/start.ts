@@ -19,7 +19,7 @@ import type {
 } from "./server/port.ts";
 import type { HttpDependencies } from "./services.ts";
 import type { SocketFile } from "../platform/socket-file.ts";
-import { countsOf, type ThreadCounts } from "./thread-counts.ts";
+import { collectThreadCounts, type ThreadCounts } from "./thread-counts.ts";
 import { listenUws } from "./server/uws.ts";
 import { loadUws } from "./server/uws-binary.ts";
 import { SERVER_LIMITS } from "./server/port.ts";
@@ -91,7 +91,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       endWatch();
       return server.close(graceMs);
     },
-    counts: () => countsOf(application.services),
+    counts: () => collectThreadCounts(application.services),
     pulse: () => application.services.metrics.pulse(),
     scrape: (accept) => scrape(application.services, accept),
     relay: (head, body) => relay(relayed, head, body),

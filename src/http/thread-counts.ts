@@ -15,6 +15,6 @@ interface Counters {
   readonly pendingCount: number;
 }
 
-export function countsOf({ metrics, pendingCount }: Counters): ThreadCounts {
+export function collectThreadCounts({ metrics, pendingCount }: Counters): ThreadCounts {
   return { metrics: metrics.counts(pendingCount) };
 }

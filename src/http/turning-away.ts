@@ -2,7 +2,7 @@
 // the queue is long, each saved microsecond is one for a request that is answered.
 import { ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
-import { echoOf } from "./codec/request-id.ts";
+import { selectEchoedRequestId } from "./codec/request-id.ts";
 import { faultReply } from "./codec/reply.ts";
 import type { RouteTable } from "./route.ts";
 import type { Admission, Reply, RequestHead } from "./server/port.ts";
@@ -64,7 +64,7 @@ export class TurningAway {
   #replyTo(path: string, given: string | undefined, id: string): Reply {
     const [before, after] = this.#texts.get(path) ?? this.#textOf(path);
     const headers = [...HEADERS];
-    headers[ID_AT] = echoOf(given, id);
+    headers[ID_AT] = selectEchoedRequestId(given, id);
     return { status: STATUS, headers, body: before + id + after };
   }
 

@@ -19,7 +19,7 @@ export function askBureau(
 }
 
 /** Members by the names of the contract; undefined ones are left out before they are parsed. */
-export function verifyRequestOf(members: Record<string, unknown>): VerifyRequest {
+export function parseVerifyMembers(members: Record<string, unknown>): VerifyRequest {
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
   return parseVerifyRequest(Object.fromEntries(given));
 }

@@ -2,7 +2,7 @@
 // code, and the digest of the text, by which a repeat is known again. The text itself is never kept.
 import assert from "node:assert/strict";
 import { ASSESSMENT_KINDS, type Assessment } from "../contract/assessments.ts";
-import { askerOf } from "../contract/voices.ts";
+import { hashTenantToAsker } from "../contract/voices.ts";
 import type { FoldAssessment } from "../engine/reading.ts";
 import { FRAME_BYTES } from "./format.ts";
 
@@ -35,7 +35,7 @@ export function encodeAssessment(assessment: Assessment): Buffer {
   const head = Buffer.alloc(ASSESSMENT_HEAD_BYTES);
   head[0] = ASSESSMENT_VERSION;
   head[1] = kindIndex;
-  head.writeUInt32LE(askerOf(tenant), ASKER_AT);
+  head.writeUInt32LE(hashTenantToAsker(tenant), ASKER_AT);
   head.writeDoubleLE(assessedAtMs, TIME_AT);
   assert.equal(head.write(digest, DIGEST_AT, "hex"), DIGEST_BYTES, "a digest is 32 bytes");
   for (const [index, { byteLength }] of strings.entries()) {

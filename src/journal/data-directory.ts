@@ -3,12 +3,12 @@
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile, networkFileSystem } from "../platform/file-lock.ts";
-import { errnoOf, nodeFiles } from "./files.ts";
+import { readErrno, nodeFiles } from "./files.ts";
 import {
   isCopied,
   type Owner,
   OWNER_FILE,
-  ownerOf,
+  describeThisOwner,
   ownerText,
   readEpoch,
   readOwner,
@@ -51,7 +51,7 @@ export class DataDirectoryInUse extends Error {
   readonly pid: number;
 
   constructor(root: string, owner: Owner | undefined) {
-    super(`data directory \`${root}\` is in use by ${whoOf(owner)}`);
+    super(`data directory \`${root}\` is in use by ${describeOwner(owner)}`);
     this.name = "DataDirectoryInUse";
     this.pid = owner?.pid ?? 0;
   }
@@ -166,7 +166,7 @@ async function takeOver(paths: DataPaths, options: ClaimOptions) {
       options.onCopy?.(`${paths.root} is a copy of ${whose}: working on the copy's own files`);
     }
     return usable(paths.root, () => {
-      const owner = ownerOf(paths.root, readEpoch(paths.root) + 1);
+      const owner = describeThisOwner(paths.root, readEpoch(paths.root) + 1);
       // Whoever listened under it is gone, or never held this directory.
       removeServer(paths.root);
       writeOwner(paths.root, owner);
@@ -188,7 +188,7 @@ async function lockWithin(paths: DataPaths, options: ClaimOptions): Promise<File
       throw new DataDirectoryInUse(paths.root, owner);
     }
     if (waitedMs === 0) {
-      const who = whoOf(owner);
+      const who = describeOwner(owner);
       onWait?.(`${paths.root} is in use by ${who}: waiting up to ${waitMs / 1000} s for it to end`);
     }
     await new Promise((done) => setTimeout(done, POLL_MS));
@@ -201,7 +201,7 @@ export function currentOwner(root: string): Owner | undefined {
   return owner === undefined || isCopied(owner, root) ? undefined : owner;
 }
 
-function whoOf(owner: Owner | undefined): string {
+function describeOwner(owner: Owner | undefined): string {
   return owner === undefined ? "another process" : ownerText(owner);
 }
 
@@ -222,6 +222,6 @@ function usable<T>(root: string, act: () => T): T {
     return act();
   } catch (cause) {
     const { message } = cause as Error;
-    throw new DataDirectoryUnusable(root, REASONS[errnoOf(cause)] ?? message, { cause });
+    throw new DataDirectoryUnusable(root, REASONS[readErrno(cause)] ?? message, { cause });
   }
 }

@@ -80,7 +80,7 @@ export const nodeFiles: FileLayer = {
 };
 
 /** The errno name of a failed file operation (`ENOSPC`), or empty. */
-export function errnoOf(cause: unknown): string {
+export function readErrno(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "";
 }

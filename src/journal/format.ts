@@ -293,7 +293,7 @@ export function segmentName(firstLsn: number): string {
 }
 
 /** Segment files in order of position; other names are ignored. */
-export function segmentsOf(names: readonly string[]): { name: string; firstLsn: number }[] {
+export function listSegmentFiles(names: readonly string[]): { name: string; firstLsn: number }[] {
   // Numbers of one length: their order is that of the names.
   const own = names.filter((name) => SEGMENT_NAME.test(name)).toSorted();
   return own.map((name) => ({ name, firstLsn: Number(name.slice(4, 24)) }));

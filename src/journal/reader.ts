@@ -12,7 +12,7 @@ import {
   HEADER_BYTES,
   intactFrameBytes,
   type SegmentHeader,
-  segmentsOf,
+  listSegmentFiles,
 } from "./format.ts";
 import { isRecordKind, type RecordVisitor } from "./scan.ts";
 
@@ -84,7 +84,7 @@ class TailReader implements JournalReader {
 
   /** Moves to the segment that holds the record after `lsn`; `read` skips up to it. */
   #seek(lsn: number): void {
-    const segments = segmentsOf(this.#files.list(this.#directory));
+    const segments = listSegmentFiles(this.#files.list(this.#directory));
     const segment = segments.findLast((candidate) => candidate.firstLsn <= lsn + 1);
     if (segment === undefined) throw this.#damage("no segment holds the next position");
     this.#enter(segment);
@@ -139,7 +139,7 @@ class TailReader implements JournalReader {
 
   /** At the end of a segment: the record still due must be first in the next one. */
   #enterNext(): void {
-    const segments = segmentsOf(this.#files.list(this.#directory));
+    const segments = listSegmentFiles(this.#files.list(this.#directory));
     const next = segments.find((candidate) => candidate.firstLsn === this.#lsn + 1);
     const isAtEnd = this.#cursor === this.#window.byteLength;
     if (next === undefined || next.name === this.#segment || !isAtEnd) {

@@ -19,7 +19,7 @@ import {
   HEADER_BYTES,
   type SegmentHeader,
   segmentName,
-  segmentsOf,
+  listSegmentFiles,
 } from "./format.ts";
 import { isNeverUsed, isTornTail, scanBatches } from "./scan.ts";
 
@@ -107,7 +107,7 @@ export function recoverJournal(
   mode: RecoveryMode = {},
 ): Recovery {
   const names = files.list(directory);
-  const segments = segmentsOf(names);
+  const segments = listSegmentFiles(names);
   const walk: Walk = {
     files,
     directory,

@@ -12,7 +12,7 @@ import {
   HEADER_BYTES,
   type SegmentHeader,
   segmentName,
-  segmentsOf,
+  listSegmentFiles,
 } from "./format.ts";
 import { type JournalTail, NEWEST_FILE, recoverJournal } from "./recovery.ts";
 import { type LostRange, salvageSegment } from "./salvage.ts";
@@ -68,7 +68,7 @@ export function repairJournal(options: RepairOptions): RepairReport {
 /** A segment knows its first position: files that were moved about get their names back. */
 function renameByHeader(files: FileLayer, directory: string): void {
   const moves: { from: string; to: string }[] = [];
-  for (const { name, firstLsn } of segmentsOf(files.list(directory))) {
+  for (const { name, firstLsn } of listSegmentFiles(files.list(directory))) {
     const header = decodeHeader(readWhole(files, `${directory}/${name}`));
     if (header !== undefined && header.firstLsn !== firstLsn) {
       moves.push({ from: name, to: segmentName(header.firstLsn) });
@@ -89,12 +89,12 @@ function renameByHeader(files: FileLayer, directory: string): void {
 
 function mend(options: RepairOptions, damage: JournalDamage, report: RepairReport): void {
   const { files, directory } = options;
-  const segments = segmentsOf(files.list(directory));
+  const segments = listSegmentFiles(files.list(directory));
   const index = segments.findIndex((segment) => segment.name === damage.segment);
   const segment = segments[index];
   if (segment === undefined) {
     // The newest segment is gone as a whole: the log goes on from the remaining ones.
-    const [missing] = segmentsOf([damage.segment]);
+    const [missing] = listSegmentFiles([damage.segment]);
     report.lost.push({ firstLost: missing?.firstLsn ?? 0, lastLost: Infinity });
     nameNewest(options, segments.at(-1)?.name ?? "");
     return;
@@ -108,7 +108,7 @@ function mend(options: RepairOptions, damage: JournalDamage, report: RepairRepor
     return;
   }
   const following = segments[index + 1];
-  const next = following === undefined ? undefined : headerOf(options, following.name);
+  const next = following === undefined ? undefined : readSegmentHeader(options, following.name);
   const salvage = salvageSegment({
     bytes: header === undefined ? withHeader(options, bytes, tail) : bytes,
     lsn: tail.lsn,
@@ -185,7 +185,7 @@ function tailBefore(options: RepairOptions, name: string): JournalTail {
   return recoverJournal(view, directory, () => undefined, { isReadOnly }).tail;
 }
 
-function headerOf(options: RepairOptions, name: string): SegmentHeader {
+function readSegmentHeader(options: RepairOptions, name: string): SegmentHeader {
   const header = decodeHeader(readWhole(options.files, `${options.directory}/${name}`));
   if (header === undefined) {
     throw new RepairRefused(`${name} is damaged at its head too: nothing says how the log goes on`);

@@ -83,7 +83,7 @@ function findCommit(bytes: Buffer, from: number, lsn: number): number {
     const kind = frameKind(bytes, at);
     if (length > PAYLOAD_BYTES_MAX || at + FRAME_BYTES + length > size) return -1;
     if (kind === FRAME_KINDS.commit) {
-      return count > 0 && isCommitOf(bytes, from, at, lsn, count) ? at : -1;
+      return count > 0 && isMatchingCommit(bytes, from, at, lsn, count) ? at : -1;
     }
     count++;
     if (!isRecordKind(kind) || frameLsn(bytes, at) !== lsn + count) return -1;
@@ -92,7 +92,13 @@ function findCommit(bytes: Buffer, from: number, lsn: number): number {
   return -1;
 }
 
-function isCommitOf(bytes: Buffer, from: number, at: number, lsn: number, count: number): boolean {
+function isMatchingCommit(
+  bytes: Buffer,
+  from: number,
+  at: number,
+  lsn: number,
+  count: number,
+): boolean {
   if (intactFrameBytes(bytes, at, bytes.byteLength) !== FRAME_BYTES + COMMIT_BYTES) return false;
   if (commitCount(bytes, at) !== count || frameLsn(bytes, at) !== lsn + count) return false;
   return chainOver(bytes, from, at).equals(chainBefore(bytes, at + FRAME_BYTES + COMMIT_BYTES));

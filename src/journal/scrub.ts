@@ -3,14 +3,14 @@
 // them, and an operator who learns of it early still has a backup.
 import { verifyWithRawKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
-import { errnoOf, type FileLayer, readWhole } from "./files.ts";
+import { readErrno, type FileLayer, readWhole } from "./files.ts";
 import {
   chainBefore,
   COMMIT_FRAME_BYTES,
   commitSignature,
   decodeHeader,
   HEADER_BYTES,
-  segmentsOf,
+  listSegmentFiles,
 } from "./format.ts";
 import { scanBatches } from "./scan.ts";
 
@@ -31,7 +31,7 @@ export function* scrubSegments(
   directory: string,
   uptoLsn: number,
 ): Generator<ScrubbedSegment, void> {
-  const segments = segmentsOf(files.list(directory));
+  const segments = listSegmentFiles(files.list(directory));
   let buffer: Buffer = Buffer.alloc(0);
   for (const [index, { name, firstLsn }] of segments.entries()) {
     const next = segments[index + 1];
@@ -52,8 +52,8 @@ export function* scrubSegments(
         }
       );
     } catch (cause) {
-      if (errnoOf(cause) === "") throw cause;
-      yield damaged(0, firstLsn - 1, `it cannot be read (${errnoOf(cause)})`);
+      if (readErrno(cause) === "") throw cause;
+      yield damaged(0, firstLsn - 1, `it cannot be read (${readErrno(cause)})`);
     }
   }
 }

@@ -40,7 +40,7 @@ export function loadBureauKey(path: string, mayCreate = true): BureauKey {
 }
 
 /** A secret for one purpose that whoever has the key can make again: no signature over it is published. */
-export function secretOf(path: string, purpose: string): Buffer {
+export function deriveSecret(path: string, purpose: string): Buffer {
   const signature = loadBureauKey(path, false).sign(Buffer.from(`trustrank secret: ${purpose}`));
   return hash("sha256", signature, "buffer");
 }

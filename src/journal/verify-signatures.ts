@@ -54,7 +54,7 @@ export class EvidenceCheck {
     if (!isSigned) this.invalid.push(lsn);
     const oldest = this.#batches.size < BATCHES_MAX ? undefined : this.#batches.keys().next().value;
     if (oldest !== undefined) this.#batches.delete(oldest);
-    this.#batches.set(batch.evidenceId, isSigned ? rowsOf(batch.body) : undefined);
+    this.#batches.set(batch.evidenceId, isSigned ? splitBatchRows(batch.body) : undefined);
   }
 
   #isWhatWasSigned(record: OutcomeRecord, proof: OutcomeProof): boolean {
@@ -113,7 +113,7 @@ function orNothing(bytes: Uint8Array): unknown {
 }
 
 /** The rows of a batch as it was parsed: an array, or one value per line that is not blank. */
-function rowsOf(body: Uint8Array): readonly unknown[] {
+function splitBatchRows(body: Uint8Array): readonly unknown[] {
   const whole = orNothing(body);
   if (Array.isArray(whole)) return whole as unknown[];
   const rows: unknown[] = [];

@@ -18,7 +18,7 @@ import {
   gapStatement,
   HEADER_BYTES,
   type SegmentHeader,
-  segmentsOf,
+  listSegmentFiles,
 } from "./format.ts";
 import { type KnownPosition, recoverJournal } from "./recovery.ts";
 import type { RecordVisitor } from "./scan.ts";
@@ -80,7 +80,7 @@ export function verifyJournal(
     report.bytes = recovery.bytes;
     report.tornBytes = recovery.truncatedBytes;
     const succession = new KeySuccession();
-    for (const { name } of segmentsOf(files.list(directory))) {
+    for (const { name } of listSegmentFiles(files.list(directory))) {
       const isNewest = name === recovery.tail.segment;
       const bytes = readWhole(files, `${directory}/${name}`);
       const header = decodeHeader(bytes);

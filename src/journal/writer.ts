@@ -6,7 +6,7 @@
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
-import { errnoOf, type FileLayer, replaceFile, writeFully } from "./files.ts";
+import { readErrno, type FileLayer, replaceFile, writeFully } from "./files.ts";
 import { JournalBroken, JournalFull } from "./faults.ts";
 import {
   COMMIT_FRAME_BYTES,
@@ -184,7 +184,7 @@ class SegmentWriter implements JournalWriter {
     try {
       act();
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`${name} failed (${errnoOf(cause)})`, cause);
+      if (!isFull(cause)) throw this.#fail(`${name} failed (${readErrno(cause)})`, cause);
       this.#backToCommit();
       throw new JournalFull(`no room to ${name}`, { cause });
     }
@@ -194,7 +194,7 @@ class SegmentWriter implements JournalWriter {
     try {
       this.#options.files.truncate(this.#descriptor, this.#offset);
     } catch (cause) {
-      throw this.#fail(`cannot cut an unfinished write (${errnoOf(cause)})`, cause);
+      throw this.#fail(`cannot cut an unfinished write (${readErrno(cause)})`, cause);
     }
   }
 
@@ -203,7 +203,7 @@ class SegmentWriter implements JournalWriter {
       act();
       this.syncCount++;
     } catch (cause) {
-      throw this.#fail(`sync failed (${errnoOf(cause)})`, cause);
+      throw this.#fail(`sync failed (${readErrno(cause)})`, cause);
     }
   }
 
@@ -234,7 +234,7 @@ class SegmentWriter implements JournalWriter {
       descriptor = files.open(path, "create");
       writeFully(files, descriptor, [header], 0);
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`cannot begin a segment (${errnoOf(cause)})`, cause);
+      if (!isFull(cause)) throw this.#fail(`cannot begin a segment (${readErrno(cause)})`, cause);
       this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
@@ -264,7 +264,7 @@ class SegmentWriter implements JournalWriter {
     try {
       replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`cannot name a segment (${errnoOf(cause)})`, cause);
+      if (!isFull(cause)) throw this.#fail(`cannot name a segment (${readErrno(cause)})`, cause);
       this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
@@ -278,7 +278,7 @@ class SegmentWriter implements JournalWriter {
         files.remove(path);
       }
     } catch (cause) {
-      throw this.#fail(`cannot remove an unused segment (${errnoOf(cause)})`, cause);
+      throw this.#fail(`cannot remove an unused segment (${readErrno(cause)})`, cause);
     }
   }
 }
@@ -295,6 +295,6 @@ function sealRun(run: FrameRun, lsn: number, timeUs: number): number {
 }
 
 function isFull(cause: unknown): boolean {
-  const errno = errnoOf(cause);
+  const errno = readErrno(cause);
   return errno === "ENOSPC" || errno === "EDQUOT";
 }

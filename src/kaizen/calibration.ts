@@ -5,12 +5,12 @@ import type { ScoringConfig } from "../engine/config.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy } from "./gates/gate.ts";
 import { rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
-import { figuresOf } from "./model/figures.ts";
+import { collectRunFigures } from "./model/figures.ts";
 import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
-import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
+import { evidenceWeights, markNewReporters, rowWeights } from "./model/row-weights.ts";
 import { calibrated, fitCalibration } from "./model/start-up.ts";
-import { findingsOf, rowsRecord } from "./run.ts";
+import { buildFindings, rowsRecord } from "./run.ts";
 import type { Findings, RunOptions, SideRecord } from "./run.ts";
 import { SIDES } from "./sides.ts";
 import type { Side } from "./sides.ts";
@@ -64,7 +64,7 @@ function calibrateSide(
     failures: evidence.failures.subarray(holdoutFrom, holdoutTo),
     subjects: evidence.subjects.subarray(holdoutFrom, holdoutTo),
     reporters,
-    weights: rowWeights(evidence, holdoutFrom, holdoutTo, newcomersOf(evidence, trainTo)),
+    weights: rowWeights(evidence, holdoutFrom, holdoutTo, markNewReporters(evidence, trainTo)),
     config: champion,
     champion: forecast(evidence, holdoutFrom, holdoutTo, champion[side], champion),
   };
@@ -75,7 +75,7 @@ function calibrateSide(
     evidence,
     trainTo,
     champion[side],
-    evidenceWeights(evidence, trainTo, newcomersOf(evidence, trainTo)),
+    evidenceWeights(evidence, trainTo, markNewReporters(evidence, trainTo)),
   );
   if (found === null) return { ...record, reason: "the calibration broke; the champion stays" };
   const challenger = calibrated(champion[side], found, champion);
@@ -86,7 +86,7 @@ function calibrateSide(
     rankingGate(holdout, CALIBRATION_POLICY),
   );
   const failed = record.gates.find((gate) => !gate.passed);
-  const figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
+  const figures = collectRunFigures(holdout, evidence.rows, holdoutFrom, holdoutTo);
   const reason =
     failed === undefined ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
   return { ...record, passed: failed === undefined, reason, challenger, figures };
@@ -99,5 +99,5 @@ export function calibrationRun(
   options: RunOptions,
 ): Findings {
   const sides = SIDES.map((side) => calibrateSide(side, evidence[side], champion, options));
-  return findingsOf(sides, champion, `calibration ${options.id}`);
+  return buildFindings(sides, champion, `calibration ${options.id}`);
 }

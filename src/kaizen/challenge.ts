@@ -11,16 +11,16 @@ import { breadthGate } from "./gates/breadth.ts";
 import { forecast } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import type { FittedRows } from "./model/leave-out.ts";
-import { denialBorder, logLossOf } from "./model/metrics.ts";
-import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
+import { denialBorder, computeLogLoss } from "./model/metrics.ts";
+import { evidenceWeights, markNewReporters, rowWeights } from "./model/row-weights.ts";
 import {
-  coefficientsOf,
+  readCoefficients,
   fitScorecard,
   rowLogit,
   stepTowards,
   withCoefficients,
 } from "./model/scorecard.ts";
-import { calibrationSlices, slicesOf } from "./model/slices.ts";
+import { calibrationSlices, buildSlices } from "./model/slices.ts";
 import { sliceGate } from "./gates/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
 import type { StateFindings } from "./gates/random-states.ts";
@@ -88,7 +88,7 @@ export function challenge(
   const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
   const subjects = evidence.subjects.subarray(holdoutFrom, holdoutTo);
   if (failures.length === 0) return refusal([], "no settled outcomes since the last test");
-  const isNew = newcomersOf(evidence, trainTo);
+  const isNew = markNewReporters(evidence, trainTo);
   const weights = rowWeights(evidence, holdoutFrom, holdoutTo, isNew);
   const champion = config[options.side];
   const before = forecast(evidence, holdoutFrom, holdoutTo, champion, config);
@@ -120,7 +120,7 @@ export function challenge(
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
     sliceGate(
       holdout,
-      slicesOf(evidence, holdoutFrom, holdoutTo),
+      buildSlices(evidence, holdoutFrom, holdoutTo),
       calibrationSlices(evidence, holdoutFrom, holdoutTo, before, config),
       policy,
     ),
@@ -145,7 +145,7 @@ function fitChallenger(
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
-  const weights = evidenceWeights(evidence, trainTo, newcomersOf(evidence, trainTo));
+  const weights = evidenceWeights(evidence, trainTo, markNewReporters(evidence, trainTo));
   const fitOn = (to: number, lambda: number, from = 0) =>
     fitScorecard(rows, failures, [from, to], champion, usable, lambda, weights);
   const inner = Math.floor(trainTo * (1 - INNER_SHARE));
@@ -153,7 +153,7 @@ function fitChallenger(
   for (const lambda of LAMBDAS) {
     const fit = fitOn(inner, lambda, Math.max(0, inner - INNER_ROWS_MAX));
     if (fit === null) continue;
-    const tested = stepTowards(coefficientsOf(champion), fit.coefficients);
+    const tested = stepTowards(readCoefficients(champion), fit.coefficients);
     const loss = lossOn(evidence, inner, trainTo, tested);
     if (best === undefined || loss < best.loss) best = { lambda, loss };
   }
@@ -164,7 +164,7 @@ function fitChallenger(
     return { broken: "the fit broke: the features tell every failure from every success" };
   }
   const { coefficients } = fit;
-  const tested = stepTowards(coefficientsOf(champion), coefficients);
+  const tested = stepTowards(readCoefficients(champion), coefficients);
   const shaped = withCoefficients(champion, tested);
   const goods = goodScores(evidence, trainTo, shaped, config);
   const border = denialBorder(goods);
@@ -232,13 +232,13 @@ function lossOn(evidence: FitRows, from: number, to: number, beta: Float64Array)
   let loss = 0;
   for (let row = from; row < to; row++) {
     const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, beta)));
-    loss += logLossOf(p, evidence.failures[row]!);
+    loss += computeLogLoss(p, evidence.failures[row]!);
   }
   return loss / (to - from);
 }
 
 /** Log-loss of one row under a model, for live accounting. */
 export function liveLoss(evidence: FitRows, row: number, model: ScoringModel): number {
-  const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, coefficientsOf(model))));
-  return logLossOf(p, evidence.failures[row]!);
+  const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, readCoefficients(model))));
+  return computeLogLoss(p, evidence.failures[row]!);
 }

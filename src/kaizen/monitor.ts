@@ -3,7 +3,7 @@
 // the comparison is made (kaizen 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
-import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
+import { forecast, predictDenials, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { clopperPearsonLower } from "./model/binomial.ts";
 import { stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
@@ -81,7 +81,7 @@ export interface SideWatch extends WatchResult {
 }
 
 /** Sum of the first `count` of `values` and the clustered variance of that sum. */
-function sumOf(values: Float64Array, watched: Watched, count: number) {
+function sumWithClusteredVariance(values: Float64Array, watched: Watched, count: number) {
   const ones = new Float64Array(count).fill(1);
   const { mean, variance } = twoWayVariance(
     values.subarray(0, count),
@@ -134,16 +134,16 @@ function sequential(watched: Watched) {
   const n = watched.early ?? watched.failures.length;
   const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
   if (n === 0) return { n, sum: 0, boundary: Infinity };
-  const { sum, variance } = sumOf(worse, watched, n);
+  const { sum, variance } = sumWithClusteredVariance(worse, watched, n);
   const look = firstLook(watched.failures.subarray(0, n));
-  const rho = look > 0 ? sumOf(worse, watched, look).variance / 3 : 0;
+  const rho = look > 0 ? sumWithClusteredVariance(worse, watched, look).variance / 3 : 0;
   return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
 }
 
 /** Whether log-loss has risen since by more than one clustered standard error. */
 function isDearer(watched: Watched): boolean {
   const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
-  const { sum, variance } = sumOf(worse, watched, worse.length);
+  const { sum, variance } = sumWithClusteredVariance(worse, watched, worse.length);
   return sum > Math.sqrt(variance);
 }
 
@@ -157,7 +157,7 @@ export function watchPromotion(watched: Watched): WatchResult {
   }
   const falsePositives = clopperPearsonLower(watched.refused, watched.successes);
   const residuals = Float64Array.from(failures, (y, i) => y - probabilities[i]!);
-  const residual = sumOf(residuals, watched, n);
+  const residual = sumWithClusteredVariance(residuals, watched, n);
   const expected = probabilities.reduce((sum, p) => sum + p, 0);
   const observed = (residual.sum + expected) / expected;
   const observedZ = residual.variance > 0 ? residual.sum / Math.sqrt(residual.variance) : 0;
@@ -241,8 +241,8 @@ export function watchRows(
     newLosses: live.losses,
     oldLosses: shadow.losses,
     probabilities: live.probabilities,
-    refused: refusedSuccesses(denialsOf(live, own), failures),
-    refusedBefore: refusedSuccesses(denialsOf(shadow, parent), failures),
+    refused: refusedSuccesses(predictDenials(live, own), failures),
+    refusedBefore: refusedSuccesses(predictDenials(shadow, parent), failures),
     successes: failures.filter((y) => y === 0).length,
     early: Math.min(to, rowAt(evidence, sinceMs + WATCH_DAYS * DAY_MS)) - from,
     drift: {

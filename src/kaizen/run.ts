@@ -13,7 +13,7 @@ import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
-import { figuresOf } from "./model/figures.ts";
+import { collectRunFigures } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
 import { recentFigures } from "./model/recent.ts";
 import type { RecentFigures } from "./model/recent.ts";
@@ -93,7 +93,7 @@ export interface Recent {
 }
 
 /** Both scorecards on the newest outcomes; `promoted` is the config that a run would make live. */
-export function recentOf(
+export function forecastNewestOutcomes(
   evidence: Readonly<Record<Side, FitRows>>,
   champion: ScoringConfig,
   promoted: ScoringConfig | undefined,
@@ -152,7 +152,7 @@ export function rowsRecord(
 }
 
 /** Seed from the run's id, so that anyone can repeat the resampling. */
-export function seedOf(id: string): number {
+export function deriveSeed(id: string): number {
   return createHash("sha256").update(id).digest().readUInt32LE(0);
 }
 
@@ -194,7 +194,7 @@ function withSafeBorder(contested: Contest): Challenge {
 }
 
 /** Settling time from which on outcomes test a scorecard and train nothing, epoch ms. */
-export function holdoutFromMsOf(
+export function findHoldoutStartMs(
   side: Side,
   {
     nowMs,
@@ -214,7 +214,7 @@ function challengeSide(
   probe: Probe | undefined,
 ): SideRecord {
   const holdoutTo = rowAt(evidence, options.nowMs);
-  const holdoutFromMs = holdoutFromMsOf(side, options);
+  const holdoutFromMs = findHoldoutStartMs(side, options);
   const holdoutFrom = rowAt(evidence, holdoutFromMs);
   const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
   const split = { trainTo, holdoutFrom, holdoutTo };
@@ -232,7 +232,7 @@ function challengeSide(
         isSignedOff: options.isSignedOff,
         isBrief: options.isBrief === true,
         isBorderKept,
-        ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
+        ...(probe && { probe: (own) => probe(side, champion, own, deriveSeed(options.id)) }),
       }),
   });
   const record: SideRecord = {
@@ -251,9 +251,9 @@ function challengeSide(
   if (found.border !== undefined) record.denial_border = found.border;
   record.challenger = challenger;
   if (options.isBrief !== true) {
-    record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+    record.bootstrap = pigeonholeBootstrap(holdout, deriveSeed(options.id));
   }
-  record.figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
+  record.figures = collectRunFigures(holdout, evidence.rows, holdoutFrom, holdoutTo);
   return record;
 }
 
@@ -272,11 +272,15 @@ export function kaizenRun(
     onSide(side);
     return challengeSide(side, evidence[side], replay, champion, options, probe);
   });
-  return findingsOf(sides, champion, `kaizen ${options.id}`);
+  return buildFindings(sides, champion, `kaizen ${options.id}`);
 }
 
 /** The findings of both sides, with the config that they make where one passed. */
-export function findingsOf(sides: SideRecord[], champion: ScoringConfig, name: string): Findings {
+export function buildFindings(
+  sides: SideRecord[],
+  champion: ScoringConfig,
+  name: string,
+): Findings {
   const passed = sides.filter((side) => side.passed && side.challenger !== undefined);
   const reason =
     passed.length > 0

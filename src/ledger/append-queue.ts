@@ -5,7 +5,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./messages.ts";
-import { type AwaitedOutcome, receiptOf } from "./receipts.ts";
+import { type AwaitedOutcome, buildReceipt } from "./receipts.ts";
 import { DURATION_BOUNDS, Histograms } from "../platform/histogram.ts";
 import { FrameBatch } from "./frame-batch.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
@@ -131,7 +131,9 @@ export class AppendQueue {
       const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
       const waiting = this.#waiting[this.#answered++] as Waiting;
       try {
-        waiting.resolve(receiptOf(waiting, verdict, numbers[at + 1]!, numbers[at + 2]!, firstId));
+        waiting.resolve(
+          buildReceipt(waiting, verdict, numbers[at + 1]!, numbers[at + 2]!, firstId),
+        );
       } catch (error) {
         waiting.reject(error as Error);
       }

@@ -21,7 +21,7 @@ import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
 import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
-import { type LedgerThread, threadOf } from "./thread-link.ts";
+import { type LedgerThread, wrapLedgerWorker } from "./thread-link.ts";
 import {
   awaitReady,
   type LedgerOptions,
@@ -46,7 +46,7 @@ export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
     const figures = new LedgerFigures();
     const worker = startThread(options, claim, figures);
     const ready = await awaitReady(worker);
-    return new LedgerClient(threadOf(worker), ready, claim, { ...options, figures });
+    return new LedgerClient(wrapLedgerWorker(worker), ready, claim, { ...options, figures });
   } catch (error) {
     await claim.release();
     throw error;

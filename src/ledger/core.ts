@@ -20,10 +20,10 @@ import { Refold } from "./refold.ts";
 import type { SnapshotPoint } from "./snapshot/files.ts";
 import {
   type CommitResult,
-  auditOf,
+  encodeReplayAudits,
   guardCommit,
   type Pending,
-  runOf,
+  encodeFrameRun,
   settleRepeat,
   splitRun,
   VERDICT_RECORDED,
@@ -175,9 +175,9 @@ class Core implements LedgerCore {
     if (this.#reserve.space.isLow) refuseBulk(records);
     this.admission?.refuse(records, nowMs);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    const audit = auditOf(records, nowMs);
+    const audit = encodeReplayAudits(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
-      const toWrite = fresh.length === records.length ? runs : fresh.map(runOf);
+      const toWrite = fresh.length === records.length ? runs : fresh.map(encodeFrameRun);
       this.#record(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
     }
     for (const record of records) settleRepeat(record);

@@ -34,8 +34,8 @@ export class DamageWatch implements JournalHealth {
   /** Takes the findings of a scrub so far. */
   take({ segments, damages, isDone, isWhole }: ScrubMessage): void {
     for (const damage of damages) {
-      if (this.#known.has(keyOf(damage))) continue;
-      this.#known.set(keyOf(damage), damage);
+      if (this.#known.has(buildDamageKey(damage))) continue;
+      this.#known.set(buildDamageKey(damage), damage);
       this.#report("journal_damaged", damage, `${describeDamage(damage)}: ${DAMAGE_ADVICE}`);
     }
     if (!isDone) return;
@@ -46,7 +46,7 @@ export class DamageWatch implements JournalHealth {
   }
 
   #forgetAllBut(damages: readonly JournalDamage[]): void {
-    const found = new Set(damages.map(keyOf));
+    const found = new Set(damages.map(buildDamageKey));
     for (const [key, damage] of this.#known) {
       if (found.has(key)) continue;
       this.#known.delete(key);
@@ -87,6 +87,6 @@ export function describeDamage({ reason, segment, offset, afterLsn }: JournalDam
   return `${reason} in ${segment} at byte ${offset}, after position ${afterLsn}`;
 }
 
-function keyOf({ segment, offset, reason }: JournalDamage): string {
+function buildDamageKey({ segment, offset, reason }: JournalDamage): string {
   return `${segment} ${offset} ${reason}`;
 }

@@ -174,7 +174,7 @@ class Loop {
     const { core } = this.#options;
     // Threads read one clock, but their messages may have crossed on the way.
     const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
-    const runs = appends.map(({ message }) => runOf(message));
+    const runs = appends.map(({ message }) => readFrameRun(message));
     const results = core.commit(runs, nowMs);
     this.#settled(nowMs);
     let from = 0;
@@ -187,7 +187,7 @@ class Loop {
   }
 
   #answer(port: MessagePort, results: readonly CommitResult[]): void {
-    const answer = receiptsOf(results, this.#options.core);
+    const answer = encodeReceipts(results, this.#options.core);
     port.postMessage(answer, [answer.numbers.buffer]);
   }
 
@@ -259,14 +259,14 @@ function isAppend(arrived: Arrived): arrived is Append {
   return arrived.message.kind === "append";
 }
 
-function runOf(message: AppendMessage): FrameRun {
+function readFrameRun(message: AppendMessage): FrameRun {
   return {
     bytes: Buffer.from(message.frames, 0, message.byteCount),
     count: message.recordCount,
   };
 }
 
-function receiptsOf(
+function encodeReceipts(
   results: readonly CommitResult[],
   { lsn, rememberedSinceMs }: LedgerCore,
 ): Extract<FromLedger, { kind: "receipts" }> & { numbers: Float64Array<ArrayBuffer> } {

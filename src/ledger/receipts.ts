@@ -24,7 +24,7 @@ export interface AwaitedOutcome {
  * @throws ServiceFault `idempotency_conflict`, `signature_replayed`, `table_full`,
  *   `newcomers_limited` or `journal_unavailable` for any other verdict.
  */
-export function receiptOf(
+export function buildReceipt(
   awaited: AwaitedOutcome,
   verdict: number,
   lsn: number,

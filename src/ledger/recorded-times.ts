@@ -1,12 +1,12 @@
 // Times on record at the end of a journal, to compare a clock with.
 import { join } from "node:path";
 import type { FileLayer } from "../journal/files.ts";
-import { FRAME_BYTES, frameTimeUs, HEADER_BYTES, segmentsOf } from "../journal/format.ts";
+import { FRAME_BYTES, frameTimeUs, HEADER_BYTES, listSegmentFiles } from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
 
 /** Time (epoch ms) of the first record of the newest segment that has one; undefined without. */
 export function newestSegmentMs(files: FileLayer, directory: string): number | undefined {
-  for (const { name } of segmentsOf(files.list(directory)).toReversed()) {
+  for (const { name } of listSegmentFiles(files.list(directory)).toReversed()) {
     const descriptor = files.open(join(directory, name), "read");
     try {
       const frame = Buffer.alloc(FRAME_BYTES);

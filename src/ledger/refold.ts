@@ -8,7 +8,7 @@ import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { StandingsOrder } from "../journal/standings.ts";
 import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
-import { type FoldTarget, payloadOf } from "./state.ts";
+import { type FoldTarget, copyPayload } from "./state.ts";
 
 /** An empty agent table without readers yet. */
 export interface FreshTable extends FoldTarget {
@@ -63,7 +63,7 @@ export class Refold {
   }
 
   #takeKeyEvent(bytes: Buffer, at: number): void {
-    for (const { agent, isRevoked } of this.#standings.apply(payloadOf(bytes, at))) {
+    for (const { agent, isRevoked } of this.#standings.apply(copyPayload(bytes, at))) {
       this.#table.markKeyRevoked?.(agent, isRevoked);
     }
   }

@@ -73,7 +73,7 @@ const ASSESSED_SCOPE = Buffer.from("\u0001assessed");
 const NO_IDENTITIES: readonly GuardedIdentity[] = [];
 
 /** Identities by which the record in the frame at `at` is recognised as a repeat. */
-export function identitiesOf(bytes: Buffer, at: number): readonly GuardedIdentity[] {
+export function listGuardedIdentities(bytes: Buffer, at: number): readonly GuardedIdentity[] {
   const kind = frameKind(bytes, at);
   if (kind === FRAME_KINDS.evidence) {
     const batch = decodeEvidence(bytes, at);
@@ -119,7 +119,7 @@ export function splitRun(run: FrameRun): Pending[] {
   while (at < run.bytes.byteLength) {
     const end = at + FRAME_BYTES + frameLength(run.bytes, at);
     const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
-    const identities = identitiesOf(run.bytes, at);
+    const identities = listGuardedIdentities(run.bytes, at);
     const isOutcome = frameKind(run.bytes, at) === FRAME_KINDS.outcome;
     const sender = isOutcome ? outcomeSender(run.bytes, at) : 0;
     const record: Pending = {
@@ -135,7 +135,7 @@ export function splitRun(run: FrameRun): Pending[] {
     if (frameKind(run.bytes, at) === FRAME_KINDS.evidence) {
       batch = record;
       batchId = recordIdBytes(run.bytes, at);
-    } else if (batchId !== undefined && isRowOf(batchId, run.bytes, at)) record.batch = batch;
+    } else if (batchId !== undefined && isRowOfBatch(batchId, run.bytes, at)) record.batch = batch;
     records.push(record);
     at = end;
   }
@@ -143,14 +143,14 @@ export function splitRun(run: FrameRun): Pending[] {
 }
 
 /** Whether the record at `at` is an outcome of the batch with this id. */
-function isRowOf(batchId: Buffer, bytes: Buffer, at: number): boolean {
+function isRowOfBatch(batchId: Buffer, bytes: Buffer, at: number): boolean {
   if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return false;
   const proof = outcomeProofBytes(bytes, at);
   const evidence = proof === undefined ? undefined : batchEvidenceId(proof);
   return evidence !== undefined && evidence.equals(batchId);
 }
 
-export function runOf(record: Pending): FrameRun {
+export function encodeFrameRun(record: Pending): FrameRun {
   return { bytes: record.run.bytes.subarray(record.at, record.end), count: 1 };
 }
 
@@ -231,7 +231,7 @@ function equivocationEvent(record: Pending, nowMs: number): Buffer {
 }
 
 /** One audit record for every record whose signer contradicts itself. */
-export function auditOf(records: readonly Pending[], nowMs: number): FrameRun {
+export function encodeReplayAudits(records: readonly Pending[], nowMs: number): FrameRun {
   const batch = new FrameBatch();
   for (const record of records) {
     if (record.result.verdict !== VERDICT_REPLAYED) continue;

@@ -79,7 +79,7 @@ function homeWord(hashed: string): number {
 }
 
 /** Byte offset of a slot's entry in its chunk. */
-function offsetOf(slot: number): number {
+function computeEntryOffset(slot: number): number {
   return (slot & (CHUNK_ENTRIES - 1)) * ENTRY_BYTES;
 }
 
@@ -134,7 +134,7 @@ export class ReplayTable {
     const slot = this.#slotOf(identity.identity);
     if (slot < 0) return undefined;
     const chunk = this.#chunkOf(slot);
-    const at = offsetOf(slot);
+    const at = computeEntryOffset(slot);
     return {
       lsn: chunk.readDoubleLE(at + LSN_AT),
       recordedAtMs: chunk.readDoubleLE(at + RECORDED_AT),
@@ -149,7 +149,7 @@ export class ReplayTable {
     if (this.#count === this.#entriesMax) this.#evictOldest();
     const slot = (this.#oldest + this.#count) % this.#entriesMax;
     const chunk = this.#roomFor(slot);
-    const at = offsetOf(slot);
+    const at = computeEntryOffset(slot);
     chunk.write(identity.identity, at, "latin1");
     chunk.write(identity.content, at + CONTENT_AT, "latin1");
     chunk.set(outcomeId, at + ID_AT);
@@ -170,7 +170,7 @@ export class ReplayTable {
     for (let done = 0; done < this.#count;) {
       const slot = (this.#oldest + done) % this.#entriesMax;
       const count = Math.min(this.#count - done, this.#slotsFrom(slot));
-      const at = offsetOf(slot);
+      const at = computeEntryOffset(slot);
       target.set(this.#chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
       to += count * ENTRY_BYTES;
       done += count;
@@ -217,7 +217,7 @@ export class ReplayTable {
   }
 
   #oldestMs(): number {
-    return this.#chunkOf(this.#oldest).readDoubleLE(offsetOf(this.#oldest) + RECORDED_AT);
+    return this.#chunkOf(this.#oldest).readDoubleLE(computeEntryOffset(this.#oldest) + RECORDED_AT);
   }
 
   #evictOldest(): void {
@@ -240,7 +240,7 @@ export class ReplayTable {
 
   /** The hash is SHA-256: its first word is as good an address as any. */
   #homeOf(slot: number): number {
-    return this.#chunkOf(slot).readUInt32LE(offsetOf(slot)) & (this.#index.length - 1);
+    return this.#chunkOf(slot).readUInt32LE(computeEntryOffset(slot)) & (this.#index.length - 1);
   }
 
   #slotOf(identity: string): number {
@@ -249,7 +249,7 @@ export class ReplayTable {
     for (;;) {
       const slot = (this.#index[place] as number) - 1;
       if (slot < 0) return -1;
-      if (isAt(this.#chunkOf(slot), offsetOf(slot), identity)) return slot;
+      if (isAt(this.#chunkOf(slot), computeEntryOffset(slot), identity)) return slot;
       place = (place + 1) & mask;
     }
   }

@@ -186,7 +186,7 @@ export function awaitReady(worker: Worker): Promise<ReadyMessage> {
     const onMessage = (message: FromLedger) => {
       settle();
       if (message.kind === "ready") resolve(message);
-      else if (message.kind === "failed") reject(errorOf(message));
+      else if (message.kind === "failed") reject(rebuildStartError(message));
       else reject(new Error(`the ledger thread began with \`${message.kind}\``));
     };
     const onError = (error: Error) => {
@@ -204,7 +204,7 @@ export function awaitReady(worker: Worker): Promise<ReadyMessage> {
   });
 }
 
-function errorOf(message: FailedMessage): Error {
+function rebuildStartError(message: FailedMessage): Error {
   if (message.file !== undefined) return new FileUnusable(message.file);
   if (message.damage !== undefined) return new JournalDamaged(message.damage);
   return new JournalBroken(message.detail);

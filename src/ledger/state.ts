@@ -23,7 +23,7 @@ import { StandingsOrder } from "../journal/standings.ts";
 import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
 import { decodeMark } from "./ordered/message.ts";
 import { StreamProgress } from "./ordered/progress.ts";
-import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
+import { listGuardedIdentities, type Pending, recordIdBytes } from "./replay-guard.ts";
 import type { SnapshotStart } from "./snapshot/files.ts";
 
 /** The agent table as the fold writes it. */
@@ -103,7 +103,8 @@ export class LedgerState {
     if (id === undefined) return;
     const recordedAtMs = recordedMs(bytes, at);
     if (recordedAtMs < this.#rememberFromMs) return;
-    for (const identity of identitiesOf(bytes, at)) this.guard.add(identity, lsn, recordedAtMs, id);
+    for (const identity of listGuardedIdentities(bytes, at))
+      this.guard.add(identity, lsn, recordedAtMs, id);
   }
 
   /** A record that has just become durable at `lsn`; completes its result. */
@@ -132,13 +133,13 @@ export class LedgerState {
     else if (kind === FRAME_KINDS.assessment) {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
     } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
-    else if (kind === FRAME_KINDS.stream) this.progress.apply(decodeMark(payloadOf(bytes, at)));
+    else if (kind === FRAME_KINDS.stream) this.progress.apply(decodeMark(copyPayload(bytes, at)));
     else if (kind === FRAME_KINDS.config && this.progress.mark !== undefined) {
-      this.weights.push(payloadOf(bytes, at));
-    } else if (kind === FRAME_KINDS.access) this.#takeAccess(payloadOf(bytes, at));
-    else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
+      this.weights.push(copyPayload(bytes, at));
+    } else if (kind === FRAME_KINDS.access) this.#takeAccess(copyPayload(bytes, at));
+    else if (kind === FRAME_KINDS.policy) this.policies.push(copyPayload(bytes, at));
     else if (kind === FRAME_KINDS.reviewEvent) {
-      this.#reviews.apply(JSON.parse(payloadOf(bytes, at).toString()) as ReviewEvent);
+      this.#reviews.apply(JSON.parse(copyPayload(bytes, at).toString()) as ReviewEvent);
     } else if (kind === FRAME_KINDS.standings) {
       const standings = this.batches.next(bytes, at);
       if (standings !== undefined) this.#target.applyStandings?.(standings);
@@ -148,9 +149,9 @@ export class LedgerState {
   }
 
   #takeAccess(payload: Buffer): void {
-    const key = accessOf(payload);
+    const key = parseAccessEvent(payload);
     const earlier = this.access.get(key.keyId);
-    const lasting = stillRevoked(earlier && accessOf(earlier), key);
+    const lasting = stillRevoked(earlier && parseAccessEvent(earlier), key);
     this.access.set(key.keyId, lasting === key ? payload : Buffer.from(JSON.stringify(lasting)));
   }
 
@@ -165,7 +166,7 @@ export class LedgerState {
   }
 
   #takeKeyEvent(bytes: Buffer, at: number): void {
-    const payload = payloadOf(bytes, at);
+    const payload = copyPayload(bytes, at);
     this.keyEvents.push(payload);
     if (this.exclusions.apply(payload)) this.isRefoldDue = true;
     for (const { agent, isRevoked } of this.#standings.apply(payload)) {
@@ -174,12 +175,12 @@ export class LedgerState {
   }
 }
 
-function accessOf(payload: Buffer) {
+function parseAccessEvent(payload: Buffer) {
   return JSON.parse(payload.toString()) as { keyId: string; revokedAtMs: number | null };
 }
 
 /** A copy of the payload of the frame at `at`. */
-export function payloadOf(bytes: Buffer, at: number): Buffer {
+export function copyPayload(bytes: Buffer, at: number): Buffer {
   const start = at + FRAME_BYTES;
   return Buffer.from(bytes.subarray(start, start + frameLength(bytes, at)));
 }

@@ -9,7 +9,7 @@ export interface LedgerThread {
   onExit(listener: () => void): void;
 }
 
-export function threadOf(worker: Worker): LedgerThread {
+export function wrapLedgerWorker(worker: Worker): LedgerThread {
   return {
     postMessage: (message, transfer) => worker.postMessage(message, transfer),
     onMessage: (listener) => void worker.on("message", listener),

@@ -17,7 +17,7 @@ import { TrustRankError } from "../client/errors.ts";
 import { type FetchLike, globalFetch } from "../client/runtime.ts";
 import { senderTo } from "../client/nodes/fail-over.ts";
 import type { CallOptions, Sender } from "../client/transport.ts";
-import { RESOURCES, toolsOf } from "./tools.ts";
+import { RESOURCES, listTools } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
 export interface McpOptions {
@@ -48,8 +48,8 @@ function withKey(sender: Sender, apiKey: string): Sender {
   };
 }
 
-function serverOf({ version, allowsReports }: McpOptions, service: Sender): Server {
-  const tools = toolsOf(allowsReports);
+function createMcpServer({ version, allowsReports }: McpOptions, service: Sender): Server {
+  const tools = listTools(allowsReports);
   const capabilities = { tools: {}, resources: {} };
   const server = new Server({ name: "trustrank", version }, { capabilities });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -72,7 +72,7 @@ function serverOf({ version, allowsReports }: McpOptions, service: Sender): Serv
       const structuredContent = value as Record<string, unknown>;
       return { content: [{ type: "text", text }], structuredContent };
     } catch (error) {
-      return { isError: true, content: [{ type: "text", text: sentenceOf(error) }] };
+      return { isError: true, content: [{ type: "text", text: describeServiceError(error) }] };
     }
   });
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
@@ -89,14 +89,14 @@ function serverOf({ version, allowsReports }: McpOptions, service: Sender): Serv
       const text = JSON.stringify(await resource.read(service), undefined, 1);
       return { contents: [{ uri, mimeType: "application/json", text }] };
     } catch (error) {
-      throw new McpError(ErrorCode.InternalError, sentenceOf(error));
+      throw new McpError(ErrorCode.InternalError, describeServiceError(error));
     }
   });
   return server;
 }
 
 /** The service's own words, with the members at fault, for a model to mend its question. */
-function sentenceOf(error: unknown): string {
+function describeServiceError(error: unknown): string {
   if (!(error instanceof TrustRankError)) return "the question failed";
   const where = error.errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
   return `${error.code}: ${error.message}${where === "" ? "" : ` (${where})`}`;
@@ -104,7 +104,7 @@ function sentenceOf(error: unknown): string {
 
 /** Serves one client on standard input and output until it hangs up. */
 export async function serveStdio(options: McpOptions, apiKey: string): Promise<void> {
-  const server = serverOf(options, withKey(wayTo(options), apiKey));
+  const server = createMcpServer(options, withKey(wayTo(options), apiKey));
   const closed = new Promise<void>((resolve) => {
     // The SDK has this one callback and no events.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
@@ -170,7 +170,7 @@ async function answer(
   if (apiKey === undefined) {
     return refuse(401, "an API key as bearer token is needed", { "WWW-Authenticate": "Bearer" });
   }
-  const text = await bodyOf(request);
+  const text = await readRequestBody(request);
   if (text === undefined) return refuse(413, `a request has at most ${BODY_BYTES_MAX} bytes`);
   let body: unknown;
   try {
@@ -178,14 +178,14 @@ async function answer(
   } catch {
     return refuse(400, "the request is not JSON");
   }
-  const server = serverOf(options, withKey(sender, apiKey));
+  const server = createMcpServer(options, withKey(sender, apiKey));
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.once("close", () => void server.close());
   await server.connect(transport);
   await transport.handleRequest(request, response, body);
 }
 
-async function bodyOf(request: http.IncomingMessage): Promise<string | undefined> {
+async function readRequestBody(request: http.IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {

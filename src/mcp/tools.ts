@@ -135,7 +135,7 @@ const reportOutcome: Tool = {
 const TOOLS: readonly Tool[] = [checkAgent, handshake, explainAgent, reportOutcome];
 
 /** The tools on offer: reading ones alone, unless reports are allowed. */
-export function toolsOf(allowsReports: boolean): readonly Tool[] {
+export function listTools(allowsReports: boolean): readonly Tool[] {
   return TOOLS.filter(({ isReadOnly }) => isReadOnly || allowsReports);
 }
 

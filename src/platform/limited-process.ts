@@ -68,11 +68,11 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
     },
     kill: () => void child.kill("SIGKILL"),
     memoryBytes: () => residentBytes(child.pid),
-    whenEnded: endOf(child),
+    whenEnded: describeProcessEnd(child),
   };
 }
 
-function endOf(child: ChildProcess): Promise<string> {
+function describeProcessEnd(child: ChildProcess): Promise<string> {
   let words = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     words = `${words}${text}`.slice(-LAST_WORDS_MAX);

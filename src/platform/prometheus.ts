@@ -63,7 +63,7 @@ export async function exposeMetrics(
   registry.setContentType(contentType as typeof PROMETHEUS_CONTENT_TYPE);
   // A copy: to render OpenMetrics, prom-client takes `_total` off the names of what is registered.
   const measured = (await ofProcess.getMetricsAsJSON()) as unknown as Rendered[];
-  for (const family of [...families.map(renderedOf), ...measured]) {
+  for (const family of [...families.map(convertToPromMetric), ...measured]) {
     const { name, type } = family;
     const stem = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
     const values = family.values.map((each) =>
@@ -75,7 +75,7 @@ export async function exposeMetrics(
   return { contentType, text: await registry.metrics() };
 }
 
-function renderedOf({ name, type, help, samples }: MetricFamily): Rendered {
+function convertToPromMetric({ name, type, help, samples }: MetricFamily): Rendered {
   const values = samples.map(({ suffix, labels, value }) =>
     suffix === undefined ? { labels, value } : { metricName: name + suffix, labels, value },
   );

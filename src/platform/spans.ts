@@ -84,14 +84,14 @@ export function openSpans(options: SpansOptions): Spans {
               traceFlags: TraceFlags.SAMPLED,
               isRemote: true,
             });
-      const startTime = timeOf(startedMs);
+      const startTime = convertToHrTime(startedMs);
       const span = tracer.startSpan(
         finished.name,
         { kind: SpanKind.SERVER, attributes, startTime },
         parent,
       );
       if (finished.isFailed) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end(timeOf(startedMs + durationMs));
+      span.end(convertToHrTime(startedMs + durationMs));
     },
     async close(msMax) {
       const ended = provider.shutdown().catch(() => undefined);
@@ -101,7 +101,7 @@ export function openSpans(options: SpansOptions): Spans {
 }
 
 /** Seconds and nanoseconds: a number alone could be taken for one of another clock. */
-function timeOf(epochMs: number): [seconds: number, nanoseconds: number] {
+function convertToHrTime(epochMs: number): [seconds: number, nanoseconds: number] {
   const seconds = Math.floor(epochMs / MS_PER_S);
   return [seconds, Math.round((epochMs - seconds * MS_PER_S) * NS_PER_MS)];
 }

@@ -146,7 +146,7 @@ export class PolicyBacktest {
   constructor(options: BacktestOptions) {
     this.#options = options;
     const policies = [options.live, options.given].flatMap((each) => each?.policy ?? []);
-    this.#grid = new BoundGrid(policies.flatMap(boundsOf));
+    this.#grid = new BoundGrid(policies.flatMap(listProbabilityBounds));
     this.#asked = BACKTEST_QUESTIONS.map((question) => new Asked(options, this.#grid, question));
   }
 
@@ -198,7 +198,7 @@ export class PolicyBacktest {
   }
 }
 
-function boundsOf({ levels }: Policy): number[] {
+function listProbabilityBounds({ levels }: Policy): number[] {
   return TOOL_LEVELS.flatMap((name) => [
     levels[name].allow_up_to,
     levels[name].allow_handshake_up_to,

@@ -160,7 +160,7 @@ export function ruleOnThin({ thin }: LevelPolicy, isVouched: boolean): Ruling {
 }
 
 /** Minimum internal score at a level: the key's or the policy's, the higher counts. */
-export function minimumScoreOf(level: LevelPolicy, keyMinimum: number): number {
+export function selectMinimumScore(level: LevelPolicy, keyMinimum: number): number {
   return Math.max(keyMinimum, level.minimum_score ?? 0);
 }
 
@@ -176,7 +176,7 @@ export function isMinimumMet(
   keyMinimum: number,
 ): boolean {
   const named = keyMinimum === MINIMUM_SCORES_DEFAULT[toolLevel] ? 0 : keyMinimum;
-  return Math.round(scoreInternal) >= minimumScoreOf(level, named);
+  return Math.round(scoreInternal) >= selectMinimumScore(level, named);
 }
 
 /**

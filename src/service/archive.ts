@@ -10,7 +10,7 @@ import {
   type ArchiveStatus,
   startArchiveThread,
 } from "../threads/archive/keeper.ts";
-import { versionOf } from "./identity.ts";
+import { readPackageVersion } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
 export class ServiceArchive {
@@ -34,7 +34,7 @@ export class ServiceArchive {
       dataDir: this.#paths.root,
       target,
       serviceId: serviceId ?? loadServiceId(this.#paths, () => `trustrank:${randomUUID()}`),
-      madeBy: versionOf(),
+      madeBy: readPackageVersion(),
       figures: ledger.figures.memory,
     });
     this.#keeper = new ArchiveKeeper({

@@ -22,7 +22,7 @@ import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
-import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
+import { computeSnapshotPace } from "../ledger/snapshot/taker.ts";
 import type { StreamLink } from "../ledger/messages.ts";
 import type { RemoteEvent } from "../ledger/ordered/apply.ts";
 import type { Log } from "../platform/log.ts";
@@ -122,7 +122,9 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     stream: options.stream,
     onRemote: options.onRemote,
     snapshotPace:
-      options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
+      options.snapshotOutcomes === undefined
+        ? undefined
+        : computeSnapshotPace(options.snapshotOutcomes),
     log: (event, detail) => {
       const quiet = WARNINGS.has(event) ? "warn" : "info";
       const level = ALARMS.has(event) ? "error" : quiet;

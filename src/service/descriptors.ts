@@ -26,7 +26,7 @@ const DESCRIPTORS_UNKNOWN = 1024;
  * @param others connections that are bounded elsewhere.
  * @throws CommandFailure when the limit is too low for `wanted`, or for any service.
  */
-export function connectionsMaxOf(
+export function computeConnectionsMax(
   wanted: number | undefined,
   descriptors: number,
   threads: number,
@@ -65,11 +65,11 @@ function readLimits(): string {
 const POOLS = 2;
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
-export function limitsOf(config: ServeConfig): { connectionsMax: number } {
+export function computeThreadLimits(config: ServeConfig): { connectionsMax: number } {
   const { connectionsMax, httpThreads, grpc, sockets } = config;
   const threads = httpThreads + POOLS * defaultThreads();
   const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
   const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
-  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
+  const ofAll = computeConnectionsMax(connectionsMax, descriptorLimit(), threads, others);
   return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }

@@ -85,7 +85,7 @@ export async function openGround(
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
-  const policies = policiesOf(evidence, subscribers, clock);
+  const policies = openPolicies(evidence, subscribers, clock);
   const parts = { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies };
   const sharedWeights = new SharedPromotions(evidence.ledger.weights);
   return { ...parts, clock, cluster, remote, sharedWeights };
@@ -104,7 +104,7 @@ async function joinCluster(
   return openCluster({ config, claim, log, onFatal, written });
 }
 
-function policiesOf({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {
+function openPolicies({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {
   return new Policies({
     log: ledger,
     book: policies,

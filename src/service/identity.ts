@@ -5,21 +5,21 @@ import type { ServeConfig } from "./settings/config.ts";
 const MANIFEST = new URL("../../package.json", import.meta.url);
 
 /** An address to paste: the unspecified address is reached through the loopback. */
-export function urlOf(host: string, port: number): string {
+export function buildListenUrl(host: string, port: number): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** Where commands find the service: its port, or else its first socket. */
-export function serviceUrlOf(
+export function buildServiceUrl(
   { host, isTcpWanted, sockets }: Pick<ServeConfig, "host" | "isTcpWanted" | "sockets">,
   port: number,
 ): string {
-  return isTcpWanted ? urlOf(host, port) : `unix:${sockets.paths[0]}`;
+  return isTcpWanted ? buildListenUrl(host, port) : `unix:${sockets.paths[0]}`;
 }
 
 /** Version of the package, as `--version` and the service itself print it. */
-export function versionOf(): string {
+export function readPackageVersion(): string {
   const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
   return manifest.version;
 }

@@ -13,14 +13,14 @@ import { openSampler } from "./health/sampler.ts";
 import { Series } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
-import { limitsOf } from "./descriptors.ts";
+import { computeThreadLimits } from "./descriptors.ts";
 import type { Core } from "./core.ts";
 import { isLoopback } from "../http/metrics/listener.ts";
 import { openMetrics } from "./health/metrics-listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
-import { urlOf } from "./identity.ts";
+import { buildListenUrl } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
@@ -104,7 +104,7 @@ export async function openListeners(
     series,
     figures: () => ({
       ...parts.dependencies.figures?.(),
-      access_refused_total: refusals.figure(),
+      access_refused_total: refusals.countByReason(),
     }),
   };
   try {
@@ -120,7 +120,8 @@ export async function openListeners(
     return {
       ...front,
       grpcPort: grpc?.port,
-      metricsUrl: metrics && config.metricsListen && urlOf(config.metricsListen.host, metrics.port),
+      metricsUrl:
+        metrics && config.metricsListen && buildListenUrl(config.metricsListen.host, metrics.port),
       async close(graceMs) {
         sampler.close();
         try {
@@ -166,7 +167,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
   const { host, port, isTcpWanted, httpAdapter: adapter } = config;
   const { sockets } = parts;
   const address = { host, port, isTcpWanted, sockets };
-  const limits = limitsOf(config);
+  const limits = computeThreadLimits(config);
   const server = await startHttpServer({ adapter, ...address, limits, ...parts.dependencies });
   return {
     port: server.port,
@@ -207,9 +208,9 @@ async function openSharedListeners(
       port,
       isPortShared: true,
       sockets: parts.sockets,
-      limits: limitsOf(config),
+      limits: computeThreadLimits(config),
       ...dependencies,
-      rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
+      rateBuckets: threads.bucketsBy((keyId) => keyring.findKeyNumber(keyId)),
       allCounts: async () => [running.counts(), ...(await threads.counts())],
     });
     server.running = running;
@@ -269,7 +270,7 @@ function startThreads(
       engineMemory: evidence.engineMemory,
       vaultMemory: evidence.sources.vault.memory,
       decisionsPerSecond: decisions.letThroughPerSecond,
-      keys: dependencies.keyring.storedKeys(),
+      keys: dependencies.keyring.listStoredKeys(),
       adminKey,
       policies: evidence.ledger.policies,
       reviews: evidence.reviews.book.rulings(),
@@ -278,7 +279,7 @@ function startThreads(
       queueMsMax,
       lag: dependencies.lagGuard?.shared,
       quotaMemory: parts.quotaMemory,
-      ...limitsOf(config),
+      ...computeThreadLimits(config),
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
@@ -292,7 +293,7 @@ function startThreads(
     relay,
     scorer,
     assess: evidence.sources.assessLater,
-    onRefused: (batch) => refusals.take(batch),
+    onRefused: (batch) => refusals.addBatch(batch),
     onWatched: (batch, thread) => watchSink?.take(batch, thread),
     onAsked: (asked) => evidence.reviews.take(asked),
     onBroken: parts.onBroken,

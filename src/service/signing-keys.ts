@@ -2,14 +2,19 @@
 // change, this thread's signer follows it before the answer.
 import { ServiceFault } from "../contract/faults.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
-import { encodedKey, publishedKeys, readKeySet, thumbprintOf } from "../journal/signing/key-set.ts";
+import {
+  encodedKey,
+  publishedKeys,
+  readKeySet,
+  computeThumbprint,
+} from "../journal/signing/key-set.ts";
 import type { Ground } from "./ground.ts";
 
 const ROTATION =
   "all nodes sign with one key: stop them, rotate on the files of one, and give the others a copy of it";
 
 /** Opens the set; a file that is no key set stops the start, as the ledger has read it before. */
-export function signingKeysOf({
+export function openSigningKeys({
   paths,
   evidence,
   cluster,
@@ -24,7 +29,7 @@ export function signingKeysOf({
     published: () => published,
     sign(typ, payload) {
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-      const kid = thumbprintOf(encodedKey(signer.publicKey));
+      const kid = computeThumbprint(encodedKey(signer.publicKey));
       const input = `${part({ alg: "EdDSA", kid, typ })}.${part(payload)}`;
       const signature = Buffer.from(signer.sign(Buffer.from(input))).toString("base64url");
       return { jws: `${input}.${signature}`, kid };

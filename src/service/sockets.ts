@@ -13,7 +13,7 @@ export async function claimSockets(
 ): Promise<SocketFile[]> {
   const { paths, mode, group } = sockets;
   if (paths.length === 0) return [];
-  const groupId = group === undefined ? undefined : groupIdOf(group);
+  const groupId = group === undefined ? undefined : resolveGroupId(group);
   const claimed: SocketFile[] = [];
   for (const path of paths) {
     const file = await claimSocketFile(path, { mode, groupId }).catch(asFailure);
@@ -24,7 +24,7 @@ export async function claimSockets(
 }
 
 /** By number, or by name in the system's own list. @throws CommandFailure */
-export function groupIdOf(group: string, read = readGroups): number {
+export function resolveGroupId(group: string, read = readGroups): number {
   if (/^\d{1,9}$/.test(group)) return Number(group);
   for (const line of read().split("\n")) {
     const [name, , id] = line.split(":");

@@ -11,18 +11,18 @@ import { type Ground, openGround } from "./ground.ts";
 import { closeAll, type Closer, type OnFatal } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import type { Core } from "./core.ts";
-import { type Learners, storedKeyOf } from "./cluster/remote-events.ts";
+import { type Learners, parseStoredKey } from "./cluster/remote-events.ts";
 import { SharedSegments } from "./cluster/segments.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
-import { consoleLinkOf } from "../http/console/link.ts";
-import { ReportLinks } from "../http/access/report-links.ts";
-import { SharedReports } from "../http/access/shared-reports.ts";
+import { createConsoleLink } from "../http/console/link.ts";
+import { KaizenReportLinks } from "../http/access/report-links.ts";
+import { SharedReportLinks } from "../http/access/shared-reports.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { figuresOf } from "./health/figures.ts";
-import { statusOf } from "./health/status.ts";
-import { healthOf } from "./health/readiness.ts";
+import { collectMetrics } from "./health/figures.ts";
+import { buildServiceStatus } from "./health/status.ts";
+import { createHealthProbe } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
@@ -33,11 +33,11 @@ import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { openWatching, type Watching } from "./watch/sink.ts";
 import { tendReviews } from "./reviews.ts";
-import { secretOf } from "../journal/signing-key.ts";
-import { signingKeysOf } from "./signing-keys.ts";
+import { deriveSecret } from "../journal/signing-key.ts";
+import { openSigningKeys } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
-import { serviceUrlOf, versionOf } from "./identity.ts";
+import { buildServiceUrl, readPackageVersion } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -114,7 +114,7 @@ async function openService(
   const watching = await openWatching(config.watch, log, clock.now, closers);
   const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -122,7 +122,7 @@ async function openService(
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = serviceUrlOf(config, listeners.port);
+  const url = buildServiceUrl(config, listeners.port);
   closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
   let closing: Promise<void> | undefined;
   return {
@@ -130,9 +130,9 @@ async function openService(
     adapter: listeners.adapter,
     metricsUrl: listeners.metricsUrl,
     grpcPort: listeners.grpcPort,
-    version: versionOf(),
+    version: readPackageVersion(),
     newAdminKey,
-    consoleLink: consoleLinkOf(opening.dependencies.console, keyring, url),
+    consoleLink: createConsoleLink(opening.dependencies.console, keyring, url),
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
@@ -155,7 +155,7 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
       evidence.owners.apply(event);
       subscribers.sendNamespace(event);
     },
-    nonceSecret: cluster && secretOf(claim.paths.bureauKey, "nonces"),
+    nonceSecret: cluster && deriveSecret(claim.paths.bureauKey, "nonces"),
     clock: clock.now,
   });
 }
@@ -166,22 +166,25 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
 async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promise<void> {
   const { cluster, keyring, evidence, remote, clock } = ground;
   if (cluster === undefined) return;
-  for (const payload of evidence.ledger.access) await keyring.learn(storedKeyOf(payload));
-  remote.attach(learnersOf(ground, reporting, log));
-  keyring.follow((stored) => evidence.ledger.appendAccess(Buffer.from(JSON.stringify(stored))));
+  for (const payload of evidence.ledger.access)
+    await keyring.applyReplicatedKey(parseStoredKey(payload));
+  remote.attach(buildEventLearners(ground, reporting, log));
+  keyring.appendChangesTo((stored) =>
+    evidence.ledger.appendAccess(Buffer.from(JSON.stringify(stored))),
+  );
   await cluster.caughtUp(clock.now);
-  await keyring.settled();
+  await keyring.waitForChanges();
 }
 
 /** Parts that follow what other nodes have put on record. */
-function learnersOf(
+function buildEventLearners(
   { evidence, policies, keyring, sharedWeights }: Ground,
   reporting: Reporters,
   log: Log,
 ): Learners {
   return {
     access: (stored) => {
-      keyring.learn(stored).catch((error: unknown) => {
+      keyring.applyReplicatedKey(stored).catch((error: unknown) => {
         log.error("remote_event_failed", { detail: `a key: ${(error as Error).message}` });
       });
     },
@@ -217,9 +220,9 @@ interface Parts extends Ground, Learning, Metering, Watching {
   webhooks: WebhookKeeper;
 }
 
-function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
+function buildHttpDependencies(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
   const { evidence, keyring, store, scorer, kaizen, credibility } = parts;
-  const signingKeys = signingKeysOf(parts);
+  const signingKeys = openSigningKeys(parts);
   return {
     bureau: evidence.bureau,
     keyring,
@@ -234,13 +237,13 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     webhooks: parts.webhooks,
     console: new Console(config.console, { keyring, clock: parts.clock.now, randomBytes }),
     signingKeys,
-    sharedReports: new SharedReports({
+    sharedReports: new SharedReportLinks({
       signingKeys,
       clock: parts.clock.now,
-      principalOf: (keyId) => keyring.principalOf(keyId),
+      findValidPrincipal: (keyId) => keyring.findValidPrincipal(keyId),
     }),
     kaizen: kaizen.kaizen,
-    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
+    reportLinks: new KaizenReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
     scorer,
     clock: parts.clock.now,
@@ -252,10 +255,10 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     lagGuard: parts.cluster?.lagGuard(parts.clock.now),
     quotaGuard: parts.quotaGuard,
     quotas: parts.quotas,
-    health: healthOf(config, log, parts),
-    version: versionOf(),
-    figures: () => figuresOf(parts),
-    status: () => statusOf(config, parts),
+    health: createHealthProbe(config, log, parts),
+    version: readPackageVersion(),
+    figures: () => collectMetrics(parts),
+    status: () => buildServiceStatus(config, parts),
     cluster: () => parts.cluster?.overview(),
     effect: parts.cluster && (() => parts.cluster!.effect.now()),
     ...(parts.cluster && { segments: new SharedSegments(parts.claim.paths.journal) }),

@@ -9,7 +9,7 @@ import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { WARNING_FROM } from "../ledger/admission/admission.ts";
 import { Refold } from "../ledger/refold.ts";
-import { payloadOf } from "../ledger/state.ts";
+import { copyPayload } from "../ledger/state.ts";
 
 /** Keys the index alone: any seed fills the table alike. */
 const SEED = 1n;
@@ -27,14 +27,14 @@ export interface TableFill {
  * Folds the records up to `lsn` into a table of at most so many bytes.
  * @throws JournalDamaged when one of them does not verify.
  */
-export function tableFillOf(journal: string, lsn: number, bytesMax: number): TableFill {
+export function measureTableFill(journal: string, lsn: number, bytesMax: number): TableFill {
   const table = new LiveTable(createEngineMemory(), defaultConfig(), SEED, bytesMax);
   table.open(false);
   const everything = Number.POSITIVE_INFINITY;
   const exclusions = new Exclusions();
   const keys = openJournalReader(nodeFiles, journal);
   keys.read(0, lsn, everything, (bytes, at) => {
-    if (frameKind(bytes, at) === FRAME_KINDS.key) exclusions.apply(payloadOf(bytes, at));
+    if (frameKind(bytes, at) === FRAME_KINDS.key) exclusions.apply(copyPayload(bytes, at));
   });
   keys.close();
   const target = {
@@ -46,10 +46,10 @@ export function tableFillOf(journal: string, lsn: number, bytesMax: number): Tab
   };
   const reader = openJournalReader(nodeFiles, journal);
   new Refold(reader, target, exclusions).step(lsn, everything);
-  return wordsOf(table, bytesMax);
+  return describeTableFill(table, bytesMax);
 }
 
-function wordsOf(table: LiveTable, bytesMax: number): TableFill {
+function describeTableFill(table: LiveTable, bytesMax: number): TableFill {
   const { agents, pairs, overflow } = table;
   const mebibytes = Math.round(bytesMax / MEBIBYTE);
   const share = Math.floor(table.share() * 100);

@@ -7,7 +7,7 @@ import type { Log } from "../platform/log.ts";
 import type { OpenStore } from "../store/client.ts";
 import { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { LagWatch } from "./health/lag-watch.ts";
-import { versionOf } from "./identity.ts";
+import { readPackageVersion } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
 interface WebhookGround {
@@ -36,7 +36,7 @@ export function openWebhooks(
       dataDir: paths.root,
       serviceId,
       allowed: config.webhookAllow ?? "",
-      userAgent: `TrustRank/${versionOf()}`,
+      userAgent: `TrustRank/${readPackageVersion()}`,
       figures: ledger.figures.memory,
       durable: ledger.position(),
     }),

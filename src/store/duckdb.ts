@@ -164,7 +164,7 @@ class NodeConnection implements Connection {
     const appender = await this.#connection.createAppender(table);
     const target = Object.assign(appender, {
       appendInstant: (epochMs: number) => {
-        if (Number.isFinite(epochMs)) appender.appendTimestamp(timestampOf(epochMs));
+        if (Number.isFinite(epochMs)) appender.appendTimestamp(convertToTimestamp(epochMs));
         else appender.appendNull();
       },
       appendTexts: (values: readonly string[]) => appender.appendList([...values], LIST(VARCHAR)),
@@ -216,7 +216,7 @@ class NodeConnection implements Connection {
         // A failure between two chunks looks like the end: only the transaction tells.
         await this.#connection.run("SELECT 1").catch(failedLate);
       };
-      return streamOf(result, () => prepared.destroySync(), converter, atEnd);
+      return openRowStream(result, () => prepared.destroySync(), converter, atEnd);
     } catch (error) {
       prepared.destroySync();
       throw error;
@@ -237,7 +237,7 @@ function failedLate(error: Error): never {
   throw new Error("the query failed after its first rows: one of fewer rows says why");
 }
 
-function streamOf(
+function openRowStream(
   result: DuckDB.DuckDBResult,
   close: () => void,
   converter: DuckDB.DuckDBValueConverter<DuckDB.Json>,
@@ -258,7 +258,7 @@ function streamOf(
   };
 }
 
-function timestampOf(epochMs: number): DuckDB.DuckDBTimestampValue {
+function convertToTimestamp(epochMs: number): DuckDB.DuckDBTimestampValue {
   return new DuckDBTimestampValue(BigInt(Math.round(epochMs * 1000)));
 }
 

@@ -47,7 +47,7 @@ export async function saveRows(connection: Connection, options: CarryOptions): P
   for (const table of Object.values(TABLES)) {
     const isSaved = await save(table, async () => {
       const isPlaced = await hasColumn(connection, table, "position");
-      const path = pathOf(options.exchange, table);
+      const path = buildCarryOverPath(options.exchange, table);
       const rows = `FROM ${table}${isPlaced ? " WHERE position IS NULL" : ""}`;
       await connection.run(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet)`);
     });
@@ -72,7 +72,7 @@ export async function restoreRows(
   saved: readonly string[],
 ): Promise<void> {
   for (const table of saved) {
-    const path = pathOf(exchange, table);
+    const path = buildCarryOverPath(exchange, table);
     await insertFile(connection, table, path);
     fs.rmSync(path, { force: true });
   }
@@ -122,6 +122,6 @@ async function keepScores(connection: Connection, { kept }: CarryOptions): Promi
   }
 }
 
-function pathOf(directory: string, table: string): string {
+function buildCarryOverPath(directory: string, table: string): string {
   return join(directory, `carried-${table}.parquet`);
 }

@@ -58,7 +58,7 @@ async function addTable(
     const target = `${table}.${quoted(column.name)}`;
     await connection.run(`COMMENT ON COLUMN ${target} IS ${literal(column.comment)}`);
   }
-  const files = filesOf(join(directory, name));
+  const files = listParquetFiles(join(directory, name));
   if (files.length === 0) return;
   const list = files.map(literal).join(", ");
   await connection.run(
@@ -67,7 +67,7 @@ async function addTable(
 }
 
 /** Parquet files of a view: one, or one in each day's folder. */
-function filesOf(folder: string): string[] {
+function listParquetFiles(folder: string): string[] {
   if (!fs.existsSync(folder)) return [];
   return fs
     .readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -53,7 +53,7 @@ export class Upkeep {
   }
 
   isDue(nowMs: number): boolean {
-    return dayOf(nowMs) !== this.#doneDay && this.#mayExpire();
+    return computeDayNumber(nowMs) !== this.#doneDay && this.#mayExpire();
   }
 
   /** Another database is open: it is to be looked at again. */
@@ -82,7 +82,7 @@ export class Upkeep {
       await this.#prune(writer, cutoffMs);
       this.#removeFiles(cutoffMs);
       await this.#compact(writer);
-      this.#doneDay = dayOf(nowMs);
+      this.#doneDay = computeDayNumber(nowMs);
     });
   }
 
@@ -159,7 +159,7 @@ export class Upkeep {
   }
 
   #cutoffMs(nowMs: number): number {
-    return (dayOf(nowMs) - this.#keptDays) * DAY_MS;
+    return (computeDayNumber(nowMs) - this.#keptDays) * DAY_MS;
   }
 }
 
@@ -171,6 +171,6 @@ function allSegments(directory: string): Segment[] {
   );
 }
 
-function dayOf(nowMs: number): number {
+function computeDayNumber(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }

@@ -61,20 +61,23 @@ export async function connectTo(settings: ServerSettings): Promise<LogConnection
     }
     return await connect(options);
   } catch (error) {
-    const refusal = refusalOf(error as Error, credentialsFile);
+    const refusal = describePermanentError(error as Error, credentialsFile);
     throw refusal === undefined ? error : new ClusterRefused(refusal, { cause: error });
   }
 }
 
 /** Headers of a message, by name. */
-export function headersOf(members: Readonly<Record<string, string>>): MsgHdrs {
+export function buildMessageHeaders(members: Readonly<Record<string, string>>): MsgHdrs {
   const made = headers();
   for (const [name, value] of Object.entries(members)) made.set(name, value);
   return made;
 }
 
 /** What no further try can mend. */
-function refusalOf(error: Error, credentialsFile: string | undefined): string | undefined {
+function describePermanentError(
+  error: Error,
+  credentialsFile: string | undefined,
+): string | undefined {
   const { message } = error;
   const codes = [error, error.cause].map((each) => (each as { code?: unknown } | undefined)?.code);
   const code = String(codes.find((each) => typeof each === "string"));

@@ -13,8 +13,8 @@ import { followLog } from "./following.ts";
 import { WatchedLink } from "./link.ts";
 import { connectTo, type LogConnection, type ServerSettings } from "./nats-connection.ts";
 import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import { headOf, readMessage } from "./nats-message.ts";
-import { entriesOf, NatsPolling } from "./nats-polling.ts";
+import { buildMessageHead, readMessage } from "./nats-message.ts";
+import { readBucketEntries, NatsPolling } from "./nats-polling.ts";
 import {
   doubtOfStream,
   faultOfStream,
@@ -22,7 +22,7 @@ import {
   isFull,
   newStream,
   noStream,
-  replicasOf,
+  listReplicas,
 } from "./nats-stream.ts";
 import {
   ClusterRefused,
@@ -171,13 +171,18 @@ class NatsLog implements NatsOrderedLog {
       replicas: Math.min(REPLICAS_MAX, servers.length),
       client: this.#client,
       manager: this.#manager,
-      source: async (stream, from) => sourceOf(await connectTo(this.#settings), stream, from),
+      source: async (stream, from) =>
+        openMessageSource(await connectTo(this.#settings), stream, from),
     });
   }
 
   async append(message: OutgoingMessage, deadlineMs: number, mayTry = () => true): Promise<number> {
     const { origin, n, frames } = message;
-    const options = { msgID: `${origin}:${n}`, headers: headOf(message), timeout: REQUEST_MS };
+    const options = {
+      msgID: `${origin}:${n}`,
+      headers: buildMessageHead(message),
+      timeout: REQUEST_MS,
+    };
     const until = performance.now() + deadlineMs;
     for (;;) {
       try {
@@ -201,7 +206,8 @@ class NatsLog implements NatsOrderedLog {
       take,
       read: readMessage,
       log: this.#settings.log,
-      source: async (next) => sourceOf(await connectTo(this.#settings), this.#stream, next),
+      source: async (next) =>
+        openMessageSource(await connectTo(this.#settings), this.#stream, next),
     });
     this.#ends.add(following.stop);
     return {
@@ -216,7 +222,7 @@ class NatsLog implements NatsOrderedLog {
     const { state, cluster, config } = await available(() => this.#info(), 0);
     const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
-    const replicas = replicasOf(cluster?.replicas);
+    const replicas = listReplicas(cluster?.replicas);
     return { firstSeq, lastSeq, bytes, bytesMax: Math.max(0, config.max_bytes), leader, replicas };
   }
 
@@ -246,7 +252,7 @@ class NatsLog implements NatsOrderedLog {
   }
 
   reports(): Promise<NodeReports> {
-    return available(() => entriesOf(this.#nodes), 0);
+    return available(() => readBucketEntries(this.#nodes), 0);
   }
 
   async close(): Promise<void> {
@@ -257,16 +263,16 @@ class NatsLog implements NatsOrderedLog {
 }
 
 /** A consumer from a place on, on a connection of its own. */
-async function sourceOf(connection: LogConnection, stream: string, from: number) {
+async function openMessageSource(connection: LogConnection, stream: string, from: number) {
   try {
-    return await consumerOf(connection, stream, from);
+    return await createConsumer(connection, stream, from);
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-async function consumerOf(connection: LogConnection, stream: string, from: number) {
+async function createConsumer(connection: LogConnection, stream: string, from: number) {
   const options = { timeout: REQUEST_MS };
   const manager = await jetstreamManager(connection, options);
   const consumer = await jetstream(connection, options).consumers.get(stream, {

@@ -1,6 +1,6 @@
 // A message of the ordered log as NATS carries it: the frames are its payload, its name stands in headers.
 import { type OrderedMessage, type OutgoingMessage, RULES } from "../ledger/ordered/message.ts";
-import { headersOf } from "./nats-connection.ts";
+import { buildMessageHeaders } from "./nats-connection.ts";
 
 const ORIGIN = "Tr-Origin";
 const NUMBER = "Tr-N";
@@ -15,8 +15,8 @@ interface Delivered {
   readonly data: Uint8Array;
 }
 
-export function headOf({ origin, n, count }: OutgoingMessage) {
-  return headersOf({
+export function buildMessageHead({ origin, n, count }: OutgoingMessage) {
+  return buildMessageHeaders({
     [ORIGIN]: origin,
     [NUMBER]: String(n),
     [COUNT]: String(count),

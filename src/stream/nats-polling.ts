@@ -41,7 +41,7 @@ interface Bucket {
 }
 
 /** What stands in a bucket now, by key. */
-export async function entriesOf(bucket: Bucket): Promise<Map<string, unknown>> {
+export async function readBucketEntries(bucket: Bucket): Promise<Map<string, unknown>> {
   const found = new Map<string, unknown>();
   for await (const key of await bucket.keys()) {
     const entry = await bucket.get(key);

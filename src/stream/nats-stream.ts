@@ -85,7 +85,7 @@ interface Peer {
   readonly lag?: number;
 }
 
-export function replicasOf(peers: readonly Peer[] = []): LogReplica[] {
+export function listReplicas(peers: readonly Peer[] = []): LogReplica[] {
   return peers.map(({ name: server, current, offline, lag }) => {
     return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
   });

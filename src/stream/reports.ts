@@ -44,7 +44,7 @@ export interface ClusterView {
 }
 
 /** @throws StreamUnavailable when no server answers. */
-export async function viewOf(
+export async function readClusterView(
   log: Pick<OrderedLog, "generation" | "reports" | "state">,
 ): Promise<ClusterView> {
   const [state, found] = await Promise.all([log.state(), log.reports()]);
@@ -161,7 +161,7 @@ export function divergedAt(
 const AWAY_MS = 60_000;
 
 /** Why a node may not join those that tell of themselves; undefined when it may. */
-export async function refusalOf(
+export async function findJoinRefusal(
   log: Pick<OrderedLog, "reports" | "state">,
   { node, key, nowMs }: { readonly node: string; readonly key: string; readonly nowMs: number },
 ): Promise<string | undefined> {

@@ -25,7 +25,7 @@ export interface TrimOptions {
  * By what every node has told in the last seven days, for so long the log keeps reports. One that was away for
  * longer copies the journal of another.
  */
-export function trimOf(view: ClusterView, { keep, nowMs, without = [] }: TrimOptions): Trim {
+export function computeTrim(view: ClusterView, { keep, nowMs, without = [] }: TrimOptions): Trim {
   const { generation, strangers = [] } = view;
   const stranger = strangers.find((node) => !without.includes(node));
   if (stranger !== undefined)
@@ -51,7 +51,10 @@ export function trimOf(view: ClusterView, { keep, nowMs, without = [] }: TrimOpt
 }
 
 /** Says what a journal needs that the log no longer has; undefined where it has all of it. */
-export function missingOf({ firstSeq, lastSeq }: LogState, applied: number): string | undefined {
+export function describeMissingMessages(
+  { firstSeq, lastSeq }: LogState,
+  applied: number,
+): string | undefined {
   // A reading begins with the last message applied, where there is a next one to come behind it.
   const isRead = firstSeq > Math.max(1, applied) && lastSeq >= firstSeq;
   const isPast = isRead || firstSeq > applied + 1;
@@ -91,7 +94,7 @@ export class Retention {
     const nowMs = clock();
     if (keep === undefined || nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = nowMs;
-    const trim = trimOf(view, { keep, nowMs });
+    const trim = computeTrim(view, { keep, nowMs });
     if ("why" in trim || trim.before - view.state.firstSeq < keep * STEP_SHARE) return;
     await log.trim(trim.before);
     const detail = `messages before ${trim.before} are removed: every node has them`;

@@ -9,8 +9,8 @@ import type { LedJob, StreamFigures } from "./figures.ts";
 import { Leases } from "./leases.ts";
 import { Looks } from "./looks.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { Checkpoints, type ClusterView, type NodeReport, viewOf } from "./reports.ts";
-import { missingOf, Retention } from "./retention.ts";
+import { Checkpoints, type ClusterView, type NodeReport, readClusterView } from "./reports.ts";
+import { describeMissingMessages, Retention } from "./retention.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
 const APPEND_MS = 10_000;
@@ -239,7 +239,7 @@ class Server {
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
   #judge(state: LogState): void {
-    const detail = missingOf(state, this.#applied);
+    const detail = describeMissingMessages(state, this.#applied);
     this.#shortLooks = detail === undefined ? 0 : this.#shortLooks + 1;
     if (detail === undefined || this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
     this.#isTold = true;
@@ -269,7 +269,7 @@ class Server {
     try {
       await log.report(node, own);
       this.#availability.reported(own.atMs);
-      const view = await viewOf(log);
+      const view = await readClusterView(log);
       this.#options.tell({ kind: "view", view });
       this.#agreement.look(node, own, view);
       await this.#retention.look(view);

@@ -23,7 +23,7 @@ export interface ServerFacts {
 }
 
 /** @throws ClusterRefused when the page does not answer. */
-export async function factsOf(monitor: string): Promise<ServerFacts> {
+export async function fetchServerFacts(monitor: string): Promise<ServerFacts> {
   const url = new URL("/varz", monitor);
   let varz: Varz;
   try {
@@ -47,7 +47,10 @@ export async function factsOf(monitor: string): Promise<ServerFacts> {
 }
 
 /** The sentence that says what is wrong with a server and mends it; undefined when nothing is. */
-export function faultOf(server: ServerFacts, messageBytesMax: number): string | undefined {
+export function describeServerFault(
+  server: ServerFacts,
+  messageBytesMax: number,
+): string | undefined {
   const { name, version, hasJetStream, isSynced, payloadBytesMax } = server;
   if (!isAtLeast(version, VERSION_MIN)) {
     return `${name} is nats-server ${version || "of an unknown release"}: acknowledged outcomes would be lost in a power cut; install ${VERSION_MIN} or later`;
@@ -74,10 +77,10 @@ export async function proveServers(
   messageBytesMax: number,
   silent: (monitor: string, error: ClusterRefused) => void = () => undefined,
 ): Promise<ServerFacts[]> {
-  const asked = await Promise.allSettled(monitors.map((monitor) => factsOf(monitor)));
+  const asked = await Promise.allSettled(monitors.map((monitor) => fetchServerFacts(monitor)));
   const servers = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   for (const server of servers) {
-    const fault = faultOf(server, messageBytesMax);
+    const fault = describeServerFault(server, messageBytesMax);
     if (fault !== undefined) throw new ClusterRefused(fault);
   }
   for (const [at, answer] of asked.entries()) {

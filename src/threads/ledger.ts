@@ -7,14 +7,14 @@ import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
 import { engineDigest, tableImage } from "../engine/image.ts";
 import { clockOfThread } from "./clock.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
-import { TABLE_MIB_MAX, tableBytesOf } from "../engine/table-use.ts";
+import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use.ts";
 import { engineName, tableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
 import { Fence } from "../journal/ownership/fence.ts";
-import { segmentsOf } from "../journal/format.ts";
+import { listSegmentFiles } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
 import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
@@ -23,7 +23,7 @@ import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { SnapshotRefused } from "../ledger/snapshot/files.ts";
 import { keyedJournal } from "../ledger/signing/keyed-journal.ts";
 import { rotateBureauKey } from "../journal/signing/rotation.ts";
-import { snapshotName, tableSeedOf } from "../ledger/snapshot/format.ts";
+import { snapshotName, deriveTableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
@@ -114,9 +114,9 @@ function open(data: ThreadData, send: Send) {
   let key = bureauKeyFor(data);
   const figures = new LedgerFigures(data.figures);
   const config = data.engineSettings?.config ?? defaultConfig();
-  const seed = data.engineSettings?.seed ?? tableSeedOf(data.root, key);
+  const seed = data.engineSettings?.seed ?? deriveTableSeed(data.root, key);
   const image = tableImage(data.engineMemory);
-  const tableBytesMax = data.tableBytesMax ?? tableBytesOf(TABLE_MIB_MAX);
+  const tableBytesMax = data.tableBytesMax ?? convertMebibytesToTableBytes(TABLE_MIB_MAX);
   const identity = { layoutVersion: image.layoutVersion, engineDigest: engineDigest(config), seed };
   const notes: string[] = [];
   const ignored = (why: string) => notes.push(why);
@@ -157,9 +157,9 @@ function open(data: ThreadData, send: Send) {
   });
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
-  const taker = takerOf(data, core, table, saved, send);
+  const taker = createSnapshotTaker(data, core, table, saved, send);
   const engineMemory = table.announce();
-  const ready = { ...readyOf(core), engineMemory, snapshotLsn: start?.lsn };
+  const ready = { ...buildReadyMessage(core), engineMemory, snapshotLsn: start?.lsn };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
   const rekey = (nowMs: number, actor: string) => {
     if (data.stream !== undefined) throw new Error("the nodes of a cluster share one signing key");
@@ -194,7 +194,7 @@ function assertOurLog({ journal: path, stream }: ThreadData, { lsn, progress }: 
 }
 
 /** What the ledger's owner is told of the journal. */
-function readyOf(core: LedgerCore) {
+function buildReadyMessage(core: LedgerCore) {
   const { outcomes, reviews } = core.point();
   return {
     kind: "ready" as const,
@@ -220,7 +220,7 @@ function noteSnapshots(figures: LedgerFigures, directory: string, lsn: number | 
   return () => figures.snapshotWritten(clockOfThread().now());
 }
 
-function takerOf(
+function createSnapshotTaker(
   data: ThreadData,
   core: LedgerCore,
   table: LiveTable,
@@ -254,7 +254,7 @@ function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): 
 /** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
 function bureauKeyFor(data: ThreadData): BureauKey {
   nodeFiles.makeDirectory(data.journal);
-  const [first] = segmentsOf(nodeFiles.list(data.journal));
+  const [first] = listSegmentFiles(nodeFiles.list(data.journal));
   try {
     return loadBureauKey(data.bureauKey, first === undefined);
   } catch (error) {

@@ -6,10 +6,10 @@ import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { ReviewCallRow, ReviewEventRow } from "../store/rows/review-queue.ts";
 
 /** The rows that a record of the kind `reviewEvent` adds. */
-export function reviewRowsOf(payload: Buffer, recordedAtMs: number): Partial<JournalRows> {
+export function decodeReviewRows(payload: Buffer, recordedAtMs: number): Partial<JournalRows> {
   const event = JSON.parse(payload.toString()) as ReviewEvent;
   if (event.event === "review.counted") {
-    return { reviewCalls: event.reviews.map(callsOf) };
+    return { reviewCalls: event.reviews.map(buildReviewCallRow) };
   }
   const key = {
     event: event.event,
@@ -19,9 +19,9 @@ export function reviewRowsOf(payload: Buffer, recordedAtMs: number): Partial<Jou
     level: event.level,
   };
   if (event.event === "review.opened") {
-    const row = { ...NOTHING, ...key, ...openingOf(event) };
+    const row = { ...NOTHING, ...key, ...describeReviewOpening(event) };
     const { dispute } = event;
-    const rows = { reviewEvents: [row], reviewCalls: [callsOf(event)] };
+    const rows = { reviewEvents: [row], reviewCalls: [buildReviewCallRow(event)] };
     if (dispute === undefined) return rows;
     const { id, tenant, agent, level } = event;
     const { actor, by_link } = dispute;
@@ -34,7 +34,7 @@ export function reviewRowsOf(payload: Buffer, recordedAtMs: number): Partial<Jou
       actor,
       by_link,
     });
-    return { ...rows, audits: [auditOf("review.disputed", event, detail, recordedAtMs)] };
+    return { ...rows, audits: [buildReviewAudit("review.disputed", event, detail, recordedAtMs)] };
   }
   const { who, actor, until_ms: untilMs } = event;
   const act = { ...NOTHING, ...key, atMs: event.at_ms, who, actor, untilMs };
@@ -42,11 +42,11 @@ export function reviewRowsOf(payload: Buffer, recordedAtMs: number): Partial<Jou
     event.event === "review.decided"
       ? { ...act, decision: event.decision, note: event.note, maxStakes: event.max_stakes }
       : act;
-  const audit = auditOf(event.event, event, payload.toString(), recordedAtMs);
+  const audit = buildReviewAudit(event.event, event, payload.toString(), recordedAtMs);
   return { reviewEvents: [row], audits: [audit] };
 }
 
-function callsOf(each: ReviewCounted["reviews"][number]): ReviewCallRow {
+function buildReviewCallRow(each: ReviewCounted["reviews"][number]): ReviewCallRow {
   return {
     reviewId: each.id,
     calls: each.count,
@@ -73,7 +73,7 @@ const NOTHING = {
   disputedRequestId: null,
 } as const;
 
-function openingOf({
+function describeReviewOpening({
   dispute,
   ...event
 }: ReviewOpened): Partial<ReviewEventRow> & { atMs: number } {
@@ -91,7 +91,7 @@ function openingOf({
   };
 }
 
-function auditOf(
+function buildReviewAudit(
   event: string,
   { tenant, agent }: { tenant: string; agent: string },
   detail: string,

@@ -18,7 +18,7 @@ import {
 } from "../journal/format.ts";
 import { decodeUsage } from "../contract/usage-records.ts";
 import { readPolicyEvent } from "../policy/policy-book.ts";
-import { reviewRowsOf } from "./review-payloads.ts";
+import { decodeReviewRows } from "./review-payloads.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { NoteRow } from "../store/rows/notes.ts";
 import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
@@ -30,32 +30,36 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
   const recordedAtMs = frameTimeUs(bytes, at) / 1000;
   try {
     const kind = frameKind(bytes, at);
-    if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
-    if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
-    if (kind === FRAME_KINDS.namespace) return auditOf(namespaceAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.evidence) return decodeSourceRows(payload);
+    if (kind === FRAME_KINDS.key) return buildAuditRows(keyAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.namespace)
+      return buildAuditRows(namespaceAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.audit) {
-      return { ...auditOf(namedAudit(payload, recordedAtMs)), ...backtestOf(payload) };
+      return {
+        ...buildAuditRows(namedAudit(payload, recordedAtMs)),
+        ...decodeBacktestRows(payload),
+      };
     }
-    if (kind === FRAME_KINDS.review) return noteOf("reviews", payload);
-    if (kind === FRAME_KINDS.provenance) return noteOf("provenance", payload);
-    if (kind === FRAME_KINDS.keyAudit) return noteOf("audit_events", payload);
+    if (kind === FRAME_KINDS.review) return decodeNoteRows("reviews", payload);
+    if (kind === FRAME_KINDS.provenance) return decodeNoteRows("provenance", payload);
+    if (kind === FRAME_KINDS.keyAudit) return decodeNoteRows("audit_events", payload);
     if (kind === FRAME_KINDS.policy) {
-      return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
+      return { ...buildAuditRows(namedAudit(payload, recordedAtMs)), ...decodePolicyRows(payload) };
     }
-    if (kind === FRAME_KINDS.reviewEvent) return reviewRowsOf(payload, recordedAtMs);
+    if (kind === FRAME_KINDS.reviewEvent) return decodeReviewRows(payload, recordedAtMs);
     if (kind === FRAME_KINDS.usage) return { usage: decodeUsage(payload) };
-    if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.config) return buildAuditRows(configAudit(payload, recordedAtMs));
   } catch {
     // Not one of ours, or of a later version.
   }
   return {};
 }
 
-function auditOf(row: AuditRow): Partial<JournalRows> {
+function buildAuditRows(row: AuditRow): Partial<JournalRows> {
   return { audits: [row] };
 }
 
-function sourceOf(payload: Buffer): Partial<JournalRows> {
+function decodeSourceRows(payload: Buffer): Partial<JournalRows> {
   if (!isSourceEvent(payload)) return {};
   const event = decodeEvent(payload);
   return {
@@ -76,7 +80,7 @@ function sourceOf(payload: Buffer): Partial<JournalRows> {
   };
 }
 
-function policyOf(payload: Buffer): Partial<JournalRows> {
+function decodePolicyRows(payload: Buffer): Partial<JournalRows> {
   const { policy: rules, reason = null, ...event } = readPolicyEvent(payload);
   const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
   const policy = JSON.stringify(rules);
@@ -84,17 +88,17 @@ function policyOf(payload: Buffer): Partial<JournalRows> {
 }
 
 /** A note, and the id of the row of an older version whose place it takes, if any. */
-function noteOf(table: NoteTable, payload: Buffer): Partial<JournalRows> {
+function decodeNoteRows(table: NoteTable, payload: Buffer): Partial<JournalRows> {
   const { moved, ...event } = JSON.parse(payload.toString()) as NoteRow["event"] & {
     moved?: string;
   };
   return { notes: [{ table, event, moved }] };
 }
 
-function backtestOf(payload: Buffer): Partial<JournalRows> {
+function decodeBacktestRows(payload: Buffer): Partial<JournalRows> {
   const { event, backtest } = JSON.parse(payload.toString()) as { event: string; backtest: object };
   if (event !== BACKTEST_EVENT) return {};
-  return noteOf("backtests", Buffer.from(JSON.stringify(backtest)));
+  return decodeNoteRows("backtests", Buffer.from(JSON.stringify(backtest)));
 }
 
 function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {

@@ -7,7 +7,7 @@ import { STANDING_BITS } from "../contract/standings.ts";
 import { REGIMES, TIERS } from "../contract/vocabulary.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { AgentReading } from "../engine/reading.ts";
-import { identifiersOf, ROSTER_SLOT } from "../engine/roster.ts";
+import { readIdentifiers, ROSTER_SLOT } from "../engine/roster.ts";
 import type { ScoreRow } from "../store/rows/scores.ts";
 import type { ScoreSource } from "../store/score-keeper.ts";
 
@@ -19,7 +19,7 @@ export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
     },
     read(first, countMax, nowMs) {
       const end = Math.min(engine.agentCount, first + countMax);
-      return identifiersOf(memory, first, end).map((key) => {
+      return readIdentifiers(memory, first, end).map((key) => {
         const reading = engine.explain(key, nowMs);
         return scoreRow(agentOfKey(key), reading, engine.configVersion(reading.configNumber));
       });

@@ -59,7 +59,7 @@ function main(port: MessagePort, data: ThreadData): void {
     clock: clock.now,
     mayExpire,
     durableLsn,
-    sandbox: data.isStandalone ? undefined : sandboxOf(data),
+    sandbox: data.isStandalone ? undefined : buildSandboxOptions(data),
   });
 }
 
@@ -69,7 +69,7 @@ const QUERY_HEAP_MEGABYTES = 256;
 /** One for the query, one for each stream, and those that read files. */
 const QUERY_THREADS = 8;
 
-function sandboxOf({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
+function buildSandboxOptions({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
   const memoryBytes = queryMemoryMegabytes * MEBIBYTE;
   const start = (onMessage: (message: FromSandbox) => void) =>
     startLimitedProcess({

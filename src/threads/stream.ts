@@ -7,7 +7,7 @@ import type { SpoolMark } from "../store/decisions/segments.ts";
 import { Collecting } from "../stream/decisions/collecting.ts";
 import { type DecisionParts, PART_BYTES_MAX } from "../stream/decisions/parts.ts";
 import { Shipping } from "../stream/decisions/shipping.ts";
-import { isCollectedBeside, type NodeRole, refusalOf } from "../stream/reports.ts";
+import { isCollectedBeside, type NodeRole, findJoinRefusal } from "../stream/reports.ts";
 import { type LedJob, StreamFigures } from "../stream/figures.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { Spread } from "../stream/spread.ts";
@@ -59,9 +59,14 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
     log = await openNatsLog({ ...settings, log: note });
     const figures = new StreamFigures(memory);
     const spread = new Spread(log.polling, figures, rest.node);
-    const refusal = await refusalOf(log, { ...rest, nowMs: clock() });
+    const refusal = await findJoinRefusal(log, { ...rest, nowMs: clock() });
     if (refusal !== undefined) throw new Error(refusal);
-    const decisions = decisionsOf(log.decisions, { ...rest, figures, segments, log: note });
+    const decisions = openDecisionExchange(log.decisions, {
+      ...rest,
+      figures,
+      segments,
+      log: note,
+    });
     parent.on("message", (message: ToStreamThread) => {
       if (message.kind === "written") decisions.shipping.mark = message.mark;
       else {
@@ -93,7 +98,7 @@ interface DecisionOptions extends Pick<StreamThreadData, "node" | "role" | "segm
 }
 
 /** The way of decisions between nodes: own ones to those that keep copies, others' to here. */
-function decisionsOf(parts: DecisionParts, options: DecisionOptions) {
+function openDecisionExchange(parts: DecisionParts, options: DecisionOptions) {
   const { node, role, segments, figures, log } = options;
   const outgoing = new OutgoingSegments(segments, PART_BYTES_MAX);
   const shipping = new Shipping({

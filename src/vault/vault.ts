@@ -29,21 +29,21 @@ import type { SourceEvent } from "./sources/events.ts";
 import { numbersModel, readNumbers } from "./grounding/tables.ts";
 import { leaveForLater } from "./grounding/indexing.ts";
 import type { ReadyText } from "./grounding/indexing.ts";
-import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
+import { LabelBook, buildLabelEvent, labelledItems } from "./calibration/labels.ts";
 import type { TextPlace } from "./grounding/index-backlog.ts";
 import { leafHash, MerkleTree } from "./sources/merkle.ts";
 import {
-  eventOf,
+  buildSourceEvent,
   isRepeat,
   isSameContent,
   keepsText,
-  nameOf,
+  buildSourceKey,
   nameOfEvent,
-  recordOf,
-  textOf,
+  buildEvidenceRecord,
+  selectTextToIndex,
 } from "./sources/records.ts";
 import type { Held } from "./sources/records.ts";
-import { pageOf } from "./sources/listing.ts";
+import { listEvidencePage } from "./sources/listing.ts";
 import { SourcePublisher } from "./publisher.ts";
 import { RootSeal } from "./sources/signed-root.ts";
 import { TenantThresholds } from "./calibration/thresholds.ts";
@@ -114,7 +114,7 @@ export class Vault implements EvidenceVault {
       return;
     }
     const event = decodeEvent(payload);
-    const text = textOf(event);
+    const text = selectTextToIndex(event);
     this.#apply(event, text && this.#publisher.makeReady(text));
   }
 
@@ -126,7 +126,7 @@ export class Vault implements EvidenceVault {
    */
   async register(items: readonly EvidenceItem[], by: EvidenceRegistrar): Promise<Registered[]> {
     const events = items.map((item, at) =>
-      eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
+      buildSourceEvent(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
     const release = this.#use.reserve(events.filter((event) => this.#needsEntry(event)));
     return this.#registerAll(events).finally(release);
@@ -140,10 +140,10 @@ export class Vault implements EvidenceVault {
         const before = this.#heldBefore(event);
         if (isRepeat(before, event)) {
           this.#publisher.discard(ready.get(event));
-          return { record: recordOf(before), isNew: false };
+          return { record: buildEvidenceRecord(before), isNew: false };
         }
         const held = await this.#append(event, ready.get(event));
-        return { record: recordOf(held), isNew: before === undefined };
+        return { record: buildEvidenceRecord(held), isNew: before === undefined };
       }),
     );
   }
@@ -156,11 +156,13 @@ export class Vault implements EvidenceVault {
     const held = this.#find(sourceId, by.tenant);
     const isOwn = held.visibility === "tenant" || by.isAdmin;
     if (!isOwn) throw new ServiceFault("insufficient_scope", "only `admin` revokes public sources");
-    if (held.state === "revoked") return recordOf(held);
+    if (held.state === "revoked") return buildEvidenceRecord(held);
     const { source_id, sha256, size, kind, title, tenant, visibility } = held;
     const event = { source_id, sha256, size, kind, title, tenant, visibility };
     const changes = { registered_at: this.#options.clock(), registrar: by.keyId };
-    return recordOf(await this.#append({ ...event, ...changes, state: "revoked" }, undefined));
+    return buildEvidenceRecord(
+      await this.#append({ ...event, ...changes, state: "revoked" }, undefined),
+    );
   }
 
   /**
@@ -173,12 +175,15 @@ export class Vault implements EvidenceVault {
     const bytes = canonicalBytes(held, held.previousHash);
     const [leaf, leaf_text] = [named(leafHash(bytes)), bytes.toString()];
     const path = this.#tree.path(held.index).map(named);
-    return { ...recordOf(held), merkle: { root, tree_size, leaf_text, leaf, path, jws } };
+    return {
+      ...buildEvidenceRecord(held),
+      merkle: { root, tree_size, leaf_text, leaf, path, jws },
+    };
   }
 
   /** Records that this tenant may cite, the last registered first, at most 1,000 at a time. */
   list(tenant: string, question: EvidenceQuestion = {}): EvidenceList {
-    const page = pageOf(this.#byIndex, tenant, question);
+    const page = listEvidencePage(this.#byIndex, tenant, question);
     return { root: named(this.#tree.root()), tree_size: this.#tree.size, ...page };
   }
 
@@ -197,7 +202,7 @@ export class Vault implements EvidenceVault {
     const measured = await this.#options.measure(items, tenant);
     const { model } = this.#labels;
     const given = { tenant, registrar, at: this.#options.clock(), model };
-    const event = labelEventOf(items, measured, given);
+    const event = buildLabelEvent(items, measured, given);
     if (event.labels.length > 0) {
       await this.#options.journal.appendSource(encodeLabels(event));
       this.#labels.apply(event);
@@ -212,8 +217,8 @@ export class Vault implements EvidenceVault {
 
   #find(sourceId: string, tenant: string): Held {
     const held =
-      this.#held.get(nameOf(tenant, "tenant", sourceId)) ??
-      this.#held.get(nameOf(tenant, "public", sourceId));
+      this.#held.get(buildSourceKey(tenant, "tenant", sourceId)) ??
+      this.#held.get(buildSourceKey(tenant, "public", sourceId));
     if (held === undefined) throw new ServiceFault("not_found", "no such source");
     return held;
   }
@@ -231,7 +236,7 @@ export class Vault implements EvidenceVault {
 
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
-    const texts = withText.map((event) => textOf(event)!);
+    const texts = withText.map((event) => selectTextToIndex(event)!);
     const ready = await this.#publisher.makeAllReady(texts, this.#options.indexLater);
     return new Map(withText.map((event, at) => [event, ready[at]!]));
   }

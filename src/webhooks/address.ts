@@ -29,9 +29,9 @@ const V6_PUBLIC = ["2000::/3"];
 /** Within it: IETF protocols with Teredo, documentation, 6to4, which leads to any v4 address. */
 const V6_REFUSED = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"];
 
-const v4Refused = listOf(V4_REFUSED);
-const v6Public = listOf(V6_PUBLIC);
-const v6Refused = listOf(V6_REFUSED);
+const v4Refused = buildBlockList(V4_REFUSED);
+const v6Public = buildBlockList(V6_PUBLIC);
+const v6Refused = buildBlockList(V6_REFUSED);
 
 /** Networks that an operator allows beside the public ones. */
 export interface Networks {
@@ -42,11 +42,11 @@ export const NO_NETWORKS: Networks = { has: () => false };
 
 /** `10.0.0.0/8,::1/128`; an address alone is itself. @throws RangeError naming what is no network. */
 export function parseNetworks(text: string): Networks {
-  const list = listOf(text.split(",").map((each) => each.trim()));
+  const list = buildBlockList(text.split(",").map((each) => each.trim()));
   return { has: (address) => isIn(list, address) };
 }
 
-function listOf(networks: readonly string[]): BlockList {
+function buildBlockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");

@@ -4,10 +4,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
 import { WEBHOOK_TEST_EVENT, type WebhookPause } from "../contract/webhooks/events.ts";
-import { bodyOf, type EventSource, type Place, type WebhookEvent } from "./event.ts";
+import { serializeEvent, type EventSource, type Place, type WebhookEvent } from "./event.ts";
 import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
 import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";
-import { descriptionOf, type EndpointFigures, figuresOf } from "./fares.ts";
+import { describeEndpoint, type EndpointFigures, collectEndpointFigures } from "./fares.ts";
 import { pauseAfter } from "./pausing.ts";
 import type { Attempt, Post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
@@ -100,7 +100,7 @@ export class Endpoint {
   }
 
   figures(): EndpointFigures {
-    return figuresOf(this.stored, this.#outbox, this.#dead.length);
+    return collectEndpointFigures(this.stored, this.#outbox, this.#dead.length);
   }
 
   get inFlight(): number {
@@ -117,7 +117,7 @@ export class Endpoint {
   }
 
   describe(): Webhook {
-    return descriptionOf(this.stored, this.#outbox, this.#dead.length);
+    return describeEndpoint(this.stored, this.#outbox, this.#dead.length);
   }
 
   /** Sends one event that stands in no log. */
@@ -265,7 +265,7 @@ export class Endpoint {
     const atMs = clock();
     const { url, secret, former } = this.stored;
     const secrets = former !== null && former.untilMs > atMs ? [secret, former.secret] : [secret];
-    const body = bodyOf(event);
+    const body = serializeEvent(event);
     const attempt = await post(url, signedHeaders(secrets, event.id, atMs, body), body);
     const { id, type } = event;
     const { isDelivered, status, detail } = attempt;

@@ -43,13 +43,17 @@ export interface EventSource {
 const ID_LENGTH = 32;
 
 /** Id of the event at a place of a source. */
-export function eventIdOf(serviceId: string, source: string, ...place: readonly unknown[]): string {
+export function deriveEventId(
+  serviceId: string,
+  source: string,
+  ...place: readonly unknown[]
+): string {
   const text = JSON.stringify([serviceId, source, ...place]);
   return `evt_${createHash("sha256").update(text).digest("hex").slice(0, ID_LENGTH)}`;
 }
 
 /** The body that is signed and sent. */
-export function bodyOf(event: WebhookEvent): string {
+export function serializeEvent(event: WebhookEvent): string {
   const { type, tenant, atMs, data } = event;
   return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), tenant, data });
 }

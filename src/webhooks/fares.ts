@@ -27,7 +27,11 @@ export interface WebhookFigures {
   readonly oldestMs: number | undefined;
 }
 
-export function figuresOf(stored: StoredEndpoint, outbox: Outbox, dead: number): EndpointFigures {
+export function collectEndpointFigures(
+  stored: StoredEndpoint,
+  outbox: Outbox,
+  dead: number,
+): EndpointFigures {
   const { pausedBy } = stored;
   const enabled = outbox.health.failingSinceMs === undefined ? "active" : "failing";
   const paused = pausedBy === "operator" ? "paused" : "stopped";
@@ -40,7 +44,7 @@ export function figuresOf(stored: StoredEndpoint, outbox: Outbox, dead: number):
 }
 
 /** All together; `attempts` are those since the start. */
-export function sumOf(
+export function sumEndpointFigures(
   endpoints: readonly EndpointFigures[],
   attempts: { readonly delivered: number; readonly failed: number },
 ): WebhookFigures {
@@ -58,7 +62,7 @@ export function sumOf(
   };
 }
 
-export function descriptionOf(stored: StoredEndpoint, outbox: Outbox, dead: number): Webhook {
+export function describeEndpoint(stored: StoredEndpoint, outbox: Outbox, dead: number): Webhook {
   const { id, url, events, tenant, description, pausedBy, createdAtMs, former } = stored;
   const { health, size } = outbox;
   return {

@@ -5,7 +5,7 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
 import type { Networks } from "./address.ts";
-import { addressesOf, type Resolve, TargetRefused } from "./target.ts";
+import { resolveTargetAddresses, type Resolve, TargetRefused } from "./target.ts";
 
 /** From the first byte of DNS to the answer's head. */
 const TIMEOUT_MS = 15_000;
@@ -41,14 +41,14 @@ export function openPost({ allowed, resolve, userAgent, timeoutMs }: PostOptions
     const signal = AbortSignal.timeout(timeoutMs ?? TIMEOUT_MS);
     try {
       const url = new URL(text);
-      const addresses = await within(signal, addressesOf(url, allowed, resolve));
+      const addresses = await within(signal, resolveTargetAddresses(url, allowed, resolve));
       const own = { ...headers, "content-type": "application/json", "user-agent": userAgent };
-      return attemptOf(await send(url, addresses, own, body, signal));
+      return buildAttempt(await send(url, addresses, own, body, signal));
     } catch (error) {
       return {
         isDelivered: false,
         status: undefined,
-        detail: wordsOf(error, signal),
+        detail: describePostError(error, signal),
         retryAfterSec: undefined,
       };
     }
@@ -100,7 +100,7 @@ function lookupIn(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function attemptOf({ status, retryAfter }: Answer): Attempt {
+function buildAttempt({ status, retryAfter }: Answer): Attempt {
   const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : undefined;
   const isDelivered = status >= 200 && status < 300;
   return {
@@ -117,7 +117,7 @@ function answered(status: number): string {
 }
 
 /** The system's own words for errors name addresses of a network that is not the reader's: codes do. */
-function wordsOf(error: unknown, signal: AbortSignal): string {
+function describePostError(error: unknown, signal: AbortSignal): string {
   if (error instanceof TargetRefused) return error.message;
   if (signal.aborted) return "no answer in time";
   const { code, errors } = error as { code?: string; errors?: readonly { code?: string }[] };

@@ -23,12 +23,12 @@ import {
 import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { Networks } from "./address.ts";
 import { Endpoint, type EndpointOptions } from "./endpoint.ts";
-import { bodyOf, type EventSource } from "./event.ts";
-import { sumOf, type WebhookFigures } from "./fares.ts";
+import { serializeEvent, type EventSource } from "./event.ts";
+import { sumEndpointFigures, type WebhookFigures } from "./fares.ts";
 import { type StoredEndpoint, WebhookFiles } from "./files.ts";
 import type { Post } from "./post.ts";
 import { RememberedSource } from "./remembered-source.ts";
-import { SECRET_BYTES, secretOf } from "./signature.ts";
+import { SECRET_BYTES, formatSecret } from "./signature.ts";
 import { urlFault } from "./target.ts";
 
 /** A replaced secret goes on signing for this long. */
@@ -92,12 +92,12 @@ export class WebhookService implements Webhooks {
     const stored: StoredEndpoint = {
       id: `wh_${Buffer.from(randomBytes(ID_BYTES)).toString("hex")}`,
       url: this.#urlOf(request.url),
-      events: eventsOf(request.events, tenant),
+      events: checkEventTypes(request.events, tenant),
       tenant,
       description: request.description ?? null,
       createdAtMs: clock(),
       pausedBy: null,
-      secret: secretOf(randomBytes(SECRET_BYTES)),
+      secret: formatSecret(randomBytes(SECRET_BYTES)),
       former: null,
     };
     const endpoint = this.#open(stored);
@@ -121,7 +121,7 @@ export class WebhookService implements Webhooks {
     const changed: StoredEndpoint = {
       ...stored,
       url: url === undefined ? stored.url : this.#urlOf(url),
-      events: events === undefined ? stored.events : eventsOf(events, stored.tenant),
+      events: events === undefined ? stored.events : checkEventTypes(events, stored.tenant),
       description: patch.description ?? stored.description,
       pausedBy: enabled === undefined ? stored.pausedBy : enabled ? null : "operator",
     };
@@ -148,7 +148,7 @@ export class WebhookService implements Webhooks {
     const endpoint = this.#find(id);
     const { clock, randomBytes } = this.#options;
     const { stored } = endpoint;
-    const secret = secretOf(randomBytes(SECRET_BYTES));
+    const secret = formatSecret(randomBytes(SECRET_BYTES));
     const former = { secret: stored.secret, untilMs: clock() + OVERLAP_MS };
     endpoint.stored = { ...stored, secret, former };
     this.#saveList();
@@ -182,7 +182,7 @@ export class WebhookService implements Webhooks {
       died_at: new Date(diedAtMs).toISOString(),
       attempts,
       detail,
-      body: JSON.parse(bodyOf(event)) as Record<string, unknown>,
+      body: JSON.parse(serializeEvent(event)) as Record<string, unknown>,
     }));
     return { dead: letters };
   }
@@ -195,7 +195,7 @@ export class WebhookService implements Webhooks {
 
   figures(): WebhookFigures {
     const endpoints = [...this.#endpoints.values()].map((each) => each.figures());
-    return sumOf(endpoints, { ...this.#attempts });
+    return sumEndpointFigures(endpoints, { ...this.#attempts });
   }
 
   /** Waits a moment for deliveries under way, then writes everything down. */
@@ -266,7 +266,7 @@ export class WebhookService implements Webhooks {
 }
 
 /** @throws ServiceFault `invalid_request` for an event that is not a tenant's. */
-function eventsOf(
+function checkEventTypes(
   events: readonly WebhookEventType[] | undefined,
   tenant: string | null,
 ): readonly WebhookEventType[] {

@@ -7,7 +7,7 @@ const PREFIX = "whsec_";
 export const SECRET_BYTES = 32;
 
 /** A secret's text. */
-export function secretOf(bytes: Uint8Array): string {
+export function formatSecret(bytes: Uint8Array): string {
   return PREFIX + Buffer.from(bytes).toString("base64");
 }
 

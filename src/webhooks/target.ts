@@ -23,7 +23,7 @@ export function urlFault(text: string, allowed: Networks): string | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") return "must be an https URL";
   if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
   if (url.hash !== "") return "must not have a fragment";
-  const host = hostOf(url);
+  const host = readUrlHost(url);
   const isLocal = isIP(host) !== 0 || isLocalhost(host);
   const addresses = isLocalhost(host) ? LOCALHOST : [host];
   if (isLocal && !addresses.some((address) => isReachable(address, allowed))) {
@@ -37,7 +37,7 @@ export function urlFault(text: string, allowed: Networks): string | undefined {
 }
 
 /** Host of a URL without the brackets of IPv6. */
-export function hostOf(url: URL): string {
+export function readUrlHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
@@ -51,12 +51,12 @@ function isLocalhost(host: string): boolean {
  * The addresses to connect to.
  * @throws TargetRefused when one of them may not be told; the resolver's error.
  */
-export async function addressesOf(
+export async function resolveTargetAddresses(
   url: URL,
   allowed: Networks,
   resolve: Resolve,
 ): Promise<readonly string[]> {
-  const host = hostOf(url);
+  const host = readUrlHost(url);
   if (isLocalhost(host)) return allowedLocalhost(allowed);
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
   if (addresses.length === 0) throw new TargetRefused("the name has no address");

@@ -12,11 +12,11 @@ import {
   FRAME_BYTES,
   frameLength,
   HEADER_BYTES,
-  segmentsOf,
+  listSegmentFiles,
 } from "../../src/journal/format.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 import { knownPosition } from "../../src/ledger/snapshot/high-water.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
+import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
 import { Evidence } from "./evidence.ts";
 import { launchServer, startServer } from "./server.ts";
 import type { Writers } from "./writers.ts";
@@ -79,7 +79,7 @@ async function refusesToStart(dataDir: string): Promise<string[]> {
 
 function newestSegment(dataDir: string): string {
   const journal = join(dataDir, "journal");
-  return join(journal, segmentsOf(fs.readdirSync(journal)).at(-1)?.name ?? "");
+  return join(journal, listSegmentFiles(fs.readdirSync(journal)).at(-1)?.name ?? "");
 }
 
 /** Byte offsets of the frames of a segment that verifies. */
@@ -223,6 +223,8 @@ export function spoilDatabaseLog(sound: Sound): Promise<Outcome> {
 
 export function spoilSnapshot(sound: Sound): Promise<Outcome> {
   const directory = join(sound.dataDir, "snapshots");
-  const [newest = "none"] = fs.existsSync(directory) ? snapshotsOf(fs.readdirSync(directory)) : [];
+  const [newest = "none"] = fs.existsSync(directory)
+    ? listSnapshots(fs.readdirSync(directory))
+    : [];
   return spoilDerived(sound, "snapshot", join("snapshots", newest));
 }

@@ -15,7 +15,7 @@ import { recoverJournal } from "../../src/journal/recovery.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import type { FoldAssessment } from "../../src/engine/reading.ts";
 import { decodeAssessment } from "../../src/journal/assessments.ts";
-import { payloadOf } from "../../src/ledger/state.ts";
+import { copyPayload } from "../../src/ledger/state.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import { KeyRecords, type SignedFold } from "./key-records.ts";
 import type { CrashServer } from "./server.ts";
@@ -49,7 +49,7 @@ export class Evidence {
     const excluded = this.keys.excludedCount;
     const foldedBefore = this.#records.length;
     const visit = (bytes: Buffer, at: number, lsn: number) => {
-      if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(payloadOf(bytes, at));
+      if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(copyPayload(bytes, at));
       if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
         const assessment = decodeAssessment(bytes, at);
         const text = `${assessment.agent} ${assessment.digest}`;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
-import { serveConfigOf } from "../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { NATS_SERVER } from "../stream/_nats.ts";
 import {
   type ChartObject,
@@ -69,7 +69,7 @@ describe("rendered", RENDERER, () => {
     );
     delete environment["TRUSTRANK_CONFIG"];
     delete environment["TRUSTRANK_ADMIN_KEY_FILE"];
-    const { cluster: told } = serveConfigOf({ sample: false }, environment);
+    const { cluster: told } = parseServeConfig({ sample: false }, environment);
     const set = log(objects);
     const hosts = [0, 1, 2].map((index) => `bureau-trustrank-log-${index}.${set.serviceName}`);
     expect(set.replicas).toBe(3);

@@ -7,7 +7,7 @@ import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { ROUTES } from "../../src/http/routes/table.ts";
-import { serveConfigOf } from "../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { layered as layeredSettings, snakeCase } from "../../src/service/settings/config-file.ts";
 import { SETTINGS } from "../../src/service/settings/settings.ts";
 import type { Setting } from "../../src/service/settings/setting-kinds.ts";
@@ -133,7 +133,7 @@ describe("rendered", RENDERER, () => {
       const file = join(folder, "trustrank.yaml");
       writeFileSync(file, oneOf(objects, "ConfigMap").data!["trustrank.yaml"]!);
       const { environment } = layeredSettings({}, file);
-      expect(serveConfigOf({ sample: true }, environment)).toMatchObject({
+      expect(parseServeConfig({ sample: true }, environment)).toMatchObject({
         decisionsKeptDays: 30,
         isKaizenScheduled: false,
         isSampleWanted: false,

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { layered } from "../../src/service/settings/config-file.ts";
-import { serveConfigOf } from "../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { proveServers } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
@@ -85,7 +85,7 @@ test("nodes are told of one cluster, under names of their own, in settings that 
   const clusters = named("node-").map(([name, { environment, secrets: given, entrypoint }]) => {
     const asked = Object.entries(environment).map(([key, value]) => [key, place(value)] as const);
     const { environment: whole } = layered(Object.fromEntries(asked), undefined);
-    const { cluster, adminKey } = serveConfigOf({ sample: false }, whole);
+    const { cluster, adminKey } = parseServeConfig({ sample: false }, whole);
     expect(adminKey).toMatch(/^[0-9a-f]{64}$/);
     expect(cluster!.node).toBe(name);
     const mounted = Object.values(environment).flatMap(

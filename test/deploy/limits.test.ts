@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { HTTP_THREADS_MAX } from "../../src/threads/scoring/modes.ts";
-import { connectionsMaxOf } from "../../src/service/descriptors.ts";
+import { computeConnectionsMax } from "../../src/service/descriptors.ts";
 import { endAll, startCommand } from "../cli/_process.ts";
 import { ROOT } from "./_read-only.ts";
 
@@ -35,7 +35,7 @@ test.each([
   ["the image", services.trustrank.ulimits.nofile],
 ])("%s has descriptors for as many connections as the service takes", (_, descriptors) => {
   const threads = HTTP_THREADS_MAX + POOL_THREADS;
-  expect(connectionsMaxOf(undefined, descriptors, threads, OTHERS)).toBe(CONNECTIONS);
+  expect(computeConnectionsMax(undefined, descriptors, threads, OTHERS)).toBe(CONNECTIONS);
 });
 
 test("neither writes a core, which would hold keys; both let it end in order", () => {

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { secretOf, signedHeaders } from "../../src/webhooks/signature.ts";
+import { formatSecret, signedHeaders } from "../../src/webhooks/signature.ts";
 import { ROOT } from "../examples/_sample-service.ts";
 import { fencesOf } from "./_fences.ts";
 import { needs } from "../_needs.ts";
@@ -14,7 +14,7 @@ const FOLDER = join(ROOT, "build/guide-webhooks");
 const BODY =
   '{"type":"decision.denied","timestamp":"2026-03-01T12:00:00.000Z",' +
   '"data":{"agent_id":"agent://ünï/cøde"}}';
-const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => secretOf(new Uint8Array(32).fill(n)));
+const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => formatSecret(new Uint8Array(32).fill(n)));
 
 const textOf = (name: string) =>
   fencesOf("docs/guide/webhooks.md").find(({ runs }) => runs === name)!.text;

@@ -7,7 +7,7 @@ import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
-import { heapEndOf } from "../../src/engine/table-use.ts";
+import { computeHeapEnd } from "../../src/engine/table-use.ts";
 import { openEngineWriter, resumeEngineWriter } from "../../src/engine/writer.ts";
 import { seededRandom } from "../ledger/_fixtures.ts";
 
@@ -67,7 +67,7 @@ test("what has room is folded, what adds nothing is folded in a full table too",
     // Room for the most that an outcome may add is more than it needs.
     const most = { agents: 2, identifierBytes: 1036, pairs: 3 };
     if (fits && writer.hasRoomFor(most)) expect(isLeftOut).toBe(false);
-    expect(header.heapTop).toBeLessThanOrEqual(heapEndOf(BOUND));
+    expect(header.heapTop).toBeLessThanOrEqual(computeHeapEnd(BOUND));
   }
   expect(refused).toBeGreaterThan(1000);
   expect(header.share()).toBeGreaterThan(0.95);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { METRICS } from "../../src/http/metrics/figures.ts";
-import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { buildOpenApiDocument } from "../../src/http/openapi/document.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { Setting } from "../../src/service/settings/setting-kinds.ts";
 import { SETTINGS } from "../../src/service/settings/settings.ts";
@@ -38,7 +38,7 @@ function withoutProse(value: unknown): unknown {
 }
 
 it("OpenAPI", () => {
-  const { paths, components, ...rest } = withoutProse(openApiDocument(ROUTES, "0.0.0")) as Record<
+  const { paths, components, ...rest } = withoutProse(buildOpenApiDocument(ROUTES, "0.0.0")) as Record<
     string,
     Record<string, object>
   >;

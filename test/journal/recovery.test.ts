@@ -12,7 +12,7 @@ import {
   frameTimeUs,
   HEADER_BYTES,
   sealFrame,
-  segmentsOf,
+  listSegmentFiles,
 } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 const segmentPaths = () =>
-  segmentsOf(fs.readdirSync(directory)).map(({ name }) => join(directory, name));
+  listSegmentFiles(fs.readdirSync(directory)).map(({ name }) => join(directory, name));
 
 /** Ids in the journal, by recovery; throws what recovery throws. */
 function idsOf(): string[] {

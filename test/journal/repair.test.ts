@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
-import { HEADER_BYTES, segmentsOf } from "../../src/journal/format.ts";
+import { HEADER_BYTES, listSegmentFiles } from "../../src/journal/format.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { repairJournal, RepairRefused } from "../../src/journal/repair.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
@@ -30,7 +30,7 @@ beforeEach(() => {
   writeJournal(directory, key, RECORDS / 3, 3, 2500);
 });
 
-const names = () => segmentsOf(fs.readdirSync(directory)).map(({ name }) => name);
+const names = () => listSegmentFiles(fs.readdirSync(directory)).map(({ name }) => name);
 const pathOf = (name: string | undefined) => join(directory, name ?? "");
 const repair = () => repairJournal({ files: nodeFiles, directory, key, epoch: 2, nowMs: NOW_MS });
 
@@ -67,7 +67,7 @@ test("a whole journal is left alone", () => {
 test("one rotten record costs one record", () => {
   const name = names()[1];
   const original = fs.readFileSync(pathOf(name));
-  const first = segmentsOf([name ?? ""])[0]?.firstLsn ?? 0;
+  const first = listSegmentFiles([name ?? ""])[0]?.firstLsn ?? 0;
   flip(pathOf(name), HEADER_BYTES + 40);
   expect(() => openCore(directory, key)).toThrow(JournalDamaged);
   const damaged = fs.readFileSync(pathOf(name));
@@ -99,7 +99,7 @@ test("a rotten header costs nothing", () => {
 });
 
 test("a missing segment costs its positions", () => {
-  const [, second, third] = segmentsOf(names());
+  const [, second, third] = listSegmentFiles(names());
   fs.rmSync(pathOf(second?.name));
   const lost = { firstLost: second?.firstLsn ?? 0, lastLost: (third?.firstLsn ?? 0) - 1 };
   expect(repair().lost).toEqual([lost]);
@@ -111,7 +111,7 @@ test("a missing segment costs its positions", () => {
 });
 
 test("a missing newest segment is told, its extent is not known", () => {
-  const last = segmentsOf(names()).at(-1);
+  const last = listSegmentFiles(names()).at(-1);
   fs.rmSync(pathOf(last?.name));
   expect(repair().lost).toEqual([{ firstLost: last?.firstLsn, lastLost: Infinity }]);
   expect(positions()).toEqual(allBut().filter((lsn) => lsn < (last?.firstLsn ?? 0)));
@@ -127,7 +127,7 @@ test("segments that changed places get their names back", () => {
 });
 
 test("a middle segment cut short costs what was cut", () => {
-  const [first, second] = segmentsOf(names());
+  const [first, second] = listSegmentFiles(names());
   const path = pathOf(first?.name);
   fs.truncateSync(path, fs.statSync(path).size - 150);
   const [lost] = repair().lost;

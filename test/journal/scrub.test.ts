@@ -7,7 +7,7 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
-import { COMMIT_FRAME_BYTES, FRAME_BYTES, segmentsOf } from "../../src/journal/format.ts";
+import { COMMIT_FRAME_BYTES, FRAME_BYTES, listSegmentFiles } from "../../src/journal/format.ts";
 import { scrubSegments } from "../../src/journal/scrub.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import { NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -21,7 +21,7 @@ function writeSegments(): { dataDir: string; journal: string; names: string[] } 
   const { core } = openCore(journal, loadBureauKey(bureauKey), { segmentBytesMax: 5000 });
   for (let index = 1; index <= OUTCOMES; index++) core.commit([runOf([recordOf(index)])], NOW_MS);
   core.close();
-  const names = segmentsOf(fs.readdirSync(journal)).map(({ name }) => name);
+  const names = listSegmentFiles(fs.readdirSync(journal)).map(({ name }) => name);
   expect(names.length).toBeGreaterThan(4);
   return { dataDir, journal, names };
 }
@@ -37,7 +37,7 @@ test("a sound journal: every sealed segment up to the position, and no other", (
   const sealed = [...scrubSegments(nodeFiles, journal, OUTCOMES)];
   expect(sealed.map(({ name }) => name)).toEqual(names.slice(0, -1));
   expect(sealed.every(({ damage }) => damage === undefined)).toBe(true);
-  const [, second] = segmentsOf(names);
+  const [, second] = listSegmentFiles(names);
   const before = [...scrubSegments(nodeFiles, journal, second!.firstLsn + 1)];
   expect(before.map(({ name }) => name)).toEqual(names.slice(0, 1));
   expect([...scrubSegments(nodeFiles, journal, 0)]).toEqual([]);

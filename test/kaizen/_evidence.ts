@@ -3,7 +3,12 @@ import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
 import { seededRandom } from "../../src/kaizen/model/random.ts";
-import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../../src/kaizen/model/scorecard.ts";
+import {
+  readCoefficients,
+  COLUMNS,
+  createRows,
+  rowLogit,
+} from "../../src/kaizen/model/scorecard.ts";
 
 export const CONFIG: ScoringConfig = defaultConfig();
 
@@ -12,7 +17,7 @@ export function evidenceFrom(seed: number, count: number, truth: ScoringModel): 
   const random = seededRandom(seed);
   const rows = createRows(count);
   const failures = new Uint8Array(count);
-  const beta = coefficientsOf(truth);
+  const beta = readCoefficients(truth);
   for (let row = 0; row < count; row++) {
     const values = new Float64Array(COLUMNS);
     values.set([1, -2.2, random.normal(), random.normal()]);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { calibrationRun } from "../../src/kaizen/calibration.ts";
-import { denialsOf, forecast } from "../../src/kaizen/model/holdout.ts";
+import { predictDenials, forecast } from "../../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
 import { calibrated, fitCalibration } from "../../src/kaizen/model/start-up.ts";
 import type { RunOptions } from "../../src/kaizen/run.ts";
@@ -68,8 +68,8 @@ describe("a start-up calibration", () => {
     const orderOf = (logits: Float64Array) =>
       [...logits.keys()].toSorted((a, b) => logits[a]! - logits[b]!);
     expect(orderOf(after.logits)).toEqual(orderOf(before.logits));
-    expect(denialsOf(after, open)).toEqual(denialsOf(before, open));
-    expect(denialsOf(before, open)).toContain(true);
+    expect(predictDenials(after, open)).toEqual(predictDenials(before, open));
+    expect(predictDenials(before, open)).toContain(true);
   });
 
   it("gives nothing on rows that are no numbers", () => {

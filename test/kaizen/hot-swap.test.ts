@@ -7,7 +7,7 @@ import type { ScoringConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
-import { versionOf } from "../../src/kaizen/service/files.ts";
+import { computeConfigVersion } from "../../src/kaizen/service/files.ts";
 import { openTestServer } from "../http/_setup.ts";
 import type { TestServer } from "../http/_setup.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
@@ -98,7 +98,10 @@ function expectedScores(): Map<string, number> {
     writer.installConfig(config);
     for (let i = 0; i < AGENTS; i++) {
       const agent = `agent://made/${i}`;
-      scores.set(`${versionOf(config)} ${agent}`, reader.check(agent, 0, NOW_MS).scoreInternal);
+      scores.set(
+        `${computeConfigVersion(config)} ${agent}`,
+        reader.check(agent, 0, NOW_MS).scoreInternal,
+      );
     }
   }
   return scores;
@@ -115,7 +118,7 @@ describe("hot swap", () => {
       const config = configs[swap % configs.length]!;
       await stage.ledger.installConfig(config);
       // The very next request sees it.
-      expect((await ask("agent://made/1")).version).toBe(versionOf(config));
+      expect((await ask("agent://made/1")).version).toBe(computeConfigVersion(config));
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
     isOver = true;

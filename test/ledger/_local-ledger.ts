@@ -6,7 +6,7 @@ import { encodeEvidence, identified } from "../../src/journal/proof.ts";
 import type { EventLog, Ledger, NoteLog } from "../../src/ledger/ledger.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import type { LedgerCore } from "../../src/ledger/core.ts";
-import { receiptOf } from "../../src/ledger/receipts.ts";
+import { buildReceipt } from "../../src/ledger/receipts.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import type { CommitResult } from "../../src/ledger/replay-guard.ts";
 
@@ -25,7 +25,13 @@ export function openLocalLedger(
     if (batch.count > 0) results.push(...core.commit([batch.take()], clock()));
     return records.map((record, index) => {
       const result = results[index] as CommitResult;
-      return receiptOf(record, result.verdict, result.lsn, result.recordedAtMs, result.outcomeId);
+      return buildReceipt(
+        record,
+        result.verdict,
+        result.lsn,
+        result.recordedAtMs,
+        result.outcomeId,
+      );
     });
   };
   /** Position of one record of another kind. A re-fold it asks for is done before it returns. */
@@ -36,7 +42,7 @@ export function openLocalLedger(
     while (core.isRefolding) core.refold(Number.POSITIVE_INFINITY);
     const { verdict, lsn, recordedAtMs, outcomeId } = result;
     const awaited = { outcomeId, signature: "none" as const };
-    return receiptOf(awaited, verdict, lsn, recordedAtMs, outcomeId).position;
+    return buildReceipt(awaited, verdict, lsn, recordedAtMs, outcomeId).position;
   };
   return {
     appendKeyEvent: (payload) =>

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { Assessment } from "../../src/contract/assessments.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { askerOf } from "../../src/contract/voices.ts";
+import { hashTenantToAsker } from "../../src/contract/voices.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
@@ -21,7 +21,7 @@ import {
   VERDICT_RECORDED,
   VERDICT_UNAVAILABLE,
 } from "../../src/ledger/replay-guard.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
+import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
 import {
   assessed,
   assessedRunOf,
@@ -88,7 +88,7 @@ test("what is written is what is read, with the tenant's number as a voice", () 
   const payload = encodeAssessment(assessment);
   const frame = Buffer.concat([Buffer.alloc(FRAME_BYTES), payload]);
   openFrame(frame, 0, FRAME_KINDS.assessment, payload.byteLength);
-  expect(decodeAssessment(frame, 0)).toEqual({ ...assessment, asker: askerOf("größe") });
+  expect(decodeAssessment(frame, 0)).toEqual({ ...assessment, asker: hashTenantToAsker("größe") });
   frame[FRAME_BYTES] = 2;
   expect(() => decodeAssessment(frame, 0)).toThrow("version 2");
 });
@@ -189,7 +189,7 @@ test("a start from a snapshot goes on with the texts that counted", async () => 
   const dataDir = temporaryDirectory();
   const live = await start(dataDir, OFTEN);
   await note(live, [assessed(1), assessed(2)]);
-  const snapshots = () => snapshotsOf(nodeFiles.list(`${dataDir}/snapshots`)).length;
+  const snapshots = () => listSnapshots(nodeFiles.list(`${dataDir}/snapshots`)).length;
   for (let i = 0; snapshots() === 0; i += 20) {
     await live.ledger.appendBatch(Array.from({ length: 20 }, (_, n) => recordOf(i + n)));
   }

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { versionOf } from "../../src/kaizen/service/files.ts";
+import { computeConfigVersion } from "../../src/kaizen/service/files.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
@@ -46,7 +46,7 @@ test("what an earlier release promoted folds as this one does, also after a star
     agents.map((agent) => ({ ...reader.explain(agent, NOW_MS), configNumber: 0 }));
   const served = facts(live);
   // It is the promoted one that scores.
-  expect(live.reader.activeConfigVersion).toBe(versionOf(promoted));
+  expect(live.reader.activeConfigVersion).toBe(computeConfigVersion(promoted));
   await live.ledger.close();
   open.length = 0;
   const next = await start(dataDir);

@@ -17,7 +17,7 @@ import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/journal/format.ts
 import { decodeStandings, encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
+import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 const CHILD = fileURLToPath(new URL("./_standings-child.ts", import.meta.url));
@@ -174,7 +174,7 @@ test("a start from a snapshot goes on with the standings that held", async () =>
   await report(live, 0, 50);
   await write(live, believed(5));
   await report(live, 50, 100);
-  const snapshots = () => snapshotsOf(nodeFiles.list(`${dataDir}/snapshots`)).length;
+  const snapshots = () => listSnapshots(nodeFiles.list(`${dataDir}/snapshots`)).length;
   for (let i = 150; snapshots() === 0; i++) await report(live, i, 1);
   await report(live, 5000, 50);
   const table = tableOf(live);

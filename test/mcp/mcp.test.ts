@@ -6,7 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveHttp, type McpListener } from "../../src/mcp/server.ts";
-import { toolsOf } from "../../src/mcp/tools.ts";
+import { listTools } from "../../src/mcp/tools.ts";
 import { ROOT, type SampleService, startSampleService } from "../examples/_sample-service.ts";
 import { ENTRY } from "../cli/_process.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
@@ -146,7 +146,7 @@ describe("over HTTP", () => {
 });
 
 it("describes every input by a schema without open ends", () => {
-  for (const { inputSchema } of toolsOf(true)) {
+  for (const { inputSchema } of listTools(true)) {
     expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
   }
 });

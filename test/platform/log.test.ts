@@ -1,7 +1,7 @@
 // Lines of the log: their form, their levels, what is struck out of them.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makeKey } from "../../src/http/access/key-format.ts";
+import { generateApiKey } from "../../src/http/access/key-format.ts";
 import { LOG_LEVELS, type LogOptions, makeLog } from "../../src/platform/log.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 30, 59, 123);
@@ -84,7 +84,7 @@ describe("what is struck out", () => {
         fc.string(),
         fc.string(),
         (environment, before, after) => {
-          const { text, keyId, secret } = makeKey(environment);
+          const { text, keyId, secret } = generateApiKey(environment);
           const error = new Error(`${before} ${text} ${after}`).stack;
           const facts = { error, list: [{ deep: { er: [text] } }], bearer: `Bearer ${text}` };
           const [line] = logged({}, (log) => log.error("event", facts));

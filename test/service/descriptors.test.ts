@@ -1,6 +1,6 @@
 // Connections that a limit of descriptors leaves room for.
 import { expect, test } from "vitest";
-import { connectionsMaxOf, descriptorLimit } from "../../src/service/descriptors.ts";
+import { computeConnectionsMax, descriptorLimit } from "../../src/service/descriptors.ts";
 
 const LIMITS = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     
@@ -16,18 +16,20 @@ test("the soft limit is read as the kernel tells it", () => {
 });
 
 test("files and threads are left room, and there is a bound besides", () => {
-  expect(connectionsMaxOf(undefined, 256, 3)).toBe(256 - 192 - 18);
-  expect(connectionsMaxOf(undefined, 1024, 1)).toBe(1024 - 198);
-  expect(connectionsMaxOf(undefined, 1024, 1, 256)).toBe(1024 - 198 - 256);
-  expect(connectionsMaxOf(undefined, 1_048_576, 1)).toBe(20_000);
-  expect(connectionsMaxOf(undefined, Number.POSITIVE_INFINITY, 1)).toBe(20_000);
-  expect(connectionsMaxOf(100_000, 1_048_576, 1)).toBe(100_000);
+  expect(computeConnectionsMax(undefined, 256, 3)).toBe(256 - 192 - 18);
+  expect(computeConnectionsMax(undefined, 1024, 1)).toBe(1024 - 198);
+  expect(computeConnectionsMax(undefined, 1024, 1, 256)).toBe(1024 - 198 - 256);
+  expect(computeConnectionsMax(undefined, 1_048_576, 1)).toBe(20_000);
+  expect(computeConnectionsMax(undefined, Number.POSITIVE_INFINITY, 1)).toBe(20_000);
+  expect(computeConnectionsMax(100_000, 1_048_576, 1)).toBe(100_000);
 });
 
 test("what does not fit is refused in one sentence", () => {
-  expect(() => connectionsMaxOf(900, 1024, 1)).toThrow(
+  expect(() => computeConnectionsMax(900, 1024, 1)).toThrow(
     "900 connections need 1098 descriptors and the limit is 1024: raise it (`ulimit -n`, " +
       "LimitNOFILE) or lower TRUSTRANK_CONNECTIONS_MAX",
   );
-  expect(() => connectionsMaxOf(undefined, 200, 1)).toThrow("16 connections need 214 descriptors");
+  expect(() => computeConnectionsMax(undefined, 200, 1)).toThrow(
+    "16 connections need 214 descriptors",
+  );
 });

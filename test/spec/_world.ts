@@ -183,7 +183,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       engineMemory: ledger.engineMemory,
       vaultMemory: sources.vault.memory,
       decisionsPerSecond: 0,
-      keys: keyring.storedKeys(),
+      keys: keyring.listStoredKeys(),
       adminKey: KEY,
       owners: [],
       policies: [],

@@ -7,7 +7,7 @@ import { defaultConfig } from "../../src/engine/config.ts";
 import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { tableHash } from "../../src/engine/table-hash.ts";
-import { compareChains, compareTables, viewOf } from "../../src/stream/reports.ts";
+import { compareChains, compareTables, readClusterView } from "../../src/stream/reports.ts";
 import { StreamFigures } from "../../src/stream/figures.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -80,14 +80,14 @@ test("a table that differs is told where it is seen, and its end too", async () 
   };
   await append(log, 1500);
   await reached(1500);
-  const view = await viewOf(log);
+  const view = await readClusterView(log);
   expect(compareTables(view.reports, 1)).toEqual({ compared: 1, newest: 1000 });
   expect(nodes.map(({ events }) => events)).toEqual([[], [], []]);
   // The first row that one node folded.
   new Uint8Array(nodes[1]!.table.memory.buffer)[HEAP_BASE + 100]! ^= 4;
   await append(log, 700);
   await reached(2200);
-  const different = await viewOf(log);
+  const different = await readClusterView(log);
   expect(compareTables(different.reports, 1).diverged).toEqual({
     seq: 2000,
     sides: [["a"], ["b"]],

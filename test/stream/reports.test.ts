@@ -1,7 +1,7 @@
 // Whether a node may join: by the keys of those that tell of themselves.
 import { expect, test } from "vitest";
 import type { LogState } from "../../src/stream/ordered-log.ts";
-import { refusalOf } from "../../src/stream/reports.ts";
+import { findJoinRefusal } from "../../src/stream/reports.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -19,7 +19,7 @@ function logWith(told: Record<string, { key: string; secondsAgo: number }>) {
 }
 
 const ask = (told: Parameters<typeof logWith>[0]) =>
-  refusalOf(logWith(told), { node: "one", key: "new", nowMs: NOW_MS });
+  findJoinRefusal(logWith(told), { node: "one", key: "new", nowMs: NOW_MS });
 
 test("refuses a key of its own beside a node that is there", async () => {
   expect(await ask({ two: { key: "old", secondsAgo: 59 } })).toMatch(/`two`.*copy `bureau.key`/);

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClusterView, NodeReport } from "../../src/stream/reports.ts";
-import { missingOf, Retention, trimOf } from "../../src/stream/retention.ts";
+import { describeMissingMessages, Retention, computeTrim } from "../../src/stream/retention.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
@@ -31,7 +31,7 @@ function viewWith(
 }
 
 const trim = (view: ClusterView, keep = 1000, without: string[] = []) =>
-  trimOf(view, { keep, nowMs: NOW_MS, without });
+  computeTrim(view, { keep, nowMs: NOW_MS, without });
 
 describe("trimOf", () => {
   test("a node that is behind, or away for days, holds it back", () => {
@@ -111,7 +111,7 @@ test("a node removes what may go, not often and not little", async () => {
 
 test("a journal is told what it needs and the log no longer has", () => {
   const at = (firstSeq: number, lastSeq: number, applied: number) =>
-    missingOf({ firstSeq, lastSeq, leader: "n" }, applied);
+    describeMissingMessages({ firstSeq, lastSeq, leader: "n" }, applied);
   expect(at(0, 0, 0)).toBeUndefined();
   expect(at(1, 9, 0)).toBeUndefined();
   expect(at(5, 9, 5)).toBeUndefined();

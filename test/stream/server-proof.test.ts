@@ -3,7 +3,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { ClusterRefused } from "../../src/stream/ordered-log.ts";
-import { factsOf, faultOf, proveServers, VERSION_MIN } from "../../src/stream/server-proof.ts";
+import {
+  fetchServerFacts,
+  describeServerFault,
+  proveServers,
+  VERSION_MIN,
+} from "../../src/stream/server-proof.ts";
 import { NATS_SERVER_OLD, type Servers, type ServersOptions, startServers } from "./_nats.ts";
 import { needs, needsThat } from "../_needs.ts";
 
@@ -56,7 +61,7 @@ describe("of servers", needs("nats-server"), () => {
     servers = await startServers();
 
     const [address] = servers.addresses;
-    await expect(factsOf(`http://${address}`)).rejects.toThrow(ClusterRefused);
+    await expect(fetchServerFacts(`http://${address}`)).rejects.toThrow(ClusterRefused);
   });
 });
 
@@ -79,7 +84,8 @@ test("releases are compared by number", () => {
     isSynced: true,
     payloadBytesMax: MESSAGE_BYTES_MAX,
   });
-  const isTaken = (version: string) => faultOf(of(version), MESSAGE_BYTES_MAX) === undefined;
+  const isTaken = (version: string) =>
+    describeServerFault(of(version), MESSAGE_BYTES_MAX) === undefined;
   expect(
     [VERSION_MIN, "2.10.27", "2.11.0", "2.12.3", "3.0.0", "2.11.0-beta.1", "2.100.0"].map(isTaken),
   ).toEqual(Array.from({ length: 7 }, () => true));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
-import { segmentsOf } from "../../src/journal/format.ts";
+import { listSegmentFiles } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { Connection } from "./http/_service.ts";
 import { endAll, runCommand, startCommand } from "../cli/_process.ts";
@@ -29,7 +29,7 @@ function writeSegments(): string[] {
   const { core } = openCore(journal, loadBureauKey(bureauKey), { segmentBytesMax: 5000 });
   for (let index = 1; index <= 60; index++) core.commit([runOf([recordOf(index)])], NOW_MS);
   core.close();
-  return segmentsOf(readdirSync(journal)).map(({ name }) => name);
+  return listSegmentFiles(readdirSync(journal)).map(({ name }) => name);
 }
 
 /** As a whole: no look finds half a file. */

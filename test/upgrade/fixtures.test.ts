@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallContext } from "../../src/bureau/bureau.ts";
 import type { Principal } from "../../src/contract/principal.ts";
-import { voiceOf } from "../../src/contract/voices.ts";
+import { hashKeyToVoice } from "../../src/contract/voices.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
@@ -27,7 +27,7 @@ const principal: Principal = {
   minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
   isShadow: false,
   isFirstParty: true,
-  voice: voiceOf("installed-admin"),
+  voice: hashKeyToVoice("installed-admin"),
 };
 const call: CallContext = { requestId: "upgrade", principal };
 

@@ -12,7 +12,7 @@ import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { startService } from "../../src/service/start.ts";
 import type { Service } from "../../src/service/start.ts";
-import { serveConfigOf } from "../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { BRIDGE } from "./_setup.ts";
 
 const ADMIN_KEY = "vault-service-test-key-of-enough-length";
@@ -23,7 +23,7 @@ let service: Service;
 
 const start = () => {
   const environment = { TRUSTRANK_ADMIN_KEY: ADMIN_KEY };
-  const config = serveConfigOf({ port: "0", dataDir, sample: false }, environment);
+  const config = parseServeConfig({ port: "0", dataDir, sample: false }, environment);
   return startService(config, silent, () => undefined);
 };
 

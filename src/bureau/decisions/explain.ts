@@ -50,19 +50,19 @@ export function explain(
       false,
       nowMs,
     ),
-    vouched: vouchingOf(active, reading, agentId, nowMs),
+    vouched: findBroadestVouching(active, reading, agentId, nowMs),
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,
       pessimistic: reading.failurePessimistic,
     },
-    evidence: evidenceOf(measured),
+    evidence: describeEvidence(measured),
     assessments: {
       false_content: measured.failedTexts[0],
       bad_sources: measured.failedTexts[1],
       last_assessed_at: timeOrNull(measured.lastAssessedMs),
     },
-    standing: standingOf(measured),
+    standing: describeReporterStanding(measured),
     features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
     decisions: [],
     improvements: [],
@@ -87,7 +87,7 @@ function addDecision(explanation: AgentExplanation, stakes: number, reading: Rea
 }
 
 /** The entry that reaches the most sensitive level. */
-function vouchingOf(
+function findBroadestVouching(
   { vouched }: ActivePolicy,
   reading: Reading,
   agentId: string,
@@ -105,7 +105,7 @@ function reasonCodes(reading: Reading): ReasonCode[] {
   return codes;
 }
 
-function evidenceOf(reading: AgentReading): AgentExplanation["evidence"] {
+function describeEvidence(reading: AgentReading): AgentExplanation["evidence"] {
   return {
     outcomes: reading.outcomeCount,
     reported: reading.reportedCount,
@@ -120,7 +120,7 @@ function evidenceOf(reading: AgentReading): AgentExplanation["evidence"] {
   };
 }
 
-function standingOf(reading: AgentReading): AgentExplanation["standing"] {
+function describeReporterStanding(reading: AgentReading): AgentExplanation["standing"] {
   const { flags, credibility, cluster } = reading;
   const has = (flag: number) => (flags & flag) !== 0;
   return {

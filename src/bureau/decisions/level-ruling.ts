@@ -40,7 +40,7 @@ export function ruleAt(
     level,
     reading,
     isMinimumMet(toolLevel, level, reading.scoreInternal, minimumScores[toolLevel]),
-    failureCodeOf(finding),
+    selectFailureCode(finding),
     finding.data.source_verified || isSilent(finding),
     level.allow_up_to,
     vouching !== undefined,
@@ -76,7 +76,7 @@ export function isOfRecordAlone(
   finding: ProvenanceFinding,
 ): boolean {
   const level = policy.levels[toolLevel];
-  if (failureCodeOf(finding) !== "") return false;
+  if (selectFailureCode(finding) !== "") return false;
   if (level.require_verified_sources && !finding.data.source_verified && !isSilent(finding)) {
     return false;
   }
@@ -84,12 +84,12 @@ export function isOfRecordAlone(
 }
 
 /** Whose lot it is: an agent has one a day with every tenant. */
-export function lotOf({ principal }: CallContext, agentId: string): string {
+export function buildAuditSampleKey({ principal }: CallContext, agentId: string): string {
   return `${principal.tenant} ${agentId}`;
 }
 
 /** The code of what is wrong with the content; empty for nothing. */
-export function failureCodeOf(finding: ProvenanceFinding): FindingCode | "" {
+export function selectFailureCode(finding: ProvenanceFinding): FindingCode | "" {
   return finding.hardFailureCode || (finding.softFailureCode ?? "");
 }
 

@@ -9,7 +9,7 @@ import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import {
   asksPerson,
-  minimumScoreOf,
+  selectMinimumScore,
   type Ruling,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
@@ -21,10 +21,10 @@ import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
 import {
-  failureCodeOf,
+  selectFailureCode,
   isAboutStakes,
   isInLot,
-  lotOf,
+  buildAuditSampleKey,
   reasonCodes,
   ruleAt,
   stakesBound,
@@ -44,7 +44,7 @@ const STAKES_STEP = 10_000;
  * quarantined or blocked, waiting for a person or decided by one; or where an audit's lot may let it
  * through. Such a decision is one that the service makes and logs itself.
  */
-export function levelsOf(
+export function decideEveryLevel(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
@@ -57,7 +57,10 @@ export function levelsOf(
   const { agent_id: agentId, stakes = 0 } = request;
   const { isShadow, minimumScores } = call.principal;
   const levels: Levels = {};
-  const mayDraw = services.auditedToday.wouldBeFirst(lotOf(call, agentId), services.nowMs);
+  const mayDraw = services.auditedToday.wouldBeFirst(
+    buildAuditSampleKey(call, agentId),
+    services.nowMs,
+  );
   const inLot = (name: ToolLevel, ruling: Ruling) =>
     mayDraw && isInLot(active, call.principal, name, reading, finding, ruling, stakes);
   for (const name of TOOL_LEVELS) {
@@ -82,7 +85,7 @@ export function levelsOf(
     levels[name] = {
       verdict: VERDICTS[ruling.verdictIndex]!,
       log_reason: ruling.logReason,
-      threshold_met: scoreReported >= minimumScoreOf(level, minimumScores[name]),
+      threshold_met: scoreReported >= selectMinimumScore(level, minimumScores[name]),
       reason_codes: reasonCodes(reading, ruling, finding),
       max_stakes: stakesOnWire(bound),
       enforced: !isShadow && !level.shadow,
@@ -127,7 +130,7 @@ function span(
   }
   if (ruling.verdictIndex === 0) return [from, upTo(bound, to, stakes)];
   // Rules that come after the stakes name a challenge only where the stakes have not drawn one.
-  const isOfRecord = failureCodeOf(finding) === "" && ruling.logReason !== SOURCES_REQUIRED;
+  const isOfRecord = selectFailureCode(finding) === "" && ruling.logReason !== SOURCES_REQUIRED;
   if (isOfRecord || ruling.verdictIndex >= QUARANTINE) return [from, to];
   return [from, upTo(reading.stakesClear, to, stakes)];
 }

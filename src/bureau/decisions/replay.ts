@@ -47,7 +47,7 @@ export function replay(
     0,
   );
   const differences = legs.flatMap((leg, i) =>
-    differencesOf(leg, { ...judged[i], decision: DECISIONS[decision]! }),
+    listReplayDifferences(leg, { ...judged[i], decision: DECISIONS[decision]! }),
   );
   return {
     request_id: first.request_id,
@@ -94,17 +94,17 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
   };
   if (leg.kind === "verify") return { ...judged, ...rule(services, leg, reading) };
   const isByPerson = decisionAfter(judged, leg) !== reading.decisionIndex;
-  const codes = isByPerson ? leg.reason_codes : codesOf(reading, leg.stakes);
+  const codes = isByPerson ? leg.reason_codes : listReasonCodes(reading, leg.stakes);
   return { ...judged, reason_codes: codes };
 }
 
 /** What the rules were given: the policy as verify applied it to a reading. */
-export function rulesOf(
+export function buildRuleInputs(
   services: BureauServices,
   leg: ReplayableLeg,
   reading: Reading,
 ): RuleInputs {
-  const policy = policyOf(services, leg);
+  const policy = findPolicyOfDecision(services, leg);
   const toolLevel = leg.tool_level!;
   const level = policy.levels[toolLevel];
   const { scoreInternal } = reading;
@@ -133,7 +133,7 @@ export function rulesOf(
  * operator's word is as it stood when the decision was made.
  */
 function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
-  const inputs = rulesOf(services, leg, reading);
+  const inputs = buildRuleInputs(services, leg, reading);
   const { toolLevel, level } = inputs;
   const decided = decidePolicy(
     toolLevel,
@@ -171,20 +171,20 @@ function asReviewed(
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */
-function policyOf({ policies }: BureauServices, leg: ReplayableLeg): Policy {
+function findPolicyOfDecision({ policies }: BureauServices, leg: ReplayableLeg): Policy {
   if (leg.policy_version === null) return policies.of(leg.tenant).policy;
   const policy = policies.find(leg.policy_version);
   if (policy !== undefined) return policy;
   throw new ServiceFault("not_found", `no policy \`${leg.policy_version}\` is held`);
 }
 
-function codesOf(reading: Reading, stakes: number): string[] {
+function listReasonCodes(reading: Reading, stakes: number): string[] {
   const codes: ReasonCode[] = [];
   if (reading.decisionIndex > 0) writeReasons(reading, stakes, [], codes);
   return codes;
 }
 
-function differencesOf(leg: ReplayableLeg, judged: Judged): DecisionReplay["differences"] {
+function listReplayDifferences(leg: ReplayableLeg, judged: Judged): DecisionReplay["differences"] {
   const members = Object.keys(judged) as (keyof ReplayableLeg)[];
   return members
     .filter((member) => String(leg[member]) !== String(judged[member]))

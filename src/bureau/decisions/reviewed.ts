@@ -86,7 +86,7 @@ export function decisionAsLogged(decisionIndex: number, logReason: string | null
  * Counts a verify whose ruling asks a person; undefined where none is asked: the answer is not
  * enforced, or what else is wrong no person could overturn.
  */
-export function reviewOf(
+export function countReviewCall(
   services: BureauServices,
   { agent_id: agent, tool_level: level, stakes = 0 }: VerifyRequest,
   { principal, requestId }: CallContext,

@@ -70,7 +70,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 /** The published scale: 620 points are odds of 64 to 1, and 40 points double the odds. */
-function scoreOf(failureProbability: number): number {
+function convertToPublishedScore(failureProbability: number): number {
   const logOddsGood = Math.log((1 - failureProbability) / failureProbability);
   return Math.min(Math.max(380 + (40 / Math.LN2) * logOddsGood, 300), 850);
 }
@@ -82,8 +82,8 @@ function reservedAgent(row: Row): ReservedAgent {
     failureProbability,
     failureOptimistic,
     failurePessimistic,
-    scoreInternal: scoreOf(failureProbability),
-    scoreEffective: scoreOf(failurePessimistic),
+    scoreInternal: convertToPublishedScore(failureProbability),
+    scoreEffective: convertToPublishedScore(failurePessimistic),
     tierIndex: TIERS.indexOf(row.tier),
     regimeIndex: 0,
     decisionIndex: DECISIONS.indexOf(row.decision),

@@ -13,7 +13,7 @@ export type Borders = NonNullable<DecisionTrace["legs"][number]["stakes"]["borde
 const NEVER = 2;
 
 /** Parts of the score in the order in which they are added; those without weight are left out. */
-export function featuresOf(
+export function traceFeatures(
   config: ScoringConfig,
   leg: ReplayableLeg,
   input: ReadonlyMap<string, number>,

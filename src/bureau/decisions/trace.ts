@@ -10,8 +10,8 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { Reading } from "../../engine/reading.ts";
 import { traceRules } from "../../policy/rule-trace.ts";
 import type { BureauServices } from "../services.ts";
-import { rejudge, rulesOf } from "./replay.ts";
-import { bordersAt, type Borders, featuresOf } from "./trace-config.ts";
+import { rejudge, buildRuleInputs } from "./replay.ts";
+import { bordersAt, type Borders, traceFeatures } from "./trace-config.ts";
 
 type TracedLeg = DecisionTrace["legs"][number];
 type TracedRule = NonNullable<TracedLeg["rules"]>[number];
@@ -69,7 +69,7 @@ function traceLeg(
 ): TracedLeg {
   const input = new Map(DECISION_INPUTS.map((name, index) => [name, leg.inputs[index] ?? 0]));
   const missing: string[] = [];
-  const reading = leg.is_test ? undefined : readingOf(services, leg, missing);
+  const reading = leg.is_test ? undefined : rebuildReading(services, leg, missing);
   const borders = config === undefined || leg.is_test ? null : bordersAt(config, leg);
   const rules = reading === undefined ? null : rulesFor(services, leg, reading, borders, missing);
   sayMissing(leg, config, missing);
@@ -78,8 +78,8 @@ function traceLeg(
     subject: leg.subject,
     viewer: leg.viewer,
     is_test: leg.is_test,
-    row: rowOf(leg, input),
-    features: config === undefined || leg.is_test ? null : featuresOf(config, leg, input),
+    row: describeAgentRow(leg, input),
+    features: config === undefined || leg.is_test ? null : traceFeatures(config, leg, input),
     score: {
       log_odds: input.get("log_odds")!,
       log_odds_sd: input.get("log_odds_sd")!,
@@ -113,7 +113,7 @@ function traceLeg(
   };
 }
 
-function readingOf(
+function rebuildReading(
   services: BureauServices,
   leg: ReplayableLeg,
   missing: string[],
@@ -127,7 +127,10 @@ function readingOf(
   return reading;
 }
 
-function rowOf(leg: ReplayableLeg, input: ReadonlyMap<string, number>): TracedLeg["row"] {
+function describeAgentRow(
+  leg: ReplayableLeg,
+  input: ReadonlyMap<string, number>,
+): TracedLeg["row"] {
   const number = (name: string) => input.get(name)!;
   const outcomes = number("batch");
   const bits = number("standing_bits");
@@ -170,11 +173,13 @@ function rulesFor(
 }
 
 function policyRules(services: BureauServices, leg: ReplayableLeg, reading: Reading): TracedRule[] {
-  return traceRules(rulesOf(services, leg, reading)).map(({ verdict, member, ...step }) => ({
-    ...step,
-    gives: verdict,
-    pointer: member === null ? null : `/levels/${leg.tool_level}/${member}`,
-  }));
+  return traceRules(buildRuleInputs(services, leg, reading)).map(
+    ({ verdict, member, ...step }) => ({
+      ...step,
+      gives: verdict,
+      pointer: member === null ? null : `/levels/${leg.tool_level}/${member}`,
+    }),
+  );
 }
 
 /** What lots, people and the first of a day make of a ruling stands behind the rules. */
@@ -199,7 +204,7 @@ function connectionRules(
       rule,
       gives: rule,
       pointer: null,
-      ...boundOf(rule, reading, borders, value),
+      ...describeDecisionBound(rule, reading, borders, value),
       holds: at > all.indexOf(decision) ? null : rule === decision,
       decides: rule === decision,
     }),
@@ -207,7 +212,7 @@ function connectionRules(
   return afterwards(rules, leg, leg.decision);
 }
 
-function boundOf(
+function describeDecisionBound(
   rule: "refuse" | "connect" | "connect_with_verification" | "escalate",
   reading: Reading,
   borders: Borders | null,

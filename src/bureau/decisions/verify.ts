@@ -13,15 +13,22 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
-import { levelsOf } from "./levels.ts";
-import { isByPerson, reviewed, reviewOf } from "./reviewed.ts";
+import {
+  selectFailureCode,
+  isInLot,
+  buildAuditSampleKey,
+  reasonCodes,
+  ruleAt,
+  stakesBound,
+} from "./level-ruling.ts";
+import { decideEveryLevel } from "./levels.ts";
+import { isByPerson, reviewed, countReviewCall } from "./reviewed.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isDrawn } from "../../policy/audit.ts";
 import {
   asksPerson,
   AUDITED,
-  minimumScoreOf,
+  selectMinimumScore,
   OVERTURNED,
   riskIndex,
   THIN_FLAGGED,
@@ -112,7 +119,7 @@ function respond(
   const { agent_id: agentId, tool_level: toolLevel } = request;
   const active = services.policies.of(call.principal.tenant);
   const level = active.policy.levels[toolLevel];
-  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const minimum = selectMinimumScore(level, call.principal.minimumScores[toolLevel]);
   const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const stakes = request.stakes ?? 0;
   const ruling = rule(services, request, call, active, reading, finding, vouching, isReserved);
@@ -147,13 +154,21 @@ function respond(
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
   if (request.levels === true && !isForOneCall) {
-    response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+    response.levels = decideEveryLevel(
+      services,
+      request,
+      call,
+      reading,
+      finding,
+      ruling,
+      scoreInternal,
+    );
   }
   if (asksPerson(ruling, level, reading)) {
-    const review = reviewOf(services, request, call, reading, finding, ruling);
+    const review = countReviewCall(services, request, call, reading, finding, ruling);
     if (review !== undefined) response.review = review;
   }
-  const failureCode = failureCodeOf(finding);
+  const failureCode = selectFailureCode(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
   const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
   if (isOpen && !isForOneCall) {
@@ -194,7 +209,7 @@ function hasWon(
   agentId: string,
   { audit_one_in: oneIn }: LevelPolicy,
 ): boolean {
-  const isFirst = services.auditedToday.isFirst(lotOf(call, agentId), services.nowMs);
+  const isFirst = services.auditedToday.isFirst(buildAuditSampleKey(call, agentId), services.nowMs);
   return isFirst && isDrawn(call.requestId, oneIn!);
 }
 

@@ -23,7 +23,7 @@ export async function earlierReceipt(
   if (alone === undefined || alone.bodyDigest !== bodyDigest(signed.body)) {
     throw await signed.contradiction(first.position);
   }
-  return receiptOf(alone);
+  return buildDuplicateReceipt(alone);
 }
 
 /**
@@ -44,11 +44,15 @@ export async function earlierItems(
   return faults.map((fault, index) => {
     const row = batch.rows.get(index);
     if (row === undefined) return fault ?? unrecorded();
-    return { ...receiptOf(row), evidence_id: batch.evidenceId, evidence_index: index };
+    return { ...buildDuplicateReceipt(row), evidence_id: batch.evidenceId, evidence_index: index };
   });
 }
 
-function receiptOf({ outcomeId, position, recordedAtMs }: RecordedOutcome): OutcomeReceipt {
+function buildDuplicateReceipt({
+  outcomeId,
+  position,
+  recordedAtMs,
+}: RecordedOutcome): OutcomeReceipt {
   return {
     outcome_id: outcomeId,
     position,

@@ -5,7 +5,7 @@ import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outc
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierItems } from "./earlier-receipts.ts";
-import { acceptableOutcome, ofRowOrThrow, reporterFault, senderOf } from "./record.ts";
+import { acceptableOutcome, ofRowOrThrow, reporterFault, selectSender } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /** A row's receipt, or the fault for which it was refused. */
@@ -23,7 +23,7 @@ export async function recordOutcomeBatch(
 ): Promise<BatchItem[]> {
   const { signed } = call;
   const nowMs = services.clock();
-  const sender = senderOf(call.principal);
+  const sender = selectSender(call.principal);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault =

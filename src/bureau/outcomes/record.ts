@@ -21,7 +21,7 @@ export interface Sender extends Pick<Principal, "tenant" | "voice" | "isFirstPar
   readonly isAdmin: boolean;
 }
 
-export function senderOf({ tenant, voice, isFirstParty, scopes }: Principal): Sender {
+export function selectSender({ tenant, voice, isFirstParty, scopes }: Principal): Sender {
   return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin") };
 }
 
@@ -50,7 +50,7 @@ export async function recordOutcome(
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
-  const sender = senderOf(call.principal);
+  const sender = selectSender(call.principal);
   signed?.assertReporter(request.reporter);
   const forged = signed === undefined && reporterFault(services.owners, request.reporter, sender);
   if (forged instanceof ServiceFault) throw forged;
@@ -81,7 +81,7 @@ export function acceptableOutcome(
 ): OutcomeRecord | ServiceFault {
   const settledAtMs = request.settled_at ?? nowMs;
   const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
-  return fault ?? recordOf(services, request, sender, settledAtMs, nowMs);
+  return fault ?? buildOutcomeRecord(services, request, sender, settledAtMs, nowMs);
 }
 
 /** Marks the record as signed by the reporter; the signature is verified before. */
@@ -110,7 +110,13 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const record = recordOf(services, request, senderOf(call.principal), settledAtMs, nowMs);
+      const record = buildOutcomeRecord(
+        services,
+        request,
+        selectSender(call.principal),
+        settledAtMs,
+        nowMs,
+      );
       record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
@@ -156,7 +162,7 @@ function refused(code: RefusalCode, pointer: string, detail: string): ServiceFau
   return new ServiceFault(code, detail, [{ pointer, code, detail }]);
 }
 
-function recordOf(
+function buildOutcomeRecord(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
   { tenant, voice, isFirstParty }: Sender,

@@ -72,10 +72,10 @@ export function openReporterKeys(options: ReporterKeysOptions): {
     if (isNamespaceEvent(event)) onEvent(event, payload);
     else options.onKeyEvent?.(payload);
   };
-  return { reporterKeys: keysOf(reporters, options), namespaces, learn };
+  return { reporterKeys: buildReporterKeys(reporters, options), namespaces, learn };
 }
 
-function keysOf(reporters: Reporters, options: ReporterKeysOptions): ReporterKeys {
+function buildReporterKeys(reporters: Reporters, options: ReporterKeysOptions): ReporterKeys {
   const rules = { ...options, registry: reporters.registry };
   return {
     serviceId: reporters.serviceId,

@@ -3,12 +3,12 @@
 // back looks into a map, which is empty where nobody has decided anything.
 import {
   reviewDay,
-  reviewIdOf,
+  deriveReviewId,
   type ReviewAsked,
   type ReviewKey,
   type ReviewNews,
   type ReviewRuling,
-  subjectOf,
+  buildReviewSubject,
 } from "../../contract/reviews/events.ts";
 import type { ReviewDecision, ReviewLevel } from "../../contract/vocabulary.ts";
 
@@ -77,17 +77,23 @@ export class ReviewDesk implements ReviewSource {
     }
     const { decision, until_ms: untilMs, max_stakes: stakes, day, round } = news.ruling;
     const stakesMax = stakes ?? Number.POSITIVE_INFINITY;
-    this.#rulings.set(subjectOf(news.ruling), { decision, untilMs, stakesMax, day, round });
+    this.#rulings.set(buildReviewSubject(news.ruling), {
+      decision,
+      untilMs,
+      stakesMax,
+      day,
+      round,
+    });
   }
 
   inForce(tenant: string, agent: string, level: ReviewLevel, nowMs: number): InForce | undefined {
     if (this.#rulings.size === 0) return undefined;
-    const held = this.#rulings.get(subjectOf({ tenant, agent, level }));
+    const held = this.#rulings.get(buildReviewSubject({ tenant, agent, level }));
     return held !== undefined && held.untilMs > nowMs ? held : undefined;
   }
 
   ask(call: HeldBack, nowMs: number): string {
-    const subject = subjectOf(call);
+    const subject = buildReviewSubject(call);
     const day = reviewDay(nowMs);
     const decided = this.#rulings.get(subject);
     // A decided review does not open again: it was about what it saw.
@@ -141,7 +147,7 @@ export class ReviewDesk implements ReviewSource {
     const key = { tenant, agent: Buffer.from(agent).toString(), level, ...at };
     const asked: ReviewAsked = {
       ...key,
-      id: reviewIdOf(key),
+      id: deriveReviewId(key),
       reason,
       count: 1,
       first_request_id: requestId,

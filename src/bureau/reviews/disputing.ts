@@ -4,7 +4,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { ReviewBook } from "../../contract/reviews/book.ts";
 import {
   type Dispute,
-  disputeIdOf,
+  deriveDisputeId,
   DISPUTES_PER_AGENT_MAX,
   DISPUTES_PER_TENANT_MAX,
 } from "../../contract/reviews/disputes.ts";
@@ -49,7 +49,7 @@ export function disputeEvent(
     event: "review.opened",
     at_ms: nowMs,
     ...key,
-    id: disputeIdOf(key, ofAgent),
+    id: deriveDisputeId(key, ofAgent),
     reason,
     count: 1,
     first_request_id: requestId,

@@ -2,7 +2,12 @@
 // claim and decide. An event is durable before the book, the threads and whoever waits learn of it.
 import type { Principal } from "../../contract/principal.ts";
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
-import { addCalls, ReviewBook, stateOf, type StoredReview } from "../../contract/reviews/book.ts";
+import {
+  addCalls,
+  ReviewBook,
+  computeReviewState,
+  type StoredReview,
+} from "../../contract/reviews/book.ts";
 import {
   REVIEW_HOLDS_MS_MAX,
   REVIEW_LEASE_SEC_DEFAULT,
@@ -12,7 +17,7 @@ import {
   type ReviewDecided,
   type ReviewEvent,
   type ReviewNews,
-  subjectOf,
+  buildReviewSubject,
 } from "../../contract/reviews/events.ts";
 import type { Dispute } from "../../contract/reviews/disputes.ts";
 import type { ReviewClaimRequest, ReviewDecisionRequest } from "../../contract/schemas/reviews.ts";
@@ -108,7 +113,7 @@ export class ReviewQueue {
     const { log, book, clock } = this.#options;
     return this.#changes.run(async () => {
       const event = disputeEvent(book, about, dispute, clock());
-      await log.appendReviewCalls(payloadOf(event));
+      await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
       return this.#shown(book.find(event.id)!);
     });
@@ -129,7 +134,7 @@ export class ReviewQueue {
       if (review.decision !== null) throw decidedAlready();
       refuseForeignClaim(review, name, nowMs);
       const until_ms = nowMs + leaseSec * 1000;
-      const by = { ...keyOf(review), who: name, ...askerOf(principal), until_ms };
+      const by = { ...selectReviewKey(review), who: name, ...describeActor(principal), until_ms };
       return { event: "review.claimed", at_ms: nowMs, ...by };
     });
   }
@@ -149,8 +154,8 @@ export class ReviewQueue {
       if (review.decision !== null && request.again !== true) throw decidedAlready();
       refuseForeignClaim(review, who, nowMs);
       const { decision, note = null, until, max_stakes = null } = request;
-      const until_ms = expiryOf(until, nowMs);
-      const by = { ...keyOf(review), who, ...askerOf(principal), until_ms };
+      const until_ms = computeReviewExpiryMs(until, nowMs);
+      const by = { ...selectReviewKey(review), who, ...describeActor(principal), until_ms };
       return { event: "review.decided", at_ms: nowMs, ...by, decision, note, max_stakes };
     });
   }
@@ -164,7 +169,7 @@ export class ReviewQueue {
     for (const { id } of reviews) this.#counts.delete(id);
     const event: ReviewCounted = { event: "review.counted", at_ms: clock(), reviews };
     try {
-      await log.appendReviewCalls(payloadOf(event));
+      await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
     } catch {
       // Told again with the next flush; the journal says by itself what is wrong with it.
@@ -180,7 +185,7 @@ export class ReviewQueue {
     const { log, book, clock } = this.#options;
     return this.#changes.run(async () => {
       const event = make(await this.find(id, tenant), clock());
-      await log.appendReviewEvent(payloadOf(event));
+      await log.appendReviewEvent(encodeReviewEvent(event));
       book.apply(event);
       if (event.event === "review.decided") this.#tellDecided(event);
       return this.find(id, tenant);
@@ -189,7 +194,7 @@ export class ReviewQueue {
 
   #tellDecided(event: ReviewDecided): void {
     const { book, onNews } = this.#options;
-    for (const ruling of book.rulings(subjectOf(event))) onNews({ ruling });
+    for (const ruling of book.rulings(buildReviewSubject(event))) onNews({ ruling });
     for (const { id, settled_by: settledBy } of book.all()) {
       if (id === event.id || settledBy === event.id) this.waiting.settle(id);
     }
@@ -222,7 +227,7 @@ export class ReviewQueue {
     const { log, book, clock } = this.#options;
     try {
       const event: ReviewEvent = { ...asked, event: "review.opened", at_ms: clock() };
-      await log.appendReviewCalls(payloadOf(event));
+      await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
       // Readers that came before it did.
       this.waiting.settle(asked.id);
@@ -249,7 +254,7 @@ export class ReviewQueue {
   }
 }
 
-function keyOf({ id, tenant, agent, level, day, round }: StoredReview) {
+function selectReviewKey({ id, tenant, agent, level, day, round }: StoredReview) {
   return { id, tenant, agent, level, day, round };
 }
 
@@ -259,14 +264,14 @@ function decidedAlready(): ServiceFault {
 }
 
 function refuseForeignClaim(review: StoredReview, who: string, nowMs: number): void {
-  if (stateOf(review, nowMs) !== "claimed" || review.claimed_by === who) return;
+  if (computeReviewState(review, nowMs) !== "claimed" || review.claimed_by === who) return;
   const until = new Date(review.claimed_until_ms).toISOString();
   const detail = `\`${review.claimed_by}\` has claimed the review until ${until}`;
   throw new ServiceFault("review_claimed", detail);
 }
 
 /** When a decision expires; one that is upheld and names no time holds for a day. */
-function expiryOf(until: number | undefined, nowMs: number): number {
+function computeReviewExpiryMs(until: number | undefined, nowMs: number): number {
   if (until === undefined) return nowMs + REVIEW_UPHELD_MS_DEFAULT;
   const days = REVIEW_HOLDS_MS_MAX / 86_400_000;
   const isPast = until <= nowMs;
@@ -275,11 +280,11 @@ function expiryOf(until: number | undefined, nowMs: number): number {
   throw invalidRequest([{ pointer: "/until", code: "range", detail }]);
 }
 
-function payloadOf(event: ReviewEvent): Buffer {
+function encodeReviewEvent(event: ReviewEvent): Buffer {
   return Buffer.from(JSON.stringify(event));
 }
 
 /** The key, and the way it asks where that is another than the API. */
-function askerOf({ keyId: actor, via }: Principal): { actor: string; via?: string } {
+function describeActor({ keyId: actor, via }: Principal): { actor: string; via?: string } {
   return via === undefined ? { actor } : { actor, via };
 }

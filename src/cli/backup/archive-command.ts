@@ -1,7 +1,7 @@
 // `trustrank archive`: the states that an archive keeps beside the one in force, and their end.
 import { nodeFiles } from "../../journal/files.ts";
 import { pruneArchive } from "../../ledger/archive/prune.ts";
-import { statesOf } from "../../ledger/archive/states.ts";
+import { listArchiveStates } from "../../ledger/archive/states.ts";
 import { type ManifestBody, readManifest } from "../../ledger/backup/manifest.ts";
 import { print, printJson } from "../output.ts";
 
@@ -14,10 +14,14 @@ interface ArchiveFlags {
 /** Lists the state in force and the earlier ones, oldest first. @throws BackupFault without any. */
 export function listArchive(root: string, { json }: ArchiveFlags): void {
   const inForce = readManifest(nodeFiles, root);
-  const states = statesOf(nodeFiles, root);
+  const states = listArchiveStates(nodeFiles, root);
   const all = [
-    ...states.map(({ name, isParted, manifest }) => ({ ...rowOf(manifest), name, isParted })),
-    { ...rowOf(inForce), name: null, isParted: false },
+    ...states.map(({ name, isParted, manifest }) => ({
+      ...formatStateRow(manifest),
+      name,
+      isParted,
+    })),
+    { ...formatStateRow(inForce), name: null, isParted: false },
   ];
   if (json === true) {
     return printJson(all.map(({ isParted, ...row }) => ({ ...row, is_parted: isParted })));
@@ -44,6 +48,6 @@ export function runPrune(root: string, flags: ArchiveFlags & { keep: number }): 
   } else print(`removed ${pruned.objects} objects that nothing names`);
 }
 
-function rowOf({ position, chain, made_at }: ManifestBody) {
+function formatStateRow({ position, chain, made_at }: ManifestBody) {
   return { position, chain, made_at };
 }

@@ -6,7 +6,7 @@ import type { ManifestBody } from "../../ledger/backup/manifest.ts";
 import { verifyBackup } from "../../ledger/backup/verify.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
-import { versionOf } from "../../service/identity.ts";
+import { readPackageVersion } from "../../service/identity.ts";
 import { print, printJson } from "../output.ts";
 
 interface BackupFlags {
@@ -22,31 +22,31 @@ export function runBackup(dataDir: string, target: string, flags: BackupFlags): 
   // A service on the same machine comes first.
   lowerThreadPriority();
   if (flags.verify === true) return verify(target, flags);
-  const madeBy = versionOf();
+  const madeBy = readPackageVersion();
   const report = backUp({ files: nodeFiles, dataDir, target, nowMs: Date.now(), madeBy });
   const { manifest, bytesWritten, formerPosition } = report;
   if (flags.json === true) {
-    printJson({ ...jsonOf(target, manifest), bytes_written: bytesWritten });
+    printJson({ ...describeBackupAsJson(target, manifest), bytes_written: bytesWritten });
     return;
   }
   const since = formerPosition === undefined ? "" : `; position ${formerPosition} was there`;
-  print(`backed up ${textOf(manifest)}`);
+  print(`backed up ${formatBackup(manifest)}`);
   print(`wrote ${bytesWritten} bytes to ${target}${since}`);
 }
 
 function verify(target: string, flags: BackupFlags): void {
   const { manifest, damages } = verifyBackup(nodeFiles, target);
   if (flags.json === true) {
-    printJson({ ...jsonOf(target, manifest), ok: damages.length === 0, damages });
+    printJson({ ...describeBackupAsJson(target, manifest), ok: damages.length === 0, damages });
   } else {
     for (const damage of damages) print(`WRONG  ${damage}`);
-    if (damages.length === 0) print(`ok     ${textOf(manifest)}, of ${manifest.made_at}`);
+    if (damages.length === 0) print(`ok     ${formatBackup(manifest)}, of ${manifest.made_at}`);
   }
   if (damages.length === 0) return;
   throw new CommandFailure(`\`${target}\` has ${damages.length} damaged files`, EXIT_DAMAGED);
 }
 
-function jsonOf(target: string, manifest: ManifestBody) {
+function describeBackupAsJson(target: string, manifest: ManifestBody) {
   const { position, made_at: madeAt, segments, files } = manifest;
   return {
     backup: target,
@@ -55,15 +55,15 @@ function jsonOf(target: string, manifest: ManifestBody) {
     made_at: madeAt,
     segments: segments.length,
     files: files.length,
-    bytes: bytesOf(manifest),
+    bytes: sumBackupBytes(manifest),
   };
 }
 
-function textOf(manifest: ManifestBody): string {
+function formatBackup(manifest: ManifestBody): string {
   const { position, segments, files } = manifest;
-  return `position ${position}: ${segments.length} segments and ${files.length} files, ${bytesOf(manifest)} bytes`;
+  return `position ${position}: ${segments.length} segments and ${files.length} files, ${sumBackupBytes(manifest)} bytes`;
 }
 
-function bytesOf({ segments, files }: ManifestBody): number {
+function sumBackupBytes({ segments, files }: ManifestBody): number {
   return [...segments, ...files].reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -26,7 +26,15 @@ export async function runRestore(
   const isNewService = flags.newServiceId === true;
   const { until, state } = flags;
   const found = state === undefined ? undefined : readState(nodeFiles, backup, state);
-  const options = { files: nodeFiles, backup, dataDir, manifest: found, until, isNewService, asOf };
+  const options = {
+    files: nodeFiles,
+    backup,
+    dataDir,
+    manifest: found,
+    until,
+    isNewService,
+    asOf: selectWeightsAtPoint,
+  };
   const { manifest, point, bytes, hasSnapshot } = await restoreBackup(options);
   const endsAt = point.timeUs === 0 ? null : timeText(point);
   if (flags.json === true) {
@@ -47,7 +55,11 @@ export async function runRestore(
 }
 
 /** Weights as they were live at the point; everything else as of the backup. */
-function asOf(path: string, content: Buffer, point: RestoredPoint): Uint8Array | undefined {
+function selectWeightsAtPoint(
+  path: string,
+  content: Buffer,
+  point: RestoredPoint,
+): Uint8Array | undefined {
   if (path !== KAIZEN_STATE_PATH) return undefined;
   const state = JSON.parse(content.toString()) as KaizenState;
   const then = stateAt(state, point.timeUs / US_PER_MS, point.lsn);

@@ -39,7 +39,9 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
       EXIT_USAGE,
     );
   }
-  const peers = flags.from.split(",").map((url) => peerOf(new ServerClient(url.trim(), server)));
+  const peers = flags.from
+    .split(",")
+    .map((url) => openSegmentPeer(new ServerClient(url.trim(), server)));
   const claim = await claimOrBeside(access);
   try {
     const report = await mendFromPeers({
@@ -49,7 +51,7 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
       peers,
       known: claim && knownPosition(nodeFiles, paths.root, paths.snapshots),
     });
-    if (flags.json === true) printJson(jsonOf(report, claim !== undefined));
+    if (flags.json === true) printJson(describeRepairAsJson(report, claim !== undefined));
     else show(report);
   } catch (error) {
     if (!(error instanceof MendRefused)) throw error;
@@ -75,7 +77,7 @@ async function claimOrBeside(access: DataAccess): Promise<DataDirectoryClaim | u
   }
 }
 
-function peerOf(client: ServerClient): SegmentPeer {
+function openSegmentPeer(client: ServerClient): SegmentPeer {
   let listed: Promise<JournalSegments> | undefined;
   const find = async (segment: string) => {
     listed ??= client.sendJson<JournalSegments>("GET", "/v1/cluster/segments");
@@ -94,7 +96,7 @@ function peerOf(client: ServerClient): SegmentPeer {
   };
 }
 
-function jsonOf({ segments, lsn, mended }: MendReport, isWhole: boolean) {
+function describeRepairAsJson({ segments, lsn, mended }: MendReport, isWhole: boolean) {
   return { segments, position: lsn, newest_verified: isWhole, mended };
 }
 

@@ -6,7 +6,7 @@ import { nodeFiles } from "../../journal/files.ts";
 import { type OrderedMessage, originAfter } from "../../ledger/ordered/message.ts";
 import {
   lengthen,
-  longestOf,
+  selectLongestJournal,
   type NodeJournal,
   readNodeJournal,
   RestoreRefused,
@@ -29,12 +29,12 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
     for (const dir of dirs) assertThere(dir);
     for (const dir of new Set(dirs)) claims.push(await claimDataDirectory(dir, claimingWithin(0)));
     const nodes = claims.map((claim) => readNodeJournal(nodeFiles, claim));
-    const longest = longestOf(nodeFiles, nodes);
-    for (const node of nodes) tellOf(node, lengthen(nodeFiles, node, longest));
+    const longest = selectLongestJournal(nodeFiles, nodes);
+    for (const node of nodes) reportRestoredJournal(node, lengthen(nodeFiles, node, longest));
     const beginsAfter = longest.mark?.generation ?? 0;
     const { generation, message } = await withLog(config, { beginsAfter }, async (log) => ({
       generation: log.generation,
-      message: await firstOf(log, longest),
+      message: await appendFirstMessage(log, longest),
     }));
     for (const node of nodes) takeUp(nodeFiles, node, generation, message);
     const { lsn, chain } = longest.tail;
@@ -54,13 +54,13 @@ function assertThere(dir: string): void {
   if (!existsSync(dir)) throw new RestoreRefused(`there is no \`${dir}\``);
 }
 
-function tellOf({ claim, tail }: NodeJournal, copied: number): void {
+function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): void {
   const more = copied === 0 ? "" : `, ${copied} bytes copied from the longest`;
   note(`${claim.paths.root}: ${tail.lsn} records${more}`);
 }
 
 /** Says in the log which journal it goes on from. @throws CommandFailure when others write already. */
-async function firstOf(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
+async function appendFirstMessage(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
   const origin = originAfter({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
   const none = new Uint8Array();
   const seq = await log.append({ origin, n: 1, count: 0, frames: none }, APPEND_MS);

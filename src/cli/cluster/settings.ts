@@ -1,6 +1,6 @@
 // The log of a cluster as the commands open it.
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { clusterOf } from "../../service/settings/cluster-config.ts";
+import { readClusterConfig } from "../../service/settings/cluster-config.ts";
 import type { ClusterConfig } from "../../service/settings/cluster-settings.ts";
 import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
@@ -16,7 +16,7 @@ export interface ClusterFlags {
 
 /** @throws CommandFailure where no servers are named. */
 export function clusterConfig(flags: ClusterFlags): ClusterConfig {
-  const config = clusterOf(flags, environment());
+  const config = readClusterConfig(flags, environment());
   if (config !== undefined) return config;
   throw new CommandFailure(
     "name the servers of the log: --cluster or TRUSTRANK_CLUSTER",

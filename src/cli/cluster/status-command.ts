@@ -1,8 +1,8 @@
 // `trustrank cluster status`: the cluster's log and nodes, read from the log itself; no node need run.
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
-import { overviewOf } from "../../service/cluster/overview.ts";
+import { buildClusterOverview } from "../../service/cluster/overview.ts";
 import { EXIT_FAILED } from "../../service/failure.ts";
-import { viewOf } from "../../stream/reports.ts";
+import { readClusterView } from "../../stream/reports.ts";
 import { formatTable, note, print, printJson } from "../output.ts";
 import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
 
@@ -21,9 +21,9 @@ export async function showClusterStatus(flags: ClusterFlags): Promise<void> {
 function readState(flags: ClusterFlags): Promise<ClusterState> {
   const config = clusterConfig(flags);
   return withLog(config, { onlyReads: true }, async (log) => {
-    const view = await viewOf(log);
+    const view = await readClusterView(log);
     const nowMs = Date.now();
-    return overviewOf(config.name, view, { atMs: nowMs, nowMs });
+    return buildClusterOverview(config.name, view, { atMs: nowMs, nowMs });
   });
 }
 
@@ -33,7 +33,7 @@ function show(state: ClusterState): void {
   for (const { server, is_current: isCurrent, is_offline: isAway, lag } of state.replicas) {
     print(`follower ${server}: ${isAway ? "away" : isCurrent ? "current" : `${lag} behind`}`);
   }
-  print(`messages ${state.first_message} to ${state.last_message}${fillOf(state)}`);
+  print(`messages ${state.first_message} to ${state.last_message}${formatLogFill(state)}`);
   const newest = chains.newest === null ? "" : `, the newest at message ${chains.newest}`;
   if (chains.compared === 0) print("journals: no place at which two nodes could be compared yet");
   else if (chains.agree) print(`journals agree at ${chains.compared} places${newest}`);
@@ -70,7 +70,7 @@ function show(state: ClusterState): void {
   for (const problem of state.problems) note(`problem: ${problem}`);
 }
 
-function fillOf({ log_bytes: bytes, log_bytes_max: max }: ClusterState): string {
+function formatLogFill({ log_bytes: bytes, log_bytes_max: max }: ClusterState): string {
   if (max === 0) return "";
   return `, ${Math.ceil(bytes / MEBIBYTE)} MiB of ${Math.floor(max / MEBIBYTE)}`;
 }

@@ -1,7 +1,7 @@
 // `trustrank cluster trim`: removes from the cluster's log what every node has in its journal.
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { viewOf } from "../../stream/reports.ts";
-import { KEEP_MIN, trimOf } from "../../stream/retention.ts";
+import { readClusterView } from "../../stream/reports.ts";
+import { KEEP_MIN, computeTrim } from "../../stream/retention.ts";
 import { print, printJson } from "../output.ts";
 import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
 
@@ -15,17 +15,18 @@ export interface TrimFlags extends ClusterFlags {
 /** Exits with 1, and has removed nothing, where some node may still need what would go. */
 export async function trimLog(flags: TrimFlags): Promise<void> {
   const config = clusterConfig(flags);
-  const keep = flags.keep === undefined ? (config.keepMessages ?? KEEP_MIN) : countOf(flags.keep);
+  const keep =
+    flags.keep === undefined ? (config.keepMessages ?? KEEP_MIN) : parseKeepCount(flags.keep);
   const without = flags.without?.split(",").map((node) => node.trim()) ?? [];
   const { before, from, slowest } = await withLog(config, { onlyReads: true }, async (log) => {
-    const view = await viewOf(log);
+    const view = await readClusterView(log);
     const unknown = without.find(
       (node) =>
         !view.reports.some(([name]) => name === node) && view.strangers?.includes(node) !== true,
     );
     if (unknown !== undefined)
       throw new CommandFailure(`no node \`${unknown}\` has told of itself`, EXIT_USAGE);
-    const trim = trimOf(view, { keep, without, nowMs: Date.now() });
+    const trim = computeTrim(view, { keep, without, nowMs: Date.now() });
     if ("why" in trim) throw new CommandFailure(`nothing is removed: ${trim.why}`);
     if (trim.before > view.state.firstSeq) await log.trim(trim.before);
     return { ...trim, from: view.state.firstSeq };
@@ -37,7 +38,7 @@ export async function trimLog(flags: TrimFlags): Promise<void> {
     print(`removed ${removed} messages, up to ${before - 1}; the slowest node is \`${slowest}\``);
 }
 
-function countOf(text: string): number {
+function parseKeepCount(text: string): number {
   const count = Number(text);
   if (/^\d{4,12}$/.test(text) && count >= KEEP_MIN) return count;
   throw new CommandFailure(`--keep takes a whole number from ${KEEP_MIN}`, EXIT_USAGE);

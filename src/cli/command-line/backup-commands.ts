@@ -1,21 +1,21 @@
 // Flags of the commands that save a data directory and bring it back.
 import { environment } from "../environment.ts";
-import { dataDirOf } from "../../service/settings/config.ts";
+import { parseDataDirectory } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
-import { type Command, daysOf, optionOf, untilOf } from "./flags.ts";
+import { type Command, parseDays, buildSettingOption, parseJournalPoint } from "./flags.ts";
 
 export function addBackup(program: Command): void {
   program
     .command("backup")
     .description("back up what cannot be made again; the service may run. The copy holds secrets")
     .argument("<dir>", "directory of the backup; what it has already is not copied again")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--verify", "copy nothing; check every byte of the backup that is there")
     .option("--json", "print one JSON value")
     .action((target: string, flags) =>
-      commands.runBackup(dataDirOf(flags.dataDir, environment()), target, flags),
+      commands.runBackup(parseDataDirectory(flags.dataDir, environment()), target, flags),
     );
 }
 
@@ -24,18 +24,18 @@ export function addRestore(program: Command): void {
     .command("restore")
     .description("restore a backup or an archive into an empty data directory")
     .argument("<backup>", "directory of the backup or archive")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
     .option(
       "--until <point>",
       "end at the last commit up to this position, date or RFC 3339 date-time",
-      untilOf,
+      parseJournalPoint,
     )
     .option("--state <name>", "an earlier state of an archive, as `archive list` names it")
     .option("--new-service-id", "let the first start make another service id")
     .option("--json", "print one JSON value")
     .action((backup: string, flags) =>
-      commands.runRestore(backup, dataDirOf(flags.dataDir, environment()), flags),
+      commands.runRestore(backup, parseDataDirectory(flags.dataDir, environment()), flags),
     );
 }
 
@@ -53,7 +53,7 @@ export function addArchive(program: Command): void {
     .command("prune")
     .description("remove old states and what only they have; the one in force stays")
     .argument("<dir>", "directory of the archive")
-    .requiredOption("--keep <days>", "remove those made before so many days (`30d`)", daysOf)
+    .requiredOption("--keep <days>", "remove those made before so many days (`30d`)", parseDays)
     .option("--json", "print one JSON value")
     .action((root: string, flags) => commands.runPrune(root, flags));
 }

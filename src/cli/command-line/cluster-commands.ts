@@ -1,8 +1,8 @@
 // Flags of the commands about a cluster.
 import { SETTINGS } from "../../service/settings/settings.ts";
-import { accessOf } from "../data-access.ts";
+import { resolveDataAccess } from "../data-access.ts";
 import * as commands from "../commands.ts";
-import { type Command, optionOf } from "./flags.ts";
+import { type Command, buildSettingOption } from "./flags.ts";
 
 export function addCluster(program: Command): void {
   const cluster = program.command("cluster").description("the log that several nodes share");
@@ -11,8 +11,8 @@ export function addCluster(program: Command): void {
     .description(
       "show log and nodes, and whether their journals agree; exits with 1 if not all is well",
     )
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((flags) => commands.showClusterStatus(flags));
   cluster
@@ -24,35 +24,35 @@ export function addCluster(program: Command): void {
       "<dirs...>",
       "data directories of the nodes, or of one whose history begins a cluster",
     )
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((dirs: string[], flags) => commands.restoreCluster(dirs, flags));
   cluster
     .command("bootstrap")
     .description("copy the journal of a node that runs, for a new node; not while that one runs")
     .requiredOption("--from <url>", "base URL of a node of the cluster")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.key))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.key))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.bootstrapNode(accessOf(flags), flags));
+    .action((flags) => commands.bootstrapNode(resolveDataAccess(flags), flags));
   cluster
     .command("trim")
     .description("remove from the log what every node has in its journal")
     .option("--keep <messages>", "messages that stay behind the slowest node, from 1000")
     .option("--without <nodes>", "nodes that are gone for good, with commas: nobody waits for them")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.cluster))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.cluster))
     .option("--json", "print one JSON value")
     .action((flags) => commands.trimLog(flags));
   cluster
     .command("repair")
     .description("fetch damaged segments of this node's journal from nodes that have them whole")
     .requiredOption("--from <urls>", "base URLs of other nodes, with commas, asked in this order")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.key))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.key))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.repairNode(accessOf(flags), flags));
+    .action((flags) => commands.repairNode(resolveDataAccess(flags), flags));
 }

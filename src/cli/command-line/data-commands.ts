@@ -1,18 +1,22 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
 import { environment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS, USAGE_FORMATS } from "../../contract/views.ts";
-import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/settings/config.ts";
-import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/settings/config.ts";
+import {
+  parseDataDirectory,
+  parseDiskReserveBytes,
+  isTrustNamedIn,
+} from "../../service/settings/config.ts";
+import { parseOwnerWaitMs, parseTableBytesMax } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
-import { accessOf } from "../data-access.ts";
+import { resolveDataAccess } from "../data-access.ts";
 import {
   type Command,
-  countOf,
-  namespaceOf,
+  parseCount,
+  parseNamespace,
   Option,
-  optionOf,
-  timeOf,
+  buildSettingOption,
+  parseTimeMs,
   withAccess,
 } from "./flags.ts";
 
@@ -27,17 +31,17 @@ export function addImport(program: Command): void {
         .choices(IMPORT_FORMATS)
         .default("ndjson"),
     )
-    .option("--namespace <name>", "namespace of the numbers in snap-ratings", namespaceOf, "otc")
+    .option("--namespace <name>", "namespace of the numbers in snap-ratings", parseNamespace, "otc")
     .addOption(
       new Option("--rebase <when>", "shift all times; the newest becomes").choices(["now"]),
     )
-    .option("--bad-lines-max <count>", "bad lines to skip before giving up", countOf, 100)
+    .option("--bad-lines-max <count>", "bad lines to skip before giving up", parseCount, 100)
     .action((path: string, flags) => {
       const { format, namespace, badLinesMax } = flags;
       const isRebased = flags.rebase === "now";
       const nowMs = Date.now();
       const options = { path, format, namespace, isRebased, nowMs, badLinesMax };
-      return commands.runImport(accessOf(flags), options, flags);
+      return commands.runImport(resolveDataAccess(flags), options, flags);
     });
 }
 
@@ -48,7 +52,7 @@ export function addQuery(program: Command): void {
     .addOption(
       new Option("--format <format>", "how to print rows").choices(QUERY_FORMATS).default("table"),
     )
-    .action((sql: string, flags) => commands.runQuery(accessOf(flags), sql, flags));
+    .action((sql: string, flags) => commands.runQuery(resolveDataAccess(flags), sql, flags));
 }
 
 export function addEvidenceCommands(program: Command): void {
@@ -60,39 +64,47 @@ export function addEvidenceCommands(program: Command): void {
     .argument("<paths...>", "files and folders")
     .option("--prefix <prefix>", "put before each source id (else the path within the folder)")
     .option("--public", "every tenant may cite them (takes an admin key)")
-    .action((paths: string[], flags) => commands.addEvidence(accessOf(flags), paths, flags));
+    .action((paths: string[], flags) =>
+      commands.addEvidence(resolveDataAccess(flags), paths, flags),
+    );
   withAccess(evidence.command("list"))
     .description("the newest sources, without their texts")
-    .action((flags) => commands.listEvidence(accessOf(flags), flags));
+    .action((flags) => commands.listEvidence(resolveDataAccess(flags), flags));
   withAccess(evidence.command("revoke"))
     .description("revoke a source at once: citing it verifies nothing")
     .argument("<id>", "id of the source")
-    .action((id: string, flags) => commands.revokeEvidence(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.revokeEvidence(resolveDataAccess(flags), id, flags));
   withAccess(evidence.command("label"))
     .description("what people found of texts: calibrates your thresholds")
     .argument("<file>", "JSON lines as in POST /v1/vault/labels")
-    .action((file: string, flags) => commands.labelTexts(accessOf(flags), file, flags));
+    .action((file: string, flags) => commands.labelTexts(resolveDataAccess(flags), file, flags));
   withAccess(evidence.command("thresholds"))
     .description("where texts of each kind are doubted and called hallucinated")
-    .action((flags) => commands.listThresholds(accessOf(flags), flags));
+    .action((flags) => commands.listThresholds(resolveDataAccess(flags), flags));
 }
 
 export function addExport(program: Command): void {
   withAccess(program.command("export"))
     .description("every view as Parquet files, one a day where it has days")
     .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
-    .option("--since <time>", "not before: a date or an RFC 3339 date-time", timeOf, 0)
+    .option("--since <time>", "not before: a date or an RFC 3339 date-time", parseTimeMs, 0)
     .addOption(
       new Option("--by <day>", "the day of an outcome: when it was recorded, or settled")
         .choices(EXPORT_DAYS)
         .default("recorded"),
     )
     .option("--follow", "go on, and keep a read-only DuckDB file in the directory fresh")
-    .option("--every <minutes>", "with --follow, minutes between two exports", countOf, 5)
+    .option("--every <minutes>", "with --follow, minutes between two exports", parseCount, 5)
     .action((flags) => {
       const request = { to: flags.to, sinceMs: flags.since, by: flags.by };
-      if (flags.follow !== true) return commands.runExport(accessOf(flags), request, flags);
-      return commands.followExport(accessOf(flags), request, flags.every * MINUTE_MS, flags);
+      if (flags.follow !== true)
+        return commands.runExport(resolveDataAccess(flags), request, flags);
+      return commands.followExport(
+        resolveDataAccess(flags),
+        request,
+        flags.every * MINUTE_MS,
+        flags,
+      );
     });
 }
 
@@ -111,26 +123,26 @@ export function addUsage(program: Command): void {
       new Option("--format <format>", "how to write rows").choices(USAGE_FORMATS).default("table"),
     )
     .option("--out <file>", "write to this file")
-    .action((flags) => commands.showUsage(accessOf(flags), flags));
+    .action((flags) => commands.showUsage(resolveDataAccess(flags), flags));
 }
 
 export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.ownerWait))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.ownerWait))
     .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {
-      const dataDir = dataDirOf(flags.dataDir, environment());
+      const dataDir = parseDataDirectory(flags.dataDir, environment());
       const settings = {
-        reserveBytes: diskReserveOf(environment()),
+        reserveBytes: parseDiskReserveBytes(environment()),
         isTrustNamed: isTrustNamedIn(environment()),
-        tableBytesMax: tableBytesMaxOf(environment()),
-        ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
+        tableBytesMax: parseTableBytesMax(environment()),
+        ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment()),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });
@@ -141,8 +153,10 @@ export function addUpgrade(program: Command): void {
     .command("upgrade")
     .description("what this release would do with a data directory; changes nothing")
     .requiredOption("--check", "compare the formats that are there with those of this release")
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.checkUpgrade(dataDirOf(flags.dataDir, environment()), flags));
+    .action((flags) =>
+      commands.checkUpgrade(parseDataDirectory(flags.dataDir, environment()), flags),
+    );
 }

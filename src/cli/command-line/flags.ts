@@ -9,7 +9,7 @@ import { describeSetting } from "../../service/settings/settings-text.ts";
 
 export { Command, CommanderError, Option };
 
-export function optionOf(setting: Setting & { readonly flag: string }): Option {
+export function buildSettingOption(setting: Setting & { readonly flag: string }): Option {
   const option = new Option(setting.flag, describeSetting(setting));
   if (setting.isList !== true) return option;
   return option.argParser((value, earlier?: string) =>
@@ -20,27 +20,27 @@ export function optionOf(setting: Setting & { readonly flag: string }): Option {
 /** Flags of every command that works on the data, by file or through a server. */
 export function withAccess(command: Command): Command {
   return command
-    .addOption(optionOf(SETTINGS.config))
-    .addOption(optionOf(SETTINGS.dataDir))
-    .addOption(optionOf(SETTINGS.ownerWait))
-    .addOption(optionOf(SETTINGS.url))
-    .addOption(optionOf(SETTINGS.key))
+    .addOption(buildSettingOption(SETTINGS.config))
+    .addOption(buildSettingOption(SETTINGS.dataDir))
+    .addOption(buildSettingOption(SETTINGS.ownerWait))
+    .addOption(buildSettingOption(SETTINGS.url))
+    .addOption(buildSettingOption(SETTINGS.key))
     .option("--json", "print one JSON value");
 }
 
-export function countOf(text: string): number {
+export function parseCount(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number");
   return Number(text);
 }
 
 /** A number of reads: larger than other counts may be. */
-export function readsOf(text: string): number {
+export function parseReadCount(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("expected a whole number");
   return Number(text);
 }
 
 /** `30d`, `30`. */
-export function daysOf(text: string): number {
+export function parseDays(text: string): number {
   const [, digits] = /^(\d{1,5})d?$/.exec(text) ?? [];
   if (digits === undefined) throw new InvalidArgumentError("expected days, such as `30d`");
   return Number(digits);
@@ -49,14 +49,14 @@ export function daysOf(text: string): number {
 const SECONDS_BY_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** `1h`, `90m`, `0`: seconds. */
-export function overlapOf(text: string): number {
+export function parseOverlapSeconds(text: string): number {
   const [, digits, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? [];
   if (text === "0") return 0;
   if (digits === undefined) throw new InvalidArgumentError("expected a time, such as `1h`, or `0`");
   return Number(digits) * SECONDS_BY_UNIT[unit!]!;
 }
 
-export function namespaceOf(text: string): string {
+export function parseNamespace(text: string): string {
   if (!isAgentId(`agent://${text}/x`) || text.includes("/")) {
     throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");
   }
@@ -67,11 +67,13 @@ const US_PER_MS = 1000;
 const POSITION = /^\d{1,15}$/;
 
 /** A point of the journal: a position, or a time. */
-export function untilOf(text: string): { position: number } | { timeUs: number } {
-  return POSITION.test(text) ? { position: Number(text) } : { timeUs: timeOf(text) * US_PER_MS };
+export function parseJournalPoint(text: string): { position: number } | { timeUs: number } {
+  return POSITION.test(text)
+    ? { position: Number(text) }
+    : { timeUs: parseTimeMs(text) * US_PER_MS };
 }
 
-export function timeOf(text: string): number {
+export function parseTimeMs(text: string): number {
   try {
     return parseSince(text);
   } catch {

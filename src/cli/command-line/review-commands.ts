@@ -3,8 +3,8 @@ import { REVIEW_DECISIONS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { REVIEW_LIST_STATES } from "../../http/routes/review-page.ts";
 import * as commands from "../commands.ts";
-import { accessOf } from "../data-access.ts";
-import { type Command, countOf, Option, timeOf, withAccess } from "./flags.ts";
+import { resolveDataAccess } from "../data-access.ts";
+import { type Command, parseCount, Option, parseTimeMs, withAccess } from "./flags.ts";
 
 const WHO = ["--who <person>", "the person, where several share a key"] as const;
 
@@ -17,28 +17,32 @@ export function addReviews(program: Command): void {
     .addOption(new Option("--state <state>", "default open").choices(REVIEW_LIST_STATES))
     .addOption(new Option("--level <level>", "of this level").choices(REVIEW_LEVELS))
     .option("--agent <agent>", "of this agent")
-    .option("--limit <n>", "at most so many", countOf)
+    .option("--limit <n>", "at most so many", parseCount)
     .option("--after <cursor>", "go on where the page before ended")
-    .action((flags) => commands.listReviews(accessOf(flags), flags));
+    .action((flags) => commands.listReviews(resolveDataAccess(flags), flags));
   add("show <id>", "one review with all that is known of it").action((id: string, flags) =>
-    commands.showReview(accessOf(flags), id, flags),
+    commands.showReview(resolveDataAccess(flags), id, flags),
   );
   add("claim <id>", "keep others from deciding for a while")
     .option(...WHO)
-    .option("--lease <seconds>", "for so long (default 900)", countOf)
-    .action((id: string, flags) => commands.claimReview(accessOf(flags), id, flags));
+    .option("--lease <seconds>", "for so long (default 900)", parseCount)
+    .action((id: string, flags) => commands.claimReview(resolveDataAccess(flags), id, flags));
   add("decide <id>", "overturn or uphold that the agent is held back")
     .addOption(
       new Option("--decision <decision>", "overturned: let through; upheld: blocked")
         .choices(REVIEW_DECISIONS)
         .makeOptionMandatory(),
     )
-    .option("--until <time>", "when it expires; overturned needs it, upheld holds a day", timeOf)
+    .option(
+      "--until <time>",
+      "when it expires; overturned needs it, upheld holds a day",
+      parseTimeMs,
+    )
     .option("--max-stakes <amount>", "overturned: up to these stakes")
     .option("--note <text>", "why, for the record")
     .option(...WHO)
     .option("--again", "decide a decided review anew")
     .action((id: string, { decision, ...flags }: { decision: ReviewDecision }) =>
-      commands.decideReview(accessOf(flags), id, decision, flags),
+      commands.decideReview(resolveDataAccess(flags), id, decision, flags),
     );
 }

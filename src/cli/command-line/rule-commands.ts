@@ -2,8 +2,16 @@
 import { SECRET_OVERLAP_MS } from "../../contract/limits.ts";
 import { VOUCHED_LEVELS } from "../../contract/policy.ts";
 import * as commands from "../commands.ts";
-import { accessOf } from "../data-access.ts";
-import { type Command, countOf, Option, readsOf, overlapOf, timeOf, withAccess } from "./flags.ts";
+import { resolveDataAccess } from "../data-access.ts";
+import {
+  type Command,
+  parseCount,
+  Option,
+  parseReadCount,
+  parseOverlapSeconds,
+  parseTimeMs,
+  withAccess,
+} from "./flags.ts";
 
 export function addKeys(program: Command): void {
   const keys = program
@@ -16,53 +24,57 @@ export function addKeys(program: Command): void {
     .option("--shadow", "verdicts are answered but marked as not enforced")
     .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
-    .action((flags) => commands.createKey(accessOf(flags), flags));
+    .action((flags) => commands.createKey(resolveDataAccess(flags), flags));
   withAccess(keys.command("list"))
     .description("every key ever made, without secrets")
-    .action((flags) => commands.listKeys(accessOf(flags), flags));
+    .action((flags) => commands.listKeys(resolveDataAccess(flags), flags));
   withAccess(keys.command("set"))
     .description("change what a key is and may do; what no flag names stays")
     .argument("<id>", "id of the key")
     .option("--label <label>", "another name")
     .option("--no-label", "no name")
     .option("--scopes <scopes>", "comma-separated; those left out are taken away")
-    .option("--expires <time>", "when it ends: a date or an RFC 3339 date-time", timeOf)
+    .option("--expires <time>", "when it ends: a date or an RFC 3339 date-time", parseTimeMs)
     .option("--no-expires", "it never ends")
     .option("--minimums <scores>", "minimum scores by level, such as L2=600,L3=700")
-    .action((id: string, flags) => commands.setKey(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.setKey(resolveDataAccess(flags), id, flags));
   withAccess(keys.command("rotate"))
     .description("give a key a new secret; its text is printed this once")
     .argument("<id>", "id of the key")
     .addOption(
       new Option("--overlap <time>", "how long the present secret works on; 0: it ends")
-        .argParser(overlapOf)
+        .argParser(parseOverlapSeconds)
         .default(SECRET_OVERLAP_MS / 1000, "1h"),
     )
-    .action((id: string, flags) => commands.rotateKey(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.rotateKey(resolveDataAccess(flags), id, flags));
   withAccess(keys.command("rotate-signing"))
     .description("let another key sign the journal and the vault's roots from now on")
-    .action((flags) => commands.rotateSigningKey(accessOf(flags), flags));
+    .action((flags) => commands.rotateSigningKey(resolveDataAccess(flags), flags));
   withAccess(keys.command("revoke"))
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")
-    .action((id: string, flags) => commands.revokeKey(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.revokeKey(resolveDataAccess(flags), id, flags));
 }
 
 export function addNamespaces(program: Command): void {
   const group = program.command("namespaces").description("which tenant owns which namespace");
   const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
   add("list", "every namespace that has an owner").action((flags) =>
-    commands.listNamespaces(accessOf(flags), flags),
+    commands.listNamespaces(resolveDataAccess(flags), flags),
   );
   add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
     .requiredOption("--tenant <tenant>", "the owner")
-    .action((name: string, flags) => commands.grantNamespace(accessOf(flags), name, flags));
+    .action((name: string, flags) =>
+      commands.grantNamespace(resolveDataAccess(flags), name, flags),
+    );
   add("transfer <namespace>", "give it to another tenant; the former owner's keys retire")
     .requiredOption("--to <tenant>", "the new owner")
     .option("--keep-keys", "the keys go on to sign, as the new owner's")
-    .action((name: string, flags) => commands.transferNamespace(accessOf(flags), name, flags));
+    .action((name: string, flags) =>
+      commands.transferNamespace(resolveDataAccess(flags), name, flags),
+    );
   add("revoke <namespace>", "take it back; its owner's keys there retire").action(
-    (name: string, flags) => commands.revokeNamespace(accessOf(flags), name, flags),
+    (name: string, flags) => commands.revokeNamespace(resolveDataAccess(flags), name, flags),
   );
 }
 
@@ -70,16 +82,18 @@ export function addQuotas(program: Command): void {
   const quotas = program.command("quotas").description("what a tenant may read in a month");
   withAccess(quotas.command("list"))
     .description("every tenant that has a quota; by a server with what is used of it")
-    .action((flags) => commands.listQuotas(accessOf(flags), flags));
+    .action((flags) => commands.listQuotas(resolveDataAccess(flags), flags));
   withAccess(quotas.command("set"))
     .description("set a tenant's quota, for this month too")
     .argument("<tenant>", "whose reads")
-    .requiredOption("--reads <count>", "paid reads a month, UTC", readsOf)
-    .action((tenant: string, flags) => commands.setQuota(accessOf(flags), tenant, flags));
+    .requiredOption("--reads <count>", "paid reads a month, UTC", parseReadCount)
+    .action((tenant: string, flags) => commands.setQuota(resolveDataAccess(flags), tenant, flags));
   withAccess(quotas.command("remove"))
     .description("take a tenant's quota away: its reads are counted and not limited")
     .argument("<tenant>", "whose")
-    .action((tenant: string, flags) => commands.removeQuota(accessOf(flags), tenant, flags));
+    .action((tenant: string, flags) =>
+      commands.removeQuota(resolveDataAccess(flags), tenant, flags),
+    );
 }
 
 export function addPolicy(program: Command): void {
@@ -88,33 +102,37 @@ export function addPolicy(program: Command): void {
     withAccess(policy.command(name)).option("--tenant <tenant>", "whose policy", "operator");
   command("show")
     .description("the policy in force")
-    .action((flags) => commands.showPolicy(accessOf(flags), flags));
+    .action((flags) => commands.showPolicy(resolveDataAccess(flags), flags));
   command("set")
     .description("put another policy in force, at once and without a restart")
     .argument("<file>", "JSON; rules that it leaves out are the shipped ones")
-    .action((path: string, flags) => commands.setPolicy(accessOf(flags), path, flags));
+    .action((path: string, flags) => commands.setPolicy(resolveDataAccess(flags), path, flags));
   command("vouch")
     .description("let unknown agents of a namespace in on your word, up to L2")
     .argument("<namespace>", "`agent://name/*`")
     .requiredOption("--until <time>", "when the word expires: a date or an RFC 3339 date-time")
     .addOption(new Option("--up-to <level>", "the most sensitive level").choices(VOUCHED_LEVELS))
     .option("--max-stakes <amount>", "stakes up to which the word counts too")
-    .action((namespace: string, flags) => commands.vouch(accessOf(flags), namespace, flags));
+    .action((namespace: string, flags) =>
+      commands.vouch(resolveDataAccess(flags), namespace, flags),
+    );
   command("unvouch")
     .description("take the word back")
     .argument("<namespace>", "as it stands in the policy")
-    .action((namespace: string, flags) => commands.unvouch(accessOf(flags), namespace, flags));
+    .action((namespace: string, flags) =>
+      commands.unvouch(resolveDataAccess(flags), namespace, flags),
+    );
   withAccess(policy.command("backtest"))
     .description("try a policy on all outcomes so far, beside the live one; changes nothing")
     .argument("[file]", "JSON as for `set`; left out: the live policy alone")
     .option("--tenant <tenant>", "whose live policy", "operator")
-    .option("--from <time>", "outcomes settled from here on", timeOf)
-    .option("--to <time>", "outcomes settled before", timeOf)
-    .addOption(new Option("--days <n>", "the last days").argParser(countOf).conflicts("from"))
+    .option("--from <time>", "outcomes settled from here on", parseTimeMs)
+    .option("--to <time>", "outcomes settled before", parseTimeMs)
+    .addOption(new Option("--days <n>", "the last days").argParser(parseCount).conflicts("from"))
     .option("--unvouched", "count what keys sent that nobody vouches for, too")
     .option("--page <file>", "write the page with plots to this file")
     .action((path: string | undefined, flags) =>
-      commands.backtestPolicy(accessOf(flags), path, flags),
+      commands.backtestPolicy(resolveDataAccess(flags), path, flags),
     );
 }
 
@@ -125,29 +143,29 @@ export function addKaizen(program: Command): void {
   withAccess(kaizen.command("run"))
     .description("re-fit from settled outcomes; promoted only if every gate passes")
     .option("--dry-run", "test and report, change nothing")
-    .option("--holdout-days <days>", "newest days to test on (default 60)", countOf)
+    .option("--holdout-days <days>", "newest days to test on (default 60)", parseCount)
     .option("--sign-off", "agree to a structural change beforehand")
-    .option("--as-of <time>", "as it would have been then; promotes nothing", timeOf)
-    .action((flags) => commands.runKaizen(accessOf(flags), flags));
+    .option("--as-of <time>", "as it would have been then; promotes nothing", parseTimeMs)
+    .action((flags) => commands.runKaizen(resolveDataAccess(flags), flags));
   withAccess(kaizen.command("status"))
     .description("what is live, and every run")
-    .action((flags) => commands.showStatus(accessOf(flags), flags));
+    .action((flags) => commands.showStatus(resolveDataAccess(flags), flags));
   withAccess(kaizen.command("show"))
     .description("one run with its gates")
     .argument("<run>", "id of the run")
     .option("--report <file>", "write its page with plots to this file")
-    .action((id: string, flags) => commands.showRun(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.showRun(resolveDataAccess(flags), id, flags));
   withAccess(kaizen.command("credibility"))
     .description("weigh reporters anew, from the seeds that TRUSTRANK_SEEDS names")
     .option("--status", "only show what holds now")
-    .action((flags) => commands.runCredibility(accessOf(flags), flags));
+    .action((flags) => commands.runCredibility(resolveDataAccess(flags), flags));
   withAccess(kaizen.command("promote"))
     .description("make the weights live that a finished dry run has tested")
     .argument("<run>", "id of the run")
     .requiredOption("--reason <text>", "kept with the run")
-    .action((id: string, flags) => commands.promoteRun(accessOf(flags), id, flags));
+    .action((id: string, flags) => commands.promoteRun(resolveDataAccess(flags), id, flags));
   withAccess(kaizen.command("rollback"))
     .description("restore the config before the newest promotion")
     .option("--reason <text>", "kept with the run")
-    .action((flags) => commands.rollBack(accessOf(flags), flags));
+    .action((flags) => commands.rollBack(resolveDataAccess(flags), flags));
 }

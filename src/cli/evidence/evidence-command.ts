@@ -6,7 +6,7 @@ import { extname, join, relative } from "node:path";
 import { environment } from "../environment.ts";
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
-import { tableBytesMaxOf } from "../../service/settings/config.ts";
+import { parseTableBytesMax } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import type { Vault } from "../../vault/vault.ts";
 import { withData } from "../data-access.ts";
@@ -47,15 +47,15 @@ export async function addEvidence(
   paths: readonly string[],
   flags: AddFlags,
 ): Promise<void> {
-  const files = paths.flatMap((path) => filesOf(path, flags.prefix ?? ""));
+  const files = paths.flatMap((path) => listEvidenceFiles(path, flags.prefix ?? ""));
   if (files.length === 0) throw new CommandFailure("no text, Markdown, HTML or JSON file found");
   const progress = new Progress("registering", files.length);
   let done = 0;
   const records: EvidenceRecord[] = [];
   try {
     await withVault(access, async (register) => {
-      for (const batch of batchesOf(files)) {
-        records.push(...(await register(batch.map((file) => itemOf(file, flags)))));
+      for (const batch of splitIntoBatches(files)) {
+        records.push(...(await register(batch.map((file) => buildEvidenceItem(file, flags)))));
         done += batch.length;
         progress.update(done);
       }
@@ -138,7 +138,7 @@ export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promis
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: (exitCode) => {
       process.exitCode = exitCode;
     },
@@ -151,18 +151,18 @@ export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promis
   }
 }
 
-function filesOf(path: string, prefix: string): File[] {
+function listEvidenceFiles(path: string, prefix: string): File[] {
   if (!existsSync(path)) throw new CommandFailure(`\`${path}\` does not exist`);
   if (!statSync(path).isDirectory())
-    return [fileOf(path, prefix + path.replace(/^(?:\.?\/)+/, ""))];
+    return [readEvidenceFile(path, prefix + path.replace(/^(?:\.?\/)+/, ""))];
   const names = readdirSync(path, { recursive: true, encoding: "utf8" }).toSorted();
   return names
     .map((name) => join(path, name))
     .filter((name) => extname(name).toLowerCase() in KINDS && statSync(name).isFile())
-    .map((name) => fileOf(name, prefix + relative(path, name).split("\\").join("/")));
+    .map((name) => readEvidenceFile(name, prefix + relative(path, name).split("\\").join("/")));
 }
 
-function fileOf(path: string, sourceId: string): File {
+function readEvidenceFile(path: string, sourceId: string): File {
   const { size } = statSync(path);
   if (size > BATCH_BYTES_MAX) {
     throw new CommandFailure(`\`${path}\` is larger than ${BATCH_BYTES_MAX} bytes: split it`);
@@ -170,7 +170,7 @@ function fileOf(path: string, sourceId: string): File {
   return { path, sourceId, bytes: size };
 }
 
-function* batchesOf(files: readonly File[]): Generator<File[]> {
+function* splitIntoBatches(files: readonly File[]): Generator<File[]> {
   let batch: File[] = [];
   let bytes = 0;
   for (const file of files) {
@@ -186,7 +186,7 @@ function* batchesOf(files: readonly File[]): Generator<File[]> {
   if (batch.length > 0) yield batch;
 }
 
-function itemOf(file: File, flags: AddFlags): EvidenceItem {
+function buildEvidenceItem(file: File, flags: AddFlags): EvidenceItem {
   return {
     source_id: file.sourceId,
     kind: KINDS[extname(file.path).toLowerCase()] ?? "text/plain",

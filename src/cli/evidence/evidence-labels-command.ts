@@ -23,13 +23,13 @@ export async function labelTexts(
   path: string,
   flags: { json?: boolean },
 ): Promise<void> {
-  const items = labelsOf(path);
+  const items = readLabels(path);
   const progress = new Progress("labelling", items.length);
   let counted = 0;
   let done = 0;
   let newest: ThresholdList = { model: "", thresholds: [] };
   const work = async (label: Label) => {
-    for (const batch of batchesOf(items)) {
+    for (const batch of splitIntoLabelBatches(items)) {
       const result = await label(batch);
       counted += result.items.filter((item) => item.counted).length;
       newest = { model: result.model, thresholds: result.thresholds };
@@ -78,7 +78,7 @@ export async function listThresholds(access: DataAccess, flags: { json?: boolean
   for (const line of formatTable(columns, rows)) print(line);
 }
 
-function labelsOf(path: string): TextLabel[] {
+function readLabels(path: string): TextLabel[] {
   const items: TextLabel[] = [];
   for (const { number, text } of readLines(path)) {
     try {
@@ -95,7 +95,7 @@ function labelsOf(path: string): TextLabel[] {
   return items;
 }
 
-function* batchesOf(items: readonly TextLabel[]): Generator<TextLabel[]> {
+function* splitIntoLabelBatches(items: readonly TextLabel[]): Generator<TextLabel[]> {
   let batch: TextLabel[] = [];
   let units = 0;
   for (const item of items) {

@@ -9,7 +9,7 @@ import { openKeyring } from "../../http/access/keyring.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type DataAccess, withData } from "../data-access.ts";
 import { note, print, printJson } from "../output.ts";
-import { requireText, scopesOf } from "./keys-command.ts";
+import { requireText, parseScopes } from "./keys-command.ts";
 
 export interface SetFlags {
   /** False: the label goes. */
@@ -28,7 +28,7 @@ const now = () => Date.now();
 
 /** Changes the members that flags name; the secret stays. */
 export async function setKey(access: DataAccess, keyId: string, flags: SetFlags): Promise<void> {
-  const patch = patchOf(flags);
+  const patch = buildKeyPatch(flags);
   const changed = await withData<KeyDescription>(
     access,
     async (dataDir) => {
@@ -70,7 +70,7 @@ export async function rotateKey(
 }
 
 /** The request that the flags make, by the rules of the route. */
-function patchOf(flags: SetFlags) {
+function buildKeyPatch(flags: SetFlags) {
   const { label, scopes, expires, minimums } = flags;
   if (typeof label === "string") requireText("--label", label, KEY_LABEL_LENGTH_MAX);
   if (typeof expires === "number" && expires <= now()) {
@@ -78,9 +78,9 @@ function patchOf(flags: SetFlags) {
   }
   const body = {
     ...(label === undefined ? {} : { label: label === false ? null : label }),
-    ...(scopes === undefined ? {} : { scopes: scopesOf(scopes) }),
+    ...(scopes === undefined ? {} : { scopes: parseScopes(scopes) }),
     ...(expires === undefined ? {} : { expires_at: expires === false ? null : expires }),
-    ...(minimums === undefined ? {} : { minimum_scores: minimumsOf(minimums) }),
+    ...(minimums === undefined ? {} : { minimum_scores: parseMinimumScores(minimums) }),
   };
   return checked(() => parseKeyPatch(body));
 }
@@ -88,7 +88,7 @@ function patchOf(flags: SetFlags) {
 const MINIMUM = /^(\w+)=(\d{1,3}(?:\.\d+)?)$/;
 
 /** `L2=600,L3=700`. */
-function minimumsOf(text: string): Record<string, number> {
+function parseMinimumScores(text: string): Record<string, number> {
   const pairs = text.split(",").map((pair) => {
     const [, level = "", score = ""] = MINIMUM.exec(pair.trim()) ?? [];
     if ((TOOL_LEVELS as readonly string[]).includes(level)) return [level, Number(score)];

@@ -39,7 +39,7 @@ type CreatedKey = KeyDescription & { key: string };
 
 /** Prints the new key alone on stdout, so that a script can take it; the rest goes to stderr. */
 export async function createKey(access: DataAccess, flags: CreateFlags): Promise<void> {
-  const request = newKeyOf(flags);
+  const request = buildNewKeyRequest(flags);
   const created = await withData<CreatedKey>(
     access,
     async (dataDir) => {
@@ -105,8 +105,8 @@ export async function revokeKey(
   else print(`revoked ${revoked.key_id} of ${revoked.tenant}`);
 }
 
-function newKeyOf(flags: CreateFlags): NewKey {
-  const scopes = flags.scopes === undefined ? DEFAULT_SCOPES : scopesOf(flags.scopes);
+function buildNewKeyRequest(flags: CreateFlags): NewKey {
+  const scopes = flags.scopes === undefined ? DEFAULT_SCOPES : parseScopes(flags.scopes);
   requireText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
   if (flags.label !== undefined) requireText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
   return {
@@ -119,7 +119,7 @@ function newKeyOf(flags: CreateFlags): NewKey {
 }
 
 /** @throws CommandFailure when one of them is none. */
-export function scopesOf(text: string): Scope[] {
+export function parseScopes(text: string): Scope[] {
   const scopes = text.split(",").map((scope) => scope.trim());
   for (const scope of scopes) {
     if ((SCOPES as readonly string[]).includes(scope)) continue;

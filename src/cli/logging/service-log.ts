@@ -1,9 +1,13 @@
 // Log of `serve`, on stderr. In JSON every line is one object: what Node, a package or a thread writes
 // to stderr of its own accord becomes an event too, and so does an error that nobody caught.
 import { type Log, type LogFormat, type LogLevel, makeLog } from "../../platform/log.ts";
-import { logConfigOf, type ServeConfig, type ServeFlags } from "../../service/settings/config.ts";
+import {
+  parseLogConfig,
+  type ServeConfig,
+  type ServeFlags,
+} from "../../service/settings/config.ts";
 import { type Environment, InvalidSetting } from "../../service/settings/settings.ts";
-import { exitCodeOf, toldOf } from "../exit-code.ts";
+import { reportFailure, describeFailure } from "../exit-code.ts";
 
 /** Longest piece without a line break that is kept as the beginning of a line. */
 const LINE_LENGTH_MAX = 16_384;
@@ -24,7 +28,7 @@ export function serviceLog({ log, adminKey }: ServeConfig): ServiceLog {
 export function serviceLogAtFirst(flags: ServeFlags, environment: Environment): ServiceLog {
   const adminKey = environment["TRUSTRANK_ADMIN_KEY"];
   try {
-    return open("info", logConfigOf(flags, environment).format, adminKey);
+    return open("info", parseLogConfig(flags, environment).format, adminKey);
   } catch (error) {
     if (!(error instanceof InvalidSetting)) throw error;
     return open("info", undefined, adminKey);
@@ -43,8 +47,8 @@ function open(
 
 /** Tells of a failure in the form of the log; returns the exit code. */
 export function tellFailure({ log, format }: ServiceLog, error: unknown): number {
-  if (format === "human") return exitCodeOf(error);
-  const { message, exitCode } = toldOf(error);
+  if (format === "human") return reportFailure(error);
+  const { message, exitCode } = describeFailure(error);
   log.error("service_failed", { detail: message, exit_code: exitCode });
   return exitCode;
 }

@@ -19,10 +19,10 @@ import {
   percent,
   QUESTION_WORDS,
   reasonWords,
-  shareOf,
+  formatPercent,
 } from "../../kaizen/report/backtest-words.ts";
 import { commandLog } from "../logging/command-log.ts";
-import { tableBytesMaxOf } from "../../service/settings/config.ts";
+import { parseTableBytesMax } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { OPERATOR } from "../../service/import/bureau-sink.ts";
@@ -94,7 +94,7 @@ async function runHere(dataDir: string, order: Order): Promise<Backtest> {
   const core = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: () => undefined,
     log,
   });
@@ -169,7 +169,7 @@ const COLUMNS = [
 
 const POLICY_COLUMN = COLUMNS.indexOf("policy");
 
-function cellsOf(row: BacktestRow): string[] {
+function formatBacktestCells(row: BacktestRow): string[] {
   const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
   const alarms =
     rate === null || low === null || high === null
@@ -179,10 +179,10 @@ function cellsOf(row: BacktestRow): string[] {
     row.level,
     QUESTION_WORDS[row.question],
     row.policy,
-    shareOf(row.good_allowed, row.good),
-    shareOf(row.bad_allowed, row.bad),
+    formatPercent(row.good_allowed, row.good),
+    formatPercent(row.bad_allowed, row.bad),
     alarms,
-    shareOf(row.bad_quarantined + row.bad_blocked, row.bad),
+    formatPercent(row.bad_quarantined + row.bad_blocked, row.bad),
     money(row.stakes_lost),
     money(row.stakes_turned_away),
   ];
@@ -209,13 +209,13 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const held = new Set(findings.curves.map((curve) => curve.level));
   const rows = findings.rows
     .filter((row) => held.has(row.level) && row.good + row.bad > 0)
-    .toSorted((a, b) => positionOf(a) - positionOf(b));
-  for (const line of formatTable(COLUMNS, merged(rows.map(cellsOf)))) print(line);
+    .toSorted((a, b) => computeRowOrder(a) - computeRowOrder(b));
+  for (const line of formatTable(COLUMNS, merged(rows.map(formatBacktestCells)))) print(line);
   printReasons(backtest, findings);
 }
 
 /** By level, then by question, the live policy first: what is to be compared stands together. */
-function positionOf({ level, question, policy }: BacktestRow): number {
+function computeRowOrder({ level, question, policy }: BacktestRow): number {
   const questions = Object.keys(QUESTION_WORDS);
   const at = Number(level.slice(1)) * questions.length + questions.indexOf(question);
   return at * 2 + (policy === "live" ? 0 : 1);

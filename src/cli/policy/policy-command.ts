@@ -10,7 +10,7 @@ import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import { commandLog } from "../logging/command-log.ts";
-import { tableBytesMaxOf } from "../../service/settings/config.ts";
+import { parseTableBytesMax } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { OPERATOR } from "../../service/import/bureau-sink.ts";
@@ -33,7 +33,7 @@ export function readInForce(access: DataAccess, tenant: string): Promise<PolicyD
   return withData<PolicyDocument>(
     access,
     (dataDir) => onFiles(dataDir, (policies) => policies.show(tenant)),
-    (client) => client.sendJson("GET", routeOf(tenant)),
+    (client) => client.sendJson("GET", buildPolicyRoute(tenant)),
   );
 }
 
@@ -65,13 +65,13 @@ export async function putInForce(
     return withData<PolicyDocument>(
       access,
       (dataDir) => onFiles(dataDir, (policies) => policies.set(tenant, policy, OPERATOR.principal)),
-      (client) => client.sendJson("PUT", routeOf(tenant), policy),
+      (client) => client.sendJson("PUT", buildPolicyRoute(tenant), policy),
     );
   });
   printPolicy(set, flags);
 }
 
-function routeOf(tenant: string): string {
+function buildPolicyRoute(tenant: string): string {
   return `/v1/policy?tenant=${encodeURIComponent(tenant)}`;
 }
 
@@ -112,7 +112,7 @@ async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Prom
   } = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(environment()),
+    tableBytesMax: parseTableBytesMax(environment()),
     onFatal: () => (isBroken = true),
     log,
   });

@@ -6,7 +6,7 @@ import { describeReview } from "../../contract/reviews/description.ts";
 import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { QueuedReview } from "../../contract/schemas/reviews.ts";
-import { pageOf } from "../../http/routes/review-page.ts";
+import { selectReviewPage } from "../../http/routes/review-page.ts";
 import { makeLog } from "../../platform/log.ts";
 import { type Core, openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
@@ -72,7 +72,7 @@ export async function list(access: DataAccess, flags: ListFlags): Promise<void> 
     (dataDir) =>
       onFiles(dataDir, async ({ reviews }) => {
         const nowMs = Date.now();
-        const found = pageOf(reviews.all(), query, undefined, nowMs);
+        const found = selectReviewPage(reviews.all(), query, undefined, nowMs);
         const described = found.reviews.map((review) => describeReview(review, nowMs));
         return { reviews: described, next: found.next };
       }),
@@ -82,7 +82,7 @@ export async function list(access: DataAccess, flags: ListFlags): Promise<void> 
     printJson(page);
     return;
   }
-  for (const line of formatTable(COLUMNS, page.reviews.map(cellsOf))) print(line);
+  for (const line of formatTable(COLUMNS, page.reviews.map(formatReviewCells))) print(line);
   if (page.next !== null) note(`there are more: --after ${page.next}`);
 }
 
@@ -91,7 +91,7 @@ export async function show(access: DataAccess, id: string, flags: OutputFlags): 
   const review = await withData<QueuedReview>(
     access,
     (dataDir) => describedOnFiles(dataDir, ({ reviews }) => reviews.find(id, undefined)),
-    (client) => client.sendJson("GET", routeOf(id)),
+    (client) => client.sendJson("GET", buildReviewRoute(id)),
   );
   tell(review, flags);
 }
@@ -109,7 +109,7 @@ export async function claim(access: DataAccess, id: string, flags: ClaimFlags): 
       describedOnFiles(dataDir, ({ reviews }) =>
         reviews.claim(id, undefined, parseReviewClaim(request), operator),
       ),
-    (client) => client.sendJson("POST", `${routeOf(id)}/claim`, request),
+    (client) => client.sendJson("POST", `${buildReviewRoute(id)}/claim`, request),
   );
   tell(review, flags);
 }
@@ -136,12 +136,12 @@ export async function decide(
       describedOnFiles(dataDir, ({ reviews }) =>
         reviews.decide(id, undefined, parseReviewDecision(request), operator),
       ),
-    (client) => client.sendJson("POST", `${routeOf(id)}/decision`, request),
+    (client) => client.sendJson("POST", `${buildReviewRoute(id)}/decision`, request),
   );
   tell(review, flags);
 }
 
-function routeOf(id: string): string {
+function buildReviewRoute(id: string): string {
   return `/v1/reviews/${encodeURIComponent(id)}`;
 }
 
@@ -157,7 +157,7 @@ function tell(review: QueuedReview, { json }: OutputFlags): void {
   }
 }
 
-function cellsOf(review: QueuedReview): unknown[] {
+function formatReviewCells(review: QueuedReview): unknown[] {
   const { id, state, agent, level, count, stakes_max: stakes, opened_at: opened } = review;
   return [id, state, agent, level, count, stakes, opened, review.reason, review.decision ?? ""];
 }

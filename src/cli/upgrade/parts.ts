@@ -2,7 +2,7 @@
 // writes, and what a start would do about them. Everything is opened for reading alone.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { readKeys } from "../../http/access/key-file.ts";
+import { readKeyFile } from "../../http/access/key-file.ts";
 import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
@@ -15,7 +15,7 @@ import {
   SNAPSHOT_HEADER_BYTES,
   SNAPSHOT_VERSION,
   snapshotFormat,
-  snapshotsOf,
+  listSnapshots,
 } from "../../ledger/snapshot/format.ts";
 import { DATABASE_FILE } from "../../store/files.ts";
 import { openDatabase } from "../../store/duckdb.ts";
@@ -77,12 +77,12 @@ function journalPart({ journal }: DataPaths): FormatPart {
 
 function snapshotPart({ snapshots }: DataPaths): FormatPart {
   const known = `version ${SNAPSHOT_VERSION}, layout ${TABLE_LAYOUT}`;
-  const names = fs.existsSync(snapshots) ? snapshotsOf(fs.readdirSync(snapshots)) : [];
+  const names = fs.existsSync(snapshots) ? listSnapshots(fs.readdirSync(snapshots)) : [];
   const [newest] = names;
   if (newest === undefined) {
     return { ...nothing("snapshot", known), detail: "folds the journal from its first record" };
   }
-  const format = snapshotFormat(headOf(join(snapshots, newest)));
+  const format = snapshotFormat(readFileHead(join(snapshots, newest)));
   const found =
     format === undefined ? "no header" : `version ${format.version}, layout ${format.layout}`;
   const isKnown = format?.version === SNAPSHOT_VERSION && format.layout === TABLE_LAYOUT;
@@ -92,7 +92,7 @@ function snapshotPart({ snapshots }: DataPaths): FormatPart {
   return { part: "snapshot", found, known, outlook: isKnown ? "reads" : "makes anew", detail };
 }
 
-function headOf(path: string): Buffer {
+function readFileHead(path: string): Buffer {
   const descriptor = nodeFiles.open(path, "read");
   try {
     const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
@@ -156,7 +156,7 @@ function signingPart({ root, bureauKey }: DataPaths): FormatPart {
 async function apiKeysPart({ root }: DataPaths): Promise<FormatPart> {
   const known = "format 1";
   try {
-    const { length } = await readKeys(root);
+    const { length } = await readKeyFile(root);
     return { part: "API keys", found: `${length} keys`, known, outlook: "reads", detail: "" };
   } catch (error) {
     return refused("API keys", known, error);

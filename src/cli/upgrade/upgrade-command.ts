@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { dataPaths } from "../../journal/data-directory.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { versionOf } from "../../service/identity.ts";
-import { serveConfigOf } from "../../service/settings/config.ts";
+import { readPackageVersion } from "../../service/identity.ts";
+import { parseServeConfig } from "../../service/settings/config.ts";
 import { environment } from "../environment.ts";
 import { formatTable, print, printJson } from "../output.ts";
 import { type FormatPart, formatParts } from "./parts.ts";
@@ -19,7 +19,7 @@ export async function checkUpgrade(
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
   const parts = [...(await formatParts(dataPaths(dataDir))), settingsPart()];
   const refused = parts.filter(({ outlook }) => REFUSED.has(outlook));
-  const release = versionOf();
+  const release = readPackageVersion();
   if (flags.json === true) {
     printJson({ data_dir: dataDir, release, ok: refused.length === 0, parts });
   } else {
@@ -41,7 +41,7 @@ export async function checkUpgrade(
 function settingsPart(): FormatPart {
   const part = { part: "settings", known: "those of `trustrank config check`" };
   try {
-    serveConfigOf({ sample: true }, environment());
+    parseServeConfig({ sample: true }, environment());
     return { ...part, found: "each can be meant", outlook: "reads", detail: "" };
   } catch (error) {
     const detail = (error as Error).message;

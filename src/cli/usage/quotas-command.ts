@@ -3,7 +3,7 @@
 import { isPlainText } from "../../contract/identifiers.ts";
 import { QUOTA_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
-import { readQuotas, writeQuotas } from "../../http/access/quota-file.ts";
+import { readQuotaFile, writeQuotaFile } from "../../http/access/quota-file.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type DataAccess, withData } from "../data-access.ts";
 import { formatTable, print, printJson } from "../output.ts";
@@ -20,7 +20,7 @@ export async function listQuotas(access: DataAccess, flags: OutputFlags): Promis
   const quotas = await withData<Shown[]>(
     access,
     async (dataDir) =>
-      [...(await readQuotas(dataDir))]
+      [...(await readQuotaFile(dataDir))]
         .map(([tenant, limit]) => ({ tenant, paid_reads_per_month: limit }))
         .toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1)),
     async (client) =>
@@ -49,11 +49,11 @@ export async function setQuota(
   const set = await withData<Shown>(
     access,
     async (dataDir) => {
-      const quotas = await readQuotas(dataDir);
-      await writeQuotas(dataDir, quotas.set(known(tenant), limit));
+      const quotas = await readQuotaFile(dataDir);
+      await writeQuotaFile(dataDir, quotas.set(known(tenant), limit));
       return { tenant, ...body };
     },
-    (client) => client.sendJson("PUT", routeOf(tenant), body),
+    (client) => client.sendJson("PUT", buildQuotaRoute(tenant), body),
   );
   if (flags.json === true) printJson(set);
   else print(`${tenant} may make ${limit} paid reads a month`);
@@ -68,20 +68,20 @@ export async function removeQuota(
   const was = await withData<Shown>(
     access,
     async (dataDir) => {
-      const quotas = await readQuotas(dataDir);
+      const quotas = await readQuotaFile(dataDir);
       const limit = quotas.get(tenant);
       if (limit === undefined) throw new CommandFailure(`\`${tenant}\` has no quota`);
       quotas.delete(tenant);
-      await writeQuotas(dataDir, quotas);
+      await writeQuotaFile(dataDir, quotas);
       return { tenant, paid_reads_per_month: limit };
     },
-    (client) => client.sendJson("DELETE", routeOf(tenant)),
+    (client) => client.sendJson("DELETE", buildQuotaRoute(tenant)),
   );
   if (flags.json === true) printJson(was);
   else print(`${tenant} has no quota any more`);
 }
 
-function routeOf(tenant: string): string {
+function buildQuotaRoute(tenant: string): string {
   return `/v1/quotas/${encodeURIComponent(known(tenant))}`;
 }
 

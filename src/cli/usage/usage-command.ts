@@ -1,7 +1,11 @@
 // `trustrank usage`: what each key has read in a month, as a table, CSV, JSON or Parquet: the files of a
 // data directory when no server holds it, else the server's own report.
 import * as fs from "node:fs";
-import { groupUsage, usageOf, usageQuestionOf } from "../../http/access/usage-report.ts";
+import {
+  sumUsageByGroups,
+  loadUsageRows,
+  parseUsageQuery,
+} from "../../http/access/usage-report.ts";
 import type { UsageReport } from "../../contract/schemas/service.ts";
 import type { UsageFormat } from "../../contract/views.ts";
 import { ServiceFault } from "../../contract/faults.ts";
@@ -42,7 +46,7 @@ const NOBODY_COUNTS = { meter: "", since: 0, rows: () => [] };
 
 /** Prints usage, or writes it to a file that then takes the place of an older one. */
 export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<void> {
-  const query = queryOf(flags);
+  const query = buildUsageQuery(flags);
   const format = flags.json === true ? "json" : flags.format;
   if (format === "parquet" && flags.out === undefined) {
     throw new CommandFailure("Parquet is no text: give --out FILE", EXIT_USAGE);
@@ -52,7 +56,10 @@ export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<
     access,
     (dataDir) =>
       withStore(dataDir, false, async (store) =>
-        groupUsage(await usageOf(store, NOBODY_COUNTS, question, undefined), question.groups),
+        sumUsageByGroups(
+          await loadUsageRows(store, NOBODY_COUNTS, question, undefined),
+          question.groups,
+        ),
       ),
     async (client) => (await client.sendJson<UsageReport>("GET", `/v1/usage?${query}`)).rows,
   );
@@ -66,7 +73,7 @@ export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<
 
 function usageQuestion(query: string) {
   try {
-    return usageQuestionOf(query, Date.now());
+    return parseUsageQuery(query, Date.now());
   } catch (error) {
     if (error instanceof ServiceFault) throw new CommandFailure(error.detail, EXIT_USAGE);
     throw error;
@@ -74,7 +81,7 @@ function usageQuestion(query: string) {
 }
 
 /** @throws CommandFailure for what is no month. */
-function queryOf({ month, from, to, by }: UsageFlags): string {
+function buildUsageQuery({ month, from, to, by }: UsageFlags): string {
   const query = new URLSearchParams({ group_by: by });
   if (month !== undefined) {
     const first = /^\d{4}-(0[1-9]|1[0-2])$/.test(month) ? Date.parse(`${month}-01`) : Number.NaN;
@@ -85,7 +92,7 @@ function queryOf({ month, from, to, by }: UsageFlags): string {
       );
     }
     query.set("from", `${month}-01`);
-    query.set("to", lastDayOf(first));
+    query.set("to", findLastDayOfMonth(first));
     return query.toString();
   }
   if (from !== undefined) query.set("from", from);
@@ -93,7 +100,7 @@ function queryOf({ month, from, to, by }: UsageFlags): string {
   return query.toString();
 }
 
-function lastDayOf(firstMs: number): string {
+function findLastDayOfMonth(firstMs: number): string {
   const date = new Date(firstMs);
   const last = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0);
   return new Date(last).toISOString().slice(0, "2026-01-31".length);
@@ -121,14 +128,14 @@ async function write(
     ];
     await writeParquet(out!, columns, cells);
   } else {
-    const text = textOf(names, cells, format);
+    const text = formatUsage(names, cells, format);
     if (out === undefined) return printText(text);
     writeWhole(out, text);
   }
   note(`${rows.length} rows in ${out}`);
 }
 
-function textOf(
+function formatUsage(
   names: readonly string[],
   cells: readonly (readonly (string | number)[])[],
   format: Exclude<UsageFormat, "parquet">,

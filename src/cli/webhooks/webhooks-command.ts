@@ -29,7 +29,7 @@ export async function list(access: DataAccess, flags: OutputFlags): Promise<void
     printJson(webhooks);
     return;
   }
-  for (const line of formatTable(COLUMNS, webhooks.map(cellsOf))) print(line);
+  for (const line of formatTable(COLUMNS, webhooks.map(formatWebhookCells))) print(line);
 }
 
 export interface AddFlags extends OutputFlags {
@@ -56,12 +56,12 @@ export async function renewSecret(
   id: string,
   flags: OutputFlags,
 ): Promise<void> {
-  showSecret(await ask<WebhookCreated>(access, "POST", `${routeOf(id)}/secret`), flags);
+  showSecret(await ask<WebhookCreated>(access, "POST", `${buildWebhookRoute(id)}/secret`), flags);
 }
 
 /** Takes an endpoint away, with all that waits for it. */
 export async function remove(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  const was = await ask<Webhook>(access, "DELETE", routeOf(id));
+  const was = await ask<Webhook>(access, "DELETE", buildWebhookRoute(id));
   if (flags.json === true) printJson(was);
   else print(`removed ${was.id} (${was.url})`);
 }
@@ -82,7 +82,7 @@ export async function disable(access: DataAccess, id: string, flags: OutputFlags
 
 /** @throws CommandFailure when the endpoint did not take it. */
 export async function test(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  const tested = await ask<WebhookTested>(access, "POST", `${routeOf(id)}/test`);
+  const tested = await ask<WebhookTested>(access, "POST", `${buildWebhookRoute(id)}/test`);
   if (flags.json === true) printJson(tested);
   const took = `${Math.round(tested.elapsed_ms)} ms`;
   if (!tested.delivered) throw new CommandFailure(`not delivered: ${tested.detail} (${took})`);
@@ -99,7 +99,7 @@ export async function dead(
     await redeliver(access, id, flags);
     return;
   }
-  const { dead: letters } = await ask<WebhookDead>(access, "GET", `${routeOf(id)}/dead`);
+  const { dead: letters } = await ask<WebhookDead>(access, "GET", `${buildWebhookRoute(id)}/dead`);
   if (flags.json === true) {
     printJson(letters);
     return;
@@ -124,7 +124,7 @@ async function redeliver(
   const answer = await ask<WebhookRedelivery>(
     access,
     "POST",
-    `${routeOf(id)}/dead/redeliver`,
+    `${buildWebhookRoute(id)}/dead/redeliver`,
     body,
   );
   if (flags.json === true) printJson(answer);
@@ -137,9 +137,9 @@ async function change(
   patch: WebhookPatch,
   flags: OutputFlags,
 ): Promise<void> {
-  const now = await ask<Webhook>(access, "PATCH", routeOf(id), patch);
+  const now = await ask<Webhook>(access, "PATCH", buildWebhookRoute(id), patch);
   if (flags.json === true) printJson(now);
-  else print(`${now.id} is ${stateOf(now)}`);
+  else print(`${now.id} is ${describeWebhookState(now)}`);
 }
 
 function showSecret(made: WebhookCreated, flags: OutputFlags): void {
@@ -151,18 +151,27 @@ function showSecret(made: WebhookCreated, flags: OutputFlags): void {
   print(made.secret);
 }
 
-function cellsOf(webhook: Webhook): unknown[] {
+function formatWebhookCells(webhook: Webhook): unknown[] {
   const { id, url, tenant, events, waiting, delivered, dead: letters } = webhook;
   const told = events.join(",");
-  return [id, url, tenant ?? "(all)", told, stateOf(webhook), waiting, delivered, letters];
+  return [
+    id,
+    url,
+    tenant ?? "(all)",
+    told,
+    describeWebhookState(webhook),
+    waiting,
+    delivered,
+    letters,
+  ];
 }
 
-function stateOf({ enabled, paused_by: by, failing_since: since }: Webhook): string {
+function describeWebhookState({ enabled, paused_by: by, failing_since: since }: Webhook): string {
   if (!enabled) return `paused (${by})`;
   return since === null ? "enabled" : `failing since ${since}`;
 }
 
-function routeOf(id: string): string {
+function buildWebhookRoute(id: string): string {
   return `${ROUTE}/${encodeURIComponent(id)}`;
 }
 

@@ -29,7 +29,7 @@ export function aiSdkApproval(
 ): (options: AiSdkToolCall) => Promise<AiSdkApprovalStatus> {
   return async ({ toolCall }) => {
     const { toolName, toolCallId: callId, input } = toolCall;
-    return statusOf(await policy({ toolName, callId, input }));
+    return convertToApprovalStatus(await policy({ toolName, callId, input }));
   };
 }
 
@@ -42,10 +42,10 @@ export function aiSdkToolApproval<Input = AnyInput>(
   toolName: string,
 ): (input: Input, options: { readonly toolCallId: string }) => Promise<AiSdkApprovalStatus> {
   return async (input, { toolCallId: callId }) =>
-    statusOf(await policy({ toolName, callId, input }));
+    convertToApprovalStatus(await policy({ toolName, callId, input }));
 }
 
-function statusOf({ action, reason }: ToolDecision): AiSdkApprovalStatus {
+function convertToApprovalStatus({ action, reason }: ToolDecision): AiSdkApprovalStatus {
   if (action === "run") return { type: "approved", reason };
   if (action === "park") return { type: "user-approval", reason };
   return { type: "denied", reason };

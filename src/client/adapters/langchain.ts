@@ -60,7 +60,7 @@ export function langChainMiddleware<Message>(
     name: "trustrank",
     async wrapToolCall(request, handler) {
       const { name: toolName, id: callId, args: input } = request.toolCall;
-      const call = { toolName, callId, input, conversationId: threadOf(request.runtime) };
+      const call = { toolName, callId, input, conversationId: readThreadId(request.runtime) };
       const decision = await policy(call);
       const { action, reason } = decision;
       if (action === "deny") return refused(options, request.toolCall, reason);
@@ -99,7 +99,7 @@ function skip(report: OutcomeReport | undefined): void {
   if (report !== undefined) report.skipped.notRun += 1;
 }
 
-function threadOf(runtime: unknown): string | undefined {
+function readThreadId(runtime: unknown): string | undefined {
   const { configurable } = (runtime ?? {}) as { configurable?: { thread_id?: unknown } };
   const id = configurable?.thread_id;
   return typeof id === "string" ? id : undefined;

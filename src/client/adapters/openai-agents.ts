@@ -41,7 +41,7 @@ export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
     run: async ({ toolCall, context }) => {
       const { name: toolName, callId } = toolCall;
       const input = parsed(toolCall.arguments);
-      const conversationId = conversationOf(context);
+      const conversationId = readConversationId(context);
       const { action, reason } = await policy({ toolName, callId, conversationId, input });
       const message = `refused: ${reason}`;
       if (action === "deny") return { behavior: { type: "rejectContent", message } };
@@ -59,7 +59,7 @@ export function openAiNeedsApproval<Input = AnyInput>(
   toolName: string,
 ): (runContext: unknown, input: Input, callId?: string) => Promise<boolean> {
   return async (runContext, input, callId) => {
-    const conversationId = conversationOf(runContext);
+    const conversationId = readConversationId(runContext);
     const { action } = await policy({ toolName, callId, conversationId, input });
     return action === "park";
   };
@@ -76,11 +76,11 @@ export function openAiExecute<Input, Result>(
 ): (input: Input, runContext?: unknown, details?: unknown) => Promise<Result> {
   const { toolName, report } = options;
   return async (input, runContext, details) => {
-    const { callId, arguments: text } = toolCallOf(details);
+    const { callId, arguments: text } = readToolCall(details);
     const end = {
       toolName,
       callId,
-      conversationId: conversationOf(runContext),
+      conversationId: readConversationId(runContext),
       // As the policy saw it: the tool's schema may have changed it since.
       input: text === undefined ? input : (parsed(text) as Input),
     };
@@ -96,7 +96,7 @@ export function openAiExecute<Input, Result>(
   };
 }
 
-function toolCallOf(details: unknown): { callId?: string; arguments?: string } {
+function readToolCall(details: unknown): { callId?: string; arguments?: string } {
   if (typeof details !== "object" || details === null) return {};
   const { toolCall } = details as { toolCall?: Partial<OpenAiToolCall> };
   const { callId, arguments: text } = toolCall ?? {};
@@ -109,7 +109,7 @@ function toolCallOf(details: unknown): { callId?: string; arguments?: string } {
 /** Runs in this process, by their context: the SDK gives them no name. */
 const conversations = new WeakMap<object, string>();
 
-function conversationOf(runContext: unknown): string | undefined {
+function readConversationId(runContext: unknown): string | undefined {
   if (typeof runContext !== "object" || runContext === null) return undefined;
   let id = conversations.get(runContext);
   if (id === undefined) {

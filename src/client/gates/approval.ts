@@ -100,7 +100,7 @@ export function checkApproval<Input = AnyInput>(
     const input = call.input as Input;
     const stakes = answerOf("stakes", () => options.stakes(input, call));
     const agentId = answerOf("agentId", () =>
-      options.agentId === undefined ? principalOf(call) : options.agentId(input, call),
+      options.agentId === undefined ? readPrincipal(call) : options.agentId(input, call),
     );
     const { signal } = call;
     return {
@@ -121,12 +121,12 @@ export function handshakeApproval<Input = AnyInput>(
     const stakes = answerOf("stakes", () => options.stakes(input, call));
     const initiator = answerOf("initiator", () =>
       options.initiator === undefined
-        ? (client.agentId ?? principalOf(call))
+        ? (client.agentId ?? readPrincipal(call))
         : options.initiator(input, call),
     );
     const counterparty = answerOf("counterparty", () =>
       options.counterparty === undefined
-        ? memberOf(call.input, "counterparty")
+        ? readStringMember(call.input, "counterparty")
         : options.counterparty(input, call),
     );
     const { signal } = call;
@@ -167,7 +167,7 @@ function makePolicy(
   };
   const policy = async (call: ToolCall): Promise<ToolDecision> => {
     const decision = await answer(call).catch((thrown: unknown): ToolDecision => {
-      return { action: "deny", reason: reasonOf(thrown), verdict: undefined };
+      return { action: "deny", reason: describeThrown(thrown), verdict: undefined };
     });
     record.remember(call, decision);
     callSafely((made: ToolDecision) => options.onDecision?.(made, call), decision);
@@ -214,18 +214,18 @@ function unknownDecision(decision: never): ToolDecision {
 }
 
 /** One line for a person or a model: the failure, without the service's internals. */
-function reasonOf(thrown: unknown): string {
+function describeThrown(thrown: unknown): string {
   if (thrown instanceof TrustGateError) return thrown.message;
   if (thrown instanceof TrustRankError) return `no trust verdict (${thrown.code})`;
   return "no trust verdict (the policy failed)";
 }
 
-function principalOf(call: ToolCall): string {
+function readPrincipal(call: ToolCall): string {
   if (call.principalId !== undefined) return call.principalId;
   throw new TypeError("the session has no principal: pass `agentId`");
 }
 
-function memberOf(input: unknown, name: string): string {
+function readStringMember(input: unknown, name: string): string {
   const value = typeof input === "object" && input !== null ? Reflect.get(input, name) : undefined;
   if (typeof value === "string") return value;
   throw new TypeError(`the input has no \`${name}\``);

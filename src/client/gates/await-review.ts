@@ -56,7 +56,7 @@ export async function afterReview(
   read: () => Promise<CheckResponse | HandshakeResponse>,
   wait: (id: string) => Promise<Review>,
 ): Promise<CheckResponse | HandshakeResponse> {
-  const ids = reviewsOf(verdict);
+  const ids = listPendingReviews(verdict);
   if (verdict.decision !== "escalate" || isShadow(verdict) || ids.length === 0) return verdict;
   // Without an answer it is parked, as it would have been without the wait.
   const reviews = await Promise.all(ids.map(wait)).catch(() => []);
@@ -64,7 +64,7 @@ export async function afterReview(
   return isDecided ? read() : verdict;
 }
 
-function reviewsOf(verdict: CheckResponse | HandshakeResponse): string[] {
+function listPendingReviews(verdict: CheckResponse | HandshakeResponse): string[] {
   const legs = "a_to_b" in verdict ? [verdict.a_to_b, verdict.b_to_a] : [verdict];
   return legs.flatMap(({ review }) => (review === undefined ? [] : [review.id]));
 }

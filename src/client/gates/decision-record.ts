@@ -16,7 +16,7 @@ export class DecisionRecord {
   readonly #calls = new Map<string, ToolDecision>();
 
   remember(call: CallIdentity, decision: ToolDecision): void {
-    const key = keyOf(call);
+    const key = buildCallKey(call);
     if (key === undefined) return;
     this.#calls.delete(key);
     this.#calls.set(key, decision);
@@ -33,12 +33,17 @@ export class DecisionRecord {
    * call's agent.
    */
   recall(call: CallIdentity): ToolDecision | undefined {
-    const key = keyOf(call);
+    const key = buildCallKey(call);
     return key === undefined ? undefined : this.#calls.get(key);
   }
 }
 
-function keyOf({ conversationId, callId, toolName, input }: CallIdentity): string | undefined {
+function buildCallKey({
+  conversationId,
+  callId,
+  toolName,
+  input,
+}: CallIdentity): string | undefined {
   if (conversationId !== undefined && callId !== undefined) {
     return JSON.stringify([conversationId, callId, toolName]);
   }

@@ -70,7 +70,7 @@ async function admit<Identity extends object, Event>(
   options: TrustGateOptions<Identity, Event>,
 ): Promise<void> {
   const agentId = answerOf("agentId", () =>
-    options.agentId === undefined ? principalOf(identity) : options.agentId(identity, event),
+    options.agentId === undefined ? readGatePrincipal(identity) : options.agentId(identity, event),
   );
   const given = answerOf("stakes", () => options.stakes?.(identity, event));
   if (options.gateway !== undefined) return arrive(options.gateway, agentId, given);
@@ -96,7 +96,7 @@ async function arrive(
   if (!answer.allowed && answer.verdict !== undefined) throw refusal(agentId, answer.verdict);
 }
 
-function principalOf(identity: object): string {
+function readGatePrincipal(identity: object): string {
   const principal: unknown = Reflect.get(identity, "principalId");
   if (typeof principal === "string") return principal;
   throw new TypeError("the identity has no `principalId`: pass `agentId`");

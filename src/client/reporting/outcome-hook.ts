@@ -78,7 +78,7 @@ export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
             skipped.rejected += 1;
             return;
           }
-          queue.offer(outcomeOf(event, context, options));
+          queue.offer(buildHookOutcome(event, context, options));
         } catch {
           skipped.unattributed += 1;
         }
@@ -87,7 +87,7 @@ export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
   };
 }
 
-function outcomeOf(
+function buildHookOutcome(
   event: ActionResultEvent,
   context: unknown,
   options: OutcomeHookOptions,

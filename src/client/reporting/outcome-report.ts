@@ -71,7 +71,7 @@ export function outcomeReport<Input = AnyInput>(
       const decision = end.decision ?? options.policy?.decisionOn?.(end);
       if (decision?.action === "deny") skipped.refused += 1;
       else if (isUnfinished(end)) skipped.unfinished += 1;
-      else queue.offer(outcomeOf(end, decision, options));
+      else queue.offer(buildReportedOutcome(end, decision, options));
     } catch {
       // Observe-only: a callback that fails costs this report, not the turn.
       skipped.unattributed += 1;
@@ -85,7 +85,7 @@ export function outcomeReport<Input = AnyInput>(
  * the next conversation.
  * @throws TypeError when there is nobody to report on, or success is not known.
  */
-function outcomeOf<Input>(
+function buildReportedOutcome<Input>(
   end: ToolEnd<Input>,
   decision: ToolDecision | undefined,
   options: OutcomeReportOptions<Input>,

@@ -49,40 +49,40 @@ export class WebhookEndpoints {
 
   /** One endpoint: what it is told, and how it fares. */
   async read(id: string, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("GET", pathOf(id), undefined, options));
+    return endpoint(await this.#ask("GET", buildEndpointPath(id), undefined, options));
   }
 
   /** Changes URL, events or description; stops it (`enabled: false`) or lets it go on. */
   async update(id: string, patch: WebhookPatch, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("PATCH", pathOf(id), patch, options));
+    return endpoint(await this.#ask("PATCH", buildEndpointPath(id), patch, options));
   }
 
   /** Takes it away with all that waits for it; resolves with what it was. */
   async delete(id: string, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("DELETE", pathOf(id), undefined, options));
+    return endpoint(await this.#ask("DELETE", buildEndpointPath(id), undefined, options));
   }
 
   /** Makes another secret. For a day the former one signs beside it. */
   async rotateSecret(id: string, options: RequestOptions = {}): Promise<WebhookCreated> {
-    return created(await this.#ask("POST", pathOf(id, "/secret"), undefined, options));
+    return created(await this.#ask("POST", buildEndpointPath(id, "/secret"), undefined, options));
   }
 
   /** Sends one `webhook.test` now and says what came of it. */
   async test(id: string, options: RequestOptions = {}): Promise<WebhookTested> {
     const limits = { timeoutMs: TEST_MS, ...options };
-    const value = await this.#ask("POST", pathOf(id, "/test"), undefined, limits);
+    const value = await this.#ask("POST", buildEndpointPath(id, "/test"), undefined, limits);
     return holding<WebhookTested>(value, "delivered", "boolean");
   }
 
   /** The newest attempts to tell it, newest first. */
   async deliveries(id: string, options: RequestOptions = {}): Promise<WebhookDelivery[]> {
-    const value = await this.#ask("GET", pathOf(id, "/deliveries"), undefined, options);
+    const value = await this.#ask("GET", buildEndpointPath(id, "/deliveries"), undefined, options);
     return listIn(value, "deliveries") as WebhookDelivery[];
   }
 
   /** Events that were tried for a day in vain, oldest first. */
   async deadLetters(id: string, options: RequestOptions = {}): Promise<WebhookDeadLetter[]> {
-    const value = await this.#ask("GET", pathOf(id, "/dead"), undefined, options);
+    const value = await this.#ask("GET", buildEndpointPath(id, "/dead"), undefined, options);
     return listIn(value, "dead") as WebhookDeadLetter[];
   }
 
@@ -93,7 +93,7 @@ export class WebhookEndpoints {
     options: RequestOptions = {},
   ): Promise<WebhookRedelivery> {
     const body = webhookIds === undefined ? {} : { webhook_ids: webhookIds };
-    const value = await this.#ask("POST", pathOf(id, "/dead/redeliver"), body, options);
+    const value = await this.#ask("POST", buildEndpointPath(id, "/dead/redeliver"), body, options);
     return holding<WebhookRedelivery>(value, "redelivered", "number");
   }
 
@@ -109,7 +109,7 @@ export class WebhookEndpoints {
   }
 }
 
-const pathOf = (id: string, rest = "") => `${PATH}/${encodeURIComponent(id)}${rest}`;
+const buildEndpointPath = (id: string, rest = "") => `${PATH}/${encodeURIComponent(id)}${rest}`;
 const endpoint = (value: unknown) => holding<Webhook>(value, "id", "string");
 const created = (value: unknown) => holding<WebhookCreated>(endpoint(value), "secret", "string");
 

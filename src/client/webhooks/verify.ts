@@ -54,14 +54,14 @@ export async function verifyWebhook(
   secrets: string | readonly string[],
   { toleranceSec = TOLERANCE_SEC, now = wallClock }: VerifyWebhookOptions = {},
 ): Promise<WebhookEvent> {
-  const id = headerOf(headers, "webhook-id");
-  const seconds = headerOf(headers, "webhook-timestamp");
-  const signatures = headerOf(headers, "webhook-signature").split(" ");
+  const id = readHeader(headers, "webhook-id");
+  const seconds = readHeader(headers, "webhook-timestamp");
+  const signatures = readHeader(headers, "webhook-signature").split(" ");
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   const signed = joined(encoder.encode(`${id}.${seconds}.`), bytes);
   const candidates = signatures
     .slice(0, SIGNATURES_MAX)
-    .flatMap((each) => (each.startsWith("v1,") ? (bytesOf(each.slice(3)) ?? []) : []));
+    .flatMap((each) => (each.startsWith("v1,") ? (decodeBase64(each.slice(3)) ?? []) : []));
   const keys = typeof secrets === "string" ? [secrets] : secrets;
   if (!(await isSignedBy(keys, candidates, signed))) {
     throw new WebhookVerificationError("no signature is by the endpoint's secret");
@@ -71,7 +71,7 @@ export async function verifyWebhook(
   if (!SECONDS.test(seconds) || !(ageSec <= toleranceSec)) {
     throw new WebhookVerificationError("too old, or from the future");
   }
-  return eventOf(id, bytes);
+  return parseEvent(id, bytes);
 }
 
 async function isSignedBy(
@@ -80,7 +80,7 @@ async function isSignedBy(
   signed: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   for (const secret of secrets) {
-    const raw = bytesOf(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+    const raw = decodeBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
     if (raw === undefined || raw.byteLength === 0) {
       throw new TrustRankError("invalid_argument", "a secret is `whsec_` and base64");
     }
@@ -92,20 +92,20 @@ async function isSignedBy(
   return false;
 }
 
-function headerOf(headers: WebhookHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : entryOf(headers, name);
+function readHeader(headers: WebhookHeaders, name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : findHeaderEntry(headers, name);
   if (typeof value === "string" && value !== "") return value;
   throw new WebhookVerificationError(`header \`${name}\` is missing or repeated`);
 }
 
 /** Names as Node has them, in lower case, or as somebody wrote them. */
-function entryOf(headers: Exclude<WebhookHeaders, Headers>, name: string): unknown {
+function findHeaderEntry(headers: Exclude<WebhookHeaders, Headers>, name: string): unknown {
   if (Object.hasOwn(headers, name)) return headers[name];
   return Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
 }
 
 /** Undefined for what is no base64. */
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+function decodeBase64(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
   } catch {
@@ -120,7 +120,7 @@ function joined(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-function eventOf(id: string, bytes: Uint8Array): WebhookEvent {
+function parseEvent(id: string, bytes: Uint8Array): WebhookEvent {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

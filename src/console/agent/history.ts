@@ -42,7 +42,7 @@ export function History({ id, path }: { id: string; path: string }): VNode {
     <div class="gap"></div>`;
 }
 
-const secondsOf = ({ day }: AgentDay) => Date.parse(`${day}T00:00:00Z`) / 1000;
+const convertDayToSeconds = ({ day }: AgentDay) => Date.parse(`${day}T00:00:00Z`) / 1000;
 
 function Outcomes({ days }: { days: readonly AgentDay[] }): VNode {
   const told = days.filter(({ outcomes, decisions }) => outcomes + decisions > 0);
@@ -60,7 +60,7 @@ function Outcomes({ days }: { days: readonly AgentDay[] }): VNode {
   ];
   return html`<${Chart}
     title="Outcomes by day"
-    at=${told.map(secondsOf)}
+    at=${told.map(convertDayToSeconds)}
     lines=${lines}
     say=${number}
   />`;
@@ -86,7 +86,7 @@ function Scores({ days }: { days: readonly AgentDay[] }): VNode {
   };
   return html`<${Chart}
     title="Score by day"
-    at=${days.map(secondsOf)}
+    at=${days.map(convertDayToSeconds)}
     lines=${[line]}
     range=${SCORES}
     say=${number}

@@ -20,7 +20,7 @@ interface Step {
 }
 
 export function Points({ agent }: { agent: AgentExplanation }): VNode {
-  const steps = stepsOf(agent);
+  const steps = buildScoreSteps(agent);
   // At an end of the scale the steps add up to more than is seen.
   const isCut = agent.internal_score <= SCALE[0] || agent.internal_score >= SCALE[1];
   const ends = steps.flatMap(({ from, to }) => [from, to]);
@@ -67,7 +67,7 @@ export function Points({ agent }: { agent: AgentExplanation }): VNode {
 }
 
 /** The largest steps first, the rest in one; the start is what they leave of the score. */
-function stepsOf({ features, internal_score: score }: AgentExplanation): Step[] {
+function buildScoreSteps({ features, internal_score: score }: AgentExplanation): Step[] {
   const largest = features
     .filter(({ points }) => Math.abs(points) >= SMALL)
     .toSorted((a, b) => Math.abs(b.points) - Math.abs(a.points));

@@ -99,7 +99,7 @@ interface Voice {
   readonly credibility: number | null;
 }
 
-const voicesOf = (id: string) => `SELECT o.reporter, count(*)::INTEGER AS outcomes,
+const loadReporters = (id: string) => `SELECT o.reporter, count(*)::INTEGER AS outcomes,
   (count(*) FILTER (o.outcome = 0))::INTEGER AS failures, sum(o.stakes) AS stakes,
   any_value(r.credibility) AS credibility
 FROM outcomes AS o LEFT JOIN reporters AS r ON r.reporter = o.reporter
@@ -126,10 +126,10 @@ export function Voices({ id }: { id: string }): VNode {
       id=${id}
       label="reporters about this agent"
       columns=${VOICES}
-      load=${(signal: AbortSignal) => query<Voice>(voicesOf(id), signal)}
+      load=${(signal: AbortSignal) => query<Voice>(loadReporters(id), signal)}
       empty="Nobody has reported on this agent yet."
     />
-    <${AsCurl} method="POST" path="/v1/query" body=${{ sql: voicesOf(id) }} />`;
+    <${AsCurl} method="POST" path="/v1/query" body=${{ sql: loadReporters(id) }} />`;
 }
 
 const KEYS: readonly Column<ReporterKeyDescription>[] = [

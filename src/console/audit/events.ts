@@ -45,13 +45,13 @@ const ACTOR = "coalesce(actor, CASE WHEN event LIKE 'namespace.%' THEN detail->>
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-function spanOf({ since = SPAN_FIRST }: Filter) {
+function selectTimeSpan({ since = SPAN_FIRST }: Filter) {
   return SPANS[since] ?? SPANS[SPAN_FIRST]!;
 }
 
-function whereOf(filter: Filter): string {
+function buildWhereClause(filter: Filter): string {
   const { event, actor, tenant, via, text, before } = filter;
-  const conditions = [`recorded_at > now()::TIMESTAMP - ${spanOf(filter)[1]}`];
+  const conditions = [`recorded_at > now()::TIMESTAMP - ${selectTimeSpan(filter)[1]}`];
   if (event) conditions.push(`event = ${literal(event)}`);
   if (actor) conditions.push(`${ACTOR} = ${literal(actor)}`);
   if (tenant) conditions.push(`tenant = ${literal(tenant)}`);
@@ -65,19 +65,19 @@ function whereOf(filter: Filter): string {
 /** Newest first; one more than is shown tells that there are others. */
 export function rowsSql(filter: Filter): string {
   return `SELECT recorded_at, position, event, tenant, ${ACTOR} AS actor, agent, kid, detail, via
-FROM audit_events WHERE ${whereOf(filter)}
+FROM audit_events WHERE ${buildWhereClause(filter)}
 ORDER BY recorded_at DESC, position DESC LIMIT ${ROWS_MAX + 1}`;
 }
 
 export function countsSql(filter: Filter): string {
-  const where = whereOf({ ...filter, before: undefined });
+  const where = buildWhereClause({ ...filter, before: undefined });
   return `SELECT event, count(*)::INTEGER AS n
 FROM audit_events WHERE ${where} GROUP BY event ORDER BY n DESC LIMIT 12`;
 }
 
 export function timesSql(filter: Filter): string {
-  const where = whereOf({ ...filter, before: undefined });
-  return `SELECT epoch(date_trunc('${spanOf(filter)[2]}', recorded_at))::BIGINT AS at, count(*)::INTEGER AS n
+  const where = buildWhereClause({ ...filter, before: undefined });
+  return `SELECT epoch(date_trunc('${selectTimeSpan(filter)[2]}', recorded_at))::BIGINT AS at, count(*)::INTEGER AS n
 FROM audit_events WHERE ${where} GROUP BY 1 ORDER BY 1`;
 }
 
@@ -122,13 +122,13 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
 const DETAIL_LENGTH_MAX = 160;
 
 /** What happened, from the detail. Nothing is left out that the words do not say: the detail has it all. */
-export function wordsOf({ event, detail }: AuditEvent): string {
+export function describeAuditEvent({ event, detail }: AuditEvent): string {
   const words = WORDS[event];
-  if (words !== undefined) return words(detailOf(detail));
+  if (words !== undefined) return words(parseEventDetail(detail));
   return detail.length > DETAIL_LENGTH_MAX ? `${detail.slice(0, DETAIL_LENGTH_MAX)}…` : detail;
 }
 
-export function detailOf(detail: string): Detail {
+export function parseEventDetail(detail: string): Detail {
   try {
     const value: unknown = JSON.parse(detail);
     return typeof value === "object" && value !== null ? (value as Detail) : {};

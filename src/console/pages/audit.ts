@@ -7,13 +7,13 @@ import { linkTo, type Parameters, useParameters } from "../location.ts";
 import {
   type AuditEvent,
   countsSql,
-  detailOf,
+  parseEventDetail,
   ROWS_MAX,
   rowsSql,
   SPAN_FIRST,
   SPANS,
   timesSql,
-  wordsOf,
+  describeAuditEvent,
 } from "../audit/events.ts";
 import { AsCurl, Copy } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
@@ -187,7 +187,7 @@ function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
           ? html`<span class="dim">–</span>`
           : html`<a class="agent" href=${filtered("actor", actor)}><${Text} text=${actor} /></a>`,
     },
-    { label: "through", cell: ({ via, actor }) => wayOf(via, actor) },
+    { label: "through", cell: ({ via, actor }) => renderAccessPath(via, actor) },
     {
       label: "tenant",
       cell: ({ tenant }) =>
@@ -195,19 +195,19 @@ function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
           ? html`<span class="dim">–</span>`
           : html`<a href=${filtered("tenant", tenant)}><${Text} text=${tenant} /></a>`,
     },
-    { label: "what", cell: (row) => html`<${Text} text=${wordsOf(row)} />` },
+    { label: "what", cell: (row) => html`<${Text} text=${describeAuditEvent(row)} />` },
   ];
 }
 
 /** The console, with the beginning of its session, or the API; nothing for what the service did itself. */
-function wayOf(via: string | null, actor: string | null): VNode {
+function renderAccessPath(via: string | null, actor: string | null): VNode {
   if (via !== null) return html`<${Tag} word=${via} tone="allow" />`;
   return html`<span class="dim">${actor === null ? "–" : "API"}</span>`;
 }
 
 /** One event with all that is known. */
 function Entry({ entry, parameters }: { entry: AuditEvent; parameters: Parameters }): VNode {
-  const detail = JSON.stringify(detailOf(entry.detail), null, 2);
+  const detail = JSON.stringify(parseEventDetail(entry.detail), null, 2);
   const close = html`
     <${Copy} text=${detail} label="Copy JSON" />
     <a class="button" href=${linkTo("audit", { ...parameters, row: undefined })}>Close</a>
@@ -219,7 +219,7 @@ function Entry({ entry, parameters }: { entry: AuditEvent; parameters: Parameter
         ["recorded", html`<${Time} at=${entry.recorded_at} as="full" />`],
         ["position in the journal", number(entry.position)],
         ["by key", html`<${Text} text=${entry.actor} />`],
-        ["through", wayOf(entry.via, entry.actor)],
+        ["through", renderAccessPath(entry.via, entry.actor)],
         ["tenant", html`<${Text} text=${entry.tenant} />`],
         ["agent", agent || "–"],
       ]}

@@ -3,10 +3,10 @@
 import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
 import { get, type Parameters as Asked, pathWith } from "../api.ts";
 import { Chosen, Facets } from "./decisions/facets.ts";
-import { askedOf, RANGES } from "./decisions/query.ts";
+import { buildDecisionQuery, RANGES } from "./decisions/query.ts";
 import { number, percent } from "../format.ts";
 import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
-import { linkTo, type Parameters, placeOf, useParameters } from "../location.ts";
+import { linkTo, type Parameters, parsePlace, useParameters } from "../location.ts";
 import { AsCurl } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
@@ -27,7 +27,7 @@ interface Listed {
 type Change = ReturnType<typeof useParameters>[1];
 
 /** Where an entry opens; beside the one that was marked, if any. */
-function openOf(leg: LoggedLeg, mark: string | undefined): string {
+function buildEntryHref(leg: LoggedLeg, mark: string | undefined): string {
   const other = mark === leg.request_id ? undefined : mark;
   return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
 }
@@ -48,13 +48,15 @@ function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
     ${leg.stands_for > 1 && html` <${Tag} word=${`× ${number(leg.stands_for)}`} />`}`;
 }
 
-function columnsOf(mark: string | undefined) {
+function buildDecisionColumns(mark: string | undefined) {
   return [
     { label: "at", cell: (leg: LoggedLeg) => html`<${Time} at=${leg.evaluated_at} />` },
     {
       label: "answer",
       cell: (leg: LoggedLeg) =>
-        html`<a href=${openOf(leg, mark)}><${Tag} word=${leg.verdict ?? leg.decision} /></a>`,
+        html`<a href=${buildEntryHref(leg, mark)}
+          ><${Tag} word=${leg.verdict ?? leg.decision}
+        /></a>`,
     },
     { label: "agent", cell: (leg: LoggedLeg) => html`<${AgentLink} id=${leg.subject} />` },
     {
@@ -102,7 +104,7 @@ function Search({ parameters, onChange }: { parameters: Parameters; onChange: Ch
 
 function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Change }): VNode {
   const { times, step_ms: stepMs } = counts;
-  const steps = useMemo(() => stepsOf(times, stepMs), [counts]);
+  const steps = useMemo(() => fillEmptySteps(times, stepMs), [counts]);
   if (times.length === 0) {
     return html`<${Empty}>No decisions in this range; a verify, check or handshake shows here.<//>`;
   }
@@ -126,7 +128,7 @@ function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Chan
 }
 
 /** Steps with those between that have nothing, so that a quiet hour is seen as one. */
-function stepsOf(times: DecisionFacets["times"], stepMs: number) {
+function fillEmptySteps(times: DecisionFacets["times"], stepMs: number) {
   const [first] = times;
   if (first === undefined) return [];
   const found = new Map(times.map((each) => [Date.parse(each.at), each]));
@@ -147,7 +149,7 @@ interface EntriesProps {
 }
 
 /** Row that the address names; -1 for none. */
-const rowOf = ({ at }: Parameters) => Number(at ?? -1);
+const readSelectedRow = ({ at }: Parameters) => Number(at ?? -1);
 
 function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
   const { behind, mark } = parameters;
@@ -155,15 +157,15 @@ function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
   const path = pathWith("/v1/decisions", { ...asked, before, limit: ROWS });
   const { value, error, reload } = useData((signal) => get<Listed>(path, {}, signal), [path]);
   const rows = value?.decisions ?? [];
-  const chosen = Math.min(rowOf(parameters), rows.length - 1);
+  const chosen = Math.min(readSelectedRow(parameters), rows.length - 1);
   const go = (row: number) =>
     onChange({ at: String(Math.max(0, Math.min(rows.length - 1, row))) }, true);
   // The address, not what was drawn: keys may come faster than drawings.
   const step = (by: number) =>
-    go(Math.min(rowOf(placeOf(location.hash).parameters), rows.length) + by);
+    go(Math.min(readSelectedRow(parsePlace(location.hash).parameters), rows.length) + by);
   const open = () => {
-    const leg = rows[rowOf(placeOf(location.hash).parameters)];
-    if (leg !== undefined) location.hash = openOf(leg, mark);
+    const leg = rows[readSelectedRow(parsePlace(location.hash).parameters)];
+    if (leg !== undefined) location.hash = buildEntryHref(leg, mark);
   };
   useKeys({ j: () => step(1), k: () => step(-1), Enter: open });
   useEffect(() => {
@@ -174,7 +176,7 @@ function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
   return html`<${Waiting} isComplete=${value.complete} />
     <${Table}
       label="decisions"
-      columns=${columnsOf(mark)}
+      columns=${buildDecisionColumns(mark)}
       rows=${rows}
       keyOf=${(leg: LoggedLeg) => `${leg.request_id}${leg.leg}`}
       chosen=${chosen < 0 ? undefined : chosen}
@@ -239,7 +241,7 @@ export default function Decisions(): VNode {
   const { range, since, before, mark } = parameters;
   // A range counts back from when it was chosen, so that pages of it belong together.
   const nowMs = useMemo(() => Date.now(), [range, since, before]);
-  const asked = askedOf(parameters, nowMs);
+  const asked = buildDecisionQuery(parameters, nowMs);
   const path = pathWith("/v1/decisions/facets", asked);
   const { value, error, reload } = useData(
     (signal) => get<DecisionFacets>(path, {}, signal),

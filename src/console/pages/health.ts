@@ -10,7 +10,7 @@ import { Table } from "../parts/table.ts";
 import { Tag, Text } from "../parts/words.ts";
 import { useSeries } from "../series.ts";
 import { usePolled } from "../use-data.ts";
-import { type Part, partsOf, type Status } from "./health/parts.ts";
+import { type Part, listHealthParts, type Status } from "./health/parts.ts";
 
 const PATH = "/v1/service/status";
 const EVERY_MS = 5000;
@@ -79,7 +79,7 @@ function Seen({ status }: { status: Status }): VNode {
       <${Table}
         label="parts of the service"
         columns=${COLUMNS}
-        rows=${partsOf(status)}
+        rows=${listHealthParts(status)}
         keyOf=${({ name }: Part) => name}
       />
       <${AsCurl} path=${PATH} />

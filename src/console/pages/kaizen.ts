@@ -12,7 +12,7 @@ import { usePolled } from "../use-data.ts";
 import { Tools } from "./kaizen/actions.ts";
 import { Passes } from "./kaizen/gates.ts";
 import { RunCard, WatchLines } from "./kaizen/run.ts";
-import { stateOf, type RunRow, type Status } from "./kaizen/shapes.ts";
+import { describeRunState, type RunRow, type Status } from "./kaizen/shapes.ts";
 
 const PATH = "/v1/kaizen/runs";
 const EVERY_MS = 2000;
@@ -36,7 +36,7 @@ const COLUMNS = [
   {
     label: "state",
     cell: (run: RunRow) => {
-      const [word, tone] = stateOf(run);
+      const [word, tone] = describeRunState(run);
       return html`<${Tag} word=${word} tone=${tone} />`;
     },
   },

@@ -50,7 +50,7 @@ export default function Keys(): VNode {
   const dialog: DialogProps = {
     target,
     tenant: parameters["tenant"] ?? session()?.tenant ?? "",
-    tenants: tenantsOf(keys),
+    tenants: listTenants(keys),
     onSecret: setMade,
     onDone: ({ key_id: key }) => {
       reload();
@@ -159,7 +159,7 @@ function Filters({ keys, parameters }: FiltersProps): VNode {
     </div>`;
   const named = (names: readonly string[]) => names.map((each): [string, string] => [each, each]);
   const any: [string, string] = ["", "any"];
-  const tenants = named(tenantsOf(keys));
+  const tenants = named(listTenants(keys));
   return html`<div class="filters">
     <div class="field">
       <label for="keys-text">Find</label>
@@ -181,7 +181,7 @@ function Filters({ keys, parameters }: FiltersProps): VNode {
   </div>`;
 }
 
-function tenantsOf(keys: readonly Key[]): string[] {
+function listTenants(keys: readonly Key[]): string[] {
   return [...new Set(keys.map(({ tenant }) => tenant))].toSorted();
 }
 

@@ -10,11 +10,11 @@ import { Time } from "../parts/words.ts";
 import { type Followed, useBacktest } from "../policy/backtest.ts";
 import { type Check, checkPath, useCheck } from "../policy/check.ts";
 import {
-  differencesOf,
+  listPolicyDifferences,
   LEVELS,
   type PolicyDocument,
   readText,
-  textOf,
+  formatPolicyText,
   withMember,
 } from "../policy/draft.ts";
 import { DraftCard } from "../policy/draft-card.ts";
@@ -67,16 +67,16 @@ interface WorkshopProps {
 
 function Workshop({ live, onSaved }: WorkshopProps): VNode {
   const { tenant } = live;
-  const [text, setText] = useState(() => textOf(live.policy));
+  const [text, setText] = useState(() => formatPolicyText(live.policy));
   const [isSaving, setSaving] = useState(false);
   const [saved, setSaved] = useState("");
   // What was saved is what is edited next.
-  useEffect(() => setText(textOf(live.policy)), [live.version]);
+  useEffect(() => setText(formatPolicyText(live.policy)), [live.version]);
   const check = useCheck(tenant, text);
   const [{ backtest: id }] = useParameters();
   const followed = useBacktest(id);
-  const draft = wholeOf(text) ?? check.made?.policy ?? live.policy;
-  const edit = (policy: unknown) => setText(textOf(policy));
+  const draft = parseWholePolicy(text) ?? check.made?.policy ?? live.policy;
+  const edit = (policy: unknown) => setText(formatPolicyText(policy));
   const { made } = check;
   const tellSaved = () => {
     onSaved();
@@ -104,7 +104,7 @@ function Workshop({ live, onSaved }: WorkshopProps): VNode {
       html`<${SaveDialog}
         made=${made}
         policy=${readText(text).value}
-        differences=${differencesOf(live.policy, draft)}
+        differences=${listPolicyDifferences(live.policy, draft)}
         backtest=${followed.backtest}
         onSaved=${tellSaved}
         onClose=${() => setSaving(false)}
@@ -124,9 +124,9 @@ interface ChangesProps {
 
 /** What the draft changes, and the ways to be rid of it or to save it. */
 function Changes({ live, draft, text, check, onPolicy, onSave }: ChangesProps): VNode {
-  const differences = differencesOf(live.policy, draft);
+  const differences = listPolicyDifferences(live.policy, draft);
   const isSame = differences.length === 0;
-  const isUntouched = text === textOf(live.policy);
+  const isUntouched = text === formatPolicyText(live.policy);
   const isReady = !isSame && !check.isAsking && check.made !== undefined;
   const tools = html`
     <button type="button" disabled=${isUntouched} onClick=${() => onPolicy(live.policy)}>
@@ -182,7 +182,7 @@ function Trial({ live, draft, check, followed, onPolicy }: TrialProps): VNode {
 }
 
 /** The policy that the text says, where it has all levels; the service fills in what is left out. */
-function wholeOf(text: string): Policy | undefined {
+function parseWholePolicy(text: string): Policy | undefined {
   const levels = readText(text).value?.["levels"] as Policy["levels"] | undefined;
   const isWhole = LEVELS.every((level) => typeof levels?.[level]?.allow_up_to === "number");
   return isWhole ? (readText(text).value as unknown as Policy) : undefined;

@@ -21,14 +21,14 @@ import {
   byDay,
   csvSql,
   type Days,
-  daysOf,
+  computeFirstAndLastDay,
   isShown,
   KINDS,
-  rangeOf,
+  readRange,
   RANGES,
   SHOWN,
-  shownOf,
-  sumOf,
+  readShownCount,
+  sumCounts,
   type TenantRow,
   tenantRows,
 } from "./usage/shapes.ts";
@@ -49,13 +49,13 @@ interface Loaded {
 
 export default function Usage(): VNode {
   const [parameters] = useParameters();
-  const days = daysOf(rangeOf(parameters), Date.now());
+  const days = computeFirstAndLastDay(readRange(parameters), Date.now());
   const asked = { ...days, group_by: "day,tenant" };
   const { value, error, reload } = useData(
     async (signal): Promise<Loaded> => {
       const [report, tenants] = await Promise.all([
         get<UsageReport>(PATH, asked, signal),
-        tenantsOf(signal),
+        loadTenantUsage(signal),
       ]);
       return { report, tenants };
     },
@@ -82,7 +82,7 @@ export default function Usage(): VNode {
   <//>`;
 }
 
-async function tenantsOf(signal: AbortSignal): Promise<Loaded["tenants"]> {
+async function loadTenantUsage(signal: AbortSignal): Promise<Loaded["tenants"]> {
   try {
     return (await get<TenantList>("/v1/tenants", {}, signal)).tenants;
   } catch (error) {
@@ -128,8 +128,8 @@ function Filters({ parameters }: { parameters: Parameters }): VNode {
       </select>
     </div>`;
   return html`<div class="filters">
-    ${choice("range", "Time", rangeOf(parameters), RANGES)}
-    ${choice("show", "Tenants", shownOf(parameters), SHOWN)}
+    ${choice("range", "Time", readRange(parameters), RANGES)}
+    ${choice("show", "Tenants", readShownCount(parameters), SHOWN)}
     <a class="button" href=${linkTo("usage")}>Clear</a>
   </div>`;
 }
@@ -146,7 +146,7 @@ function Shown({ loaded, days, parameters, onChange }: ShownProps): VNode {
   const [doing, setDoing] = useState<Doing>();
   const { report, tenants } = loaded;
   const all = tenantRows(report, tenants, session()?.tenant);
-  const rows = all.filter((row) => isShown(row, shownOf(parameters)));
+  const rows = all.filter((row) => isShown(row, readShownCount(parameters)));
   const target = all.find(({ tenant }) => tenant === parameters["tenant"]);
   const dialog = { row: target, onDone: onChange, onClose: () => setDoing(undefined) };
   return html`
@@ -186,7 +186,7 @@ WHERE day BETWEEN '${from}' AND '${to}' AND ${column} > 0 ORDER BY day DESC, ${c
 }
 
 function Totals({ rows, days }: { rows: readonly TenantRow[]; days: Days }): VNode {
-  const sum = sumOf(rows);
+  const sum = sumCounts(rows);
   const near = rows.filter((row) => isShown(row, "near")).length;
   const used = rows.filter((row) => isShown(row, "used")).length;
   return html`<${Figures}>
@@ -233,7 +233,7 @@ interface DrawnProps {
 /** By day and by kind, of the chosen tenant or of all. */
 function Drawn({ report, days, target, rows }: DrawnProps): VNode {
   const { at, paid, reported } = byDay(report, days, target?.tenant);
-  const { reads, test_reads: tests } = sumOf(target === undefined ? rows : [target]);
+  const { reads, test_reads: tests } = sumCounts(target === undefined ? rows : [target]);
   const lines = [
     { label: "paid reads", color: "accent", values: paid },
     { label: "outcomes reported", color: "second", values: reported },

@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { html, useEffect, useRef, type VNode } from "../html.ts";
 import { number } from "../format.ts";
-import { colorOf } from "../theme.ts";
+import { readThemeColor } from "../theme.ts";
 
 export interface Line {
   readonly label: string;
@@ -65,7 +65,9 @@ export function Chart(props: ChartProps): VNode {
   const { title, at, lines, limits = [], say = (value) => number(value, 2) } = props;
   const place = usePlot(props, say);
   const last = at.length - 1;
-  const words = lines.map(({ label, values }) => `${label} ${sayOf(values[last], say)}`).join(", ");
+  const words = lines
+    .map(({ label, values }) => `${label} ${formatChartValue(values[last], say)}`)
+    .join(", ");
   return html`<figure class="chart">
     <div ref=${place} role="img" aria-label=${`${title}: ${at.length} points; last ${words}`}></div>
     <figcaption>
@@ -74,7 +76,7 @@ export function Chart(props: ChartProps): VNode {
           ({ label, color, values }) =>
             html`<li>
               <i class=${`key ${color}`} aria-hidden="true"></i>${label}${" "}
-              <b>${sayOf(values[last], say)}</b>
+              <b>${formatChartValue(values[last], say)}</b>
             </li>`,
         )}
         ${limits.map(({ label }) => html`<li><i class="key limit" aria-hidden="true"></i>${label}</li>`)}
@@ -106,7 +108,7 @@ function usePlot(props: ChartProps, say: (value: number) => string) {
     const element = place.current!;
     const draw = () => {
       plot.current?.destroy();
-      const options = optionsOf(props, element.clientWidth, height, say);
+      const options = buildChartOptions(props, element.clientWidth, height, say);
       plot.current = new uPlot(options, latest.current as never, element);
     };
     draw();
@@ -156,7 +158,7 @@ function Numbers({
             ([each, index]) =>
               html`<tr>
                 <td>${nameOf(each)}</td>
-                ${lines.map(({ values }) => html`<td class="n">${sayOf(values[index], say)}</td>`)}
+                ${lines.map(({ values }) => html`<td class="n">${formatChartValue(values[index], say)}</td>`)}
               </tr>`,
           )}
         </tbody>
@@ -165,19 +167,22 @@ function Numbers({
   </details>`;
 }
 
-function sayOf(value: number | null | undefined, say: (value: number) => string): string {
+function formatChartValue(
+  value: number | null | undefined,
+  say: (value: number) => string,
+): string {
   return value === null || value === undefined ? "–" : say(value);
 }
 
-function optionsOf(
+function buildChartOptions(
   { lines, limits = [], isTime = true, span, range, onRange }: ChartProps,
   width: number,
   height: number,
   say: (value: number) => string,
 ): uPlot.Options {
-  const grid = { stroke: colorOf("line"), width: 1 };
+  const grid = { stroke: readThemeColor("line"), width: 1 };
   const font = "12px system-ui, sans-serif";
-  const axis = { stroke: colorOf("dim"), grid, ticks: grid, font };
+  const axis = { stroke: readThemeColor("dim"), grid, ticks: grid, font };
   const values = (_: uPlot, splits: number[]) => splits.map((split) => say(split));
   return {
     width,
@@ -190,20 +195,20 @@ function optionsOf(
     },
     axes: [
       isTime ? { ...axis, values: TIMES, incrs: STEPS } : axis,
-      { ...axis, size: widthOf, values, ...(say === number ? { incrs: WHOLE } : {}) },
+      { ...axis, size: computeAxisWidth, values, ...(say === number ? { incrs: WHOLE } : {}) },
     ],
     series: [
       {},
       ...lines.map(({ label, color, isDashed, isDots }) => ({
         label,
-        stroke: colorOf(color),
+        stroke: readThemeColor(color),
         width: isDots === true ? 0 : 2,
         ...(isDashed === true ? { dash: [6, 4] } : {}),
-        points: { show: isDots === true, size: 6, fill: colorOf(color) },
+        points: { show: isDots === true, size: 6, fill: readThemeColor(color) },
       })),
       ...limits.map(({ label }) => ({
         label,
-        stroke: colorOf("deny"),
+        stroke: readThemeColor("deny"),
         width: 1,
         dash: [4, 4],
         points: { show: false },
@@ -228,7 +233,7 @@ function atLeast(span: number): uPlot.Range.Function {
 }
 
 /** Wide enough for the longest label. */
-function widthOf(_: uPlot, labels: readonly string[] | null): number {
+function computeAxisWidth(_: uPlot, labels: readonly string[] | null): number {
   return Math.max(56, ...(labels ?? []).map((label) => label.length * 7 + 18));
 }
 

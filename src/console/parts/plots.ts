@@ -53,18 +53,21 @@ interface Bin {
   readonly rows: number;
 }
 
-const xOf = (share: number): number => LEFT + root(share) * PLOT_WIDTH;
-const yOf = (share: number): number => TOP + (1 - root(share)) * PLOT_HEIGHT;
+const projectX = (share: number): number => LEFT + root(share) * PLOT_WIDTH;
+const projectY = (share: number): number => TOP + (1 - root(share)) * PLOT_HEIGHT;
 
 function Bins({ bins, kind }: { bins: readonly Bin[]; kind: "old" | "new" }): VNode {
   const shift = kind === "old" ? -2 : 2;
-  const line = bins.map(({ expected, observed }) => `${xOf(expected)},${yOf(observed)}`).join(" ");
+  const line = bins
+    .map(({ expected, observed }) => `${projectX(expected)},${projectY(observed)}`)
+    .join(" ");
   return html`<g class=${kind}>
     <polyline points=${line} />
     ${bins.map(({ expected, observed, low, high, rows }) => {
-      const [x, y] = [xOf(expected), yOf(observed)];
+      const [x, y] = [projectX(expected), projectY(observed)];
       const said = `${kind === "old" ? "live" : "tested"}: ${percent(expected)} foretold, ${percent(observed)} seen of ${number(rows)}`;
-      return html`<line x1=${x + shift} x2=${x + shift} y1=${yOf(low)} y2=${yOf(high)} /> ${
+      return html`<line x1=${x + shift} x2=${x + shift} y1=${projectY(low)} y2=${projectY(high)} />
+        ${
           kind === "old"
             ? html`<rect x=${x - 3.5} y=${y - 3.5} width="7" height="7"
                 ><title>${said}</title></rect
@@ -86,12 +89,26 @@ export function Reliability({ champion, challenger }: ReliabilityProps): VNode {
     ${TICKS.map(
       (tick) =>
         html`<g>
-          <line class="plot-grid" x1=${xOf(tick)} x2=${xOf(tick)} y1=${TOP} y2=${HEIGHT - BOTTOM} />
-          <line class="plot-grid" x1=${LEFT} x2=${WIDTH - RIGHT} y1=${yOf(tick)} y2=${yOf(tick)} />
-          <text x=${xOf(tick)} y=${HEIGHT - BOTTOM + 14} text-anchor="middle"
+          <line
+            class="plot-grid"
+            x1=${projectX(tick)}
+            x2=${projectX(tick)}
+            y1=${TOP}
+            y2=${HEIGHT - BOTTOM}
+          />
+          <line
+            class="plot-grid"
+            x1=${LEFT}
+            x2=${WIDTH - RIGHT}
+            y1=${projectY(tick)}
+            y2=${projectY(tick)}
+          />
+          <text x=${projectX(tick)} y=${HEIGHT - BOTTOM + 14} text-anchor="middle"
             >${number(tick * 100)}</text
           >
-          <text x=${LEFT - 4} y=${yOf(tick) + 4} text-anchor="end">${number(tick * 100)} %</text>
+          <text x=${LEFT - 4} y=${projectY(tick) + 4} text-anchor="end"
+            >${number(tick * 100)} %</text
+          >
         </g>`,
     )}
     <line class="plot-ideal" x1=${LEFT} y1=${HEIGHT - BOTTOM} x2=${WIDTH - RIGHT} y2=${TOP} />

@@ -38,7 +38,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
     <table>
       <thead>
         <tr>
-          ${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.label}</th>`)}
+          ${columns.map((column) => html`<th scope="col" class=${selectCellClass(column)}>${column.label}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -52,7 +52,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
               onClick=${onChoose && (() => onChoose(row, at))}
               onKeyDown=${onChoose && ((event: KeyboardEvent) => chooseByKey(event, () => onChoose(row, at)))}
             >
-              ${columns.map((column) => html`<td class=${classOf(column)}>${column.cell(row)}</td>`)}
+              ${columns.map((column) => html`<td class=${selectCellClass(column)}>${column.cell(row)}</td>`)}
             </tr>`,
         )}
       </tbody>
@@ -61,7 +61,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
   </div>`;
 }
 
-function classOf<Row>({ isNumber, isLong }: Column<Row>): string {
+function selectCellClass<Row>({ isNumber, isLong }: Column<Row>): string {
   return `${isNumber === true ? "n" : ""} ${isLong === true ? "long" : ""}`;
 }
 

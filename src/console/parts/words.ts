@@ -68,11 +68,11 @@ export function Time({ at, as = "clock" }: TimeProps): VNode {
   if (Number.isNaN(date.getTime())) return html`<span>${String(at)}</span>`;
   const utc = date.toISOString();
   return html`<time datetime=${utc} title=${`${utc.replace("T", " ")} UTC`}
-    >${wordsOf(date, as)}</time
+    >${formatTime(date, as)}</time
   >`;
 }
 
-function wordsOf(date: Date, as: TimeProps["as"]): string {
+function formatTime(date: Date, as: TimeProps["as"]): string {
   if (as === "full") return FULL.format(date);
   if (as === "ago") return ago(date.getTime(), Date.now());
   const isToday = new Date().toDateString() === date.toDateString();

@@ -18,7 +18,7 @@ export interface Window {
   readonly includesUnvouched: boolean;
 }
 
-export function bodyOf(policy: unknown, { days, includesUnvouched }: Window) {
+export function buildBacktestBody(policy: unknown, { days, includesUnvouched }: Window) {
   return {
     ...(policy === undefined ? {} : { policy }),
     ...(days === undefined ? {} : { from: new Date(Date.now() - days * 86_400_000).toISOString() }),

@@ -42,7 +42,7 @@ export function useCheck(tenant: string, text: string | undefined): Check {
         const made = await send<PolicyDocument>("PUT", checkPath(tenant), value, controller.signal);
         if (!controller.signal.aborted) setCheck({ isAsking: false, made, wrong: [] });
       } catch (error) {
-        if (!controller.signal.aborted) setCheck(checkOf(error as Error));
+        if (!controller.signal.aborted) setCheck(convertErrorToCheck(error as Error));
       }
     };
     setCheck((before) => ({ ...before, isAsking: true }));
@@ -55,7 +55,7 @@ export function useCheck(tenant: string, text: string | undefined): Check {
   return check;
 }
 
-function checkOf(error: Error): Check {
+function convertErrorToCheck(error: Error): Check {
   const isOfDraft = error instanceof ApiError && error.errors.length > 0;
   if (!isOfDraft) return { isAsking: false, wrong: [], error };
   return { isAsking: false, wrong: error.errors };

@@ -33,7 +33,7 @@ export function Curve(props: CurveProps): VNode {
   const width = useWidth(place);
   const xOf = (share: number) => LEFT + Math.sqrt(share) * (width - LEFT - RIGHT);
   const line = (allowed: readonly number[], of: number) =>
-    allowed.map((n, at) => `${xOf(bounds[at]!)},${yOf(of === 0 ? 0 : n / of)}`).join(" ");
+    allowed.map((n, at) => `${xOf(bounds[at]!)},${projectCurveY(of === 0 ? 0 : n / of)}`).join(" ");
   const words = wordsAt(nearest(bounds, bound), props);
   const onPointer = (event: PointerEvent) => {
     if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
@@ -70,7 +70,7 @@ export function Curve(props: CurveProps): VNode {
   </div>`;
 }
 
-function yOf(share: number): number {
+function projectCurveY(share: number): number {
   return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
 }
 
@@ -82,10 +82,12 @@ function Axes({ width, xOf }: { width: number; xOf: (share: number) => number })
             class="grid-line"
             x1=${LEFT}
             x2=${width - RIGHT}
-            y1=${yOf(share)}
-            y2=${yOf(share)}
+            y1=${projectCurveY(share)}
+            y2=${projectCurveY(share)}
           />
-          <text x=${LEFT - 6} y=${yOf(share) + 4} text-anchor="end">${percent(share, 0)}</text>`,
+          <text x=${LEFT - 6} y=${projectCurveY(share) + 4} text-anchor="end"
+            >${percent(share, 0)}</text
+          >`,
     )}
     ${(width < NARROW ? TICKS_FEW : TICKS).map(
       (tick) =>
@@ -106,7 +108,7 @@ interface HandleProps extends Pick<CurveProps, "bounds" | "bound" | "onBound"> {
 
 function Handle({ bounds, bound, onBound, x, words }: HandleProps): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = stepOf(event.key, nearest(bounds, bound), bounds.length);
+    const next = findCurveStep(event.key, nearest(bounds, bound), bounds.length);
     if (next === undefined) return;
     event.preventDefault();
     onBound(bounds[next]!);
@@ -147,7 +149,7 @@ function nearest(bounds: readonly number[], share: number): number {
 }
 
 /** Index that a key leads to; undefined for other keys. */
-function stepOf(key: string, at: number, count: number): number | undefined {
+function findCurveStep(key: string, at: number, count: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ArrowLeft: at - 1,
     ArrowDown: at - 1,

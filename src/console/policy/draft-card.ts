@@ -4,7 +4,7 @@ import { html, useId, useRef, type VNode } from "../html.ts";
 import { Failure } from "../parts/notices.ts";
 import { Card } from "../parts/page.ts";
 import type { Check } from "./check.ts";
-import { lineOf, offsetOf } from "./draft.ts";
+import { countLinesBefore, findPointerOffset } from "./draft.ts";
 import { PolicyForm } from "./form.ts";
 
 interface DraftCardProps {
@@ -23,7 +23,7 @@ export function DraftCard(props: DraftCardProps): VNode {
   const show = (pointer: string) => {
     const element = area.current!;
     element.closest("details")!.open = true;
-    const offset = offsetOf(text, pointer);
+    const offset = findPointerOffset(text, pointer);
     element.focus();
     element.setSelectionRange(offset, text.indexOf("\n", offset) >>> 0);
   };
@@ -62,7 +62,7 @@ function Verdict({ check, text, onShow }: VerdictProps): VNode {
         ({ pointer, detail }) =>
           html`<li>
             <button type="button" class="plain" onClick=${() => onShow(pointer)}>
-              ${pointer === "" ? "the text" : `${pointer}, line ${lineOf(text, offsetOf(text, pointer))}`}
+              ${pointer === "" ? "the text" : `${pointer}, line ${countLinesBefore(text, findPointerOffset(text, pointer))}`}
             </button>
             ${detail}
           </li>`,

@@ -14,7 +14,7 @@ export interface PolicyDocument {
 }
 
 /** As it is edited: indented. */
-export function textOf(policy: unknown): string {
+export function formatPolicyText(policy: unknown): string {
   return JSON.stringify(policy, null, 2);
 }
 
@@ -51,27 +51,27 @@ export interface Difference {
 }
 
 /** Members in which two policies differ. */
-export function differencesOf(before: unknown, after: unknown): Difference[] {
-  const one = leavesOf(before);
-  const other = leavesOf(after);
+export function listPolicyDifferences(before: unknown, after: unknown): Difference[] {
+  const one = collectPolicyLeaves(before);
+  const other = collectPolicyLeaves(after);
   return [...new Set([...one.keys(), ...other.keys()])]
     .filter((path) => one.get(path) !== other.get(path))
     .map((path) => ({ path, before: one.get(path), after: other.get(path) }));
 }
 
-function leavesOf(value: unknown, path = "", found = new Map<string, string>()) {
+function collectPolicyLeaves(value: unknown, path = "", found = new Map<string, string>()) {
   if (typeof value !== "object" || value === null) {
     found.set(path, JSON.stringify(value) ?? "");
     return found;
   }
   for (const [name, each] of Object.entries(value)) {
-    leavesOf(each, path === "" ? name : `${path} ${name}`, found);
+    collectPolicyLeaves(each, path === "" ? name : `${path} ${name}`, found);
   }
   return found;
 }
 
 /** Offset in the text of the member that a JSON pointer means, or of the last part that is there. */
-export function offsetOf(text: string, pointer: string): number {
+export function findPointerOffset(text: string, pointer: string): number {
   let offset = 0;
   for (const part of pointer.split("/").slice(1)) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -91,6 +91,6 @@ function entryAt(text: string, from: number, index: number): number {
   return at;
 }
 
-export function lineOf(text: string, offset: number): number {
+export function countLinesBefore(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }

@@ -170,13 +170,13 @@ const AGENT_COLUMNS: readonly Column<BacktestAgent>[] = [
 ];
 
 const NAMES: Readonly<Record<string, string>> = { live: "in force", given: "draft" };
-const shareOf = (part: number, of: number) => percent(of === 0 ? null : part / of, 1);
+const formatShare = (part: number, of: number) => percent(of === 0 ? null : part / of, 1);
 
 const ROW_COLUMNS: readonly Column<BacktestRow>[] = [
   { label: "level", cell: ({ level }) => level },
   { label: "policy", cell: ({ policy }) => html`<span class="agent">${NAMES[policy]}</span>` },
-  { label: "good let in", isNumber: true, cell: (row) => shareOf(row.good_allowed, row.good) },
-  { label: "bad let in", isNumber: true, cell: (row) => shareOf(row.bad_allowed, row.bad) },
+  { label: "good let in", isNumber: true, cell: (row) => formatShare(row.good_allowed, row.good) },
+  { label: "bad let in", isNumber: true, cell: (row) => formatShare(row.bad_allowed, row.bad) },
   { label: "lost", isNumber: true, cell: (row) => number(row.stakes_lost) },
   { label: "turned away", isNumber: true, cell: (row) => number(row.stakes_turned_away) },
   {

@@ -3,7 +3,7 @@ import { percent } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
 import { AsCurl } from "../parts/actions.ts";
 import { Empty, Failure, Notice } from "../parts/notices.ts";
-import { bodyOf, type Followed, startBacktest, type Window } from "./backtest.ts";
+import { buildBacktestBody, type Followed, startBacktest, type Window } from "./backtest.ts";
 import type { Check } from "./check.ts";
 
 const DAYS = [7, 30, 90, 365];
@@ -20,7 +20,7 @@ export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): V
   const [error, setError] = useState<Error | undefined>(undefined);
   const { backtest } = followed;
   const isRunning = backtest?.state === "running";
-  const body = bodyOf(check.made?.policy, window);
+  const body = buildBacktestBody(check.made?.policy, window);
   const start = async () => {
     setError(undefined);
     try {

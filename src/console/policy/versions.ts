@@ -7,7 +7,7 @@ import { Failure, Loading } from "../parts/notices.ts";
 import { Table } from "../parts/table.ts";
 import { Tag, Text, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
-import { type Difference, differencesOf } from "./draft.ts";
+import { type Difference, listPolicyDifferences } from "./draft.ts";
 
 const SHOWN_MAX = 50;
 
@@ -50,7 +50,7 @@ export function Versions({ tenant, set, onTakeUp }: VersionsProps): VNode {
     ${
       row !== undefined &&
       html`<h3>What ${row.version} changed</h3>
-        <${Differences} differences=${changesOf(row)} />`
+        <${Differences} differences=${listVersionChanges(row)} />`
     }
   `;
 }
@@ -66,7 +66,11 @@ function columnsFor(onTakeUp: (policy: unknown) => void) {
     },
     { label: "by", cell: (row: Version) => html`<code>${row.set_by}</code>` },
     { label: "reason", cell: (row: Version) => html`<${Text} text=${row.reason} />` },
-    { label: "changes", isNumber: true, cell: (row: Version) => number(changesOf(row).length) },
+    {
+      label: "changes",
+      isNumber: true,
+      cell: (row: Version) => number(listVersionChanges(row).length),
+    },
     {
       label: "",
       cell: (row: Version) =>
@@ -85,8 +89,8 @@ function columnsFor(onTakeUp: (policy: unknown) => void) {
   ];
 }
 
-function changesOf({ policy, before }: Version): Difference[] {
-  return before === null ? [] : differencesOf(JSON.parse(before), JSON.parse(policy));
+function listVersionChanges({ policy, before }: Version): Difference[] {
+  return before === null ? [] : listPolicyDifferences(JSON.parse(before), JSON.parse(policy));
 }
 
 /** Members with their values before and after. */

@@ -1,6 +1,6 @@
 // Views that can be asked, with the meaning of their columns; from each the way to its first rows, to a
 // summary of its columns and to its rows as Parquet.
-import { addressOf, ApiError, get, pathWith } from "../api.ts";
+import { buildApiUrl, ApiError, get, pathWith } from "../api.ts";
 import { html, useId, useState, type VNode } from "../html.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { useData } from "../use-data.ts";
@@ -119,7 +119,7 @@ function Parquet({ view }: { view: string }): VNode {
   return html`<ul class="files small">
     ${files.map((day) => {
       const name = `${view}${day === undefined ? "" : `-${day}`}.parquet`;
-      const address = addressOf(pathWith(path, { day }));
+      const address = buildApiUrl(pathWith(path, { day }));
       return html`<li><a href=${address.href} download=${name}>${day ?? name}</a></li>`;
     })}
   </ul>`;

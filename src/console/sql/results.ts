@@ -33,7 +33,7 @@ export function Result({ answer }: { answer: Answer }): VNode {
         label: name,
         isNumber: NUMERIC.test(type),
         isLong: isLong(rows, at),
-        cell: (row: readonly unknown[]) => cellOf(name, type, row[at]),
+        cell: (row: readonly unknown[]) => renderSqlCell(name, type, row[at]),
       })),
     [answer],
   );
@@ -62,18 +62,18 @@ export function Result({ answer }: { answer: Answer }): VNode {
 
 /** Whether some text of a column is too long for a cell. */
 function isLong(rows: Answer["rows"], at: number): boolean {
-  return rows.slice(0, 50).some((row) => textOf(row[at]).length > 48);
+  return rows.slice(0, 50).some((row) => formatSqlValue(row[at]).length > 48);
 }
 
-function textOf(value: unknown): string {
+function formatSqlValue(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-function cellOf(name: string, type: string, value: unknown): Children {
+function renderSqlCell(name: string, type: string, value: unknown): Children {
   if (value === null || value === undefined) return html`<span class="dim">null</span>`;
   if (typeof value === "number") return number(value, 6);
   if (typeof value === "boolean") return String(value);
-  const text = textOf(value);
+  const text = formatSqlValue(value);
   if (type.startsWith("TIMESTAMP") && type !== "TIMESTAMP WITH TIME ZONE") {
     return html`<${Time} at=${text} as="full" />`;
   }
@@ -94,7 +94,7 @@ function Picture({ answer }: { answer: Answer }): VNode | null {
   if (first.type !== "VARCHAR" || rows.length > BARS_MAX) return null;
   if (new Set(rows.map((row) => row[0])).size < rows.length) return null;
   const bars = rows.map((row) => ({
-    label: cellOf(first.name, first.type, row[0]),
+    label: renderSqlCell(first.name, first.type, row[0]),
     value: Math.max(0, Number(row[value] ?? 0)),
   }));
   return html`<figure class="chart sql-picture">
@@ -107,7 +107,7 @@ function TimeChart({ answer, numeric }: { answer: Answer; numeric: readonly numb
   const { columns, rows } = answer;
   const drawn = useMemo(() => {
     const points = rows
-      .map((row) => ({ at: secondsOf(row[0]), row }))
+      .map((row) => ({ at: parseEpochSeconds(row[0]), row }))
       .filter(({ at }) => Number.isFinite(at))
       .toSorted((one, other) => one.at - other.at);
     const lines = numeric.slice(0, LINES_MAX).map((column, index) => ({
@@ -121,7 +121,7 @@ function TimeChart({ answer, numeric }: { answer: Answer; numeric: readonly numb
 }
 
 /** Epoch seconds of a day or an instant, which are UTC where they name no zone. */
-function secondsOf(value: unknown): number {
+function parseEpochSeconds(value: unknown): number {
   const text = String(value).replace(" ", "T");
   const hasZone = /(?:Z|[+-]\d\d(?::?\d\d)?)$/.test(text.slice(10));
   return Date.parse(text.length > 10 && !hasZone ? `${text}Z` : text) / 1000;

@@ -20,11 +20,11 @@ const PLACE = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {
   return {
-    prefix: textOf(query, "prefix"),
-    contains: textOf(query, "contains"),
-    tier: oneOf(query, "tier", TIERS),
-    order: oneOf(query, "order", AGENT_ORDERS) ?? "name",
-    after: placeOf(query.get("after")),
+    prefix: readAgentText(query, "prefix"),
+    contains: readAgentText(query, "contains"),
+    tier: readOrderWord(query, "tier", TIERS),
+    order: readOrderWord(query, "order", AGENT_ORDERS) ?? "name",
+    after: parseAgentCursor(query.get("after")),
     limit: parseLimit(query.get("limit")),
   };
 }
@@ -41,8 +41,8 @@ export function parseOutcomeQuery(query: URLSearchParams): Omit<OutcomeFilter, "
     refuse("`before` must be a position of the journal, such as `next` of the page before");
   }
   return {
-    subject: textOf(query, "subject"),
-    reporter: textOf(query, "reporter"),
+    subject: readAgentText(query, "subject"),
+    reporter: readAgentText(query, "reporter"),
     before: before === null ? undefined : Number(before),
     limit: parseLimit(query.get("limit")),
   };
@@ -58,7 +58,7 @@ export function parseFirstDay(text: string | null, nowMs: number): string {
   return new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10);
 }
 
-function placeOf(text: string | null): AgentPlace | undefined {
+function parseAgentCursor(text: string | null): AgentPlace | undefined {
   if (text === null) return undefined;
   const [, value, agent] = PLACE.exec(text) ?? [];
   if (agent === undefined || Buffer.byteLength(agent) > AGENT_ID_BYTES_MAX) {
@@ -67,7 +67,7 @@ function placeOf(text: string | null): AgentPlace | undefined {
   return { value: Number(value), agent };
 }
 
-function oneOf<const Word extends string>(
+function readOrderWord<const Word extends string>(
   query: URLSearchParams,
   name: string,
   words: readonly Word[],
@@ -80,7 +80,7 @@ function oneOf<const Word extends string>(
   );
 }
 
-function textOf(query: URLSearchParams, name: string): string | undefined {
+function readAgentText(query: URLSearchParams, name: string): string | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const bytes = Buffer.byteLength(text);

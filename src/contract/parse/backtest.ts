@@ -2,8 +2,8 @@
 import { invalidRequest } from "../faults.ts";
 import type { Policy } from "../policy.ts";
 import { BacktestRequest } from "../schemas/backtest.ts";
-import { parserOf } from "./parser.ts";
-import { policyOf } from "./policy.ts";
+import { createParser } from "./parser.ts";
+import { buildPolicy } from "./policy.ts";
 
 /** Outcomes settled from `fromMs` on and before `toMs`, epoch ms; open where left out. */
 export interface BacktestWindow {
@@ -18,7 +18,7 @@ export interface ParsedBacktest extends BacktestWindow {
   readonly waits: boolean;
 }
 
-const parseRequest = parserOf(BacktestRequest);
+const parseRequest = createParser(BacktestRequest);
 
 /**
  * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong or unknown;
@@ -33,7 +33,7 @@ export function parseBacktest(value: unknown): ParsedBacktest {
   return {
     fromMs: from,
     toMs: to,
-    ...(policy === undefined ? {} : { given: policyOf(policy, "/policy") }),
+    ...(policy === undefined ? {} : { given: buildPolicy(policy, "/policy") }),
     includesUnvouched: include_unvouched,
     waits: wait,
   };

@@ -22,20 +22,20 @@ export type DecisionChoices = Omit<DecisionFilter, "tenant" | "requestId" | "lim
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseDecisionQuery(query: URLSearchParams): DecisionChoices {
   const choices = {
-    agent: textOf(query, "agent", AGENT_ID_BYTES_MAX),
-    subject: textOf(query, "subject", AGENT_ID_BYTES_MAX),
-    verdict: oneOf(query, "verdict", VERDICTS),
-    decision: oneOf(query, "decision", DECISIONS),
-    effective: oneOf(query, "effective", EFFECTS),
-    kind: oneOf(query, "kind", DECISION_KINDS),
-    level: oneOf(query, "level", TOOL_LEVELS),
-    reason: textOf(query, "reason", CODE_LENGTH_MAX),
-    config: textOf(query, "config", CODE_LENGTH_MAX),
-    ofTenant: textOf(query, "tenant", TENANT_LENGTH_MAX),
-    isFlagged: flagOf(query, "flagged"),
-    isShadow: flagOf(query, "shadow"),
-    sinceMs: timeOf(query, "since"),
-    before: placeOf(query.get("before")),
+    agent: readBoundedText(query, "agent", AGENT_ID_BYTES_MAX),
+    subject: readBoundedText(query, "subject", AGENT_ID_BYTES_MAX),
+    verdict: readChoice(query, "verdict", VERDICTS),
+    decision: readChoice(query, "decision", DECISIONS),
+    effective: readChoice(query, "effective", EFFECTS),
+    kind: readChoice(query, "kind", DECISION_KINDS),
+    level: readChoice(query, "level", TOOL_LEVELS),
+    reason: readBoundedText(query, "reason", CODE_LENGTH_MAX),
+    config: readBoundedText(query, "config", CODE_LENGTH_MAX),
+    ofTenant: readBoundedText(query, "tenant", TENANT_LENGTH_MAX),
+    isFlagged: readFlag(query, "flagged"),
+    isShadow: readFlag(query, "shadow"),
+    sinceMs: readTimeMs(query, "since"),
+    before: parseDecisionCursor(query.get("before")),
   };
   const given = Object.entries(choices).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as DecisionChoices;
@@ -46,7 +46,7 @@ export function writePlace({ evaluatedMs, leg = "a_to_b", requestId = "" }: Deci
   return `${evaluatedMs}~${DECISION_LEGS.indexOf(leg)}~${requestId}`;
 }
 
-function placeOf(text: string | null): DecisionPlace | undefined {
+function parseDecisionCursor(text: string | null): DecisionPlace | undefined {
   if (text === null) return undefined;
   const [, ms, legIndex, requestId] = PLACE.exec(text) ?? [];
   if (requestId === undefined) {
@@ -56,7 +56,7 @@ function placeOf(text: string | null): DecisionPlace | undefined {
   return { evaluatedMs: Number(ms), leg: DECISION_LEGS[Number(legIndex)]!, requestId };
 }
 
-function timeOf(query: URLSearchParams, name: string): number | undefined {
+function readTimeMs(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   return text === null ? undefined : timeAs(name, text);
 }
@@ -70,7 +70,7 @@ function timeAs(name: string, text: string, orElse = ""): number {
   }
 }
 
-function oneOf<const Word extends string>(
+function readChoice<const Word extends string>(
   query: URLSearchParams,
   name: string,
   words: readonly Word[],
@@ -83,12 +83,16 @@ function oneOf<const Word extends string>(
   );
 }
 
-function flagOf(query: URLSearchParams, name: string): boolean | undefined {
-  const word = oneOf(query, name, ["true", "false"]);
+function readFlag(query: URLSearchParams, name: string): boolean | undefined {
+  const word = readChoice(query, name, ["true", "false"]);
   return word === undefined ? undefined : word === "true";
 }
 
-function textOf(query: URLSearchParams, name: string, bytesMax: number): string | undefined {
+function readBoundedText(
+  query: URLSearchParams,
+  name: string,
+  bytesMax: number,
+): string | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const bytes = Buffer.byteLength(text);

@@ -4,12 +4,12 @@
 // nonsense must not cost more than the answer to it; each value in them is judged by typebox.
 import type { FieldError, FieldErrorCode } from "../faults.ts";
 import { FIELD_ERRORS_MAX } from "../limits.ts";
-import { refusalOf, type Schema, type TypedSchema } from "../schemas/schema.ts";
-import { pointerOf } from "./json-fault.ts";
+import { findFirstRefusal, type Schema, type TypedSchema } from "../schemas/schema.ts";
+import { buildJsonPointer } from "./json-fault.ts";
 import { isObject } from "./json-object.ts";
 
 /** What is wrong with `value`, which stands at `pointer`; empty when nothing is. */
-export function faultsOf(schema: TypedSchema, value: unknown, pointer = ""): FieldError[] {
+export function listFieldErrors(schema: TypedSchema, value: unknown, pointer = ""): FieldError[] {
   const found: FieldError[] = [];
   collect(found, schema, value, pointer);
   return found;
@@ -22,8 +22,9 @@ function collect(found: FieldError[], schema: Schema, value: unknown, pointer: s
   } else if (schema.items !== undefined && Array.isArray(value)) {
     collectItems(found, schema, schema.items, value, pointer);
   } else {
-    const refusal = refusalOf(schema, value);
-    if (refusal !== undefined) add(found, pointer, sayingOf(refusal.keyword, refusal.params));
+    const refusal = findFirstRefusal(schema, value);
+    if (refusal !== undefined)
+      add(found, pointer, describeKeywordError(refusal.keyword, refusal.params));
   }
 }
 
@@ -37,7 +38,7 @@ function collectMembers(
   if (schema.additionalProperties === false) {
     const saying = `unknown ${schema["~unknown"] ?? "is not a member of this request"}`;
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(properties, name)) add(found, pointer + pointerOf([name]), saying);
+      if (!Object.hasOwn(properties, name)) add(found, pointer + buildJsonPointer([name]), saying);
     }
   }
   for (const [name, property] of Object.entries(properties)) {
@@ -70,7 +71,7 @@ function collectItems(
 }
 
 /** Code and sentence of what typebox refuses. */
-function sayingOf(keyword: string, params: object): string {
+function describeKeywordError(keyword: string, params: object): string {
   if ("message" in params) return String(params.message);
   if ("allowedValues" in params) {
     const values = params.allowedValues as readonly string[];

@@ -22,7 +22,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
 }
 
 /** The pointer of a path, cut when a caller's names make it absurdly long. */
-export function pointerOf(path: readonly (string | number)[]): string {
+export function buildJsonPointer(path: readonly (string | number)[]): string {
   let pointer = "";
   for (const step of path) {
     pointer += `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`;
@@ -141,7 +141,7 @@ class Reader {
   }
 
   #at(code: FieldErrorCode, detail: string): Found {
-    const pointer = pointerOf(this.#path);
+    const pointer = buildJsonPointer(this.#path);
     return new Found({ detail: `${detail}: \`${pointer}\``, error: { pointer, code, detail } });
   }
 

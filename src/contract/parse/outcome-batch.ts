@@ -35,7 +35,7 @@ export function outcomeRows(value: unknown): OutcomeRow[] {
     throw new ServiceFault("invalid_request", "the body must be an array or lines of outcomes");
   }
   assertCount(value.length);
-  return value.map(rowOf);
+  return value.map(parseBatchRow);
 }
 
 /** The outcome in a body, which is no batch. Throws ServiceFault. */
@@ -63,7 +63,7 @@ function rowsOfLines(body: Buffer): OutcomeRow[] {
   const rows: OutcomeRow[] = [];
   readLines(body, (_line, bytes) => {
     if (rows.length > BATCH_ITEMS_MAX) return;
-    rows.push(parsePlainOutcome(bytes) ?? orFault(() => rowOf(parseJson(bytes))));
+    rows.push(parsePlainOutcome(bytes) ?? orFault(() => parseBatchRow(parseJson(bytes))));
   });
   assertCount(rows.length);
   return rows;
@@ -74,7 +74,7 @@ function assertCount(count: number): void {
   throw new ServiceFault("invalid_request", `a batch holds 1 to ${BATCH_ITEMS_MAX} outcomes`);
 }
 
-function rowOf(value: unknown): OutcomeRow {
+function parseBatchRow(value: unknown): OutcomeRow {
   // Unknown members are ignored, so what makes an item signed is both of its members.
   const isSigned = isObject(value) && "signature" in value && "body" in value;
   return orFault(() => (isSigned ? signedItem(value) : parseOutcomeRequest(value)));

@@ -9,7 +9,7 @@ import {
   type Schema,
   type TypedSchema,
 } from "../schemas/schema.ts";
-import { faultsOf } from "./faults-of.ts";
+import { listFieldErrors } from "./faults-of.ts";
 
 /** The message in `value`, which stands at `pointer`, or its faults. */
 export type Reader<Message> = (value: unknown, pointer?: string) => Message | FieldError[];
@@ -17,19 +17,19 @@ export type Reader<Message> = (value: unknown, pointer?: string) => Message | Fi
 /** The message in a body. Throws ServiceFault `invalid_request` listing every fault. */
 export type Parser<Message> = (value: unknown) => Message;
 
-export function readerOf<S extends TypedSchema>(schema: S): Reader<MessageOf<S>> {
+export function createReader<S extends TypedSchema>(schema: S): Reader<MessageOf<S>> {
   // Compiled when it is first needed: a thread reads few of the messages that it loads.
   let check: Check | undefined;
-  const copy = copierOf(schema) ?? ((value: unknown) => value);
+  const copy = createCopier(schema) ?? ((value: unknown) => value);
   return (value, pointer) => {
     check ??= compile(schema);
-    if (!check(value)) return faultsOf(schema, value, pointer);
+    if (!check(value)) return listFieldErrors(schema, value, pointer);
     return copy(value) as MessageOf<S>;
   };
 }
 
-export function parserOf<S extends TypedSchema>(schema: S): Parser<MessageOf<S>> {
-  const read = readerOf(schema);
+export function createParser<S extends TypedSchema>(schema: S): Parser<MessageOf<S>> {
+  const read = createReader(schema);
   return (value) => {
     const found = read(value);
     if (Array.isArray(found)) throw invalidRequest(found);
@@ -40,11 +40,11 @@ export function parserOf<S extends TypedSchema>(schema: S): Parser<MessageOf<S>>
 type Copy = (value: unknown) => unknown;
 
 /** Undefined: the checked value is taken as it is. */
-function copierOf(schema: Schema): Copy | undefined {
+function createCopier(schema: Schema): Copy | undefined {
   const { properties, items, "~read": read } = schema;
   if (read !== undefined) return read;
   if (properties !== undefined) return memberCopier(properties);
-  const copy = items === undefined ? undefined : copierOf(items);
+  const copy = items === undefined ? undefined : createCopier(items);
   return copy === undefined ? undefined : (values) => (values as unknown[]).map(copy);
 }
 
@@ -59,13 +59,13 @@ function memberCopier(properties: Readonly<Record<string, Schema>>): Copy {
     const at = JSON.stringify(name);
     const isDefaulted = property["~default"] !== undefined;
     const given = isDefaulted ? `(from[${at}] ?? defaults[${at}])` : `from[${at}]`;
-    const copied = copierOf(property) === undefined ? given : `copies[${at}](${given})`;
+    const copied = createCopier(property) === undefined ? given : `copies[${at}](${given})`;
     if (property["~optional"] === undefined || isDefaulted) required.push(`${at}: ${copied}`);
     else optional.push(`if (from[${at}] !== undefined) to[${at}] = ${copied};`);
   }
   const code = `return (from) => { const to = {${required.join()}}; ${optional.join(" ")} return to; }`;
   const members = Object.entries(properties);
-  const copies = Object.fromEntries(members.map(([name, each]) => [name, copierOf(each)]));
+  const copies = Object.fromEntries(members.map(([name, each]) => [name, createCopier(each)]));
   const defaults = Object.fromEntries(members.map(([name, each]) => [name, each["~default"]]));
   // oxlint-disable-next-line typescript/no-implied-eval
   return new Function("copies", "defaults", code)(copies, defaults) as Copy;

@@ -7,9 +7,9 @@ import type { LevelPolicy, Policy } from "../policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
 import type { ToolLevel } from "../vocabulary.ts";
-import { type Parser, parserOf } from "./parser.ts";
+import { type Parser, createParser } from "./parser.ts";
 
-const parseRequest = parserOf(PolicyRequest);
+const parseRequest = createParser(PolicyRequest);
 
 /**
  * The whole policy that a document asks for.
@@ -17,13 +17,13 @@ const parseRequest = parserOf(PolicyRequest);
  *   without `allow_inverted`, looser than at a less sensitive level; and to a namespace that is
  *   vouched for twice.
  */
-export const parsePolicy: Parser<Policy> = (value) => policyOf(parseRequest(value));
+export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parseRequest(value));
 
 /**
  * The whole policy of a request that stands at `pointer`.
  * @throws ServiceFault as `parsePolicy`.
  */
-export function policyOf(request: PolicyRequest, pointer = ""): Policy {
+export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   const { policy: whole, ...rest } = request;
   if (whole !== undefined) {
     const twice = (["levels", "allow_inverted", "vouched"] as const).filter((name) => name in rest);
@@ -31,8 +31,8 @@ export function policyOf(request: PolicyRequest, pointer = ""): Policy {
   }
   const policy = completePolicy(whole ?? rest);
   const within = whole === undefined ? pointer : `${pointer}/policy`;
-  const faults = repeatsOf(policy, within);
-  if (!policy.allow_inverted) faults.push(...inversionsOf(policy, within));
+  const faults = listRepeatedNamespaces(policy, within);
+  if (!policy.allow_inverted) faults.push(...listInvertedBounds(policy, within));
   if (faults.length > 0) throw invalidRequest(faults);
   return policy;
 }
@@ -42,7 +42,7 @@ function doubled(pointer: string): FieldError {
 }
 
 /** Two entries of one namespace would leave it to their order which expiry is meant. */
-function repeatsOf({ vouched = [] }: Policy, within: string): FieldError[] {
+function listRepeatedNamespaces({ vouched = [] }: Policy, within: string): FieldError[] {
   const seen = new Set<string>();
   return vouched.flatMap(({ namespace }, index) => {
     if (!seen.has(namespace)) {
@@ -81,7 +81,7 @@ function isLooser(member: keyof LevelPolicy, level: LevelPolicy, before: LevelPo
   return strictness(level) < strictness(before);
 }
 
-function inversionsOf({ levels }: Policy, pointer: string): FieldError[] {
+function listInvertedBounds({ levels }: Policy, pointer: string): FieldError[] {
   const members = Object.keys(STRICTNESS) as (keyof LevelPolicy)[];
   return TOOL_LEVELS.flatMap((name, index) =>
     members.flatMap((member) => {

@@ -12,51 +12,55 @@ import * as namespaces from "../schemas/namespaces.ts";
 import * as quotas from "../schemas/quotas.ts";
 import * as outcomes from "../schemas/outcomes.ts";
 import * as reporters from "../schemas/reporter-keys.ts";
-import { anything, batchOf, object } from "../schemas/schema.ts";
+import { anything, defineBatch, object } from "../schemas/schema.ts";
 import * as scores from "../schemas/scores.ts";
 import * as service from "../schemas/service.ts";
 import * as sources from "../schemas/sources.ts";
 import * as webhooks from "../schemas/webhooks.ts";
-import { type Parser, parserOf, readerOf } from "./parser.ts";
+import { type Parser, createParser, createReader } from "./parser.ts";
 
-export const parseVerifyRequest: Parser<VerifyRequest> = parserOf(scores.VerifyRequest);
-export const parseCheckRequest: Parser<CheckRequest> = parserOf(scores.CheckRequest);
-export const parseHandshakeRequest: Parser<HandshakeRequest> = parserOf(scores.HandshakeRequest);
-export const parseOutcomeRequest: Parser<OutcomeRequest> = parserOf(outcomes.OutcomeRequest);
-export const parseSignedOutcome = parserOf(outcomes.SignedOutcome);
+export const parseVerifyRequest: Parser<VerifyRequest> = createParser(scores.VerifyRequest);
+export const parseCheckRequest: Parser<CheckRequest> = createParser(scores.CheckRequest);
+export const parseHandshakeRequest: Parser<HandshakeRequest> = createParser(
+  scores.HandshakeRequest,
+);
+export const parseOutcomeRequest: Parser<OutcomeRequest> = createParser(outcomes.OutcomeRequest);
+export const parseSignedOutcome = createParser(outcomes.SignedOutcome);
 
-export const parseProvenanceRecord: Parser<ProvenanceRecord> = parserOf(decisions.ProvenanceRecord);
-export const parseReplayRequest = parserOf(decisions.ReplayRequest);
-export const parseReviewResolution = parserOf(decisions.ReviewResolution);
+export const parseProvenanceRecord: Parser<ProvenanceRecord> = createParser(
+  decisions.ProvenanceRecord,
+);
+export const parseReplayRequest = createParser(decisions.ReplayRequest);
+export const parseReviewResolution = createParser(decisions.ReviewResolution);
 
-export const parseReporterKeyRequest = parserOf(reporters.ReporterKeyRequest);
-export const parseReporterKeyRevocation = parserOf(reporters.ReporterKeyRevocation);
+export const parseReporterKeyRequest = createParser(reporters.ReporterKeyRequest);
+export const parseReporterKeyRevocation = createParser(reporters.ReporterKeyRevocation);
 
-export const parseNamespaceGrant = parserOf(namespaces.NamespaceGrant);
-export const parseNamespaceTransfer = parserOf(namespaces.NamespaceTransfer);
+export const parseNamespaceGrant = createParser(namespaces.NamespaceGrant);
+export const parseNamespaceTransfer = createParser(namespaces.NamespaceTransfer);
 
-export const parseQuotaRequest = parserOf(quotas.QuotaRequest);
+export const parseQuotaRequest = createParser(quotas.QuotaRequest);
 
-export const parseEvidenceRequest = parserOf(sources.EvidenceRequest);
-export const parseEvidenceBatch = parserOf(sources.EvidenceBatch);
-export const parseTextLabels = parserOf(sources.TextLabels);
+export const parseEvidenceRequest = createParser(sources.EvidenceRequest);
+export const parseEvidenceBatch = createParser(sources.EvidenceBatch);
+export const parseTextLabels = createParser(sources.TextLabels);
 
-export const parseConsoleLogin = parserOf(consoles.ConsoleLogin);
+export const parseConsoleLogin = createParser(consoles.ConsoleLogin);
 
-export const parseKeyRequest = parserOf(service.KeyRequest);
-export const parseKeyPatch = parserOf(service.KeyPatch);
-export const parseKeyRotation = parserOf(service.KeyRotation);
-export const parseQueryRequest = parserOf(service.QueryRequest);
-export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
-export const parseKaizenPromoteRequest = parserOf(kaizen.KaizenPromoteRequest);
-export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);
+export const parseKeyRequest = createParser(service.KeyRequest);
+export const parseKeyPatch = createParser(service.KeyPatch);
+export const parseKeyRotation = createParser(service.KeyRotation);
+export const parseQueryRequest = createParser(service.QueryRequest);
+export const parseKaizenRunRequest = createParser(kaizen.KaizenRunRequest);
+export const parseKaizenPromoteRequest = createParser(kaizen.KaizenPromoteRequest);
+export const parseKaizenRollbackRequest = createParser(kaizen.KaizenRollbackRequest);
 
-export const parseWebhookRequest = parserOf(webhooks.WebhookRequest);
-export const parseWebhookPatch = parserOf(webhooks.WebhookPatch);
-export const parseWebhookRedelivery = parserOf(webhooks.WebhookRedeliveryRequest);
+export const parseWebhookRequest = createParser(webhooks.WebhookRequest);
+export const parseWebhookPatch = createParser(webhooks.WebhookPatch);
+export const parseWebhookRedelivery = createParser(webhooks.WebhookRedeliveryRequest);
 
-const parseVerifyEnvelope = parserOf(object({ items: batchOf(anything) }));
-const readVerifyRequest = readerOf(scores.VerifyRequest);
+const parseVerifyEnvelope = createParser(object({ items: defineBatch(anything) }));
+const readVerifyRequest = createReader(scores.VerifyRequest);
 
 /**
  * SPEC §4.9 "batch mode": each item is a request or the list of its own faults; only a wrong

@@ -3,12 +3,12 @@ import { type FieldError, invalidRequest, ServiceFault } from "../faults.ts";
 import { REVIEW_WAIT_SEC_MAX } from "../reviews/events.ts";
 import { DisputeRequest, ReportLinkRequest } from "../schemas/disputes.ts";
 import { ReviewClaim, ReviewDecision, type ReviewDecisionRequest } from "../schemas/reviews.ts";
-import { type Parser, parserOf } from "./parser.ts";
+import { type Parser, createParser } from "./parser.ts";
 
-export const parseReviewClaim = parserOf(ReviewClaim);
-export const parseReportLink = parserOf(ReportLinkRequest);
-const parseDisputeBody = parserOf(DisputeRequest);
-const parseDecision = parserOf(ReviewDecision);
+export const parseReviewClaim = createParser(ReviewClaim);
+export const parseReportLink = createParser(ReportLinkRequest);
+const parseDisputeBody = createParser(DisputeRequest);
+const parseDecision = createParser(ReviewDecision);
 
 /**
  * A decision: what lets through needs an end, what holds back no bound.

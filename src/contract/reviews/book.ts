@@ -11,7 +11,7 @@ import {
   type ReviewEvent,
   type ReviewOpened,
   type ReviewRuling,
-  subjectOf,
+  buildReviewSubject,
 } from "./events.ts";
 import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
 import { type Dispute, DisputeDay } from "./disputes.ts";
@@ -105,7 +105,7 @@ export class ReviewBook {
     for (const review of this.#reviews.values()) {
       const { tenant, agent, level, day, round, decision, decided_ms: decidedMs } = review;
       if (decision === null) continue;
-      const of = subjectOf(review);
+      const of = buildReviewSubject(review);
       if (subject !== undefined && of !== subject) continue;
       const last = found.get(of);
       const isNewest = last === undefined || decidedMs >= last.decidedMs;
@@ -164,7 +164,7 @@ export class ReviewBook {
     const review = this.#reviews.get(event.id);
     if (review === undefined) return;
     this.#settle(review, event, null);
-    for (const id of this.#undecided.get(subjectOf(review)) ?? []) {
+    for (const id of this.#undecided.get(buildReviewSubject(review)) ?? []) {
       this.#settle(this.#reviews.get(id)!, event, event.id);
     }
   }
@@ -187,7 +187,7 @@ export class ReviewBook {
     this.#reviews.set(review.id, review);
     if (review.dispute !== undefined) this.#disputes.take(review);
     if (review.decision !== null) return;
-    const subject = subjectOf(review);
+    const subject = buildReviewSubject(review);
     const ids = this.#undecided.get(subject) ?? new Set();
     this.#undecided.set(subject, ids.add(review.id));
     this.#undecidedOf.set(review.tenant, (this.#undecidedOf.get(review.tenant) ?? 0) + 1);
@@ -195,7 +195,7 @@ export class ReviewBook {
   }
 
   #forgetUndecided(review: StoredReview): void {
-    const subject = subjectOf(review);
+    const subject = buildReviewSubject(review);
     const ids = this.#undecided.get(subject);
     ids?.delete(review.id);
     if (ids?.size === 0) this.#undecided.delete(subject);
@@ -245,7 +245,7 @@ export function addCalls(
 }
 
 /** State of a review at a time, epoch ms: a claim ends with its lease. */
-export function stateOf(review: StoredReview, nowMs: number): ReviewState {
+export function computeReviewState(review: StoredReview, nowMs: number): ReviewState {
   if (review.decision !== null) return "decided";
   return review.claimed_by !== null && review.claimed_until_ms > nowMs ? "claimed" : "open";
 }

@@ -29,7 +29,7 @@ export interface Dispute {
 }
 
 /** The id of a day's n-th dispute of an agent: like every review's it follows from what it is about. */
-export function disputeIdOf({ tenant, agent, level, day }: ReviewKey, ofAgent: number): string {
+export function deriveDisputeId({ tenant, agent, level, day }: ReviewKey, ofAgent: number): string {
   const text = JSON.stringify(["dispute", tenant, agent, level, day, ofAgent]);
   const digest = createHash("sha256").update(text).digest("hex");
   return `rv-${day.replaceAll("-", "")}-${digest.slice(0, 24)}`;
@@ -48,18 +48,18 @@ export class DisputeDay {
       this.#ofAgent.clear();
       this.#day = day;
     }
-    const name = nameOf(tenant, agent);
+    const name = buildDisputedAgentKey(tenant, agent);
     this.#ofTenant.set(tenant, (this.#ofTenant.get(tenant) ?? 0) + 1);
     this.#ofAgent.set(name, (this.#ofAgent.get(name) ?? 0) + 1);
   }
 
   on(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
     if (day !== this.#day) return { ofTenant: 0, ofAgent: 0 };
-    const ofAgent = this.#ofAgent.get(nameOf(tenant, agent)) ?? 0;
+    const ofAgent = this.#ofAgent.get(buildDisputedAgentKey(tenant, agent)) ?? 0;
     return { ofTenant: this.#ofTenant.get(tenant) ?? 0, ofAgent };
   }
 }
 
-function nameOf(tenant: string, agent: string): string {
+function buildDisputedAgentKey(tenant: string, agent: string): string {
   return `${tenant}\n${agent}`;
 }

@@ -114,7 +114,7 @@ const ID = /^rv-[0-9]{8}-[0-9a-f]{24}$/;
  * The id follows from what the review is about: every thread names the same review without asking
  * another, and a review that a crash has lost comes back under its id.
  */
-export function reviewIdOf({ tenant, agent, level, day, round }: ReviewKey): string {
+export function deriveReviewId({ tenant, agent, level, day, round }: ReviewKey): string {
   const text = JSON.stringify([tenant, agent, level, day, round]);
   const digest = createHash("sha256").update(text).digest("hex");
   return `rv-${day.replaceAll("-", "")}-${digest.slice(0, 24)}`;
@@ -125,6 +125,10 @@ export function isReviewId(text: string): boolean {
 }
 
 /** One word for the tenant, agent and level of a review, whatever the day. */
-export function subjectOf({ tenant, agent, level }: Omit<ReviewKey, "day" | "round">): string {
+export function buildReviewSubject({
+  tenant,
+  agent,
+  level,
+}: Omit<ReviewKey, "day" | "round">): string {
   return `${level} ${tenant}\n${agent}`;
 }

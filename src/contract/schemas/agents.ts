@@ -50,8 +50,8 @@ export interface AgentDaysFilter extends Seen {
 const agent = t.object({
   agent_id: t.text,
   namespace: t.textOrNull,
-  tier: t.oneOf(TIERS),
-  regime: t.orNull(t.oneOf(REGIMES)),
+  tier: t.defineChoice(TIERS),
+  regime: t.orNull(t.defineChoice(REGIMES)),
   ...t.all(t.number, "score", "internal_score", "effective_score"),
   ...t.all(t.number, "failure_probability", "failure_optimistic", "failure_pessimistic"),
   ...t.all(t.integer, "outcomes", "reported"),
@@ -92,7 +92,7 @@ const agentDay = t.object({
   internal_score: t.said(t.numberOrNull, "300 to 850; null on days without a score on record."),
   failure_probability: t.numberOrNull,
   score_from: t.said(
-    t.orNull(t.oneOf(SCORE_ORIGINS)),
+    t.orNull(t.defineChoice(SCORE_ORIGINS)),
     "`decision`: as the day's last decision had it; `reading`: the day's first reading of all scores.",
   ),
 });
@@ -107,10 +107,10 @@ export const AgentHistory = t.message("AgentHistory", {
 const recorded = t.object({
   position: t.said(t.integer, "Where it stands in the evidence journal."),
   ...t.all(t.text, "outcome_id", "subject", "reporter"),
-  outcome: t.schemaOf<0 | 1>({ enum: [0, 1] }),
+  outcome: t.defineSchema<0 | 1>({ enum: [0, 1] }),
   stakes: t.number,
-  grade: t.oneOf(GRADES),
-  signature: t.oneOf(SIGNATURES),
+  grade: t.defineChoice(GRADES),
+  signature: t.defineChoice(SIGNATURES),
   agent_fault: t.flag,
   ...t.all(t.text, "tenant", "source"),
   ...t.all(t.textOrNull, "action", "request_id", "kid"),

@@ -24,7 +24,7 @@ export const AuthzenEvaluations = t.message("AuthzenEvaluations", {
   options: t.optional(
     t.object({
       evaluations_semantic: t.optional(
-        t.oneOf(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]),
+        t.defineChoice(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]),
       ),
     }),
   ),

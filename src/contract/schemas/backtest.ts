@@ -35,9 +35,9 @@ export const BacktestRequest = t.strict("BacktestRequest", {
   wait: t.defaulted(t.flag, true),
 });
 
-const question = t.oneOf(BACKTEST_QUESTIONS);
-const level = t.oneOf(TOOL_LEVELS);
-const of = { policy: t.oneOf(BACKTEST_POLICIES), question, level };
+const question = t.defineChoice(BACKTEST_QUESTIONS);
+const level = t.defineChoice(TOOL_LEVELS);
+const of = { policy: t.defineChoice(BACKTEST_POLICIES), question, level };
 
 const row = t.object({
   ...of,
@@ -68,8 +68,8 @@ export type BacktestCurve = t.MessageOf<typeof curve>;
 /** Outcomes that a rule did not allow. */
 const reason = t.object({
   ...of,
-  log_reason: t.oneOf(POLICY_LABELS),
-  verdict: t.oneOf(VERDICTS),
+  log_reason: t.defineChoice(POLICY_LABELS),
+  verdict: t.defineChoice(VERDICTS),
   ...t.all(t.integer, "good", "bad"),
 });
 export type BacktestReason = t.MessageOf<typeof reason>;
@@ -121,7 +121,7 @@ const version = t.object({ version: t.text, policy: PolicyRequest });
 
 const summary = {
   backtest_id: t.text,
-  state: t.oneOf(BACKTEST_STATES),
+  state: t.defineChoice(BACKTEST_STATES),
   tenant: t.text,
   /** Id of the API key. */
   started_by: t.text,

@@ -21,10 +21,10 @@ export const ConsoleSession = t.message("ConsoleSession", {
   session: t.said(t.text, "names the session in the audit trail"),
   key_id: t.text,
   tenant: t.text,
-  scopes: t.list(t.oneOf(SCOPES)),
+  scopes: t.list(t.defineChoice(SCOPES)),
   ends_at: t.time,
   version: t.text,
 });
 
 /** Body of a route below `/console/api`: that route's own. */
-export const RelayedBody = t.schemaOf<object>({ type: "object", "~component": "RelayedBody" });
+export const RelayedBody = t.defineSchema<object>({ type: "object", "~component": "RelayedBody" });

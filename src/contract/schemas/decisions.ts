@@ -16,20 +16,20 @@ const CONFIG_NAME_LENGTH_MAX = 64;
 /** One leg as it is read back. */
 const leg = t.object({
   request_id: t.text,
-  kind: t.oneOf(DECISION_KINDS),
-  leg: t.oneOf(DECISION_LEGS),
+  kind: t.defineChoice(DECISION_KINDS),
+  leg: t.defineChoice(DECISION_LEGS),
   ...t.all(t.text, "tenant", "key_id", "subject"),
   viewer: t.textOrNull,
   action: t.textOrNull,
   /** Whole seconds; null where verify was not given it. */
   session_duration_sec: t.integerOrNull,
-  tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
+  tool_level: t.orNull(t.defineChoice(TOOL_LEVELS)),
   stakes: t.number,
-  verdict: t.orNull(t.oneOf(VERDICTS)),
-  decision: t.oneOf(DECISIONS),
-  leg_decision: t.oneOf(DECISIONS),
+  verdict: t.orNull(t.defineChoice(VERDICTS)),
+  decision: t.defineChoice(DECISIONS),
+  leg_decision: t.defineChoice(DECISIONS),
   /** What the decision came to; `enforced`: false in shadow mode. */
-  effective: t.oneOf(EFFECTS),
+  effective: t.defineChoice(EFFECTS),
   ...t.all(t.flag, "enforced", "flagged", "known", "is_test"),
   ...t.all(
     t.number,
@@ -40,8 +40,8 @@ const leg = t.object({
     "failure_optimistic",
     "failure_pessimistic",
   ),
-  tier: t.oneOf(TIERS),
-  regime: t.orNull(t.oneOf(REGIMES)),
+  tier: t.defineChoice(TIERS),
+  regime: t.orNull(t.defineChoice(REGIMES)),
   max_stakes: t.numberOrNull,
   log_reason: t.textOrNull,
   hard_failure: t.textOrNull,
@@ -74,7 +74,7 @@ export const ProvenanceRecord = t.message("ProvenanceRecord", {
 export type ProvenanceRecord = t.MessageOf<typeof ProvenanceRecord>;
 
 export const Accepted = t.message("Accepted", {
-  accepted: t.schemaOf<true>({ const: true }),
+  accepted: t.defineSchema<true>({ const: true }),
   request_id: t.text,
 });
 /** `complete`: false while older decisions still wait to be stored; those listed are the newest. */
@@ -119,7 +119,7 @@ export const DecisionReplay = t.message("DecisionReplay", {
   identical: t.flag,
   differences: t.list(
     t.object({
-      leg: t.oneOf(DECISION_LEGS),
+      leg: t.defineChoice(DECISION_LEGS),
       member: t.text,
       recorded: t.optional(t.anything),
       replayed: t.optional(t.anything),
@@ -130,13 +130,13 @@ export type DecisionReplay = t.MessageOf<typeof DecisionReplay>;
 
 /** Body of `POST /v1/reviews/{id}` where the id is a decision's. */
 export const ReviewResolution = t.strict("ReviewResolution", {
-  resolution: t.oneOf(REVIEW_RESOLUTIONS),
+  resolution: t.defineChoice(REVIEW_RESOLUTIONS),
   note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
 });
 
 export const Review = t.message("Review", {
   request_id: t.text,
-  resolution: t.oneOf(REVIEW_RESOLUTIONS),
+  resolution: t.defineChoice(REVIEW_RESOLUTIONS),
   note: t.textOrNull,
   reviewer: t.text,
   recorded_at: t.time,

@@ -55,7 +55,7 @@ export const DisputeRequest = t.strict("DisputeRequest", {
   ),
   level: t.optional(
     t.said(
-      t.oneOf(REVIEW_LEVELS),
+      t.defineChoice(REVIEW_LEVELS),
       "What it asks for; left out, the level of the decision, else of the agent's last denial.",
     ),
   ),
@@ -68,10 +68,10 @@ export type DisputeRequest = t.MessageOf<typeof DisputeRequest>;
 /** A dispute as whoever sent it sees it. */
 const disputeState = t.object({
   id: t.said(t.text, "Of the review that it is."),
-  level: t.oneOf(REVIEW_LEVELS),
-  state: t.oneOf(REVIEW_STATES),
+  level: t.defineChoice(REVIEW_LEVELS),
+  state: t.defineChoice(REVIEW_STATES),
   opened_at: t.time,
-  decision: t.orNull(t.oneOf(REVIEW_DECISIONS)),
+  decision: t.orNull(t.defineChoice(REVIEW_DECISIONS)),
   until: t.said(t.timeOrNull, "The decision holds before this."),
 });
 
@@ -84,7 +84,7 @@ export type DisputeReceipt = t.MessageOf<typeof DisputeReceipt>;
 
 /** One thing that counts against an agent. */
 const objection = t.object({
-  code: t.oneOf(REASON_CODES),
+  code: t.defineChoice(REASON_CODES),
   sentence: t.text,
   remedy: t.said(t.text, "What would change it."),
 });
@@ -97,7 +97,7 @@ const REPORT = {
   evaluated_at: t.time,
   known: t.flag,
   score: t.said(t.number, "0 to 100."),
-  tier: t.oneOf(TIERS),
+  tier: t.defineChoice(TIERS),
   config_version: t.text,
   max_stakes: t.said(t.numberOrNull, "Up to these stakes it connects now; null for any."),
   against: t.said(t.list(objection), "What counts against the agent, the weightiest first."),
@@ -114,10 +114,10 @@ const REPORT = {
       t.object({
         request_id: t.text,
         evaluated_at: t.time,
-        level: t.oneOf(REVIEW_LEVELS),
+        level: t.defineChoice(REVIEW_LEVELS),
         stakes: t.number,
-        verdict: t.orNull(t.oneOf(VERDICTS)),
-        decision: t.oneOf(DECISIONS),
+        verdict: t.orNull(t.defineChoice(VERDICTS)),
+        decision: t.defineChoice(DECISIONS),
         reason: t.textOrNull,
         reason_codes: t.texts,
       }),
@@ -126,7 +126,7 @@ const REPORT = {
   ),
   complete: t.said(t.flag, "False while decisions still wait to be stored: ask again for them."),
   reviews: t.said(
-    t.list(t.object({ kind: t.oneOf(REVIEW_KINDS), ...disputeState.properties })),
+    t.list(t.object({ kind: t.defineChoice(REVIEW_KINDS), ...disputeState.properties })),
     "What people of this tenant look at or have decided, the newest first.",
   ),
   dispute: t.object({

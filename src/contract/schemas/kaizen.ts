@@ -9,8 +9,8 @@ const DAYS = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
 
 const summary = {
   run_id: t.text,
-  kind: t.optional(t.oneOf(["full", "calibration"])),
-  state: t.oneOf(["running", "kept", "promoted", "dry_run", "failed"]),
+  kind: t.optional(t.defineChoice(["full", "calibration"])),
+  state: t.defineChoice(["running", "kept", "promoted", "dry_run", "failed"]),
   started_at: t.optional(t.time),
   started_by: t.optional(t.text),
   finished_at: t.optional(t.time),
@@ -29,7 +29,7 @@ const watch = t.object({
   at: t.time,
   sides: t.list(
     t.object({
-      side: t.oneOf(["check", "handshake"]),
+      side: t.defineChoice(["check", "handshake"]),
       rollback_due: t.flag,
       numbers: t.anObject,
       sentence: t.text,
@@ -41,7 +41,7 @@ const watch = t.object({
 const measure = t.object({
   name: t.text,
   value: t.number,
-  comparison: t.oneOf(["at_least", "above", "at_most", "within"]),
+  comparison: t.defineChoice(["at_least", "above", "at_most", "within"]),
   bound: t.number,
   bound_high: t.optional(t.number),
   is_within: t.flag,
@@ -76,7 +76,7 @@ const bins = t.list(
 const numbers = t.object({
   sides: t.list(
     t.object({
-      side: t.oneOf(["check", "handshake"]),
+      side: t.defineChoice(["check", "handshake"]),
       passed: t.flag,
       gates: t.list(gateNumbers),
       slices: t.list(sliceNumbers),
@@ -119,7 +119,7 @@ export const KaizenRuns = t.message("KaizenRuns", {
       gates: t.optional(
         t.list(
           t.object({
-            side: t.oneOf(["check", "handshake"]),
+            side: t.defineChoice(["check", "handshake"]),
             id: t.text,
             ...t.all(t.flag, "passed", "is_warning"),
           }),
@@ -142,10 +142,10 @@ const config = {
   on_file: t.flag,
   replayable: t.said(t.flag, "Decisions can be judged again under it."),
   from_run: t.said(t.textOrNull, "Run that made it live; null for one that no run did."),
-  kind: t.orNull(t.oneOf(["full", "calibration"])),
+  kind: t.orNull(t.defineChoice(["full", "calibration"])),
   parent: t.textOrNull,
   promoted_at: t.timeOrNull,
-  rolled_back: t.schemaOf<{ at: string; reason: string } | null>({
+  rolled_back: t.defineSchema<{ at: string; reason: string } | null>({
     ...t.object({ at: t.time, reason: t.text }),
     type: ["object", "null"],
   }),
@@ -208,7 +208,7 @@ export const CredibilityGraph = t.message("CredibilityGraph", {
   nodes: t.list(
     t.object({
       id: t.text,
-      kind: t.oneOf(["seed", "believed", "stranger"]),
+      kind: t.defineChoice(["seed", "believed", "stranger"]),
       credibility: t.share,
       mass: t.share,
       cluster: t.integer,

@@ -21,7 +21,7 @@ export const Namespace = t.message("Namespace", {
   namespace: t.said(t.text, `1 to ${AGENT_SEGMENT_LENGTH_MAX} characters, as in its agents' names`),
   tenant: t.said(t.text, "the owner"),
   state: t.said(
-    t.oneOf(NAMESPACE_STATES),
+    t.defineChoice(NAMESPACE_STATES),
     "inherited: it registered the first key there before ownership was granted; to be confirmed",
   ),
   since: t.time,

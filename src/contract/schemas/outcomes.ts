@@ -27,7 +27,7 @@ export const OutcomeRequest = t.message("OutcomeRequest", {
   reporter: t.agentId,
   outcome,
   stakes: t.stakes,
-  grade: t.oneOf(GRADES),
+  grade: t.defineChoice(GRADES),
   id: t.optional(t.said(t.token(OUTCOME_ID_LENGTH_MAX), "What makes a repeat the same outcome.")),
   settled_at: t.optional(t.settledAt),
   agent_fault: t.optional(
@@ -43,7 +43,7 @@ export const OutcomeReceipt = t.message("OutcomeReceipt", {
   position: t.said(t.integer, "Where it stands in the evidence journal."),
   recorded_at: t.time,
   duplicate: t.flag,
-  signature: t.oneOf(SIGNATURES),
+  signature: t.defineChoice(SIGNATURES),
   evidence_id: t.optional(t.said(t.text, "The signed batch that it came in.")),
   evidence_index: t.optional(t.said(t.integer, "Its place there.")),
 });
@@ -72,8 +72,8 @@ export const SignedOutcome = t.message(
   },
 );
 
-const row = t.schemaOf<unknown>({ anyOf: [OutcomeRequest, SignedOutcome] });
-export const OutcomeBatchRequest = t.withKeywords(t.batchOf(row), {
+const row = t.defineSchema<unknown>({ anyOf: [OutcomeRequest, SignedOutcome] });
+export const OutcomeBatchRequest = t.withKeywords(t.defineBatch(row), {
   "~component": "OutcomeBatchRequest",
 });
 
@@ -88,7 +88,7 @@ export const ImportReport = t.message("ImportReport", {
   rejected: t.list(
     t.object({
       line: t.integer,
-      code: t.oneOf(FAULT_CODES),
+      code: t.defineChoice(FAULT_CODES),
       detail: t.text,
       errors: t.list(FieldError),
     }),

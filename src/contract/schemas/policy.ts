@@ -51,7 +51,7 @@ const rules = {
   allow_up_to: probability,
   allow_handshake_up_to: probability,
   flag_above: probability,
-  thin: t.oneOf(THIN_RULES),
+  thin: t.defineChoice(THIN_RULES),
   enforce: t.flag,
   deny_from: border,
   minimum_score: minimumScore,
@@ -102,7 +102,7 @@ const vouchingRequest = t.object(
   {
     namespace,
     until,
-    up_to: t.defaulted(t.oneOf(VOUCHED_LEVELS), "L2"),
+    up_to: t.defaulted(t.defineChoice(VOUCHED_LEVELS), "L2"),
     max_stakes: t.defaulted(t.stakes, 0),
   },
   { ...t.STRICT, "~unknown": "is not a member of a vouching" },
@@ -136,7 +136,7 @@ export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
 export const Vouching = t.object({
   namespace: t.text,
   until: t.time,
-  up_to: t.oneOf(VOUCHED_LEVELS),
+  up_to: t.defineChoice(VOUCHED_LEVELS),
   max_stakes: t.number,
 });
 

@@ -6,8 +6,8 @@ const UNKNOWN = { "~unknown": "is not known" };
 const OVERLAP_SEC_MAX = KEY_OVERLAP_MS_MAX / 1000;
 
 const publicJwk = t.object({
-  kty: t.schemaOf<"OKP">({ const: "OKP" }),
-  crv: t.schemaOf<"Ed25519">({ const: "Ed25519" }),
+  kty: t.defineSchema<"OKP">({ const: "OKP" }),
+  crv: t.defineSchema<"Ed25519">({ const: "Ed25519" }),
   x: t.text,
 });
 
@@ -42,7 +42,7 @@ export const ReporterKeyRequest = t.strict(
   "ReporterKeyRequest",
   {
     /** Checked by `parsePublicKey`, which has a fault of its own for weak keys. */
-    jwk: t.schemaOf<unknown>({ "~shown": publicJwk }),
+    jwk: t.defineSchema<unknown>({ "~shown": publicJwk }),
     /** Compact JWS over the nonce, signed with the key itself. */
     proof: t.textOfLength(
       { maxLength: SIGNATURE_LENGTH_MAX },
@@ -68,7 +68,7 @@ export type ReporterKeyRevocation = t.MessageOf<typeof ReporterKeyRevocation>;
 export const ReporterKey = t.message("ReporterKey", {
   kid: t.text,
   jwk: publicJwk,
-  state: t.oneOf(["pending", "active", "retiring", "retired", "revoked"]),
+  state: t.defineChoice(["pending", "active", "retiring", "retired", "revoked"]),
   tenant: t.text,
   registered_at: t.time,
   not_before: t.time,

@@ -24,7 +24,7 @@ export type ReviewClaimRequest = t.MessageOf<typeof ReviewClaim>;
 
 /** Body of `POST /v1/reviews/{id}/decision`. */
 export const ReviewDecision = t.strict("ReviewDecision", {
-  decision: t.oneOf(REVIEW_DECISIONS),
+  decision: t.defineChoice(REVIEW_DECISIONS),
   note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
   who: t.optional(who),
   until: t.optional(
@@ -46,11 +46,14 @@ const said = t.object({
 /** One entry of the queue: an agent that is held back at a level, with the calls of a day. */
 export const QueuedReview = t.message("QueuedReview", {
   id: t.text,
-  kind: t.said(t.oneOf(REVIEW_KINDS), "Calls that were held back, or somebody who disputes."),
-  state: t.oneOf(REVIEW_STATES),
+  kind: t.said(
+    t.defineChoice(REVIEW_KINDS),
+    "Calls that were held back, or somebody who disputes.",
+  ),
+  state: t.defineChoice(REVIEW_STATES),
   ...t.all(t.text, "tenant", "agent"),
   level: t.said(
-    t.oneOf(REVIEW_LEVELS),
+    t.defineChoice(REVIEW_LEVELS),
     "The tool level of verify; `connect` for check and handshake, which name none.",
   ),
   day: t.said(t.text, "UTC day of the calls."),
@@ -63,7 +66,7 @@ export const QueuedReview = t.message("QueuedReview", {
   ...t.all(t.number, "first_stakes", "last_stakes", "stakes_max"),
   claimed_by: t.said(t.textOrNull, "Who looks at it; null when nobody does, or the lease is over."),
   claimed_until: t.timeOrNull,
-  decision: t.orNull(t.oneOf(REVIEW_DECISIONS)),
+  decision: t.orNull(t.defineChoice(REVIEW_DECISIONS)),
   ...t.all(t.textOrNull, "note", "decided_by"),
   decided_at: t.timeOrNull,
   until: t.said(t.timeOrNull, "The decision holds before this."),
@@ -72,7 +75,7 @@ export const QueuedReview = t.message("QueuedReview", {
   settled_by: t.said(t.textOrNull, "The review whose decision settled this one as well."),
   waiting: t.said(t.integer, "Callers that wait for its decision at this moment."),
   dispute: t.said(
-    t.schemaOf<t.MessageOf<typeof said> | null>({ ...said, type: ["object", "null"] }),
+    t.defineSchema<t.MessageOf<typeof said> | null>({ ...said, type: ["object", "null"] }),
     "What was said, where the review is a dispute.",
   ),
 });

@@ -57,7 +57,7 @@ export interface Schema extends TSchema {
 export const STRICT: Keywords = { additionalProperties: false };
 
 /** A schema of `Value` by its keywords. */
-export function schemaOf<Value>(keywords: Keywords): TUnsafe<Value> {
+export function defineSchema<Value>(keywords: Keywords): TUnsafe<Value> {
   return keywords as unknown as TUnsafe<Value>;
 }
 
@@ -117,14 +117,14 @@ export function list<S extends TSchema>(items: S, keywords: Keywords = {}): TArr
   return { type: "array", items, ...keywords } as unknown as TArray<S>;
 }
 
-export function oneOf<const Value extends string>(values: readonly Value[]): TUnsafe<Value> {
-  return schemaOf<Value>({ type: "string", enum: [...values] });
+export function defineChoice<const Value extends string>(values: readonly Value[]): TUnsafe<Value> {
+  return defineSchema<Value>({ type: "string", enum: [...values] });
 }
 
 export function orNull<Value>(schema: TUnsafe<Value>): TUnsafe<Value | null> {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
   const choices = values === undefined ? {} : { enum: [...values, null] };
-  return schemaOf<Value | null>({ ...schema, type: [type, "null"], ...choices });
+  return defineSchema<Value | null>({ ...schema, type: [type, "null"], ...choices });
 }
 
 /**
@@ -136,7 +136,7 @@ export function checked<Value>(
   check: (value: unknown) => boolean,
   fault: (value: unknown) => string,
 ): TUnsafe<Value> {
-  return schemaOf<Value>({ ...keywords, "~refine": [{ check, error: fault }] });
+  return defineSchema<Value>({ ...keywords, "~refine": [{ check, error: fault }] });
 }
 
 export type Check = (value: unknown) => boolean;
@@ -155,7 +155,7 @@ export interface Refusal {
 }
 
 /** The first thing that is wrong with a value by a schema without members or items. */
-export function refusalOf(schema: TSchema, value: unknown): Refusal | undefined {
+export function findFirstRefusal(schema: TSchema, value: unknown): Refusal | undefined {
   // Most members of a refused body are sound, and typebox's search for errors is interpreted.
   const check = CHECKS.get(schema) ?? compile(schema);
   CHECKS.set(schema, check);
@@ -165,18 +165,18 @@ export function refusalOf(schema: TSchema, value: unknown): Refusal | undefined 
 }
 
 /** `[...]` of 1 to 1,000. */
-export function batchOf<S extends TSchema>(items: S): TArray<S> {
+export function defineBatch<S extends TSchema>(items: S): TArray<S> {
   return list(items, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
 }
 
-export const anything = schemaOf<unknown>({});
-export const anObject = schemaOf<Record<string, unknown>>({ type: "object" });
-export const text = schemaOf<string>({ type: "string" });
-export const number = schemaOf<number>({ type: "number" });
-export const integer = schemaOf<number>({ type: "integer" });
-export const flag = schemaOf<boolean>({ type: "boolean" });
-export const share = schemaOf<number>({ type: "number", minimum: 0, maximum: 1 });
-export const time = schemaOf<string>({ type: "string", format: "date-time" });
+export const anything = defineSchema<unknown>({});
+export const anObject = defineSchema<Record<string, unknown>>({ type: "object" });
+export const text = defineSchema<string>({ type: "string" });
+export const number = defineSchema<number>({ type: "number" });
+export const integer = defineSchema<number>({ type: "integer" });
+export const flag = defineSchema<boolean>({ type: "boolean" });
+export const share = defineSchema<number>({ type: "number", minimum: 0, maximum: 1 });
+export const time = defineSchema<string>({ type: "string", format: "date-time" });
 export const textOrNull = orNull(text);
 export const numberOrNull = orNull(number);
 export const integerOrNull = orNull(integer);

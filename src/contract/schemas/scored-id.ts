@@ -22,10 +22,10 @@ export const scoredId = t.checked<string>(
     },
   },
   isScoredId,
-  (value) => faultOf(value as string),
+  (value) => describeIdFault(value as string),
 );
 
-function faultOf(value: string): string {
+function describeIdFault(value: string): string {
   if (value.startsWith("agent://")) {
     return "format must be an agent identifier, `agent://namespace/name`";
   }

@@ -36,7 +36,7 @@ export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 export const VerifyRequest = t.message("VerifyRequest", {
   agent_id: t.plainText(AGENT_ID_BYTES_MAX),
   action: t.action,
-  tool_level: t.oneOf(TOOL_LEVELS),
+  tool_level: t.defineChoice(TOOL_LEVELS),
   stakes: t.optional(t.said(t.stakes, "The value at risk, where it is known.")),
   levels: t.optional(
     t.said(t.flag, "True: the answer also says what other tool levels would get."),
@@ -48,7 +48,7 @@ export type VerifyRequest = t.MessageOf<typeof VerifyRequest>;
 
 /** SPEC §4.9 "batch mode". */
 export const VerifyBatchRequest = t.message("VerifyBatchRequest", {
-  items: t.batchOf(VerifyRequest),
+  items: t.defineBatch(VerifyRequest),
 });
 
 const stamp = {
@@ -57,7 +57,7 @@ const stamp = {
   evaluated_at: t.time,
   expires_at: t.time,
 };
-const reasonCodes = t.list(t.oneOf(REASON_CODES));
+const reasonCodes = t.list(t.defineChoice(REASON_CODES));
 /** Where a person has to look first. */
 export const ReviewPointer = t.message("ReviewPointer", {
   id: t.text,
@@ -67,7 +67,7 @@ export type ReviewPointer = t.MessageOf<typeof ReviewPointer>;
 const review = t.optional(
   t.said(ReviewPointer, "The review that the call counts towards: it waits for a person."),
 );
-const regime = t.optional(t.oneOf(REGIMES));
+const regime = t.optional(t.defineChoice(REGIMES));
 const enforced = t.said(t.flag, "False in shadow mode: for the log, not to be applied.");
 const maxStakes = t.said(
   t.numberOrNull,
@@ -76,10 +76,10 @@ const maxStakes = t.said(
 
 /** What the same question gets at one tool level, and between which stakes that is the answer. */
 export const LevelVerdict = t.message("LevelVerdict", {
-  verdict: t.oneOf(VERDICTS),
-  log_reason: t.oneOf(LOG_REASONS),
+  verdict: t.defineChoice(VERDICTS),
+  log_reason: t.defineChoice(LOG_REASONS),
   threshold_met: t.flag,
-  reason_codes: t.list(t.oneOf(ANSWER_CODES)),
+  reason_codes: t.list(t.defineChoice(ANSWER_CODES)),
   max_stakes: t.numberOrNull,
   enforced,
   holds_from: t.said(t.number, "The smallest stakes at which the answer would be the same."),
@@ -91,11 +91,11 @@ export type LevelVerdict = t.MessageOf<typeof LevelVerdict>;
 export const VerifyResponse = t.message("VerifyResponse", {
   ...stamp,
   trust_evaluation: t.object({
-    score: t.schemaOf<number>({ type: "integer", minimum: 0, maximum: 100 }),
+    score: t.defineSchema<number>({ type: "integer", minimum: 0, maximum: 100 }),
     threshold_met: t.flag,
-    risk_level: t.oneOf(RISK_LEVELS),
+    risk_level: t.defineChoice(RISK_LEVELS),
     internal_score: t.internalScore,
-    tier: t.oneOf(TIERS),
+    tier: t.defineChoice(TIERS),
     regime,
     confidence: t.said(t.share, "One minus the width of the uncertainty in probability."),
   }),
@@ -103,10 +103,13 @@ export const VerifyResponse = t.message("VerifyResponse", {
     is_hallucinated: t.flag,
     source_verified: t.flag,
     reason: t.text,
-    sources: t.optional(t.list(t.object({ id: t.text, status: t.oneOf(SOURCE_STATUSES) }))),
+    sources: t.optional(t.list(t.object({ id: t.text, status: t.defineChoice(SOURCE_STATUSES) }))),
   }),
-  policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.oneOf(LOG_REASONS) }),
-  reason_codes: t.list(t.oneOf(ANSWER_CODES)),
+  policy_action: t.object({
+    verdict: t.defineChoice(VERDICTS),
+    log_reason: t.defineChoice(LOG_REASONS),
+  }),
+  reason_codes: t.list(t.defineChoice(ANSWER_CODES)),
   max_stakes: t.said(t.numberOrNull, "The largest stakes that would be ALLOW; null for any."),
   enforced,
   policy_version: t.said(t.text, "The policy that made the verdict, by its content."),
@@ -127,8 +130,8 @@ export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
 /** The body of a gateway's denial: it may reach the end client, so it holds no numbers. */
 export const GatewayDenial = t.message("GatewayDenial", {
-  verdict: t.oneOf(VERDICTS),
-  reason: t.oneOf(LOG_REASONS),
+  verdict: t.defineChoice(VERDICTS),
+  reason: t.defineChoice(LOG_REASONS),
   request_id: t.text,
 });
 export type GatewayDenial = t.MessageOf<typeof GatewayDenial>;
@@ -154,14 +157,14 @@ export type HandshakeRequest = t.MessageOf<typeof HandshakeRequest>;
 export const Leg = t.message("Leg", {
   subject: t.text,
   effective_score: t.number,
-  tier: t.oneOf(TIERS),
+  tier: t.defineChoice(TIERS),
   regime,
-  decision: t.oneOf(DECISIONS),
+  decision: t.defineChoice(DECISIONS),
   reasons: t.texts,
-  reason_codes: t.list(t.oneOf(LEG_CODES)),
+  reason_codes: t.list(t.defineChoice(LEG_CODES)),
   max_stakes: maxStakes,
   tool_level_max: t.said(
-    t.oneOf(TOOL_LEVELS),
+    t.defineChoice(TOOL_LEVELS),
     "The most sensitive tool level that the policy would allow the subject at these stakes.",
   ),
   review,
@@ -186,7 +189,7 @@ export const HandshakeResponse = t.message("HandshakeResponse", {
   stakes: t.number,
   a_to_b: Leg,
   b_to_a: Leg,
-  decision: t.oneOf(DECISIONS),
+  decision: t.defineChoice(DECISIONS),
   connected: t.flag,
   reasons: t.texts,
   enforced,
@@ -216,12 +219,12 @@ export const AgentExplanation = t.message("AgentExplanation", {
   agent_id: t.text,
   known: t.flag,
   ...t.all(t.number, "internal_score", "score", "effective_score"),
-  tier: t.oneOf(TIERS),
+  tier: t.defineChoice(TIERS),
   regime,
   /** The most sensitive tool level that the policy would allow the agent now, without stakes. */
-  tool_level_max: t.oneOf(TOOL_LEVELS),
+  tool_level_max: t.defineChoice(TOOL_LEVELS),
   /** The entry of the policy whose word stands in for the agent's thin record; else null. */
-  vouched: t.schemaOf<t.MessageOf<typeof Vouching> | null>({
+  vouched: t.defineSchema<t.MessageOf<typeof Vouching> | null>({
     ...Vouching,
     type: ["object", "null"],
   }),
@@ -247,7 +250,7 @@ export const AgentExplanation = t.message("AgentExplanation", {
   standing,
   features: t.list(t.object({ name: t.text, value: t.number, points: t.number })),
   decisions: t.list(
-    t.object({ stakes: t.number, decision: t.oneOf(DECISIONS), max_stakes: maxStakes }),
+    t.object({ stakes: t.number, decision: t.defineChoice(DECISIONS), max_stakes: maxStakes }),
   ),
   /** What would change the decision, one plain sentence each. */
   improvements: t.texts,

@@ -19,7 +19,7 @@ const minimumScores = t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS
   ...t.STRICT,
   "~unknown": "is not a tool level",
 });
-const scopes = t.list(t.oneOf(SCOPES), {
+const scopes = t.list(t.defineChoice(SCOPES), {
   minItems: 1,
   maxItems: SCOPES.length,
   "~noun": "scopes",
@@ -42,7 +42,7 @@ export type KeyRequest = t.MessageOf<typeof KeyRequest>;
 export const KeyDescription = t.message("KeyDescription", {
   key_id: t.text,
   tenant: t.text,
-  scopes: t.list(t.oneOf(SCOPES)),
+  scopes: t.list(t.defineChoice(SCOPES)),
   minimum_scores: t.object(t.all(t.internalScore, ...TOOL_LEVELS)),
   is_shadow: t.flag,
   /** Whether its unsigned reports count as those of the reporters that they name. */
@@ -120,7 +120,7 @@ export const KeyList = t.message("KeyList", {
 /** `POST /v1/query`. */
 export const QueryRequest = t.strict("QueryRequest", {
   sql: t.textOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
-  format: t.defaulted(t.oneOf(["json", "csv"]), "json"),
+  format: t.defaulted(t.defineChoice(["json", "csv"]), "json"),
   /** The caller's own name for it, by which `DELETE /v1/query/{id}` ends it. */
   query_id: t.optional(t.plainText(QUERY_ID_LENGTH_MAX)),
 });
@@ -130,7 +130,7 @@ export const QueryCancelled = t.message("QueryCancelled", { query_id: t.text });
 
 export const QueryResult = t.message("QueryResult", {
   columns: t.list(t.object({ name: t.text, type: t.text })),
-  rows: t.list(t.schemaOf<unknown[]>({ type: "array" })),
+  rows: t.list(t.defineSchema<unknown[]>({ type: "array" })),
   is_truncated: t.flag,
   elapsed_ms: t.number,
   /** Position of the journal up to which its records are in the rows; when they were read. */
@@ -164,7 +164,7 @@ export const UsageReport = t.message("UsageReport", {
   /** Whole days, UTC; `until` is the first moment that is no longer in them. */
   since: t.time,
   until: t.time,
-  group_by: t.list(t.oneOf(USAGE_GROUPS)),
+  group_by: t.list(t.defineChoice(USAGE_GROUPS)),
   /** With the members that `group_by` names. */
   rows: t.list(
     t.object({ ...t.all(t.optional(t.text), "day", "month", "tenant", "key_id"), ...counted }),
@@ -177,39 +177,39 @@ export const UsageReport = t.message("UsageReport", {
 export type UsageReport = t.MessageOf<typeof UsageReport>;
 
 export const Health = t.message("Health", {
-  status: t.schemaOf<"ok">({ const: "ok" }),
+  status: t.defineSchema<"ok">({ const: "ok" }),
   version: t.text,
   service_id: t.optional(t.text),
 });
 /** What a probe is told without a key. */
 export const PROBE_CODES = ["live", "ready", "not_ready", "draining"] as const;
 export type ProbeCode = (typeof PROBE_CODES)[number];
-export const Liveness = t.message("Liveness", { code: t.oneOf(PROBE_CODES) });
+export const Liveness = t.message("Liveness", { code: t.defineChoice(PROBE_CODES) });
 export const Readiness = t.message("Readiness", {
   ready: t.flag,
-  code: t.oneOf(PROBE_CODES),
+  code: t.defineChoice(PROBE_CODES),
   reasons: t.optional(t.said(t.texts, "Why it is not ready; with the scope `metrics:read`.")),
   warnings: t.optional(t.said(t.texts, "What needs an operator; with the same scope.")),
   stream: t.optional(t.said(streamState, "In a cluster; with the same scope.")),
 });
-export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenApi" });
+export const OpenApi = t.defineSchema<object>({ type: "object", "~component": "OpenApi" });
 
 /** What is wrong with one member, by its RFC 6901 pointer. */
 export const FieldError = t.message("FieldError", {
   pointer: t.text,
   // Open to callers: a later version may know more.
-  code: t.schemaOf<string>({ type: "string", enum: [...FIELD_ERROR_CODES] }),
+  code: t.defineSchema<string>({ type: "string", enum: [...FIELD_ERROR_CODES] }),
   detail: t.text,
 });
 
 /** RFC 9457 problem details. */
 export const Problem = t.message("Problem", {
-  type: t.schemaOf<string>({ type: "string", format: "uri" }),
+  type: t.defineSchema<string>({ type: "string", format: "uri" }),
   title: t.text,
   status: t.integer,
   detail: t.text,
   instance: t.text,
-  code: t.schemaOf<string>({ type: "string", enum: [...FAULT_CODES] }),
+  code: t.defineSchema<string>({ type: "string", enum: [...FAULT_CODES] }),
   request_id: t.text,
   errors: t.optional(t.list(FieldError)),
 });

@@ -3,13 +3,13 @@ import * as t from "./schema.ts";
 
 /** A public key of the bureau, with the time in which it signs. */
 export const SigningKey = t.message("SigningKey", {
-  kty: t.oneOf(["OKP"]),
-  crv: t.oneOf(["Ed25519"]),
+  kty: t.defineChoice(["OKP"]),
+  crv: t.defineChoice(["Ed25519"]),
   x: t.text,
   /** RFC 7638 thumbprint. */
   kid: t.text,
-  alg: t.oneOf(["EdDSA"]),
-  use: t.oneOf(["sig"]),
+  alg: t.defineChoice(["EdDSA"]),
+  use: t.defineChoice(["sig"]),
   valid_from: t.said(t.timeOrNull, "null: since before the first rotation"),
   valid_until: t.said(t.timeOrNull, "When the next took over; null: in use. It verifies for ever."),
   vouched_by: t.said(

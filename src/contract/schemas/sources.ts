@@ -15,9 +15,12 @@ const given = {
   /** Media type: `application/json` and `text/html` are flattened before they are indexed. */
   kind: t.defaulted(contentType, "text/plain"),
   title: t.defaulted(t.plainText(TITLE_LENGTH_MAX), ""),
-  visibility: t.defaulted(t.oneOf(VISIBILITIES), "tenant"),
+  visibility: t.defaulted(t.defineChoice(VISIBILITIES), "tenant"),
   /** `retracted` and `recorded_false` register what must not be repeated. */
-  state: t.defaulted(t.oneOf(EVIDENCE_STATES.filter((state) => state !== "revoked")), "active"),
+  state: t.defaulted(
+    t.defineChoice(EVIDENCE_STATES.filter((state) => state !== "revoked")),
+    "active",
+  ),
 };
 
 const HAS_CONTENT = {
@@ -43,7 +46,7 @@ export const EvidenceItem = t.message(
 export type EvidenceItem = t.MessageOf<typeof EvidenceItem>;
 
 /** Body of `POST /v1/evidence`. All or nothing. */
-export const EvidenceBatch = t.message("EvidenceBatch", { items: t.batchOf(EvidenceItem) });
+export const EvidenceBatch = t.message("EvidenceBatch", { items: t.defineBatch(EvidenceItem) });
 
 /** A registered source: never its text. */
 export const EvidenceRecord = t.message("EvidenceRecord", {
@@ -51,8 +54,8 @@ export const EvidenceRecord = t.message("EvidenceRecord", {
   sha256: digest,
   size: t.integer,
   ...t.all(t.text, "kind", "title", "tenant"),
-  visibility: t.oneOf(VISIBILITIES),
-  state: t.oneOf(EVIDENCE_STATES),
+  visibility: t.defineChoice(VISIBILITIES),
+  state: t.defineChoice(EVIDENCE_STATES),
   has_text: t.flag,
   registered_at: t.time,
   registrar: t.text,
@@ -89,12 +92,12 @@ export const SignedRoot = t.message("SignedRoot", {
   /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
   jws: t.text,
   jwk: t.object({
-    kty: t.oneOf(["OKP"]),
-    crv: t.oneOf(["Ed25519"]),
+    kty: t.defineChoice(["OKP"]),
+    crv: t.defineChoice(["Ed25519"]),
     x: t.text,
     kid: t.text,
-    alg: t.oneOf(["EdDSA"]),
-    use: t.oneOf(["sig"]),
+    alg: t.defineChoice(["EdDSA"]),
+    use: t.defineChoice(["sig"]),
   }),
 });
 export type SignedRoot = t.MessageOf<typeof SignedRoot>;
@@ -118,20 +121,20 @@ export const TextLabel = t.strict("TextLabel", {
   cited_sources: t.withKeywords(t.citedSources, { minItems: 1 }),
   question: t.optional(t.text),
   content_type: t.optional(contentType),
-  label: t.oneOf(TEXT_LABELS),
+  label: t.defineChoice(TEXT_LABELS),
 });
 export type TextLabel = t.MessageOf<typeof TextLabel>;
 
 /** Body of `POST /v1/vault/labels`. All or nothing. */
-export const TextLabels = t.message("TextLabels", { items: t.batchOf(TextLabel) });
+export const TextLabels = t.message("TextLabels", { items: t.defineBatch(TextLabel) });
 
 /** How texts of one kind are judged for this tenant. */
 export const KindThreshold = t.message("KindThreshold", {
-  kind: t.oneOf(TEXT_KINDS),
+  kind: t.defineChoice(TEXT_KINDS),
   /** From here on the text is doubted; from there on it is called hallucinated. */
   doubt_at: t.number,
   hallucinated_at: t.number,
-  from: t.oneOf(["shipped", "tenant"]),
+  from: t.defineChoice(["shipped", "tenant"]),
   /** Bounds on the share of supported texts that each threshold flags; null for a default. */
   alpha_doubt: t.numberOrNull,
   alpha_hallucinated: t.numberOrNull,
@@ -155,7 +158,7 @@ export const LabelResult = t.message("LabelResult", {
     t.object({
       /** False when no cited source has a text, or the content says nothing to check. */
       counted: t.flag,
-      kind: t.optional(t.oneOf(TEXT_KINDS)),
+      kind: t.optional(t.defineChoice(TEXT_KINDS)),
       /** The score that was kept, in the unit of the thresholds. */
       risk: t.optional(t.number),
     }),

@@ -42,13 +42,13 @@ const borders = t.object({
 });
 
 const leg = t.object({
-  leg: t.oneOf(DECISION_LEGS),
+  leg: t.defineChoice(DECISION_LEGS),
   subject: t.text,
   viewer: t.textOrNull,
   is_test: t.flag,
   row,
   features: t.said(
-    t.schemaOf<t.MessageOf<typeof feature>[] | null>({
+    t.defineSchema<t.MessageOf<typeof feature>[] | null>({
       ...t.list(feature),
       type: ["array", "null"],
     }),
@@ -56,8 +56,8 @@ const leg = t.object({
   ),
   score: t.object({
     ...t.all(t.number, "log_odds", "log_odds_sd", "internal_score", "effective_score"),
-    tier: t.oneOf(TIERS),
-    regime: t.orNull(t.oneOf(REGIMES)),
+    tier: t.defineChoice(TIERS),
+    regime: t.orNull(t.defineChoice(REGIMES)),
   }),
   risk: t.object({
     ...t.all(t.number, "expected", "optimistic", "pessimistic"),
@@ -70,14 +70,14 @@ const leg = t.object({
   stakes: t.object({
     stakes: t.number,
     max_stakes: t.numberOrNull,
-    leg_decision: t.oneOf(DECISIONS),
-    borders: t.schemaOf<t.MessageOf<typeof borders> | null>({
+    leg_decision: t.defineChoice(DECISIONS),
+    borders: t.defineSchema<t.MessageOf<typeof borders> | null>({
       ...borders,
       type: ["object", "null"],
     }),
   }),
   rules: t.said(
-    t.schemaOf<t.MessageOf<typeof rule>[] | null>({ ...t.list(rule), type: ["array", "null"] }),
+    t.defineSchema<t.MessageOf<typeof rule>[] | null>({ ...t.list(rule), type: ["array", "null"] }),
     "In the order in which they are asked; null where they cannot be asked again.",
   ),
   decided_by: t.said(t.text, "The rule as it was recorded."),
@@ -87,19 +87,19 @@ const leg = t.object({
 
 export const DecisionTrace = t.message("DecisionTrace", {
   request_id: t.text,
-  kind: t.oneOf(DECISION_KINDS),
+  kind: t.defineChoice(DECISION_KINDS),
   ...t.all(t.text, "tenant", "key_id"),
   action: t.textOrNull,
-  tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
+  tool_level: t.orNull(t.defineChoice(TOOL_LEVELS)),
   evaluated_at: t.time,
   node: t.said(t.textOrNull, "The node that decided; null without a cluster."),
   config_version: t.text,
   config_in_force: t.flag,
   policy_version: t.textOrNull,
   policy_in_force: t.flag,
-  verdict: t.orNull(t.oneOf(VERDICTS)),
-  decision: t.oneOf(DECISIONS),
-  effective: t.oneOf(EFFECTS),
+  verdict: t.orNull(t.defineChoice(VERDICTS)),
+  decision: t.defineChoice(DECISIONS),
+  effective: t.defineChoice(EFFECTS),
   ...t.all(t.flag, "enforced", "flagged"),
   legs: t.list(leg),
 });

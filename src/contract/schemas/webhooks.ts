@@ -15,7 +15,7 @@ const url = t.textOfLength(
   ({ length }) => length > 0 && length <= WEBHOOK_URL_LENGTH_MAX,
   `must be 1 to ${WEBHOOK_URL_LENGTH_MAX} characters`,
 );
-const events = t.list(t.oneOf(WEBHOOK_EVENTS), {
+const events = t.list(t.defineChoice(WEBHOOK_EVENTS), {
   minItems: 1,
   maxItems: WEBHOOK_EVENTS.length,
   "~noun": "events",
@@ -51,12 +51,12 @@ export type WebhookPatch = t.MessageOf<typeof WebhookPatch>;
 export const Webhook = t.message("Webhook", {
   id: t.text,
   url: t.text,
-  events: t.list(t.oneOf(WEBHOOK_EVENTS)),
+  events: t.list(t.defineChoice(WEBHOOK_EVENTS)),
   tenant: t.said(t.textOrNull, "null: every tenant, and the service itself"),
   description: t.textOrNull,
   enabled: t.flag,
   paused_by: t.said(
-    t.orNull(t.oneOf(WEBHOOK_PAUSES)),
+    t.orNull(t.defineChoice(WEBHOOK_PAUSES)),
     "why it is told nothing: an operator, days of failure, its answer 410, a restored copy, " +
       "a full list of dead letters",
   ),

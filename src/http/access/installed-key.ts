@@ -3,20 +3,20 @@
 // change, rotate or revoke it.
 import type { Principal } from "../../contract/principal.ts";
 import type { Scope } from "../../contract/vocabulary.ts";
-import { voiceOf } from "../../contract/voices.ts";
-import { allMinimums } from "./key-changes.ts";
-import { digestOf, type Holder } from "./key-holder.ts";
+import { hashKeyToVoice } from "../../contract/voices.ts";
+import { fillMinimumScores } from "./key-changes.ts";
+import { hashSecret, type KeyHolder } from "./key-holder.ts";
 
 const SECRET_LENGTH_MIN = 32;
 /** Key id of the operator's own key; no generated id has a hyphen. */
 export const INSTALLED_KEY_ID = "installed-admin";
 
-export interface InstalledHolder extends Holder {
+export interface InstalledKeyHolder extends KeyHolder {
   readonly digest: Buffer;
 }
 
 /** @throws Error when the string is too weak, or longer than `lengthMax`. */
-export function installedHolder(secret: string, lengthMax: number): InstalledHolder {
+export function createInstalledKeyHolder(secret: string, lengthMax: number): InstalledKeyHolder {
   if (secret.length < SECRET_LENGTH_MIN || /[^\x21-\x7e]/.test(secret)) {
     const length = SECRET_LENGTH_MIN;
     throw new Error(`an admin key needs ${length} or more visible ASCII characters`);
@@ -28,10 +28,10 @@ export function installedHolder(secret: string, lengthMax: number): InstalledHol
     keyId: INSTALLED_KEY_ID,
     tenant: "operator",
     scopes: new Set<Scope>(["admin"]),
-    minimumScores: allMinimums(undefined),
+    minimumScores: fillMinimumScores(undefined),
     isShadow: false,
     isFirstParty: true,
-    voice: voiceOf(INSTALLED_KEY_ID),
+    voice: hashKeyToVoice(INSTALLED_KEY_ID),
   };
-  return { digest: digestOf(secret), principal };
+  return { digest: hashSecret(secret), principal };
 }

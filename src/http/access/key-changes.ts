@@ -4,8 +4,8 @@ import { type FieldError, ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
-import type { ParsedKey } from "./key-format.ts";
-import { digestOf } from "./key-holder.ts";
+import type { ApiKeyParts } from "./key-format.ts";
+import { hashSecret } from "./key-holder.ts";
 import { EARLIER_SECRETS_MAX, type StoredKey } from "./key-file.ts";
 
 export interface NewKey {
@@ -29,13 +29,13 @@ export interface KeyChange {
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
 }
 
-export function newStoredKey(request: NewKey, made: ParsedKey, nowMs: number): StoredKey {
+export function createStoredKey(request: NewKey, made: ApiKeyParts, nowMs: number): StoredKey {
   return {
     keyId: made.keyId,
-    secretHash: digestOf(made.secret).toString("hex"),
+    secretHash: hashSecret(made.secret).toString("hex"),
     tenant: request.tenant,
     scopes: [...new Set(request.scopes)],
-    minimumScores: allMinimums(request.minimumScores),
+    minimumScores: fillMinimumScores(request.minimumScores),
     isShadow: request.isShadow ?? false,
     isFirstParty: request.isFirstParty ?? false,
     label: request.label ?? null,
@@ -46,7 +46,7 @@ export function newStoredKey(request: NewKey, made: ParsedKey, nowMs: number): S
 }
 
 /** Minimum of every level: the given ones, the defaults for the rest. */
-export function allMinimums(given: Partial<Record<ToolLevel, number>> | undefined) {
+export function fillMinimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {
   const entries = TOOL_LEVELS.map((level) => [
     level,
     given?.[level] ?? MINIMUM_SCORES_DEFAULT[level],
@@ -55,7 +55,7 @@ export function allMinimums(given: Partial<Record<ToolLevel, number>> | undefine
 }
 
 /** `stored` with the change. */
-export function withChange(stored: StoredKey, change: KeyChange): StoredKey {
+export function applyKeyChange(stored: StoredKey, change: KeyChange): StoredKey {
   const { label, scopes, expiresAtMs, minimumScores } = change;
   const changed = { ...stored };
   if (label !== undefined) changed.label = label;
@@ -74,7 +74,7 @@ export function withChange(stored: StoredKey, change: KeyChange): StoredKey {
  * @throws ServiceFault `api_key_overlaps` when so many earlier ones still work that one would have to
  *   go before its time.
  */
-export function withSecret(
+export function replaceSecret(
   stored: StoredKey,
   secretHash: string,
   overlapMs: number,
@@ -101,7 +101,7 @@ export function withSecret(
 }
 
 /** The members of a key by which it may do more than another. */
-type Power = Pick<StoredKey, "scopes" | "expiresAtMs">;
+type KeyPrivileges = Pick<StoredKey, "scopes" | "expiresAtMs">;
 
 /**
  * By how much a key would be more than the one that gives it: no scope that the giver lacks, and no
@@ -109,11 +109,11 @@ type Power = Pick<StoredKey, "scopes" | "expiresAtMs">;
  * @param giverExpiresAtMs epoch ms; null when the giver never expires.
  * @param before the key as it is; what it has already is not given to it.
  */
-export function excessOf(
+export function listPrivilegeErrors(
   giver: Pick<Principal, "scopes">,
   giverExpiresAtMs: number | null,
-  given: Power,
-  before?: Power,
+  given: KeyPrivileges,
+  before?: KeyPrivileges,
 ): FieldError[] {
   const errors: FieldError[] = [];
   for (const [index, scope] of given.scopes.entries()) {
@@ -122,8 +122,8 @@ export function excessOf(
     const detail = "is more than the key that asks has";
     errors.push({ pointer: `/scopes/${index}`, code: "insufficient_scope", detail });
   }
-  const endMs = adminEndMs(given);
-  if (endMs > (giverExpiresAtMs ?? Infinity) && endMs > adminEndMs(before)) {
+  const endMs = computeAdminExpiryMs(given);
+  if (endMs > (giverExpiresAtMs ?? Infinity) && endMs > computeAdminExpiryMs(before)) {
     const detail = "a key with `admin` must not outlive the one that asks for it";
     errors.push({ pointer: "/expires_at", code: "range", detail });
   }
@@ -131,7 +131,7 @@ export function excessOf(
 }
 
 /** Until when a key is an administrator's, epoch ms. */
-function adminEndMs(key: Power | undefined): number {
+function computeAdminExpiryMs(key: KeyPrivileges | undefined): number {
   if (key === undefined || !key.scopes.includes("admin")) return 0;
   return key.expiresAtMs ?? Infinity;
 }

@@ -52,7 +52,7 @@ const DIGEST = /^[0-9a-f]{64}$/;
  * The stored keys; an absent file is an empty list.
  * @throws Error when the file is not a key list.
  */
-export async function readKeys(dataDir: string): Promise<StoredKey[]> {
+export async function readKeyFile(dataDir: string): Promise<StoredKey[]> {
   const file = path.join(dataDir, FILE_NAME);
   let text: string;
   try {
@@ -61,7 +61,7 @@ export async function readKeys(dataDir: string): Promise<StoredKey[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  const document = parseDocument(text);
+  const document = parseJsonOrUndefined(text);
   if (!isObject(document) || document["format"] !== FORMAT || !Array.isArray(document["keys"])) {
     throw new Error(`\`${file}\` is not a key list of format ${FORMAT}`);
   }
@@ -69,14 +69,14 @@ export async function readKeys(dataDir: string): Promise<StoredKey[]> {
   for (const [index, key] of keys.entries()) {
     if (!isStoredKey(key)) throw new Error(`\`${file}\` holds a damaged key at index ${index}`);
   }
-  return (keys as StoredKey[]).map(withoutOldDefault);
+  return (keys as StoredKey[]).map(migrateOldMinimums);
 }
 
 /** Minimum of every level of a key that named none, before levels had defaults of their own. */
 const OLD_MINIMUM_DEFAULT = 575;
 
 /** A key that was left at the old default follows the new one. */
-function withoutOldDefault(key: StoredKey): StoredKey {
+function migrateOldMinimums(key: StoredKey): StoredKey {
   const isOld = TOOL_LEVELS.every((level) => key.minimumScores[level] === OLD_MINIMUM_DEFAULT);
   return isOld && key.areMinimumsChosen !== true
     ? { ...key, minimumScores: { ...MINIMUM_SCORES_DEFAULT } }
@@ -84,19 +84,19 @@ function withoutOldDefault(key: StoredKey): StoredKey {
 }
 
 /** The keys with one of them made or changed, in order of creation. */
-export function withKey(keys: readonly StoredKey[], changed: StoredKey): StoredKey[] {
+export function upsertKey(keys: readonly StoredKey[], changed: StoredKey): StoredKey[] {
   const kept = keys.filter((stored) => stored.keyId !== changed.keyId);
   return [...kept, changed].toSorted((a, b) => a.createdAtMs - b.createdAtMs);
 }
 
 /** Replaces the file. Resolves when the new list is durable. */
-export function writeKeys(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
+export function writeKeyFile(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
   const text = `${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`;
   return replaceFile(path.join(dataDir, FILE_NAME), text);
 }
 
 /** Undefined when it is not JSON: the parser's own message would quote the file. */
-function parseDocument(text: string): unknown {
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -122,11 +122,11 @@ function isStoredKey(value: unknown): value is StoredKey {
     typeof value["createdAtMs"] === "number" &&
     isTimeOrNull(value["expiresAtMs"]) &&
     isTimeOrNull(value["revokedAtMs"]) &&
-    hasStoredRotation(value)
+    hasValidRotation(value)
   );
 }
 
-function hasStoredRotation(value: Record<string, unknown>): boolean {
+function hasValidRotation(value: Record<string, unknown>): boolean {
   const { rotatedAtMs = null, earlierSecrets = [], areMinimumsChosen = false } = value;
   return (
     isTimeOrNull(rotatedAtMs) &&
@@ -148,13 +148,13 @@ function isTimeOrNull(value: unknown): boolean {
 }
 
 /** When the last of a key's earlier secrets ends, epoch ms; null when none works at `nowMs`. */
-function overlapEndMs({ earlierSecrets = [] }: StoredKey, nowMs: number): number | null {
+function findOverlapEndMs({ earlierSecrets = [] }: StoredKey, nowMs: number): number | null {
   const lastMs = Math.max(0, ...earlierSecrets.map(({ untilMs }) => untilMs));
   return lastMs > nowMs ? lastMs : null;
 }
 
 /** Public description of a key, as it is at `nowMs`. */
-export function describe(stored: StoredKey, nowMs: number): KeyDescription {
+export function describeKey(stored: StoredKey, nowMs: number): KeyDescription {
   return {
     key_id: stored.keyId,
     tenant: stored.tenant,
@@ -163,18 +163,18 @@ export function describe(stored: StoredKey, nowMs: number): KeyDescription {
     is_shadow: stored.isShadow,
     first_party: stored.isFirstParty ?? false,
     label: stored.label,
-    created_at: isoTime(stored.createdAtMs),
-    expires_at: isoTimeOrNull(stored.expiresAtMs),
-    revoked_at: isoTimeOrNull(stored.revokedAtMs),
-    rotated_at: isoTimeOrNull(stored.rotatedAtMs ?? null),
-    overlap_ends_at: isoTimeOrNull(overlapEndMs(stored, nowMs)),
+    created_at: formatIsoTime(stored.createdAtMs),
+    expires_at: formatIsoTimeOrNull(stored.expiresAtMs),
+    revoked_at: formatIsoTimeOrNull(stored.revokedAtMs),
+    rotated_at: formatIsoTimeOrNull(stored.rotatedAtMs ?? null),
+    overlap_ends_at: formatIsoTimeOrNull(findOverlapEndMs(stored, nowMs)),
   };
 }
 
-function isoTime(timeMs: number): string {
+function formatIsoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-function isoTimeOrNull(timeMs: number | null): string | null {
-  return timeMs === null ? null : isoTime(timeMs);
+function formatIsoTimeOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : formatIsoTime(timeMs);
 }

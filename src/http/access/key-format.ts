@@ -14,21 +14,24 @@ const ENVIRONMENT_LENGTH_MIN = 2;
 const ENVIRONMENT_LENGTH_MAX = 8;
 const CRC_TABLE = makeCrcTable();
 
-export interface ParsedKey {
+export interface ApiKeyParts {
   keyId: string;
   secret: string;
 }
 
 /** A new key for `environment` (2 to 8 lower-case letters). Its text exists only here. */
-export function makeKey(environment: string): ParsedKey & { text: string } {
-  return makeSecret(environment, randomDigits(KEY_ID_LENGTH));
+export function generateApiKey(environment: string): ApiKeyParts & { text: string } {
+  return generateKeySecret(environment, generateBase62Digits(KEY_ID_LENGTH));
 }
 
 /** A new secret for the key of this id. */
-export function makeSecret(environment: string, keyId: string): ParsedKey & { text: string } {
-  const secret = randomDigits(SECRET_LENGTH);
+export function generateKeySecret(
+  environment: string,
+  keyId: string,
+): ApiKeyParts & { text: string } {
+  const secret = generateBase62Digits(SECRET_LENGTH);
   const covered = `tr_${environment}_${keyId}_${secret}`;
-  return { keyId, secret, text: covered + checksum(covered, covered.length) };
+  return { keyId, secret, text: covered + computeKeyChecksum(covered, covered.length) };
 }
 
 /**
@@ -36,7 +39,7 @@ export function makeSecret(environment: string, keyId: string): ParsedKey & { te
  * characters in between need no check of their own: the checksum covers them and only real ids are
  * found.
  */
-export function parseKey(text: string): ParsedKey | undefined {
+export function parseApiKey(text: string): ApiKeyParts | undefined {
   const checksumAt = text.length - CHECKSUM_LENGTH;
   const secretAt = checksumAt - SECRET_LENGTH;
   const keyIdAt = secretAt - 1 - KEY_ID_LENGTH;
@@ -48,13 +51,14 @@ export function parseKey(text: string): ParsedKey | undefined {
     text.startsWith(PREFIX) &&
     text.charCodeAt(keyIdAt - 1) === UNDERSCORE &&
     text.charCodeAt(secretAt - 1) === UNDERSCORE;
-  if (!isFramed || text.slice(checksumAt) !== checksum(text, checksumAt)) return undefined;
+  if (!isFramed || text.slice(checksumAt) !== computeKeyChecksum(text, checksumAt))
+    return undefined;
   return { keyId: text.slice(keyIdAt, secretAt - 1), secret: text.slice(secretAt, checksumAt) };
 }
 
 /** Base62 of the CRC of the first `length` characters. */
-function checksum(text: string, length: number): string {
-  let rest = crc32(text, length);
+function computeKeyChecksum(text: string, length: number): string {
+  let rest = computeCrc32(text, length);
   let digits = "";
   for (let index = 0; index < CHECKSUM_LENGTH; index += 1) {
     digits = (DIGITS[rest % 62] as string) + digits;
@@ -64,7 +68,7 @@ function checksum(text: string, length: number): string {
 }
 
 /** CRC-32 (IEEE 802.3) of the first `length` characters, unsigned. */
-function crc32(text: string, length: number): number {
+function computeCrc32(text: string, length: number): number {
   let crc = 0xffff_ffff;
   for (let index = 0; index < length; index += 1) {
     crc = (CRC_TABLE[(crc ^ text.charCodeAt(index)) & 0xff] as number) ^ (crc >>> 8);
@@ -85,7 +89,7 @@ function makeCrcTable(): Uint32Array {
 /**
  * Uniform base62 digits: bytes of 248 and above are drawn again, or low digits would be likelier.
  */
-function randomDigits(count: number): string {
+function generateBase62Digits(count: number): string {
   let digits = "";
   while (digits.length < count) {
     for (const byte of randomBytes(count)) {
@@ -98,7 +102,7 @@ function randomDigits(count: number): string {
 const BEARER = /^bearer +/i;
 
 /** Credentials of a header whose scheme is Bearer, in any case and with any number of blanks. */
-export function afterScheme(header: string): string | undefined {
+export function readBearerToken(header: string): string | undefined {
   const found = BEARER.exec(header);
   return found === null ? undefined : header.slice(found[0].length);
 }

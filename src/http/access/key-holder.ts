@@ -2,58 +2,66 @@
 // ones work for a while after a rotation.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../contract/principal.ts";
-import { voiceOf } from "../../contract/voices.ts";
+import { hashKeyToVoice } from "../../contract/voices.ts";
 import type { StoredKey } from "./key-file.ts";
 
 const NO_DIGEST = Buffer.alloc(32);
 
 /** The operator's own key is never stored. */
-export interface Holder {
+export interface KeyHolder {
   stored?: StoredKey;
   principal: Principal;
 }
 
-interface Secret {
+interface SecretDigest {
   readonly digest: Buffer;
   /** Epoch ms; null: as long as the key. */
   readonly untilMs: number | null;
 }
 
-export interface Entry extends Holder {
+export interface KeyringEntry extends KeyHolder {
   stored: StoredKey;
   /** The present one first. */
-  secrets: readonly Secret[];
+  secrets: readonly SecretDigest[];
   /** Counted from 1 in order of creation. */
-  number: number;
+  keyNumber: number;
 }
 
 /** A holder whose secret was proved. */
-export interface Proof {
-  readonly holder: Holder;
+export interface KeyAuthentication {
+  readonly holder: KeyHolder;
   /** When the secret ends, epoch ms; null: with its key. */
   readonly untilMs: number | null;
 }
 
-export function entryOf(stored: StoredKey, number: number): Entry {
-  return { stored, principal: principalOf(stored), secrets: secretsOf(stored), number };
+export function createKeyringEntry(stored: StoredKey, number: number): KeyringEntry {
+  return {
+    stored,
+    principal: createPrincipal(stored),
+    secrets: listSecretDigests(stored),
+    keyNumber: number,
+  };
 }
 
 /** Puts the key's new state into `entry`, which stays the same object. */
-export function renew(entry: Entry, stored: StoredKey): void {
-  Object.assign(entry, entryOf(stored, entry.number));
+export function updateKeyringEntry(entry: KeyringEntry, stored: StoredKey): void {
+  Object.assign(entry, createKeyringEntry(stored, entry.keyNumber));
 }
 
 /**
  * The secret of `entry` whose text is `secret`. An unknown key costs a comparison too; which of the
  * key's secrets it is shows in no timing.
  */
-export function secretOf(entry: Entry | undefined, secret: string): Secret | undefined {
-  const digest = digestOf(secret);
+export function findMatchingSecret(
+  entry: KeyringEntry | undefined,
+  secret: string,
+): SecretDigest | undefined {
+  const digest = hashSecret(secret);
   if (entry === undefined) {
     timingSafeEqual(digest, NO_DIGEST);
     return undefined;
   }
-  let found: Secret | undefined;
+  let found: SecretDigest | undefined;
   for (const each of entry.secrets) {
     if (timingSafeEqual(digest, each.digest)) found = each;
   }
@@ -61,7 +69,10 @@ export function secretOf(entry: Entry | undefined, secret: string): Secret | und
 }
 
 /** Whether a proved secret opens the door at this time: revocation, expiry, end of an overlap. */
-export function isValidAt({ holder, untilMs }: Proof, now: () => number): boolean {
+export function isAuthenticationValid(
+  { holder, untilMs }: KeyAuthentication,
+  now: () => number,
+): boolean {
   const { stored } = holder;
   if (stored === undefined) return true;
   if (stored.revokedAtMs !== null) return false;
@@ -71,7 +82,7 @@ export function isValidAt({ holder, untilMs }: Proof, now: () => number): boolea
   return (expiresAtMs === null || nowMs < expiresAtMs) && (untilMs === null || nowMs < untilMs);
 }
 
-function principalOf(stored: StoredKey): Principal {
+function createPrincipal(stored: StoredKey): Principal {
   return {
     keyId: stored.keyId,
     tenant: stored.tenant,
@@ -79,11 +90,11 @@ function principalOf(stored: StoredKey): Principal {
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
     isFirstParty: stored.isFirstParty ?? false,
-    voice: voiceOf(stored.keyId),
+    voice: hashKeyToVoice(stored.keyId),
   };
 }
 
-function secretsOf({ secretHash, earlierSecrets = [] }: StoredKey): Secret[] {
+function listSecretDigests({ secretHash, earlierSecrets = [] }: StoredKey): SecretDigest[] {
   const earlier = earlierSecrets.map((secret) => ({
     digest: Buffer.from(secret.secretHash, "hex"),
     untilMs: secret.untilMs,
@@ -91,6 +102,6 @@ function secretsOf({ secretHash, earlierSecrets = [] }: StoredKey): Secret[] {
   return [{ digest: Buffer.from(secretHash, "hex"), untilMs: null }, ...earlier];
 }
 
-export function digestOf(secret: string): Buffer {
+export function hashSecret(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
 }

@@ -3,7 +3,7 @@ import type { KeyDescription } from "../../contract/schemas/service.ts";
 import type { StoredKey } from "./key-file.ts";
 
 /** Puts the stored form of a key on record for every node; resolves once it is durable. */
-export type AppendKey = (stored: StoredKey) => Promise<unknown>;
+export type KeyAppender = (stored: StoredKey) => Promise<unknown>;
 
 export interface KeyringOptions {
   dataDir: string;

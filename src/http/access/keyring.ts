@@ -9,22 +9,26 @@ import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
   type KeyChange,
   type NewKey,
-  newStoredKey,
-  withChange,
-  withSecret,
+  createStoredKey,
+  applyKeyChange,
+  replaceSecret,
 } from "./key-changes.ts";
-import { INSTALLED_KEY_ID, installedHolder, type InstalledHolder } from "./installed-key.ts";
-import { describe, readKeys, type StoredKey, withKey, writeKeys } from "./key-file.ts";
-import { afterScheme, makeKey, makeSecret, parseKey } from "./key-format.ts";
-import type { AppendKey, KeyringOptions, RotatedKey } from "./keyring-options.ts";
 import {
-  digestOf,
-  type Entry,
-  entryOf,
-  isValidAt,
-  type Proof,
-  renew,
-  secretOf,
+  INSTALLED_KEY_ID,
+  createInstalledKeyHolder,
+  type InstalledKeyHolder,
+} from "./installed-key.ts";
+import { describeKey, readKeyFile, type StoredKey, upsertKey, writeKeyFile } from "./key-file.ts";
+import { readBearerToken, generateApiKey, generateKeySecret, parseApiKey } from "./key-format.ts";
+import type { KeyAppender, KeyringOptions, RotatedKey } from "./keyring-options.ts";
+import {
+  hashSecret,
+  type KeyringEntry,
+  createKeyringEntry,
+  isAuthenticationValid,
+  type KeyAuthentication,
+  updateKeyringEntry,
+  findMatchingSecret,
 } from "./key-holder.ts";
 
 const HEADER_LENGTH_MAX = 512;
@@ -38,50 +42,50 @@ export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
   if (!ENVIRONMENT.test(environment)) {
     throw new Error(`key environment \`${environment}\` must be 2 to 8 lower-case letters`);
   }
-  return new Keyring(options, await readKeys(options.dataDir));
+  return new Keyring(options, await readKeyFile(options.dataDir));
 }
 
 export class Keyring {
   readonly #options: KeyringOptions;
-  readonly #entries = new Map<string, Entry>();
-  readonly #proved = new Map<string, Proof>();
-  #installed: InstalledHolder | undefined = undefined;
-  #append: AppendKey | undefined;
+  readonly #entries = new Map<string, KeyringEntry>();
+  readonly #authenticationsByHeader = new Map<string, KeyAuthentication>();
+  #installedHolder: InstalledKeyHolder | undefined = undefined;
+  #appendKey: KeyAppender | undefined;
   /** Of changes: two writers of one file would lose a key. */
   readonly #changes = new SerialQueue();
 
   constructor(options: KeyringOptions, keys: readonly StoredKey[]) {
     this.#options = options;
-    for (const stored of keys) this.adopt(stored);
+    for (const stored of keys) this.applyStoredKey(stored);
   }
 
   /** The stored keys, in order of creation: input of another thread's keyring. */
-  storedKeys(): StoredKey[] {
+  listStoredKeys(): StoredKey[] {
     return [...this.#entries.values()].map((entry) => entry.stored);
   }
 
   /** Applies a key created, changed or revoked by another keyring. A revoked one stays so. */
-  adopt(stored: StoredKey): void {
+  applyStoredKey(stored: StoredKey): void {
     const entry = this.#entries.get(stored.keyId);
     if (entry === undefined) {
-      this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
+      this.#entries.set(stored.keyId, createKeyringEntry(stored, this.#entries.size + 1));
       return;
     }
-    renew(entry, stillRevoked(entry.stored, stored));
+    updateKeyringEntry(entry, stillRevoked(entry.stored, stored));
     // A secret that was proved before may have an end now.
-    for (const [header, { holder }] of this.#proved) {
-      if (holder === entry) this.#proved.delete(header);
+    for (const [header, { holder }] of this.#authenticationsByHeader) {
+      if (holder === entry) this.#authenticationsByHeader.delete(header);
     }
   }
 
   /** A key in its stored form, in any state; undefined when unknown. */
-  stored(keyId: string): StoredKey | undefined {
+  findStoredKey(keyId: string): StoredKey | undefined {
     return this.#entries.get(keyId)?.stored;
   }
 
   /** A small number for each key, the same in every keyring over the same file. */
-  numberOf(keyId: string): number {
-    return this.#entries.get(keyId)?.number ?? 0;
+  findKeyNumber(keyId: string): number {
+    return this.#entries.get(keyId)?.keyNumber ?? 0;
   }
 
   /**
@@ -91,31 +95,33 @@ export class Keyring {
    */
   authenticate(header: string | undefined): Principal | undefined {
     if (header === undefined || header.length > HEADER_LENGTH_MAX) return undefined;
-    const proved = this.#proved.get(header);
-    if (proved === undefined) return this.#prove(header);
-    return isValidAt(proved, this.#options.now) ? proved.holder.principal : undefined;
+    const proved = this.#authenticationsByHeader.get(header);
+    if (proved === undefined) return this.#authenticateNewHeader(header);
+    return isAuthenticationValid(proved, this.#options.now) ? proved.holder.principal : undefined;
   }
 
   /** The principal of a key that is valid now, by the key's id. */
-  principalOf(keyId: string): Principal | undefined {
+  findValidPrincipal(keyId: string): Principal | undefined {
     const isInstalled = keyId === INSTALLED_KEY_ID;
-    const holder = isInstalled ? this.#installed : this.#entries.get(keyId);
+    const holder = isInstalled ? this.#installedHolder : this.#entries.get(keyId);
     if (holder === undefined) return undefined;
-    return isValidAt({ holder, untilMs: null }, this.#options.now) ? holder.principal : undefined;
+    return isAuthenticationValid({ holder, untilMs: null }, this.#options.now)
+      ? holder.principal
+      : undefined;
   }
 
-  #prove(header: string): Principal | undefined {
-    const token = header.startsWith("Bearer ") ? header.slice(7) : afterScheme(header);
+  #authenticateNewHeader(header: string): Principal | undefined {
+    const token = header.startsWith("Bearer ") ? header.slice(7) : readBearerToken(header);
     if (token === undefined) return undefined;
-    const parsed = parseKey(token);
+    const parsed = parseApiKey(token);
     if (parsed === undefined) return this.#authenticateInstalled(token, header);
     const holder = this.#entries.get(parsed.keyId);
-    const secret = secretOf(holder, parsed.secret);
+    const secret = findMatchingSecret(holder, parsed.secret);
     if (holder === undefined) return this.#authenticateInstalled(token, header);
     if (secret === undefined) return undefined;
     const proof = { holder, untilMs: secret.untilMs };
-    this.#remember(header, proof);
-    return isValidAt(proof, this.#options.now) ? holder.principal : undefined;
+    this.#cacheAuthentication(header, proof);
+    return isAuthenticationValid(proof, this.#options.now) ? holder.principal : undefined;
   }
 
   /**
@@ -124,16 +130,17 @@ export class Keyring {
    * is hashed and compared as before and learns nothing from its timing. Revocation, expiry and the
    * end of an overlap are checked on every request, remembered or not.
    */
-  #remember(header: string, proof: Proof): void {
-    if (this.#proved.size >= PROVED_HEADERS_MAX) this.#proved.clear();
-    this.#proved.set(header, proof);
+  #cacheAuthentication(header: string, proof: KeyAuthentication): void {
+    if (this.#authenticationsByHeader.size >= PROVED_HEADERS_MAX)
+      this.#authenticationsByHeader.clear();
+    this.#authenticationsByHeader.set(header, proof);
   }
 
   /** Makes a key; `key` is its text, shown this once. Resolves when the key is durable. */
   create(request: NewKey): Promise<{ key: string; description: KeyDescription }> {
     return this.#changes.run(async () => {
-      const made = makeKey(this.#options.environment ?? DEFAULT_ENVIRONMENT);
-      const stored = newStoredKey(request, made, this.#options.now());
+      const made = generateApiKey(this.#options.environment ?? DEFAULT_ENVIRONMENT);
+      const stored = createStoredKey(request, made, this.#options.now());
       await this.#persist(stored);
       return { key: made.text, description: this.#describe(stored) };
     });
@@ -149,8 +156,8 @@ export class Keyring {
     check: (changed: StoredKey, before: StoredKey) => void = () => undefined,
   ): Promise<{ before: KeyDescription; description: KeyDescription }> {
     return this.#changes.run(async () => {
-      const before = this.#living(keyId);
-      const stored = withChange(before, change);
+      const before = this.#requireUnrevokedKey(keyId);
+      const stored = applyKeyChange(before, change);
       check(stored, before);
       await this.#persist(stored);
       return { before: this.#describe(before), description: this.#describe(stored) };
@@ -169,11 +176,14 @@ export class Keyring {
     check: (stored: StoredKey) => void = () => undefined,
   ): Promise<RotatedKey> {
     return this.#changes.run(async () => {
-      const before = this.#living(keyId);
+      const before = this.#requireUnrevokedKey(keyId);
       check(before);
-      const { secret, text } = makeSecret(this.#options.environment ?? DEFAULT_ENVIRONMENT, keyId);
-      const secretHash = digestOf(secret).toString("hex");
-      const stored = withSecret(before, secretHash, overlapMs, this.#options.now());
+      const { secret, text } = generateKeySecret(
+        this.#options.environment ?? DEFAULT_ENVIRONMENT,
+        keyId,
+      );
+      const secretHash = hashSecret(secret).toString("hex");
+      const stored = replaceSecret(before, secretHash, overlapMs, this.#options.now());
       await this.#persist(stored);
       const undo = () => this.#undoRotation(before, secretHash);
       return { key: text, description: this.#describe(stored), undo };
@@ -195,15 +205,15 @@ export class Keyring {
   }
 
   /** @throws ServiceFault */
-  #living(keyId: string): StoredKey {
-    const stored = this.#known(keyId);
+  #requireUnrevokedKey(keyId: string): StoredKey {
+    const stored = this.#requireKey(keyId);
     if (stored.revokedAtMs === null) return stored;
     throw new ServiceFault("api_key_revoked", "a revoked key stays as it is: make another");
   }
 
   /** @throws ServiceFault */
-  #known(keyId: string): StoredKey {
-    const stored = this.stored(keyId);
+  #requireKey(keyId: string): StoredKey {
+    const stored = this.findStoredKey(keyId);
     if (stored !== undefined) return stored;
     const isInstalled = keyId === INSTALLED_KEY_ID;
     const detail = isInstalled ? "this key stands in the environment alone" : "no key has this id";
@@ -211,7 +221,7 @@ export class Keyring {
   }
 
   #describe(stored: StoredKey): KeyDescription {
-    return describe(stored, this.#options.now());
+    return describeKey(stored, this.#options.now());
   }
 
   /** Every key ever made, in order of creation, revoked ones included. */
@@ -221,8 +231,8 @@ export class Keyring {
 
   /** True when an unrevoked, unexpired key (or an installed one) has the scope `admin`. */
   hasAdmin(): boolean {
-    if (this.#installed !== undefined) return true;
-    return [...this.#entries.keys()].some((id) => this.principalOf(id)?.scopes.has("admin"));
+    if (this.#installedHolder !== undefined) return true;
+    return [...this.#entries.keys()].some((id) => this.findValidPrincipal(id)?.scopes.has("admin"));
   }
 
   /**
@@ -231,7 +241,7 @@ export class Keyring {
    */
   revoke(keyId: string): Promise<KeyDescription> {
     return this.#changes.run(async () => {
-      const known = this.#known(keyId);
+      const known = this.#requireKey(keyId);
       if (known.revokedAtMs !== null) return this.#describe(known);
       const stored: StoredKey = { ...known, revokedAtMs: this.#options.now() };
       await this.#persist(stored);
@@ -244,51 +254,51 @@ export class Keyring {
    * is held. It is not written to keys.json: the environment it came from stays its only source.
    */
   installAdminKey(secret: string): void {
-    const installed = installedHolder(secret, HEADER_LENGTH_MAX - "Bearer ".length);
-    this.#proved.clear();
-    this.#installed = installed;
+    const installed = createInstalledKeyHolder(secret, HEADER_LENGTH_MAX - "Bearer ".length);
+    this.#authenticationsByHeader.clear();
+    this.#installedHolder = installed;
   }
 
   #authenticateInstalled(token: string, header: string): Principal | undefined {
-    const installed = this.#installed;
+    const installed = this.#installedHolder;
     if (installed === undefined) return undefined;
-    if (!timingSafeEqual(digestOf(token), installed.digest)) return undefined;
-    this.#remember(header, { holder: installed, untilMs: null });
+    if (!timingSafeEqual(hashSecret(token), installed.digest)) return undefined;
+    this.#cacheAuthentication(header, { holder: installed, untilMs: null });
     return installed.principal;
   }
 
   /** From now on a change is on the way to every node of a cluster before it is made here. */
-  follow(append: AppendKey): void {
-    this.#append = append;
+  appendChangesTo(append: KeyAppender): void {
+    this.#appendKey = append;
   }
 
   /**
    * A key as another node has put it on record: in force on every thread when this returns, for the
    * journal has it already. Resolves when the file has it too.
    */
-  async learn(stored: StoredKey): Promise<void> {
-    if (isDeepStrictEqual(this.stored(stored.keyId), stored)) return;
-    this.#put(stored);
-    await this.#changes.run(() => this.#write(this.stored(stored.keyId)!));
+  async applyReplicatedKey(stored: StoredKey): Promise<void> {
+    if (isDeepStrictEqual(this.findStoredKey(stored.keyId), stored)) return;
+    this.#applyAndNotify(stored);
+    await this.#changes.run(() => this.#saveKeys(this.findStoredKey(stored.keyId)!));
   }
 
   /** Resolves once no change is under way. */
-  async settled(): Promise<void> {
+  async waitForChanges(): Promise<void> {
     await this.#changes.drained();
   }
 
   async #persist(changed: StoredKey): Promise<void> {
-    await (this.#append ?? this.#write)(changed);
+    await (this.#appendKey ?? this.#saveKeys)(changed);
     // In a cluster at its place among what is learnt: the file would be too late.
-    this.#put(changed);
-    if (this.#append !== undefined) await this.#write(this.stored(changed.keyId)!);
+    this.#applyAndNotify(changed);
+    if (this.#appendKey !== undefined) await this.#saveKeys(this.findStoredKey(changed.keyId)!);
   }
 
-  readonly #write = (changed: StoredKey): Promise<void> =>
-    writeKeys(this.#options.dataDir, withKey(this.storedKeys(), changed));
+  readonly #saveKeys = (changed: StoredKey): Promise<void> =>
+    writeKeyFile(this.#options.dataDir, upsertKey(this.listStoredKeys(), changed));
 
-  #put(changed: StoredKey): void {
-    this.adopt(changed);
+  #applyAndNotify(changed: StoredKey): void {
+    this.applyStoredKey(changed);
     this.#options.onChange?.(changed);
   }
 }

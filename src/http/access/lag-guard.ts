@@ -16,7 +16,7 @@ export interface SharedLag {
   readonly refuseMs: number;
 }
 
-interface Lagging {
+interface LagSource {
   readonly memory: SharedArrayBuffer;
   /** Age in ms of the newest moment whose log is known to be applied here. */
   lagMs(nowMs: number): number;
@@ -29,15 +29,15 @@ export class LagGuard {
   /** For the guards of other threads. */
   readonly shared: SharedLag;
   /** Header line of the age last told: one array for all answers of a millisecond. */
-  #told: readonly string[] = [LAG_HEADER, "0"];
-  #toldMs = 0;
-  readonly #lagging: Lagging;
+  #lastHeader: readonly string[] = [LAG_HEADER, "0"];
+  #lastLagMs = 0;
+  readonly #lagSource: LagSource;
   readonly #now: () => number;
 
   /** `now` is epoch ms. */
-  constructor(lagging: Lagging, refuseMs: number, now: () => number) {
+  constructor(lagging: LagSource, refuseMs: number, now: () => number) {
     this.shared = { memory: lagging.memory, refuseMs };
-    this.#lagging = lagging;
+    this.#lagSource = lagging;
     this.#now = now;
   }
 
@@ -48,18 +48,20 @@ export class LagGuard {
    * @throws ServiceFault `node_behind`.
    */
   assertCurrent(principal: Pick<Principal, "keyId">, rateClass: RateClass | undefined) {
-    const lagMs = this.#lagging.lagMs(this.#now());
+    const lagMs = this.#lagSource.lagMs(this.#now());
     const { refuseMs } = this.shared;
-    if (lagMs <= refuseMs || principal.keyId === INSTALLED_KEY_ID) return this.#tell(lagMs);
-    if (rateClass === "score" && lagMs <= refuseMs * SCORE_READS_FACTOR) return this.#tell(lagMs);
+    if (lagMs <= refuseMs || principal.keyId === INSTALLED_KEY_ID)
+      return this.#formatLagHeader(lagMs);
+    if (rateClass === "score" && lagMs <= refuseMs * SCORE_READS_FACTOR)
+      return this.#formatLagHeader(lagMs);
     const detail = "this node has not heard of its cluster for too long to know which keys hold";
     throw new ServiceFault("node_behind", detail);
   }
-  #tell(lagMs: number): readonly string[] | undefined {
-    if (lagMs === this.#toldMs) return this.#told;
+  #formatLagHeader(lagMs: number): readonly string[] | undefined {
+    if (lagMs === this.#lastLagMs) return this.#lastHeader;
     if (!Number.isFinite(lagMs)) return undefined;
-    this.#toldMs = lagMs;
-    this.#told = [LAG_HEADER, String(Math.ceil(lagMs))];
-    return this.#told;
+    this.#lastLagMs = lagMs;
+    this.#lastHeader = [LAG_HEADER, String(Math.ceil(lagMs))];
+    return this.#lastHeader;
   }
 }

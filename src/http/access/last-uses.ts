@@ -11,22 +11,22 @@ import {
   USAGE_COUNTS,
   type UsageRow,
 } from "../../contract/usage.ts";
-import type { UsageBook } from "./usage-report.ts";
+import type { ProcessUsage } from "./usage-report.ts";
 
 /** Days before today in which uses are looked for. */
-export const USES_DAYS = 90;
+export const LAST_USE_DAYS = 90;
 const DATE_LENGTH = "2026-01-31".length;
 
 /** First and last day of the look. */
-export function daysOfUses(nowMs: number): { from: string; to: string } {
+export function computeLastUsePeriod(nowMs: number): { from: string; to: string } {
   const day = (at: number) => new Date(at).toISOString().slice(0, DATE_LENGTH);
-  return { from: day(nowMs - (USES_DAYS - 1) * DAY_MS), to: day(nowMs) };
+  return { from: day(nowMs - (LAST_USE_DAYS - 1) * DAY_MS), to: day(nowMs) };
 }
 
 /** Epoch ms by key: a time of this process, else the beginning of the last day with a use. */
-export function lastUsesOf(
+export function collectLastUses(
   rows: readonly UsageRow[],
-  book: Pick<UsageBook, "lastUses">,
+  book: Pick<ProcessUsage, "lastUses">,
 ): Map<string, number> {
   const uses = new Map<string, number>();
   const note = (key: string, at: number) => uses.set(key, Math.max(uses.get(key) ?? 0, at));
@@ -37,22 +37,23 @@ export function lastUsesOf(
   return uses;
 }
 
-const timeOf = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
+const formatLastUse = (at: number | undefined) =>
+  at === undefined ? null : new Date(at).toISOString();
 
 /** Keys with their last use; without the member where it is not known whether there was one. */
-export function keysWithUses(
+export function addLastUses(
   keys: readonly KeyDescription[],
   uses: ReadonlyMap<string, number>,
   isWhole: boolean,
 ): (KeyDescription & { last_used_at?: string | null })[] {
   return keys.map((key) => {
     const at = uses.get(key.key_id);
-    return at === undefined && !isWhole ? key : { ...key, last_used_at: timeOf(at) };
+    return at === undefined && !isWhole ? key : { ...key, last_used_at: formatLastUse(at) };
   });
 }
 
 /** All tenants that have a key, a quota or a use in these rows, by name. */
-export function tenantsOf(
+export function describeTenants(
   keys: readonly KeyDescription[],
   rows: readonly UsageRow[],
   uses: ReadonlyMap<string, number>,
@@ -74,16 +75,16 @@ export function tenantsOf(
     return {
       tenant,
       keys: own.length,
-      keys_active: own.filter((key) => isActive(key, nowMs)).length,
+      keys_active: own.filter((key) => isKeyActive(key, nowMs)).length,
       paid_reads: paidReads(sums),
       test_reads: sums.test,
       outcomes_reported: sums.outcomes,
-      last_used_at: timeOf(last > 0 ? last : undefined),
+      last_used_at: formatLastUse(last > 0 ? last : undefined),
       ...(quota === undefined ? {} : { quota }),
     };
   });
 }
 
-function isActive({ revoked_at: revoked, expires_at: expires }: KeyDescription, nowMs: number) {
+function isKeyActive({ revoked_at: revoked, expires_at: expires }: KeyDescription, nowMs: number) {
   return revoked === null && (expires === null || Date.parse(expires) > nowMs);
 }

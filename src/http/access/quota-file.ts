@@ -17,7 +17,7 @@ export type QuotaTable = ReadonlyMap<string, number>;
  * The quotas; an absent file is none.
  * @throws Error when the file is no list of quotas: a quota must not vanish by a slip.
  */
-export async function readQuotas(dataDir: string): Promise<Map<string, number>> {
+export async function readQuotaFile(dataDir: string): Promise<Map<string, number>> {
   const file = path.join(dataDir, FILE_NAME);
   let text: string;
   try {
@@ -26,12 +26,12 @@ export async function readQuotas(dataDir: string): Promise<Map<string, number>> 
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw error;
   }
-  const quotas = quotasIn(text);
+  const quotas = parseQuotas(text);
   if (quotas === undefined) throw new Error(`\`${file}\` is no list of quotas of format ${FORMAT}`);
   return quotas;
 }
 
-function quotasIn(text: string): Map<string, number> | undefined {
+function parseQuotas(text: string): Map<string, number> | undefined {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -48,7 +48,7 @@ function quotasIn(text: string): Map<string, number> | undefined {
 }
 
 /** Replaces the file. Resolves when the new list is durable. */
-export function writeQuotas(dataDir: string, quotas: QuotaTable): Promise<void> {
+export function writeQuotaFile(dataDir: string, quotas: QuotaTable): Promise<void> {
   const document = { format: FORMAT, quotas: Object.fromEntries(quotas) };
   return replaceFile(path.join(dataDir, FILE_NAME), `${JSON.stringify(document, null, 2)}\n`);
 }

@@ -19,7 +19,7 @@ const USED_AT = 1;
 const LENGTH_AT = 4;
 const NAME_AT = 24;
 /** Of a tenant whose quota was taken away. */
-const NONE = -1;
+const NO_QUOTA = -1;
 /** Tenants that have had a quota since the start. */
 export const QUOTAS_MAX = 10_000;
 
@@ -28,7 +28,7 @@ export function createQuotaMemory(): SharedArrayBuffer {
 }
 
 /** Writer's side. */
-export class QuotaBoard {
+export class QuotaWriter {
   readonly #words: Int32Array;
   readonly #doubles: Float64Array;
   readonly #bytes: Uint8Array;
@@ -41,7 +41,7 @@ export class QuotaBoard {
   }
 
   /** Whether one more tenant may have a quota. */
-  hasRoomFor(tenant: string): boolean {
+  hasCapacityFor(tenant: string): boolean {
     return this.#slots.has(tenant) || this.#slots.size < QUOTAS_MAX;
   }
 
@@ -55,11 +55,11 @@ export class QuotaBoard {
     const slot = this.#slots.get(tenant);
     const at = (slot ?? this.#slots.size + 1) * SLOT_DOUBLES;
     this.#doubles[at + USED_AT] = used;
-    this.#doubles[at] = limit ?? NONE;
-    if (slot === undefined) this.#open(tenant);
+    this.#doubles[at] = limit ?? NO_QUOTA;
+    if (slot === undefined) this.#allocateSlot(tenant);
   }
 
-  #open(tenant: string): void {
+  #allocateSlot(tenant: string): void {
     const slot = this.#slots.size + 1;
     const name = Buffer.from(tenant).subarray(0, TENANT_LENGTH_MAX);
     this.#bytes.set(name, slot * SLOT_BYTES + NAME_AT);
@@ -88,23 +88,23 @@ export class QuotaReader {
   }
 
   /** Slot of a tenant that has a quota now. */
-  slotOf(tenant: string): number | undefined {
+  findSlot(tenant: string): number | undefined {
     const count = Atomics.load(this.#words, 0);
     if (count === 0) return undefined;
-    while (this.#slots.size < count) this.#learn(this.#slots.size + 1);
+    while (this.#slots.size < count) this.#loadSlot(this.#slots.size + 1);
     const slot = this.#slots.get(tenant);
-    return slot === undefined || this.limitOf(slot) === NONE ? undefined : slot;
+    return slot === undefined || this.readLimit(slot) === NO_QUOTA ? undefined : slot;
   }
 
-  limitOf(slot: number): number {
+  readLimit(slot: number): number {
     return this.#doubles[slot * SLOT_DOUBLES]!;
   }
 
-  usedOf(slot: number): number {
+  readUsed(slot: number): number {
     return this.#doubles[slot * SLOT_DOUBLES + USED_AT]!;
   }
 
-  #learn(slot: number): void {
+  #loadSlot(slot: number): void {
     const from = slot * SLOT_BYTES + NAME_AT;
     const length = this.#words[slot * SLOT_WORDS + LENGTH_AT]!;
     // A view of shared memory is no text yet.

@@ -10,7 +10,7 @@ import { QuotaReader } from "./quota-memory.ts";
 /** Quotas, as their routes use them. Changes resolve once they are durable and hold. */
 export interface Quotas {
   list(): QuotaDescription[];
-  of(tenant: string): QuotaDescription | undefined;
+  find(tenant: string): QuotaDescription | undefined;
   /** @throws ServiceFault `overloaded` when there are too many. */
   set(tenant: string, paidReadsPerMonth: number): Promise<QuotaDescription>;
   /** @throws ServiceFault `not_found` when it has none. */
@@ -27,10 +27,10 @@ export interface QuotaStatus {
 const RETRY_AFTER_SEC_MAX = 3600;
 const SECONDS_PER_DAY = DAY_MS / 1000;
 
-interface Told {
+interface CachedQuotaStatus {
   readonly limit: number;
   readonly used: number;
-  readonly second: number;
+  readonly epochSec: number;
   readonly status: QuotaStatus;
 }
 
@@ -38,7 +38,7 @@ export class QuotaGuard {
   readonly #reader: QuotaReader;
   readonly #now: () => number;
   /** Last answer of each slot: what it says changes a few times a second. */
-  readonly #told: (Told | undefined)[] = [];
+  readonly #statusBySlot: (CachedQuotaStatus | undefined)[] = [];
 
   constructor(memory: SharedArrayBuffer, now: () => number) {
     this.#reader = new QuotaReader(memory);
@@ -46,20 +46,20 @@ export class QuotaGuard {
   }
 
   /** Undefined for a tenant without a quota. */
-  statusOf(tenant: string): QuotaStatus | undefined {
-    const slot = this.#reader.slotOf(tenant);
+  readStatus(tenant: string): QuotaStatus | undefined {
+    const slot = this.#reader.findSlot(tenant);
     if (slot === undefined) return undefined;
-    const limit = this.#reader.limitOf(slot);
-    const used = this.#reader.usedOf(slot);
+    const limit = this.#reader.readLimit(slot);
+    const used = this.#reader.readUsed(slot);
     const second = Math.floor(this.#now() / 1000);
-    const told = this.#told[slot];
-    if (told?.second === second && told.used === used && told.limit === limit) return told.status;
-    const status = this.#statusOf(limit, used, second);
-    this.#told[slot] = { limit, used, second, status };
+    const told = this.#statusBySlot[slot];
+    if (told?.epochSec === second && told.used === used && told.limit === limit) return told.status;
+    const status = this.#computeStatus(limit, used, second);
+    this.#statusBySlot[slot] = { limit, used, epochSec: second, status };
     return status;
   }
 
-  #statusOf(limit: number, used: number, second: number): QuotaStatus {
+  #computeStatus(limit: number, used: number, second: number): QuotaStatus {
     const endSec = Math.ceil(this.#reader.monthEndMs / 1000);
     const leftSec = Math.max(1, endSec - second);
     const endedMonth = new Date(endSec * 1000 - 1);
@@ -71,11 +71,11 @@ export class QuotaGuard {
       "RateLimit",
       `"month";r=${Math.max(0, limit - used)};t=${leftSec}`,
     ];
-    return { headers, fault: used < limit ? undefined : usedUp(limit, used, leftSec) };
+    return { headers, fault: used < limit ? undefined : createQuotaFault(limit, used, leftSec) };
   }
 }
 
-function usedUp(limit: number, used: number, leftSec: number): ServiceFault {
+function createQuotaFault(limit: number, used: number, leftSec: number): ServiceFault {
   const detail = `the tenant has used ${used} of its ${limit} paid reads of this month`;
   const error = {
     pointer: "/paid_reads_per_month",
@@ -87,7 +87,7 @@ function usedUp(limit: number, used: number, leftSec: number): ServiceFault {
 }
 
 /** A request of a caller, as far as its quota is concerned. */
-interface Asking {
+interface QuotaCheckedRequest {
   readonly principal: Pick<Principal, "tenant">;
   extraHeaders: readonly string[] | undefined;
 }
@@ -96,8 +96,8 @@ interface Asking {
  * Tells a caller with a quota what is left of it.
  * @throws ServiceFault `quota_exceeded` when nothing is.
  */
-export function askQuota(guard: QuotaGuard | undefined, asking: Asking): void {
-  const status = guard?.statusOf(asking.principal.tenant);
+export function enforceQuota(guard: QuotaGuard | undefined, asking: QuotaCheckedRequest): void {
+  const status = guard?.readStatus(asking.principal.tenant);
   if (status === undefined) return;
   const { headers, fault } = status;
   const { extraHeaders } = asking;

@@ -26,18 +26,18 @@ export interface RateBuckets {
   /** From `createBucketMemory`. */
   memory: SharedArrayBuffer;
   /** The number of a key, the same on every thread. */
-  numberOf: (keyId: string) => number;
+  findKeyNumber: (keyId: string) => number;
 }
 
 /** Keys with a bucket of their own; a key with a higher number shares the bucket of a lower one. */
 const KEYS_MAX = 65_536;
 /** A bucket: tokens spent and the time of that reckoning, then a lock. Zeros are a full bucket. */
 const BUCKET_BYTES = 24;
-const BUCKET_NUMBERS = BUCKET_BYTES / 8;
-const BUCKET_LOCKS = BUCKET_BYTES / 4;
-const SPENT = 0;
-const RECKONED_MS = 1;
-const LOCK = 4;
+const BUCKET_DOUBLES = BUCKET_BYTES / 8;
+const BUCKET_WORDS = BUCKET_BYTES / 4;
+const SPENT_INDEX = 0;
+const UPDATED_AT_MS_INDEX = 1;
+const LOCK_INDEX = 4;
 
 /** Untouched pages of it take no memory. */
 export function createBucketMemory(): SharedArrayBuffer {
@@ -49,7 +49,7 @@ export class RateLimiter {
   readonly #now: () => number;
   readonly #numbers: Float64Array;
   readonly #locks: Int32Array;
-  readonly #numberOf: (keyId: string) => number;
+  readonly #findKeyNumber: (keyId: string) => number;
   readonly isUnlimited: boolean;
 
   constructor(limits: RateLimits, now: () => number, buckets?: RateBuckets) {
@@ -61,10 +61,12 @@ export class RateLimiter {
         throw new Error("a rate limit needs a positive rate and a burst of one or more");
       }
     }
-    const { memory, numberOf } = this.isUnlimited ? NO_BUCKETS : (buckets ?? ownBuckets());
+    const { memory, findKeyNumber } = this.isUnlimited
+      ? NO_BUCKETS
+      : (buckets ?? createOwnBuckets());
     this.#numbers = new Float64Array(memory);
     this.#locks = new Int32Array(memory);
-    this.#numberOf = numberOf;
+    this.#findKeyNumber = findKeyNumber;
   }
 
   /**
@@ -75,11 +77,11 @@ export class RateLimiter {
   take(principal: Principal, rateClass: RateClass, cost: number): RateStatus | undefined {
     const limit = this.#limits[rateClass];
     if (limit === undefined) return undefined;
-    const bucket = this.#open(principal, rateClass);
-    let tokens = limit.burst - this.#spent(bucket, limit);
+    const bucket = this.#lockBucket(principal, rateClass);
+    let tokens = limit.burst - this.#computeSpent(bucket, limit);
     const isRefused = tokens < 1;
     if (!isRefused) tokens -= cost;
-    this.#close(bucket, limit.burst - tokens);
+    this.#storeAndUnlock(bucket, limit.burst - tokens);
     const waitSec = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
     const remaining = Math.max(0, Math.floor(tokens));
     const windowSec = Math.max(1, Math.ceil(limit.burst / limit.perSecond));
@@ -97,47 +99,47 @@ export class RateLimiter {
   charge(principal: Principal, rateClass: RateClass, cost: number): void {
     const limit = this.#limits[rateClass];
     if (limit === undefined || cost <= 0) return;
-    const bucket = this.#open(principal, rateClass);
-    this.#close(bucket, this.#spent(bucket, limit) + cost);
+    const bucket = this.#lockBucket(principal, rateClass);
+    this.#storeAndUnlock(bucket, this.#computeSpent(bucket, limit) + cost);
   }
 
   /**
    * Locks a bucket and returns its number. A lock is held only while two numbers are read and
    * written, so a thread that meets a lock tries again at once.
    */
-  #open(principal: Principal, rateClass: RateClass): number {
-    const key = this.#numberOf(principal.keyId) % KEYS_MAX;
+  #lockBucket(principal: Principal, rateClass: RateClass): number {
+    const key = this.#findKeyNumber(principal.keyId) % KEYS_MAX;
     const bucket = key * RATE_CLASSES.length + RATE_CLASSES.indexOf(rateClass);
-    const lock = bucket * BUCKET_LOCKS + LOCK;
+    const lock = bucket * BUCKET_WORDS + LOCK_INDEX;
     while (Atomics.compareExchange(this.#locks, lock, 0, 1) !== 0);
     return bucket;
   }
 
   /** Tokens spent of a locked bucket, reckoned up to now. */
-  #spent(bucket: number, limit: RateLimit): number {
-    const at = bucket * BUCKET_NUMBERS;
+  #computeSpent(bucket: number, limit: RateLimit): number {
+    const at = bucket * BUCKET_DOUBLES;
     const nowMs = this.#now();
-    const reckonedMs = this.#numbers[at + RECKONED_MS]!;
-    this.#numbers[at + RECKONED_MS] = nowMs;
+    const reckonedMs = this.#numbers[at + UPDATED_AT_MS_INDEX]!;
+    this.#numbers[at + UPDATED_AT_MS_INDEX] = nowMs;
     // A clock that went back refills nothing.
     const elapsedSec = Math.max(0, nowMs - reckonedMs) / 1000;
-    return Math.max(0, this.#numbers[at + SPENT]! - elapsedSec * limit.perSecond);
+    return Math.max(0, this.#numbers[at + SPENT_INDEX]! - elapsedSec * limit.perSecond);
   }
 
-  #close(bucket: number, spent: number): void {
-    this.#numbers[bucket * BUCKET_NUMBERS + SPENT] = spent;
-    Atomics.store(this.#locks, bucket * BUCKET_LOCKS + LOCK, 0);
+  #storeAndUnlock(bucket: number, spent: number): void {
+    this.#numbers[bucket * BUCKET_DOUBLES + SPENT_INDEX] = spent;
+    Atomics.store(this.#locks, bucket * BUCKET_WORDS + LOCK_INDEX, 0);
   }
 }
 
-const NO_BUCKETS: RateBuckets = { memory: new SharedArrayBuffer(0), numberOf: () => 0 };
+const NO_BUCKETS: RateBuckets = { memory: new SharedArrayBuffer(0), findKeyNumber: () => 0 };
 
 /** Buckets of a single thread; keys are numbered as they come. */
-function ownBuckets(): RateBuckets {
+function createOwnBuckets(): RateBuckets {
   const numbers = new Map<string, number>();
   return {
     memory: createBucketMemory(),
-    numberOf: (keyId) => {
+    findKeyNumber: (keyId) => {
       let number = numbers.get(keyId);
       if (number === undefined) numbers.set(keyId, (number = numbers.size));
       return number;

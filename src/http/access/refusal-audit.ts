@@ -2,15 +2,20 @@
 // callers must not be able to fill it: the first refusal of a source is recorded at once and then
 // its count every ten minutes, and all sources together have a daily budget of records. Refusals
 // beyond the separate sources are counted as one.
-import { RefusalCounts, type RefusalBatch, type RefusalCount, sourceKey } from "./refusals.ts";
+import {
+  RefusalCollector,
+  type RefusalBatch,
+  type RefusalCount,
+  formatSourceKey,
+} from "./refusals.ts";
 import type { Labelled } from "../metrics/figures.ts";
 import type { Log } from "../../platform/log.ts";
 
 /** Least time between two records of one source. */
-export const REPEAT_MS = 600_000;
+export const RECORD_INTERVAL_MS = 600_000;
 /** Burst of records, and the time in which another one is earned: 8,640 a day. */
 export const RECORDS_BURST = 100;
-export const RECORD_EARNED_MS = 10_000;
+export const RECORD_REFILL_MS = 10_000;
 /** Sources remembered between their records. */
 export const SOURCES_MAX = 1024;
 /** Interval between checks of waiting sources. */
@@ -27,12 +32,12 @@ export interface RefusalAuditOptions {
 }
 
 /** A source with its unrecorded refusals. */
-interface Held {
-  waiting: RefusalCount | undefined;
-  recordedMs: number;
+interface RefusalSourceState {
+  unrecorded: RefusalCount | undefined;
+  recordedAtMs: number;
 }
 
-interface Overflow {
+interface RefusalOverflow {
   count: number;
   firstMs: number;
   lastMs: number;
@@ -40,119 +45,122 @@ interface Overflow {
 
 export class RefusalAudit {
   /** Refusal counts of the main thread. */
-  readonly counts: RefusalCounts;
+  readonly counts: RefusalCollector;
   readonly #options: RefusalAuditOptions;
   readonly #byReason = new Map<string, number>();
-  readonly #sources = new Map<string, Held>();
+  readonly #sources = new Map<string, RefusalSourceState>();
   readonly #timer: NodeJS.Timeout;
-  readonly #writing = new Set<Promise<void>>();
-  #overflow: Overflow | undefined;
-  #overflowRecordedMs = Number.NEGATIVE_INFINITY;
+  readonly #pendingWrites = new Set<Promise<void>>();
+  #overflow: RefusalOverflow | undefined;
+  #overflowRecordedAtMs = Number.NEGATIVE_INFINITY;
   #budget = RECORDS_BURST;
-  #budgetMs: number;
+  #budgetRefilledAtMs: number;
 
   constructor(options: RefusalAuditOptions, gatherMs?: number) {
     this.#options = options;
-    this.#budgetMs = options.clock();
-    this.counts = new RefusalCounts((batch) => this.take(batch), gatherMs);
-    this.#timer = setInterval(() => this.record(), TICK_MS).unref();
+    this.#budgetRefilledAtMs = options.clock();
+    this.counts = new RefusalCollector((batch) => this.addBatch(batch), gatherMs);
+    this.#timer = setInterval(() => this.writeDueRecords(), TICK_MS).unref();
   }
 
   /** Takes the refusals of a thread. */
-  take({ counts, overflow }: RefusalBatch): void {
+  addBatch({ counts, overflow }: RefusalBatch): void {
     for (const count of counts) {
-      this.#hold(count);
-      this.#tally(count.reason, count.count);
+      this.#addToSource(count);
+      this.#addToReason(count.reason, count.count);
     }
     if (overflow > 0) {
-      this.#tally("other", overflow);
+      this.#addToReason("other", overflow);
       const nowMs = this.#options.clock();
-      this.#countOverflow({ count: overflow, firstMs: nowMs, lastMs: nowMs });
+      this.#addToOverflow({ count: overflow, firstMs: nowMs, lastMs: nowMs });
     }
-    this.record();
+    this.writeDueRecords();
   }
 
   /** Refusals since the start by reason. */
-  figure(): Labelled[] {
+  countByReason(): Labelled[] {
     return [...this.#byReason].map(([reason, value]) => ({ labels: [reason], value }));
   }
 
   /** Writes the records that are due and within the budget. */
-  record(): void {
+  writeDueRecords(): void {
     const nowMs = this.#options.clock();
-    this.#earn(nowMs);
+    this.#refillBudget(nowMs);
     if (!this.#options.mayWrite()) return;
     for (const [key, held] of this.#sources) {
-      if (nowMs - held.recordedMs < REPEAT_MS) continue;
-      const { waiting } = held;
-      if (waiting !== undefined && this.#budget >= 1) {
+      if (nowMs - held.recordedAtMs < RECORD_INTERVAL_MS) continue;
+      const { unrecorded } = held;
+      if (unrecorded !== undefined && this.#budget >= 1) {
         this.#budget -= 1;
-        this.#write(eventOf(waiting, nowMs));
-        this.#sources.set(key, { waiting: undefined, recordedMs: nowMs });
-      } else if (waiting === undefined || nowMs - waiting.firstMs >= REPEAT_MS * 2) {
+        this.#writeEvent(createRefusalEvent(unrecorded, nowMs));
+        this.#sources.set(key, { unrecorded: undefined, recordedAtMs: nowMs });
+      } else if (unrecorded === undefined || nowMs - unrecorded.firstMs >= RECORD_INTERVAL_MS * 2) {
         // Makes room for others; refusals without a record go into the common count.
-        if (waiting !== undefined) this.#countOverflow(waiting);
+        if (unrecorded !== undefined) this.#addToOverflow(unrecorded);
         this.#sources.delete(key);
       }
     }
-    this.#recordOverflow(nowMs);
+    this.#writeOverflow(nowMs);
   }
 
   /** Writes the rest; refusals beyond the budget as one count. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.counts.flush();
-    for (const held of this.#sources.values()) held.recordedMs = Number.NEGATIVE_INFINITY;
-    this.record();
-    for (const { waiting } of this.#sources.values()) {
-      if (waiting !== undefined) this.#countOverflow(waiting);
+    for (const held of this.#sources.values()) held.recordedAtMs = Number.NEGATIVE_INFINITY;
+    this.writeDueRecords();
+    for (const { unrecorded } of this.#sources.values()) {
+      if (unrecorded !== undefined) this.#addToOverflow(unrecorded);
     }
     this.#sources.clear();
-    this.#overflowRecordedMs = Number.NEGATIVE_INFINITY;
-    this.record();
-    await Promise.all(this.#writing);
+    this.#overflowRecordedAtMs = Number.NEGATIVE_INFINITY;
+    this.writeDueRecords();
+    await Promise.all(this.#pendingWrites);
   }
 
-  #tally(reason: string, count: number): void {
+  #addToReason(reason: string, count: number): void {
     this.#byReason.set(reason, (this.#byReason.get(reason) ?? 0) + count);
   }
 
-  #hold(count: RefusalCount): void {
-    const key = sourceKey(count);
+  #addToSource(count: RefusalCount): void {
+    const key = formatSourceKey(count);
     const held = this.#sources.get(key);
-    if (held?.waiting !== undefined) {
-      held.waiting.count += count.count;
-      held.waiting.lastMs = count.lastMs;
+    if (held?.unrecorded !== undefined) {
+      held.unrecorded.count += count.count;
+      held.unrecorded.lastMs = count.lastMs;
     } else if (held !== undefined) {
-      held.waiting = { ...count };
+      held.unrecorded = { ...count };
     } else if (this.#sources.size < SOURCES_MAX) {
       const recordedMs = Number.NEGATIVE_INFINITY;
-      this.#sources.set(key, { waiting: { ...count }, recordedMs });
-    } else this.#countOverflow(count);
+      this.#sources.set(key, { unrecorded: { ...count }, recordedAtMs: recordedMs });
+    } else this.#addToOverflow(count);
   }
 
-  #countOverflow({ count, firstMs, lastMs }: Overflow): void {
+  #addToOverflow({ count, firstMs, lastMs }: RefusalOverflow): void {
     this.#overflow ??= { count: 0, firstMs, lastMs };
     this.#overflow.count += count;
     this.#overflow.lastMs = lastMs;
   }
 
   /** Outside the budget, which is used up when there are any. */
-  #recordOverflow(nowMs: number): void {
-    if (this.#overflow === undefined || nowMs - this.#overflowRecordedMs < REPEAT_MS) return;
+  #writeOverflow(nowMs: number): void {
+    if (this.#overflow === undefined || nowMs - this.#overflowRecordedAtMs < RECORD_INTERVAL_MS)
+      return;
     const source = { reason: "many" as const, address: "", keyId: null, tenant: null };
-    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#overflow }, nowMs));
+    this.#writeEvent(
+      createRefusalEvent({ ...source, route: "", requestId: "", ...this.#overflow }, nowMs),
+    );
     this.#overflow = undefined;
-    this.#overflowRecordedMs = nowMs;
+    this.#overflowRecordedAtMs = nowMs;
   }
 
-  #earn(nowMs: number): void {
-    const earned = Math.max(0, nowMs - this.#budgetMs) / RECORD_EARNED_MS;
+  #refillBudget(nowMs: number): void {
+    const earned = Math.max(0, nowMs - this.#budgetRefilledAtMs) / RECORD_REFILL_MS;
     this.#budget = Math.min(RECORDS_BURST, this.#budget + earned);
-    this.#budgetMs = nowMs;
+    this.#budgetRefilledAtMs = nowMs;
   }
 
-  #write(event: RefusalEvent): void {
+  #writeEvent(event: RefusalEvent): void {
     const { append, log } = this.#options;
     const { event: name, at_ms: _, ...fields } = event;
     log.warn(name, fields);
@@ -161,15 +169,15 @@ export class RefusalAudit {
       (error: unknown) =>
         log.error("a denial could not be put on record", { error: String(error) }),
     );
-    this.#writing.add(written);
-    void written.then(() => this.#writing.delete(written));
+    this.#pendingWrites.add(written);
+    void written.then(() => this.#pendingWrites.delete(written));
   }
 }
 
-type RefusalEvent = ReturnType<typeof eventOf>;
+type RefusalEvent = ReturnType<typeof createRefusalEvent>;
 
 /** Journal payload; `actor` is the caller's key, where its secret was proved. */
-function eventOf(
+function createRefusalEvent(
   refusal: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
   nowMs: number,
 ) {

@@ -6,11 +6,11 @@ import type { Principal } from "../../contract/principal.ts";
 import type { RequestHead } from "../server/port.ts";
 import type { Keyring } from "./keyring.ts";
 import type { StoredKey } from "./key-file.ts";
-import { parseKey } from "./key-format.ts";
-import { entryOf, secretOf } from "./key-holder.ts";
+import { parseApiKey } from "./key-format.ts";
+import { createKeyringEntry, findMatchingSecret } from "./key-holder.ts";
 
 /** Faults of refused authorisation. */
-const CODES: ReadonlySet<FaultCode> = new Set([
+const REFUSAL_CODES: ReadonlySet<FaultCode> = new Set([
   "unauthenticated",
   "insufficient_scope",
   "namespace_not_owned",
@@ -74,7 +74,7 @@ const SOURCES_MAX = 256;
 const GATHER_MS = 1000;
 
 /** Collects a thread's refusals and delivers them, at most once a second. */
-export class RefusalCounts {
+export class RefusalCollector {
   readonly #deliver: (batch: RefusalBatch) => void;
   readonly #gatherMs: number;
   #counts = new Map<string, RefusalCount>();
@@ -87,11 +87,11 @@ export class RefusalCounts {
   }
 
   /** Counts a refusal; ignores faults other than a refused authorisation. */
-  note(exchange: RefusedRequest, code: FaultCode): void {
-    if (!CODES.has(code)) return;
+  countRefusal(exchange: RefusedRequest, code: FaultCode): void {
+    if (!REFUSAL_CODES.has(code)) return;
     const nowMs = exchange.services.clock();
-    const source = sourceOf(exchange, code);
-    const key = sourceKey(source);
+    const source = buildRefusalSource(exchange, code);
+    const key = formatSourceKey(source);
     const known = this.#counts.get(key);
     this.#timer ??= setTimeout(() => this.flush(), this.#gatherMs).unref();
     if (known !== undefined) {
@@ -121,32 +121,35 @@ export class RefusalCounts {
 }
 
 /** Equal for refusals that are counted together. */
-export function sourceKey({ reason, address, keyId }: RefusalSource): string {
+export function formatSourceKey({ reason, address, keyId }: RefusalSource): string {
   return `${reason} ${address} ${keyId ?? ""}`;
 }
 
-function sourceOf(exchange: RefusedRequest, code: FaultCode): RefusalSource {
-  const address = networkOf(exchange.peerAddress());
-  if (code === "unauthenticated") return { ...unknownCaller(exchange), address };
+function buildRefusalSource(exchange: RefusedRequest, code: FaultCode): RefusalSource {
+  const address = truncateToNetwork(exchange.peerAddress());
+  if (code === "unauthenticated") return { ...classifyUnauthenticated(exchange), address };
   const { keyId, tenant } = exchange.principal;
   return { reason: code as RefusalReason, address, keyId, tenant };
 }
 
 /** The reason why the keyring found no holder. */
-function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, "address"> {
+function classifyUnauthenticated({
+  head,
+  services,
+}: RefusedRequest): Omit<RefusalSource, "address"> {
   const unknown = { keyId: null, tenant: null };
   const { authorization } = head;
   if (authorization === undefined) return { reason: "no_key", ...unknown };
-  const parsed = parseKey(authorization.replace(/^bearer +/i, ""));
+  const parsed = parseApiKey(authorization.replace(/^bearer +/i, ""));
   if (parsed === undefined) return { reason: "malformed_key", ...unknown };
-  const stored = services.keyring.stored(parsed.keyId);
+  const stored = services.keyring.findStoredKey(parsed.keyId);
   if (stored === undefined) return { reason: "unknown_key", ...unknown };
   const { keyId, tenant } = stored;
-  return { reason: reasonOf(stored, parsed.secret, services.clock()), keyId, tenant };
+  return { reason: selectRefusalReason(stored, parsed.secret, services.clock()), keyId, tenant };
 }
 
-function reasonOf(stored: StoredKey, text: string, nowMs: number): RefusalReason {
-  const secret = secretOf(entryOf(stored, 0), text);
+function selectRefusalReason(stored: StoredKey, text: string, nowMs: number): RefusalReason {
+  const secret = findMatchingSecret(createKeyringEntry(stored, 0), text);
   if (secret === undefined) return "wrong_secret";
   if (stored.revokedAtMs !== null) return "revoked_key";
   const isReplaced = secret.untilMs !== null && secret.untilMs <= nowMs;
@@ -158,7 +161,7 @@ function reasonOf(stored: StoredKey, text: string, nowMs: number): RefusalReason
  * bits of an IPv6 one. `text` as a server gives it, with or without `::`; unchanged when it is no
  * address.
  */
-export function networkOf(text: string): string {
+export function truncateToNetwork(text: string): string {
   if (!text.includes(":")) return text;
   const dotted = text.slice(text.lastIndexOf(":") + 1);
   if (dotted.includes(".")) return dotted;

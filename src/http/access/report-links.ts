@@ -3,18 +3,18 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** Life of a link. */
-export const REPORT_LINK_MS = 15 * 60_000;
+export const KAIZEN_REPORT_LINK_LIFE_MS = 15 * 60_000;
 
 const TOKEN = /^([1-9]\d{9,11})\.([\w-]{43})$/;
 
-export interface ReportLink {
+export interface KaizenReportLink {
   /** Path and query, below the address of the service. */
   readonly url: string;
   /** RFC 3339. */
   readonly expires_at: string;
 }
 
-export class ReportLinks {
+export class KaizenReportLinks {
   readonly #key: Uint8Array;
   readonly #clock: () => number;
 
@@ -24,9 +24,9 @@ export class ReportLinks {
     this.#clock = clock;
   }
 
-  make(runId: string): ReportLink {
-    const expirySec = Math.ceil((this.#clock() + REPORT_LINK_MS) / 1000);
-    const token = `${expirySec}.${this.#signature(runId, expirySec)}`;
+  createLink(runId: string): KaizenReportLink {
+    const expirySec = Math.ceil((this.#clock() + KAIZEN_REPORT_LINK_LIFE_MS) / 1000);
+    const token = `${expirySec}.${this.#computeMac(runId, expirySec)}`;
     return {
       url: `/v1/kaizen/runs/${encodeURIComponent(runId)}/report?token=${token}`,
       expires_at: new Date(expirySec * 1000).toISOString(),
@@ -34,25 +34,25 @@ export class ReportLinks {
   }
 
   /** Whether a token was made here, for this run, and has not expired. */
-  isGood(runId: string, token: string): boolean {
+  isTokenValid(runId: string, token: string): boolean {
     const [, expiry, signature] = TOKEN.exec(token) ?? [];
     if (expiry === undefined || signature === undefined) return false;
     if (Number(expiry) * 1000 <= this.#clock()) return false;
-    const own = this.#signature(runId, Number(expiry));
-    return isSameSeal(signature, own);
+    const own = this.#computeMac(runId, Number(expiry));
+    return isSameMac(signature, own);
   }
 
-  #signature(runId: string, expirySec: number): string {
-    return sealOf(this.#key, `kaizen report\n${runId}\n${expirySec}`);
+  #computeMac(runId: string, expirySec: number): string {
+    return computeLinkMac(this.#key, `kaizen report\n${runId}\n${expirySec}`);
   }
 }
 
 /** Seal of a link's text: 43 characters. */
-export function sealOf(key: Uint8Array, text: string): string {
+export function computeLinkMac(key: Uint8Array, text: string): string {
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
 /** Whether two seals, both of 43 characters, are one; how far they agree shows in no timing. */
-export function isSameSeal(given: string, own: string): boolean {
+export function isSameMac(given: string, own: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(own));
 }

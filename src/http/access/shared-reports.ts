@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { SigningKeys } from "../../contract/signing-keys.ts";
-import { isSameSeal, sealOf } from "./report-links.ts";
+import { isSameMac, computeLinkMac } from "./report-links.ts";
 
 /** No statement by this type is ever shown to anybody: its signature is a secret. */
 const SECRET_TYPE = "shared-report-secret+jws";
@@ -14,45 +14,45 @@ export const SHARED_READS_MAX = 8;
 const TOKEN = /^([\w-]{1,4096})\.([\w-]{43})$/;
 
 /** What a link opens, and who answers for it. */
-export interface SharedReport {
+export interface SharedReportGrant {
   readonly tenant: string;
   readonly agent: string;
   /** Of the API key that made the link. */
   readonly keyId: string;
 }
 
-export interface SharedReportsOptions {
+export interface SharedReportLinksOptions {
   readonly signingKeys: Pick<SigningKeys, "sign">;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Undefined for a key that is not valid now. */
-  readonly principalOf: (keyId: string) => Principal | undefined;
+  readonly findValidPrincipal: (keyId: string) => Principal | undefined;
 }
 
-export class SharedReports {
-  readonly #options: SharedReportsOptions;
-  #readCount = 0;
+export class SharedReportLinks {
+  readonly #options: SharedReportLinksOptions;
+  #activeReadCount = 0;
 
-  constructor(options: SharedReportsOptions) {
+  constructor(options: SharedReportLinksOptions) {
     this.#options = options;
   }
 
   /** A link's token; `expiresMs` is a whole second. */
-  make({ tenant, agent, keyId }: SharedReport, validSec: number) {
+  createToken({ tenant, agent, keyId }: SharedReportGrant, validSec: number) {
     const expirySec = Math.ceil(this.#options.clock() / 1000) + validSec;
     const text = JSON.stringify([tenant, agent, keyId, expirySec]);
     const part = Buffer.from(text).toString("base64url");
-    return { token: `${part}.${this.#seal(part)}`, expiresMs: expirySec * 1000 };
+    return { token: `${part}.${this.#computeMac(part)}`, expiresMs: expirySec * 1000 };
   }
 
   /** What a token opens; undefined when it was not made here, has expired, or its key is gone. */
-  read(token: string): SharedReport | undefined {
+  verifyToken(token: string): SharedReportGrant | undefined {
     const [, part = "", seal = ""] = TOKEN.exec(token) ?? [];
-    if (part === "" || !isSameSeal(seal, this.#seal(part))) return undefined;
+    if (part === "" || !isSameMac(seal, this.#computeMac(part))) return undefined;
     const text = Buffer.from(part, "base64url").toString();
     const [tenant, agent, keyId, expirySec] = JSON.parse(text) as [string, string, string, number];
     if (expirySec * 1000 <= this.#options.clock()) return undefined;
-    if (this.#options.principalOf(keyId) === undefined) return undefined;
+    if (this.#options.findValidPrincipal(keyId) === undefined) return undefined;
     return { tenant, agent, keyId };
   }
 
@@ -60,22 +60,22 @@ export class SharedReports {
    * Runs a read by a link.
    * @throws ServiceFault `overloaded` while too many others run.
    */
-  async during<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#readCount >= SHARED_READS_MAX) {
+  async runLimited<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#activeReadCount >= SHARED_READS_MAX) {
       throw new ServiceFault("overloaded", "too many shared reports are read now");
     }
-    this.#readCount += 1;
+    this.#activeReadCount += 1;
     try {
       return await work();
     } finally {
-      this.#readCount -= 1;
+      this.#activeReadCount -= 1;
     }
   }
 
   /** Ed25519 signs the same text alike each time: a secret that needs no file. */
-  #seal(part: string): string {
+  #computeMac(part: string): string {
     const { jws } = this.#options.signingKeys.sign(SECRET_TYPE, {});
     const key = createHash("sha256").update(jws).digest();
-    return sealOf(key, `agent report\n${part}`);
+    return computeLinkMac(key, `agent report\n${part}`);
   }
 }

@@ -18,7 +18,7 @@ const SLOT_DOUBLES = SLOT_BYTES / 8;
 const SLOT_WORDS = SLOT_BYTES / 4;
 const NUMBER_AT = 1;
 const COUNTS_AT = 2;
-const KINDS = USAGE_COUNTS.length;
+const KIND_COUNT = USAGE_COUNTS.length;
 /** Keys that one thread can count. Pages that are not touched take no memory. */
 export const KEYS_COUNTED_MAX = 65_535;
 
@@ -27,7 +27,7 @@ export function createUsageMemory(): SharedArrayBuffer {
 }
 
 /** Writer's side. */
-export class UsageCells {
+export class UsageWriter {
   readonly #words: Int32Array;
   readonly #doubles: Float64Array;
 
@@ -37,7 +37,7 @@ export class UsageCells {
   }
 
   /** A new slot for a key, or undefined when all are taken. */
-  open(keyNumber: number): number | undefined {
+  allocateSlot(keyNumber: number): number | undefined {
     const slot = this.#words[0]! + 1;
     if (slot > KEYS_COUNTED_MAX) return undefined;
     this.#doubles[slot * SLOT_DOUBLES + NUMBER_AT] = keyNumber;
@@ -49,26 +49,26 @@ export class UsageCells {
   /** Adds to a count of that day (since 1970). */
   add(slot: number, day: number, kind: number, count: number): void {
     const half = day & 1;
-    if (this.#words[slot * SLOT_WORDS + half] !== day) this.#turn(slot, half, day);
-    const cell = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS + kind;
+    if (this.#words[slot * SLOT_WORDS + half] !== day) this.#resetDay(slot, half, day);
+    const cell = slot * SLOT_DOUBLES + COUNTS_AT + half * KIND_COUNT + kind;
     this.#doubles[cell] = this.#doubles[cell]! + count;
   }
 
   /** INVARIANT (usage day): counts are zeroed while they have no day, so none gets another's sums. */
-  #turn(slot: number, half: number, day: number): void {
+  #resetDay(slot: number, half: number, day: number): void {
     const word = slot * SLOT_WORDS + half;
     Atomics.store(this.#words, word, 0);
-    const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS;
-    this.#doubles.fill(0, from, from + KINDS);
+    const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KIND_COUNT;
+    this.#doubles.fill(0, from, from + KIND_COUNT);
     Atomics.store(this.#words, word, day);
   }
 }
 
 /** Receives the sums of a key on a day; `counts` is used again for the next. */
-export type TakeUsage = (keyNumber: number, day: number, counts: Readonly<UsageCounts>) => void;
+export type UsageVisitor = (keyNumber: number, day: number, counts: Readonly<UsageCounts>) => void;
 
 /** Reader's side: gives all sums that the memory holds. */
-export function readUsage(memory: SharedArrayBuffer, take: TakeUsage): void {
+export function visitUsage(memory: SharedArrayBuffer, take: UsageVisitor): void {
   const words = new Int32Array(memory);
   const doubles = new Float64Array(memory);
   const counts = {} as UsageCounts;
@@ -78,7 +78,7 @@ export function readUsage(memory: SharedArrayBuffer, take: TakeUsage): void {
     for (const half of [0, 1]) {
       const day = Atomics.load(words, slot * SLOT_WORDS + half);
       if (day === 0) continue;
-      const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS;
+      const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KIND_COUNT;
       for (const [kind, name] of USAGE_COUNTS.entries()) counts[name] = doubles[from + kind]!;
       // Another day has begun in between: the old one's sums were read before.
       if (Atomics.load(words, slot * SLOT_WORDS + half) !== day) continue;

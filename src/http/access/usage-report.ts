@@ -20,7 +20,7 @@ import {
 import type { Store } from "../../store/store.ts";
 
 /** Sums of the running process. */
-export interface UsageBook {
+export interface ProcessUsage {
   readonly meter: string;
   /** Position of the journal at its start. */
   readonly since: number;
@@ -29,7 +29,7 @@ export interface UsageBook {
   lastUses(): ReadonlyMap<string, number>;
 }
 
-export interface UsageQuestion {
+export interface UsageQuery {
   /** First and last day, UTC. */
   readonly from: string;
   readonly to: string;
@@ -45,25 +45,25 @@ const STORE_WAIT_MS = 3000;
  * The days and the grouping of a query; this month by day when it says nothing.
  * @throws ServiceFault `invalid_parameter`.
  */
-export function usageQuestionOf(query: string, nowMs: number): UsageQuestion {
+export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
   const given = new URLSearchParams(query);
   const today = new Date(nowMs).toISOString().slice(0, DATE_LENGTH);
-  const to = dayOf(given, "to") ?? today;
-  const from = dayOf(given, "from") ?? `${to.slice(0, MONTH_LENGTH)}-01`;
+  const to = parseDayParameter(given, "to") ?? today;
+  const from = parseDayParameter(given, "from") ?? `${to.slice(0, MONTH_LENGTH)}-01`;
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days < 1 || days > USAGE_DAYS_MAX) {
     const detail = `from \`from\` to \`to\` there must be 1 to ${USAGE_DAYS_MAX} days`;
     throw new ServiceFault("invalid_parameter", detail);
   }
-  return { from, to, groups: groupsOf(given.get("group_by") ?? "day") };
+  return { from, to, groups: parseUsageGroups(given.get("group_by") ?? "day") };
 }
 
-function dayOf(given: URLSearchParams, name: string): string | undefined {
+function parseDayParameter(given: URLSearchParams, name: string): string | undefined {
   const text = given.get(name);
   return text === null ? undefined : parseDay(text, name);
 }
 
-function groupsOf(text: string): UsageGroup[] {
+function parseUsageGroups(text: string): UsageGroup[] {
   const names = text.split(",");
   const groups = USAGE_GROUPS.filter((group) => names.includes(group));
   if (groups.length === names.length) return groups;
@@ -76,10 +76,10 @@ function groupsOf(text: string): UsageGroup[] {
  * @throws ServiceFault `store_behind` when the store lacks records of earlier processes,
  *   `invalid_parameter` when there are too many rows.
  */
-export async function usageOf(
+export async function loadUsageRows(
   store: Pick<Store, "usage" | "appliedUpTo"> | undefined,
-  book: Omit<UsageBook, "lastUses">,
-  { from, to }: Pick<UsageQuestion, "from" | "to">,
+  book: Omit<ProcessUsage, "lastUses">,
+  { from, to }: Pick<UsageQuery, "from" | "to">,
   tenant: string | undefined,
 ): Promise<UsageRow[]> {
   const sums = new UsageSums();
@@ -98,11 +98,11 @@ export async function usageOf(
     const isSeen = tenant === undefined || row.tenant === tenant;
     if (isSeen && row.day >= from && row.day <= to) sums.take(row);
   }
-  return byKeyAndDay(sums.rows());
+  return sumMetersByKeyAndDay(sums.rows());
 }
 
 /** Rows of all meters added up. */
-function byKeyAndDay(rows: readonly UsageRow[]): UsageRow[] {
+function sumMetersByKeyAndDay(rows: readonly UsageRow[]): UsageRow[] {
   const added = new Map<string, UsageRow>();
   for (const row of rows) {
     const name = `${row.day} ${row.tenant} ${row.key_id}`;
@@ -114,43 +114,49 @@ function byKeyAndDay(rows: readonly UsageRow[]): UsageRow[] {
 }
 
 /** The document of an answer. The caller's own key is always among `keys`. */
-export function usageReport(
+export function buildUsageReport(
   principal: Principal,
-  { from, to, groups }: UsageQuestion,
+  { from, to, groups }: UsageQuery,
   rows: readonly UsageRow[],
   quota?: QuotaDescription,
 ): UsageReport {
   const own = { key_id: principal.keyId, tenant: principal.tenant };
-  const keys = groupUsage(rows, ["tenant", "key"]);
+  const keys = sumUsageByGroups(rows, ["tenant", "key"]);
   if (!keys.some(({ key_id: id }) => id === own.key_id)) {
-    keys.push({ ...own, ...countsOf(noUsage()) });
+    keys.push({ ...own, ...describeUsageCounts(noUsage()) });
   }
   return {
     since: new Date(Date.parse(from)).toISOString(),
     until: new Date(Date.parse(to) + DAY_MS).toISOString(),
     group_by: [...groups],
-    rows: groupUsage(rows, groups),
+    rows: sumUsageByGroups(rows, groups),
     ...(quota === undefined ? {} : { quota }),
     keys: keys.map((key) => ({ ...own, ...key })),
   };
 }
 
-type Grouped = UsageReport["rows"][number];
+type UsageReportRow = UsageReport["rows"][number];
 
 /** Rows added up by the groups that are asked for. */
-export function groupUsage(rows: readonly UsageRow[], groups: readonly UsageGroup[]): Grouped[] {
-  const sums = new Map<string, { names: Partial<Grouped>; counts: UsageCounts }>();
+export function sumUsageByGroups(
+  rows: readonly UsageRow[],
+  groups: readonly UsageGroup[],
+): UsageReportRow[] {
+  const sums = new Map<string, { names: Partial<UsageReportRow>; counts: UsageCounts }>();
   for (const row of rows) {
-    const names = namesOf(row, groups);
+    const names = selectGroupMembers(row, groups);
     const name = JSON.stringify(names);
     let sum = sums.get(name);
     if (sum === undefined) sums.set(name, (sum = { names, counts: noUsage() }));
     addUsage(sum.counts, row);
   }
-  return [...sums.values()].map(({ names, counts }) => ({ ...names, ...countsOf(counts) }));
+  return [...sums.values()].map(({ names, counts }) => ({
+    ...names,
+    ...describeUsageCounts(counts),
+  }));
 }
 
-function namesOf(row: UsageRow, groups: readonly UsageGroup[]): Partial<Grouped> {
+function selectGroupMembers(row: UsageRow, groups: readonly UsageGroup[]): Partial<UsageReportRow> {
   return {
     ...(groups.includes("day") ? { day: row.day } : {}),
     ...(groups.includes("month") ? { month: row.day.slice(0, MONTH_LENGTH) } : {}),
@@ -159,7 +165,7 @@ function namesOf(row: UsageRow, groups: readonly UsageGroup[]): Partial<Grouped>
   };
 }
 
-function countsOf(counts: Readonly<UsageCounts>) {
+function describeUsageCounts(counts: Readonly<UsageCounts>) {
   const { verify, check, handshake, explain, test, outcomes } = counts;
   return {
     paid_reads: paidReads(counts),

@@ -13,7 +13,7 @@ import {
   USAGE_COUNTS,
   type UsageRow,
 } from "../../contract/usage.ts";
-import { createUsageMemory, KEYS_COUNTED_MAX, readUsage, UsageCells } from "./usage-memory.ts";
+import { createUsageMemory, KEYS_COUNTED_MAX, visitUsage, UsageWriter } from "./usage-memory.ts";
 
 /** Whose a row is. */
 export interface UsageAccount {
@@ -27,18 +27,18 @@ export interface UsageMeterOptions {
   /** Of this thread; its own when left out. */
   readonly memory?: SharedArrayBuffer | undefined;
   /** A number for each key, the same on every thread; counted as keys come when left out. */
-  readonly numberOf?: ((keyId: string) => number) | undefined;
+  readonly findKeyNumber?: ((keyId: string) => number) | undefined;
 }
 
-const TEST = USAGE_COUNTS.indexOf("test");
-const OUTCOMES = USAGE_COUNTS.indexOf("outcomes");
-const VERIFY = USAGE_COUNTS.indexOf("verify");
+const TEST_INDEX = USAGE_COUNTS.indexOf("test");
+const OUTCOMES_INDEX = USAGE_COUNTS.indexOf("outcomes");
+const VERIFY_INDEX = USAGE_COUNTS.indexOf("verify");
 
 export class UsageMeter {
   readonly #now: () => number;
   readonly #memory: SharedArrayBuffer;
-  readonly #cells: UsageCells;
-  readonly #numberOf: ((keyId: string) => number) | undefined;
+  readonly #cells: UsageWriter;
+  readonly #findKeyNumber: ((keyId: string) => number) | undefined;
   readonly #slots = new Map<string, number>();
   /** Accounts by number, where this meter counts them itself. */
   readonly #accounts: UsageAccount[] = [];
@@ -46,16 +46,16 @@ export class UsageMeter {
   #lastKeyId = "";
   #lastSlot = 0;
 
-  constructor({ now, memory = createUsageMemory(), numberOf }: UsageMeterOptions) {
+  constructor({ now, memory = createUsageMemory(), findKeyNumber }: UsageMeterOptions) {
     this.#now = now;
     this.#memory = memory;
-    this.#cells = new UsageCells(memory);
-    this.#numberOf = numberOf;
+    this.#cells = new UsageWriter(memory);
+    this.#findKeyNumber = findKeyNumber;
   }
 
   /** One read about `agent`; free where that is a reserved test agent. */
   countRead(principal: Principal, kind: PaidRead, agent: string): void {
-    const index = isReservedAgent(agent) ? TEST : USAGE_COUNTS.indexOf(kind);
+    const index = isReservedAgent(agent) ? TEST_INDEX : USAGE_COUNTS.indexOf(kind);
     this.#add(principal, index, 1);
   }
 
@@ -67,18 +67,18 @@ export class UsageMeter {
 
   /** Items of a batch of verify that were answered, and those among them about test agents. */
   countBatch(principal: Principal, answered: number, ofTestAgents: number): void {
-    if (answered > ofTestAgents) this.#add(principal, VERIFY, answered - ofTestAgents);
-    if (ofTestAgents > 0) this.#add(principal, TEST, ofTestAgents);
+    if (answered > ofTestAgents) this.#add(principal, VERIFY_INDEX, answered - ofTestAgents);
+    if (ofTestAgents > 0) this.#add(principal, TEST_INDEX, ofTestAgents);
   }
 
   countOutcomes(principal: Principal, count: number): void {
-    if (count > 0) this.#add(principal, OUTCOMES, count);
+    if (count > 0) this.#add(principal, OUTCOMES_INDEX, count);
   }
 
   /** All that this meter has counted, where it numbers the keys itself. */
   rows(meter: string): UsageRow[] {
     const rows: UsageRow[] = [];
-    readUsage(this.#memory, (number, day, counts) => {
+    visitUsage(this.#memory, (number, day, counts) => {
       const { keyId, tenant } = this.#accounts[number] as UsageAccount;
       const sums = noUsage();
       addUsage(sums, counts);
@@ -89,21 +89,21 @@ export class UsageMeter {
 
   #add(principal: Principal, kind: number, count: number): void {
     const day = Math.floor(this.#now() / DAY_MS);
-    this.#cells.add(this.#slotOf(principal), day, kind, count);
+    this.#cells.add(this.#findOrAllocateSlot(principal), day, kind, count);
   }
 
-  #slotOf({ keyId, tenant }: Principal): number {
+  #findOrAllocateSlot({ keyId, tenant }: Principal): number {
     if (this.#lastKeyId === keyId) return this.#lastSlot;
-    const slot = this.#slots.get(keyId) ?? this.#open(keyId, tenant);
+    const slot = this.#slots.get(keyId) ?? this.#allocateSlot(keyId, tenant);
     this.#lastKeyId = keyId;
     this.#lastSlot = slot;
     return slot;
   }
 
   /** @throws ServiceFault `overloaded`: what cannot be counted is not answered. */
-  #open(keyId: string, tenant: string): number {
-    const number = this.#numberOf?.(keyId) ?? this.#accounts.push({ keyId, tenant }) - 1;
-    const slot = this.#cells.open(number);
+  #allocateSlot(keyId: string, tenant: string): number {
+    const number = this.#findKeyNumber?.(keyId) ?? this.#accounts.push({ keyId, tenant }) - 1;
+    const slot = this.#cells.allocateSlot(number);
     if (slot === undefined) {
       const detail = `more than ${KEYS_COUNTED_MAX} keys have asked since the start`;
       throw new ServiceFault("overloaded", detail);

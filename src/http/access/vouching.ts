@@ -2,7 +2,7 @@
 // as a stranger, so that no agent can build a record.
 import type { StoredKey } from "./key-file.ts";
 
-const UNVOUCHED =
+const UNVOUCHED_WARNING =
   "nothing is vouched for: no key for reporting is first-party and no seeds are named, so that " +
   "unsigned outcomes count as strangers'; `trustrank keys create --first-party` makes such a key";
 
@@ -11,7 +11,7 @@ const UNVOUCHED =
  * count, and an admin key vouches for the operator alone. `isTrustNamed`: seeds are in use, or
  * unsigned outcomes are refused.
  */
-export function vouchingWarning(
+export function buildVouchingWarning(
   keys: readonly StoredKey[],
   nowMs: number,
   isTrustNamed: boolean,
@@ -25,5 +25,5 @@ export function vouchingWarning(
   );
   const isVouched = (key: StoredKey) => key.isFirstParty === true && !key.scopes.includes("admin");
   const hasStrangers = reporting.some((key) => key.isFirstParty !== true);
-  return hasStrangers && !reporting.some(isVouched) ? UNVOUCHED : "";
+  return hasStrangers && !reporting.some(isVouched) ? UNVOUCHED_WARNING : "";
 }

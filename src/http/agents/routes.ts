@@ -11,7 +11,7 @@ import { AGENT_ORDERS } from "../../contract/schemas/agents.ts";
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
-import { LIST_QUERY, tenantOf } from "../routes/decisions.ts";
+import { LIST_QUERY, selectVisibleTenant } from "../routes/decisions.ts";
 import type { Reply } from "../server/port.ts";
 
 const SHARED = { isSynchronous: false, deadlineMs: 10_000 } as const;
@@ -66,7 +66,7 @@ export const AGENT_ROUTES: readonly Route[] = [
 
 async function listAgents(exchange: Exchange): Promise<Reply> {
   const choices = parseAgentQuery(new URLSearchParams(exchange.head.query));
-  const filter = { ...choices, tenant: tenantOf(exchange) };
+  const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
   const { directory } = exchange.services.store;
   const { agents, total, last, asOfMs } = await directory.read("agents", filter);
   return exchange.document(200, {
@@ -82,14 +82,14 @@ async function readHistory(exchange: Exchange): Promise<Reply> {
   const agent = parseScoredId(exchange.decodedParameter());
   const asked = new URLSearchParams(exchange.head.query).get("days");
   const from = parseFirstDay(asked, exchange.services.clock());
-  const filter = { agent, from, tenant: tenantOf(exchange) };
+  const filter = { agent, from, tenant: selectVisibleTenant(exchange) };
   const days = await exchange.services.store.directory.read("days", filter);
   return exchange.document(200, { agent_id: agent, from, days });
 }
 
 async function listOutcomes(exchange: Exchange): Promise<Reply> {
   const choices = parseOutcomeQuery(new URLSearchParams(exchange.head.query));
-  const filter = { ...choices, tenant: tenantOf(exchange) };
+  const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
   const outcomes = await exchange.services.store.directory.read("outcomes", filter);
   const last = outcomes.length < filter.limit ? undefined : outcomes.at(-1);
   return exchange.document(200, { outcomes, next: last?.position ?? null });

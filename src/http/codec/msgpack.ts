@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { Packr } from "msgpackr";
 import { type FieldErrorCode, ServiceFault } from "../../contract/faults.ts";
-import { pointerOf } from "../../contract/parse/json-fault.ts";
+import { buildJsonPointer } from "../../contract/parse/json-fault.ts";
 import { JSON_DEPTH_MAX } from "../../contract/limits.ts";
 
 // `skipValues` is missing from the library's types; it leaves undefined members out, as JSON does.
@@ -165,7 +165,7 @@ class Walker {
     detail: string,
     fault: "invalid_request" | "malformed_body" = "invalid_request",
   ): ServiceFault {
-    const pointer = pointerOf(this.#path);
+    const pointer = buildJsonPointer(this.#path);
     return new ServiceFault(fault, `${detail}: \`${pointer}\``, [{ pointer, code, detail }]);
   }
 

@@ -19,7 +19,7 @@ const BREAKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
 
 /** The members of a problem, ready to be serialised or embedded in a batch item. */
-export function problemOf(
+export function buildProblem(
   code: FaultCode,
   detail: string,
   path: string,
@@ -64,7 +64,7 @@ export function faultReply(
   const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
   if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
   if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
-  const problem = problemOf(fault.code, fault.detail, path, requestId, fault.errors);
+  const problem = buildProblem(fault.code, fault.detail, path, requestId, fault.errors);
   return { status: kind.status, headers, body: JSON.stringify(problem) };
 }
 

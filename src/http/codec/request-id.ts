@@ -92,6 +92,6 @@ export class RequestIds {
 }
 
 /** What the reply's `X-Request-Id` is: the caller's when it is safe to echo, else our own. */
-export function echoOf(header: string | undefined, ownId: string): string {
+export function selectEchoedRequestId(header: string | undefined, ownId: string): string {
   return header !== undefined && isToken(header) ? header : ownId;
 }

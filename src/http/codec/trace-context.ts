@@ -20,7 +20,7 @@ const LENGTH = 55;
 const SAMPLED = 1;
 
 /** Empty when the header is not valid. */
-export function traceIdOf(header: string): string {
+export function parseTraceId(header: string): string {
   return isValid(header) ? header.slice(TRACE_AT, PARENT_AT - 1) : "";
 }
 

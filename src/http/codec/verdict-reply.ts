@@ -18,13 +18,16 @@ export function verdictReply<Response extends Lifetime>(
   write: (response: Response) => string,
 ): Reply {
   const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
-  return new VerdictReply(status, exchange, ageOf(exchange, response), body);
+  return new VerdictReply(status, exchange, computeMaxAgeSec(exchange, response), body);
 }
 
 type Lifetime = Record<"evaluated_at" | "expires_at", string>;
 
 /** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
-export function ageOf(exchange: Exchange, { evaluated_at, expires_at }: Lifetime): number {
+export function computeMaxAgeSec(
+  exchange: Exchange,
+  { evaluated_at, expires_at }: Lifetime,
+): number {
   // For one call alone: an audit's.
   if (expires_at === evaluated_at) return 0;
   if (!exchange.isDelayed) return AGE_SEC_MAX;
@@ -49,7 +52,7 @@ abstract class VerdictHead {
   }
 
   get headLines(): Uint8Array {
-    return headBytes(linesOf(this.status, this.#format)[this.#ageSec]!, this.#echoedId);
+    return headBytes(buildHeadLines(this.status, this.#format)[this.#ageSec]!, this.#echoedId);
   }
 
   get headers(): readonly string[] {
@@ -94,7 +97,7 @@ const LINES = { json: makeLines(200, "json"), msgpack: makeLines(200, "msgpack")
 /** The same for a refused handshake, the one verdict with another status. */
 const REFUSED_LINES = { json: makeLines(403, "json"), msgpack: makeLines(403, "msgpack") };
 
-function linesOf(status: number, format: Format): readonly string[] {
+function buildHeadLines(status: number, format: Format): readonly string[] {
   return (status === 200 ? LINES : REFUSED_LINES)[format];
 }
 

@@ -12,7 +12,7 @@ import type { VerifyBatchResponse } from "../../contract/schemas/scores.ts";
 import { encodeMsgpack, parseMsgpack } from "./msgpack.ts";
 import type { Format } from "./negotiation.ts";
 import { verdictCell } from "../metrics/verdict-cells.ts";
-import { problemOf } from "./reply.ts";
+import { buildProblem } from "./reply.ts";
 
 /** A batch as it crosses to another thread: structured-clonable, nothing but data. */
 export interface VerifyBatchTask {
@@ -108,6 +108,6 @@ function itemResult(result: VerifyResponse): BatchItem {
 function itemProblem(task: VerifyBatchTask, requestId: string, thrown: unknown): BatchItem {
   if (!(thrown instanceof ServiceFault)) throw thrown;
   const { code, detail, errors } = thrown;
-  const problem = problemOf(code, detail, task.path, requestId, errors);
+  const problem = buildProblem(code, detail, task.path, requestId, errors);
   return { status: problem.status, problem };
 }

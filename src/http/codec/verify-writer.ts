@@ -193,12 +193,12 @@ let lastPolicy: { verdict: string; label: string; piece: Uint8Array } = {
 /** The verdict with its label, up to the list of codes. Labels are few and ours. */
 function policyPiece({ verdict, log_reason: label }: Policy): Uint8Array {
   if (label !== lastPolicy.label || verdict !== lastPolicy.verdict) {
-    lastPolicy = { verdict, label, piece: policyPieceOf(verdict, label) };
+    lastPolicy = { verdict, label, piece: encodePolicyPiece(verdict, label) };
   }
   return lastPolicy.piece;
 }
 
-function policyPieceOf(verdict: string, label: string): Uint8Array {
+function encodePolicyPiece(verdict: string, label: string): Uint8Array {
   let pieces = policyPieces.get(verdict);
   if (pieces === undefined) policyPieces.set(verdict, (pieces = new Map()));
   const action = `"verdict":"${verdict}","log_reason":"${label}"`;

@@ -84,7 +84,7 @@ export class ConsoleAssets {
     if (ready !== undefined) return ready;
     const source = sources.get(name);
     if (source === undefined) return undefined;
-    const asset = assetOf(name, source);
+    const asset = buildAsset(name, source);
     this.#ready.set(name, asset);
     return asset;
   }
@@ -110,13 +110,14 @@ async function load(): Promise<Loaded> {
   const styles = STYLES.map((name) => `console/styles/${name}.css`);
   sources.set("console/console.css", styles.map((name) => sources.get(name)!).join("\n"));
   for (const name of styles) sources.delete(name);
-  for (const vendor of VENDOR_FILES) sources.set(`vendor/${vendor.name}`, await textOf(vendor));
+  for (const vendor of VENDOR_FILES)
+    sources.set(`vendor/${vendor.name}`, await readVendorText(vendor));
   const hash = createHash("sha256");
   for (const name of [...sources.keys()].toSorted()) hash.update(`${name}\n${sources.get(name)}\n`);
   return { version: hash.digest("hex").slice(0, HASH_LENGTH), sources };
 }
 
-async function textOf({ files, tail = "" }: VendorFile): Promise<string> {
+async function readVendorText({ files, tail = "" }: VendorFile): Promise<string> {
   const texts = files.map(async (file) => readFile(resolved(file), "utf8"));
   const text = (await Promise.all(texts)).join("\n;\n") + tail;
   return text.replaceAll(/\n\/\/# sourceMappingURL=.*/g, "");
@@ -142,7 +143,7 @@ function exists(file: string): boolean {
   }
 }
 
-function assetOf(name: string, source: string): Asset {
+function buildAsset(name: string, source: string): Asset {
   if (name.endsWith(".css")) return { mediaType: STYLE, body: Buffer.from(source) };
   if (name.endsWith(".svg")) return { mediaType: "image/svg+xml", body: Buffer.from(source) };
   const script = name.endsWith(".ts") ? stripTypeScriptTypes(source) : source;

@@ -7,7 +7,12 @@ import type { Scope } from "../../contract/vocabulary.ts";
 import type { Keyring } from "../access/keyring.ts";
 import type { RequestHead } from "../server/port.ts";
 import { ConsoleAssets } from "./assets.ts";
-import { type ConsoleSession, ConsoleSessions, isCsrfOf, SESSION_MS_MAX } from "./sessions.ts";
+import {
+  type ConsoleSession,
+  ConsoleSessions,
+  isCsrfTokenValid,
+  SESSION_MS_MAX,
+} from "./sessions.ts";
 import { LoginTries } from "./login-tries.ts";
 
 /** `loopback`: to this machine, and through a named proxy that ends TLS. `on`: to all named hosts. */
@@ -96,7 +101,7 @@ export class Console {
   admit(head: RequestHead): ConsoleSession {
     const session = this.find(head);
     if (session === undefined) throw new ServiceFault("unauthenticated", "log in again");
-    if (!READS.has(head.method) && !isCsrfOf(session, head.forwarded?.get("x-tr-csrf"))) {
+    if (!READS.has(head.method) && !isCsrfTokenValid(session, head.forwarded?.get("x-tr-csrf"))) {
       throw new ServiceFault("cross_site", "header `x-tr-csrf` is not the session's");
     }
     return session;
@@ -135,7 +140,7 @@ export class Console {
   #provedBy({ key, token }: { key?: string; token?: string }): Principal | undefined {
     if (key !== undefined) return this.#keyring.authenticate(`Bearer ${key}`);
     const keyId = token === undefined ? undefined : this.sessions.redeemLink(token);
-    return keyId === undefined ? undefined : this.#keyring.principalOf(keyId);
+    return keyId === undefined ? undefined : this.#keyring.findValidPrincipal(keyId);
   }
 
   get #cookieName(): string {

@@ -7,7 +7,7 @@ import { parseConsoleLogin } from "../../contract/parse/requests.ts";
 import type { Console } from "./console.ts";
 import { DOCUMENT_LINES, GUARD_LINES, KEPT } from "./headers.ts";
 import type { ConsoleSession } from "./sessions.ts";
-import { GUARD_HEADERS } from "../openapi/headers.ts";
+import { CONSOLE_HEADERS } from "../openapi/headers.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply, RequestHead } from "../server/port.ts";
@@ -21,7 +21,7 @@ const OPEN = {
   200: {
     description: "The session",
     schema: "ConsoleSession",
-    headers: ["Set-Cookie", ...GUARD_HEADERS],
+    headers: ["Set-Cookie", ...CONSOLE_HEADERS],
   },
 } as const;
 
@@ -36,7 +36,7 @@ const apiRoute = (method: Route["method"]): Route => ({
     ? {}
     : { body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "RelayedBody" } }),
   responses: {
-    200: { description: "As that route answers", mediaType: "*/*", headers: GUARD_HEADERS },
+    200: { description: "As that route answers", mediaType: "*/*", headers: CONSOLE_HEADERS },
   },
   deadlineMs: API_DEADLINE_MS,
   isLongPoll: true,
@@ -54,7 +54,7 @@ export const CONSOLE_ROUTES: readonly Route[] = [
       200: {
         description: "The page",
         mediaType: "text/html",
-        headers: ["Content-Security-Policy", "Permissions-Policy", ...GUARD_HEADERS],
+        headers: ["Content-Security-Policy", "Permissions-Policy", ...CONSOLE_HEADERS],
       },
     },
     handle: page,
@@ -70,7 +70,7 @@ export const CONSOLE_ROUTES: readonly Route[] = [
       200: {
         description: "The file",
         mediaType: ["text/javascript", "text/css", "image/svg+xml"],
-        headers: GUARD_HEADERS,
+        headers: CONSOLE_HEADERS,
       },
     },
     handle: file,
@@ -91,10 +91,10 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     summary: "The session of the cookie, if there is one",
     responses: {
       ...OPEN,
-      204: { description: "Nobody is logged in", isEmpty: true, headers: GUARD_HEADERS },
+      204: { description: "Nobody is logged in", isEmpty: true, headers: CONSOLE_HEADERS },
     },
     handle: (exchange) => {
-      const session = consoleOf(exchange).find(exchange.head);
+      const session = requireConsole(exchange).find(exchange.head);
       return session === undefined ? nothing(exchange) : told(exchange, session);
     },
   },
@@ -104,27 +104,31 @@ export const CONSOLE_ROUTES: readonly Route[] = [
     method: "DELETE",
     summary: "Ends the session",
     responses: {
-      204: { description: "It is over", isEmpty: true, headers: ["Set-Cookie", ...GUARD_HEADERS] },
+      204: {
+        description: "It is over",
+        isEmpty: true,
+        headers: ["Set-Cookie", ...CONSOLE_HEADERS],
+      },
     },
     handle: logOut,
   },
   ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(apiRoute),
 ];
 
-function consoleOf({ services }: Exchange): Console {
+function requireConsole({ services }: Exchange): Console {
   if (services.console !== undefined) return services.console;
   throw new ServiceFault("not_found", "no route has this path");
 }
 
 async function page(exchange: Exchange): Promise<Reply> {
-  const door = consoleOf(exchange);
+  const door = requireConsole(exchange);
   door.checkHost(exchange.head);
   const reply = exchange.text(200, "text/html; charset=utf-8", await door.assets.document());
   return { ...reply, headers: [...reply.headers, ...DOCUMENT_LINES] };
 }
 
 async function file(exchange: Exchange): Promise<Reply> {
-  const door = consoleOf(exchange);
+  const door = requireConsole(exchange);
   door.checkHost(exchange.head);
   const asset = await door.assets.find(exchange.parameter);
   if (asset === undefined) throw new ServiceFault("not_found", "no file has this name");
@@ -138,7 +142,7 @@ async function file(exchange: Exchange): Promise<Reply> {
 }
 
 function logIn(exchange: Exchange): Reply {
-  const door = consoleOf(exchange);
+  const door = requireConsole(exchange);
   const { head } = exchange;
   // Before the body is looked at: elsewhere there is nothing to be told about it.
   door.checkHost(head);
@@ -150,7 +154,7 @@ function logIn(exchange: Exchange): Reply {
 }
 
 function logOut(exchange: Exchange): Reply {
-  const door = consoleOf(exchange);
+  const door = requireConsole(exchange);
   door.admit(exchange.head);
   return nothing(exchange, "Set-Cookie", door.logOut(exchange.head));
 }
@@ -176,7 +180,7 @@ function told(exchange: Exchange, { csrf, principal, endsAtMs, shortId }: Consol
 /** The same request without the prefix, asked by the session's key. */
 async function relay(exchange: Exchange): Promise<Reply> {
   const { head, services, body } = exchange;
-  const { principal } = consoleOf(exchange).admit(head);
+  const { principal } = requireConsole(exchange).admit(head);
   const path = head.path.slice(API.length);
   if (path.startsWith("/console")) throw new ServiceFault("not_found", "no route has this path");
   const asked: RequestHead = {

@@ -66,10 +66,10 @@ export class ConsoleSessions {
   /** Opens a session; its id is in this answer and nowhere else. Undefined: the key is not valid. */
   open(keyId: string): { id: string; session: ConsoleSession } | undefined {
     const { keyring, clock, randomBytes } = this.#parts;
-    const of = keyring.principalOf(keyId);
+    const of = keyring.findValidPrincipal(keyId);
     if (of === undefined) return undefined;
     const id = randomBytes(ID_BYTES).toString("base64url");
-    const digest = digestOf(id);
+    const digest = digestSessionId(id);
     const shortId = digest.slice(0, SHORT_ID_LENGTH);
     const nowMs = clock();
     const kept: Kept = {
@@ -90,11 +90,11 @@ export class ConsoleSessions {
   /** The session with this id, used now; undefined when there is none or it is over. */
   use(id: string | undefined): ConsoleSession | undefined {
     if (id === undefined) return undefined;
-    const digest = digestOf(id);
+    const digest = digestSessionId(id);
     const kept = this.#sessions.get(digest);
     if (kept === undefined) return undefined;
     const nowMs = this.#parts.clock();
-    const of = this.#parts.keyring.principalOf(kept.keyId);
+    const of = this.#parts.keyring.findValidPrincipal(kept.keyId);
     const isOver = nowMs >= kept.endsAtMs || nowMs >= kept.idleEndsAtMs;
     if (isOver || of === undefined || this.#rotatedAtMs(kept.keyId) !== kept.rotatedAtMs) {
       this.#sessions.delete(digest);
@@ -110,7 +110,7 @@ export class ConsoleSessions {
 
   /** Ends a session; harmless when there is none. */
   end(id: string | undefined): void {
-    if (id !== undefined) this.#sessions.delete(digestOf(id));
+    if (id !== undefined) this.#sessions.delete(digestSessionId(id));
   }
 
   /** A token that logs in as this key, once, within LINK_MS. */
@@ -118,20 +118,20 @@ export class ConsoleSessions {
     const { clock, randomBytes } = this.#parts;
     const token = randomBytes(ID_BYTES).toString("base64url");
     if (this.#links.size >= LINKS_MAX) this.#links.delete(this.#links.keys().next().value!);
-    this.#links.set(digestOf(token), { keyId, endsAtMs: clock() + LINK_MS });
+    this.#links.set(digestSessionId(token), { keyId, endsAtMs: clock() + LINK_MS });
     return token;
   }
 
   /** The key that a token logs in as; the token is used up. Undefined: unknown, used or too late. */
   redeemLink(token: string): string | undefined {
-    const digest = digestOf(token);
+    const digest = digestSessionId(token);
     const link = this.#links.get(digest);
     this.#links.delete(digest);
     return link !== undefined && this.#parts.clock() < link.endsAtMs ? link.keyId : undefined;
   }
 
   #rotatedAtMs(keyId: string): number | null {
-    return this.#parts.keyring.stored(keyId)?.rotatedAtMs ?? null;
+    return this.#parts.keyring.findStoredKey(keyId)?.rotatedAtMs ?? null;
   }
 
   #makeRoom(keyId: string, nowMs: number): void {
@@ -147,7 +147,7 @@ export class ConsoleSessions {
 }
 
 /** Whether `given` is the session's token against forged requests, compared in constant time. */
-export function isCsrfOf({ csrf }: ConsoleSession, given: string | undefined): boolean {
+export function isCsrfTokenValid({ csrf }: ConsoleSession, given: string | undefined): boolean {
   if (given?.length !== csrf.length) return false;
   return timingSafeEqual(Buffer.from(given), Buffer.from(csrf));
 }
@@ -157,6 +157,6 @@ function marked(principal: Principal, shortId: string): Principal {
 }
 
 /** Ids are kept as digests: whoever reads this memory logs in nowhere. */
-function digestOf(id: string): string {
+function digestSessionId(id: string): string {
   return hash("sha256", id);
 }

@@ -41,23 +41,28 @@ TOLD.add("www-authenticate");
 for (const name of TOLD_ALSO) TOLD.add(name);
 
 /** The answer for a reply of the gateway route. */
-export function answerOf(reply: Reply): Answer {
-  const headers = headersOf(reply);
+export function buildCheckAnswer(reply: Reply): Answer {
+  const headers = readReplyHeaders(reply);
   if (headers.get("x-trust-effective") !== undefined) return verdictAnswer(reply, headers);
-  const problem = JSON.parse(textOf(reply)) as Problem;
-  const failure = failureOf(problem);
+  const problem = JSON.parse(decodeReplyBody(reply)) as Problem;
+  const failure = convertProblemToCallStatus(problem);
   if (failure !== undefined) return { failure };
   return denial(CODES.invalidArgument, reply.status, told(headers), JSON.stringify(problem));
 }
 
-function failureOf({ status, code, detail, request_id: id }: Problem): CallStatus | undefined {
+function convertProblemToCallStatus({
+  status,
+  code,
+  detail,
+  request_id: id,
+}: Problem): CallStatus | undefined {
   const known = code === "deadline_exceeded" ? CODES.deadlineExceeded : FAILURES[status];
   if (known === undefined && status < 500) return undefined;
   return { code: known ?? CODES.unavailable, details: `${code}: ${detail} (request ${id})` };
 }
 
 function verdictAnswer(reply: Reply, headers: ReadonlyMap<string, string>): Answer {
-  const fields = metadataOf(headers);
+  const fields = buildDynamicMetadata(headers);
   if (reply.status === 200) {
     const trusted = [...headers].filter(([name]) => name.startsWith("x-trust-"));
     const okResponse = { headers: trusted.map(overwriting) };
@@ -66,7 +71,7 @@ function verdictAnswer(reply: Reply, headers: ReadonlyMap<string, string>): Answ
   }
   const isChallenge = reply.status === 401;
   const code = isChallenge ? CODES.unauthenticated : CODES.permissionDenied;
-  const verdict = JSON.parse(textOf(reply)) as GatewayDenial;
+  const verdict = JSON.parse(decodeReplyBody(reply)) as GatewayDenial;
   const title = isChallenge ? "Unauthorized" : "Forbidden";
   const body = { type: "about:blank", title, status: reply.status, ...verdict };
   const { response } = denial(code, reply.status, told(headers), JSON.stringify(body));
@@ -85,7 +90,7 @@ function denial(
 }
 
 /** By the types of a Struct. */
-function metadataOf(headers: ReadonlyMap<string, string>) {
+function buildDynamicMetadata(headers: ReadonlyMap<string, string>) {
   const text = (name: string) => ({ stringValue: headers.get(`x-trust-${name}`) ?? "" });
   return {
     verdict: text("verdict"),
@@ -108,7 +113,7 @@ function overwriting([key, value]: readonly [string, string]): HeaderOption {
   return { header: { key, value }, append: { value: false } };
 }
 
-function headersOf({ headers }: Reply): ReadonlyMap<string, string> {
+function readReplyHeaders({ headers }: Reply): ReadonlyMap<string, string> {
   const named = new Map<string, string>();
   for (let index = 0; index < headers.length; index += 2) {
     named.set((headers[index] as string).toLowerCase(), headers[index + 1] as string);
@@ -116,6 +121,6 @@ function headersOf({ headers }: Reply): ReadonlyMap<string, string> {
   return named;
 }
 
-function textOf({ body }: Reply): string {
+function decodeReplyBody({ body }: Reply): string {
   return typeof body === "string" ? body : Buffer.from(body).toString();
 }

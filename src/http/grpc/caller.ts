@@ -27,7 +27,7 @@ export function parseCallerSource(text: string): CallerSource {
  * The agent by a name's URI: `agent://acme/shop` itself, and `spiffe://acme.example/ns/shop` as
  * `agent://acme.example/ns/shop`, the trust domain as namespace. Undefined for all else.
  */
-export function agentOf(name: string): string | undefined {
+export function parseAgentFromUri(name: string): string | undefined {
   const id = name.startsWith(SPIFFE) ? AGENT + name.slice(SPIFFE.length) : name;
   return isAgentId(id) ? id : undefined;
 }

@@ -57,12 +57,12 @@ export interface CheckMessages {
 export function loadMessages(): CheckMessages {
   const root = protobuf.loadSync(PROTO);
   return {
-    request: codecOf<CheckRequest>(root.lookupType(`${PACKAGE}.CheckRequest`)),
-    response: codecOf<CheckResponse>(root.lookupType(`${PACKAGE}.CheckResponse`)),
+    request: createCodec<CheckRequest>(root.lookupType(`${PACKAGE}.CheckRequest`)),
+    response: createCodec<CheckResponse>(root.lookupType(`${PACKAGE}.CheckResponse`)),
   };
 }
 
-function codecOf<Message extends object>(type: protobuf.Type): Codec<Message> {
+function createCodec<Message extends object>(type: protobuf.Type): Codec<Message> {
   return {
     encode: (message) => Buffer.from(type.encode(message).finish()),
     decode: (bytes) => type.decode(bytes) as unknown as Message,

@@ -2,7 +2,7 @@
 // verdict are the same as over HTTP. Per member it says whose word counts: the operator's (metadata
 // of the call, extensions of the route), Envoy's own (method, certificate), never the end client's.
 import type { RequestHead } from "../server/port.ts";
-import { agentOf, type CallerSource } from "./caller.ts";
+import { parseAgentFromUri, type CallerSource } from "./caller.ts";
 import type { CheckRequest } from "./messages.ts";
 
 export const PATH = "/v1/gateway/authorize";
@@ -32,7 +32,7 @@ export interface Question {
 }
 
 /** The head to ask by. It never throws: what is missing or wrong is the route's to refuse. */
-export function headOf(question: Question, source: CallerSource): RequestHead {
+export function buildRequestHead(question: Question, source: CallerSource): RequestHead {
   const { request, remainingMs } = question;
   // Repeated metadata comes as one text that no parser takes for a value.
   const metadata = (name: string) => question.metadata(name).join(", ") || undefined;
@@ -40,22 +40,25 @@ export function headOf(question: Question, source: CallerSource): RequestHead {
   return {
     method: "GET",
     path: PATH,
-    query: queryOf(request, metadata),
+    query: buildGatewayQuery(request, metadata),
     authorization: metadata("authorization"),
     contentType: undefined,
     accept: undefined,
     requestId: metadata("x-request-id") ?? valueIn(http?.headers, "x-request-id"),
     traceparent: metadata("traceparent") ?? valueIn(http?.headers, "traceparent"),
-    deadlineMs: deadlineOf(remainingMs),
+    deadlineMs: formatDeadlineMs(remainingMs),
     idempotencyKey: undefined,
     signature: undefined,
     wantsTiming: false,
     host: undefined,
-    forwarded: forwardedOf(request, metadata, source),
+    forwarded: selectForwardedHeaders(request, metadata, source),
   };
 }
 
-function queryOf(request: CheckRequest, metadata: (name: string) => string | undefined): string {
+function buildGatewayQuery(
+  request: CheckRequest,
+  metadata: (name: string) => string | undefined,
+): string {
   const query = new URLSearchParams({ profile: "envoy" });
   for (const name of EXTENSIONS) {
     const header = QUERY_METADATA[name];
@@ -67,7 +70,7 @@ function queryOf(request: CheckRequest, metadata: (name: string) => string | und
   return query.toString();
 }
 
-function forwardedOf(
+function selectForwardedHeaders(
   request: CheckRequest,
   metadata: (name: string) => string | undefined,
   source: CallerSource,
@@ -83,11 +86,11 @@ function forwardedOf(
     source.header === undefined
       ? request.attributes?.source?.principal
       : valueIn(http?.headers, source.header);
-  set("x-trust-agent-id", agentOf(name ?? ""));
+  set("x-trust-agent-id", parseAgentFromUri(name ?? ""));
   return forwarded;
 }
 
-function deadlineOf(remainingMs: number): string | undefined {
+function formatDeadlineMs(remainingMs: number): string | undefined {
   if (remainingMs === Number.POSITIVE_INFINITY) return undefined;
   return String(Math.min(Math.max(0, Math.floor(remainingMs)), DEADLINE_MS_MAX));
 }

@@ -11,7 +11,7 @@ import {
 import net from "node:net";
 import type { HttpLogger } from "../services.ts";
 import type { Peer, Reply, RequestHead } from "../server/port.ts";
-import { type Answer, answerOf } from "./answer.ts";
+import { type Answer, buildCheckAnswer } from "./answer.ts";
 import {
   GRPC_CALLS_MAX,
   GRPC_CONNECTIONS_MAX,
@@ -26,7 +26,7 @@ import {
   type CheckResponse,
   loadMessages,
 } from "./messages.ts";
-import { headOf, type Question } from "./question.ts";
+import { buildRequestHead, type Question } from "./question.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check";
@@ -60,7 +60,7 @@ export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthz
     "grpc-node.max_session_memory": SESSION_MEGABYTES,
     "grpc.enable_channelz": 0,
   });
-  server.addService(definitionOf(loadMessages()), {
+  server.addService(defineCheckService(loadMessages()), {
     check: (call: Call, callback: sendUnaryData<CheckResponse>) => answer(options, call, callback),
   });
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
@@ -95,7 +95,7 @@ export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthz
   };
 }
 
-function definitionOf({ request, response }: CheckMessages) {
+function defineCheckService({ request, response }: CheckMessages) {
   return {
     check: {
       path: CHECK_PATH,
@@ -120,9 +120,12 @@ function answer(
     callback({ code: status.INTERNAL, details: "internal: the failure is logged" });
   };
   try {
-    const reply = options.ask(headOf(questionOf(call, options), options.source), peerOf(call));
+    const reply = options.ask(
+      buildRequestHead(readCheckCall(call, options), options.source),
+      describePeer(call),
+    );
     if (reply instanceof Promise) void sendLater(reply, callback, fail);
-    else send(answerOf(reply), callback);
+    else send(buildCheckAnswer(reply), callback);
   } catch (error) {
     fail(error);
   }
@@ -134,7 +137,7 @@ async function sendLater(
   fail: (error: unknown) => void,
 ): Promise<void> {
   try {
-    send(answerOf(await reply), callback);
+    send(buildCheckAnswer(await reply), callback);
   } catch (error) {
     fail(error);
   }
@@ -145,7 +148,7 @@ function send(given: Answer, callback: sendUnaryData<CheckResponse>): void {
   else callback(null, given.response);
 }
 
-function questionOf(call: Call, { systemClock }: ExtAuthzOptions): Question {
+function readCheckCall(call: Call, { systemClock }: ExtAuthzOptions): Question {
   return {
     request: call.request,
     metadata: (name) => call.metadata.get(name).map(String),
@@ -154,7 +157,7 @@ function questionOf(call: Call, { systemClock }: ExtAuthzOptions): Question {
 }
 
 /** grpc-js has `address:port`. */
-function peerOf(call: Call): Peer {
+function describePeer(call: Call): Peer {
   return { address: () => call.getPeer().replace(/:\d+$/, "") };
 }
 

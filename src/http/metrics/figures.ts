@@ -42,28 +42,28 @@ export function withAdded(figures: Figures, added: readonly AddedFigures[]): Fig
 }
 
 /** Families of all metrics of the table; one without a figure has no samples. */
-export function familiesOf(figures: Figures): MetricFamily[] {
+export function buildMetricFamilies(figures: Figures): MetricFamily[] {
   const unknown = Object.keys(figures).filter((name) => !Object.hasOwn(METRICS, name));
   if (unknown.length > 0) throw new Error(`no metric is called ${unknown.join(", ")}`);
   return Object.entries<Metric>(METRICS).map(([name, metric]) => ({
     name: `trustrank_${name}`,
     type: metric.type,
     help: metric.help,
-    samples: samplesOf(metric, figures[name as MetricName]),
+    samples: buildSamples(metric, figures[name as MetricName]),
   }));
 }
 
-function samplesOf(metric: Metric, figure: Figure | undefined): FamilySample[] {
+function buildSamples(metric: Metric, figure: Figure | undefined): FamilySample[] {
   if (figure === undefined) return [];
   const all = Array.isArray(figure) ? (figure as readonly Labelled[]) : undefined;
-  if (all === undefined) return linesOf(metric, {}, figure as number | HistogramCounts);
+  if (all === undefined) return buildSeriesLines(metric, {}, figure as number | HistogramCounts);
   return all.flatMap(({ labels, value }) => {
     const named = metric.labels.map((label, index) => [label, labels[index] ?? ""]);
-    return linesOf(metric, Object.fromEntries(named) as Record<string, string>, value);
+    return buildSeriesLines(metric, Object.fromEntries(named) as Record<string, string>, value);
   });
 }
 
-function linesOf(
+function buildSeriesLines(
   { bounds = [] }: Metric,
   labels: Record<string, string>,
   value: number | HistogramCounts,

@@ -1,8 +1,8 @@
 // One scrape: the counts of all serving threads and the figures of the rest of the service, as text.
 import { type Exposition, exposeMetrics } from "../../platform/prometheus.ts";
 import type { Services } from "../services.ts";
-import { countsOf } from "../thread-counts.ts";
-import { familiesOf, withAdded } from "./figures.ts";
+import { collectThreadCounts } from "../thread-counts.ts";
+import { buildMetricFamilies, withAdded } from "./figures.ts";
 import { requestFigures } from "./requests.ts";
 
 /** What a scrape needs of the services. */
@@ -13,11 +13,11 @@ export type Scraped = Pick<
 
 /** `accept` is the scraper's header: it chooses between OpenMetrics and Prometheus text. */
 export async function scrape(services: Scraped, accept: string | undefined): Promise<Exposition> {
-  const threads = (await services.allCounts?.()) ?? [countsOf(services)];
+  const threads = (await services.allCounts?.()) ?? [collectThreadCounts(services)];
   const counts = threads.map((thread) => thread.metrics);
   const added = threads.flatMap(({ figures = [] }) => figures);
   const figures = withAdded(services.figures?.() ?? {}, added);
-  const families = familiesOf({
+  const families = buildMetricFamilies({
     ...figures,
     ...requestFigures(services.metrics.routeNames, counts),
   });

@@ -50,7 +50,7 @@ export class Series {
 
   /** Keeps what has been counted since the last call; the first one only begins. */
   take(atMs: number, pulses: readonly Pulse[], { outcomes, lagRecords }: Sampled): void {
-    const sums: Sums = { ...sumsOf(pulses), outcomes };
+    const sums: Sums = { ...sumPulses(pulses), outcomes };
     const last = this.#last;
     this.#last = { atMs, sums };
     if (last === undefined) return;
@@ -110,7 +110,7 @@ export class Series {
   }
 
   #quantileMs(places: readonly number[], quantile: number): number | null {
-    return quantileMsOf(this.#counts(places), quantile);
+    return computeQuantileMs(this.#counts(places), quantile);
   }
 
   #column(name: string): Float64Array {
@@ -122,7 +122,7 @@ export class Series {
  * Quantile in milliseconds of counts by bucket, straight within its bucket; null where nothing was
  * counted. Above the highest bound it is that bound.
  */
-export function quantileMsOf(counts: readonly number[], quantile: number): number | null {
+export function computeQuantileMs(counts: readonly number[], quantile: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
   let left = quantile * total;
@@ -140,7 +140,7 @@ export function quantileMsOf(counts: readonly number[], quantile: number): numbe
   return DURATION_BOUNDS.at(-1)! * MS_PER_S;
 }
 
-function sumsOf(pulses: readonly Pulse[]): Record<string, number> {
+function sumPulses(pulses: readonly Pulse[]): Record<string, number> {
   const sums: Record<string, number> = {};
   const add = (name: string, count: number) => {
     sums[name] = (sums[name] ?? 0) + count;

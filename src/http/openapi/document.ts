@@ -7,17 +7,22 @@ import type {
   RouteBody,
   RouteDescription,
 } from "../route-description.ts";
-import { PARAMETERS } from "./example-values.ts";
-import { exampleOf } from "./examples.ts";
+import { EXAMPLES_BY_PARAMETER } from "./example-values.ts";
+import { buildMessageExample } from "./examples.ts";
 import {
   COMMON_REQUEST_HEADERS,
-  headerComponents,
-  headerParameters,
+  buildHeaderComponents,
+  buildHeaderParameters,
   type RequestHeader,
 } from "./headers.ts";
-import { documentContent, problemComponents, problemExamples, responsesOf } from "./responses.ts";
+import {
+  buildDocumentContent,
+  buildProblemComponents,
+  buildProblemExamples,
+  buildResponses,
+} from "./responses.ts";
 import { SCHEMAS } from "./schemas.ts";
-import { tagOf, TAGS } from "./tags.ts";
+import { findTagName, TAGS } from "./tags.ts";
 
 type Json = Record<string, unknown>;
 
@@ -41,13 +46,13 @@ const API_KEY = {
 };
 
 /** The document for `routes`. */
-export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
+export function buildOpenApiDocument(routes: readonly RouteDescription[], version: string): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const item = (paths[route.path] ??= {});
-    item[route.method.toLowerCase()] = operation(route);
+    item[route.method.toLowerCase()] = buildOperation(route);
   }
-  const used = new Set(routes.map((route) => tagOf(route.path)));
+  const used = new Set(routes.map((route) => findTagName(route.path)));
   return {
     openapi: "3.1.0",
     info: {
@@ -64,43 +69,43 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
     paths,
     components: {
       schemas: SCHEMAS,
-      parameters: headerParameters(),
-      headers: headerComponents(),
-      responses: problemComponents(),
-      examples: { ...messageExamples(routes), ...problemExamples() },
+      parameters: buildHeaderParameters(),
+      headers: buildHeaderComponents(),
+      responses: buildProblemComponents(),
+      examples: { ...buildMessageExamples(routes), ...buildProblemExamples() },
       securitySchemes: { apiKey: API_KEY },
     },
   };
 }
 
-function operation(route: RouteDescription): Json {
+function buildOperation(route: RouteDescription): Json {
   const { access } = route;
   const described: Json = {
     operationId: route.name,
     summary: route.summary,
-    tags: [tagOf(route.path)],
-    parameters: parameters(route),
-    responses: responsesOf(route),
-    security: securityOf(route),
+    tags: [findTagName(route.path)],
+    parameters: buildParameters(route),
+    responses: buildResponses(route),
+    security: buildSecurity(route),
   };
   if (access !== "none" && access !== "key") described["x-required-scope"] = access;
-  if (route.body !== undefined) described["requestBody"] = requestBody(route.body);
+  if (route.body !== undefined) described["requestBody"] = buildRequestBody(route.body);
   return described;
 }
 
 /** An empty requirement beside another makes that one optional. */
-function securityOf({ access, isKeyOptional }: RouteDescription): Json[] {
+function buildSecurity({ access, isKeyOptional }: RouteDescription): Json[] {
   if (access !== "none") return [{ apiKey: [] }];
   return isKeyOptional === true ? [{ apiKey: [] }, {}] : [];
 }
 
-function parameters(route: RouteDescription): Json[] {
+function buildParameters(route: RouteDescription): Json[] {
   const found = /\{(\w+)\}/.exec(route.path)?.[1];
   const given = route.parameter ?? PATH_PARAMETERS[found ?? ""] ?? "";
   const inPath =
-    found === undefined ? [] : [{ ...parameter(found, "path", given), required: true }];
+    found === undefined ? [] : [{ ...buildParameter(found, "path", given), required: true }];
   const inQuery = Object.entries(route.query ?? {}).map(([name, each]) =>
-    parameter(name, "query", each),
+    buildParameter(name, "query", each),
   );
   const headers: readonly RequestHeader[] = [
     ...COMMON_REQUEST_HEADERS,
@@ -121,36 +126,36 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   request_id: "Id of the decision: `request_id` of its answer",
 };
 
-function parameter(name: string, place: "path" | "query", given: Parameter): Json {
+function buildParameter(name: string, place: "path" | "query", given: Parameter): Json {
   const told: ParameterDescription = typeof given === "string" ? { description: given } : given;
   const { description, isRequired = false, values } = told;
   const schema = values === undefined ? { type: "string" } : { type: "string", enum: [...values] };
-  const example = told.example ?? values?.[0] ?? PARAMETERS[name];
+  const example = told.example ?? values?.[0] ?? EXAMPLES_BY_PARAMETER[name];
   const described = { name, in: place, required: isRequired, description, schema };
   return example === undefined ? described : { ...described, example };
 }
 
-function requestBody(body: RouteBody): Json {
-  const documents = documentContent(body.schema);
-  const lines = { "application/x-ndjson": { schema: lineOf(body) } };
+function buildRequestBody(body: RouteBody): Json {
+  const documents = buildDocumentContent(body.schema);
+  const lines = { "application/x-ndjson": { schema: buildLineSchema(body) } };
   const content =
     body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
   return { required: true, description: `At most ${body.bytesMax} bytes`, content };
 }
 
 /** Schema of one line: of a batch, which as a document is an array, that of an item. */
-function lineOf({ kind, schema }: RouteBody): Json {
+function buildLineSchema({ kind, schema }: RouteBody): Json {
   const items = SCHEMAS[schema]?.["items"];
   return kind === "batch" && isObject(items) ? items : { $ref: `#/components/schemas/${schema}` };
 }
 
 /** `components.examples` of the messages that routes take and give. */
-function messageExamples(routes: readonly RouteDescription[]): Json {
+function buildMessageExamples(routes: readonly RouteDescription[]): Json {
   const named = routes.flatMap(({ body, responses }) => [
     ...(body === undefined || body.kind === "ndjson" ? [] : [body.schema]),
     ...Object.values(responses).flatMap(({ schema }) => (schema === undefined ? [] : [schema])),
   ]);
   return Object.fromEntries(
-    [...new Set(named)].map((name) => [name, { summary: name, value: exampleOf(name) }]),
+    [...new Set(named)].map((name) => [name, { summary: name, value: buildMessageExample(name) }]),
   );
 }

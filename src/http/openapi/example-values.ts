@@ -18,7 +18,7 @@ const POLICY = "p-0123456789abcdef";
 const JWS = "eyJhbGciOiJFZDI1NTE5In0..c2lnbmF0dXJl";
 
 /** Of a member that has this name, wherever it stands, if its schema takes it. */
-export const BY_NAME: Readonly<Json> = {
+export const EXAMPLES_BY_MEMBER: Readonly<Json> = {
   access_evaluation_endpoint: "https://bureau.example/access/v1/evaluation",
   access_evaluations_endpoint: "https://bureau.example/access/v1/evaluations",
   action: "payments.transfer",
@@ -169,7 +169,7 @@ const POLICY_RULES = {
 };
 
 /** Of a whole message, where its members depend on one another. */
-export const BY_MESSAGE: Readonly<Json> = {
+export const EXAMPLES_BY_MESSAGE: Readonly<Json> = {
   VerifyRequest: VERIFY,
   VerifyBatchRequest: { items: [VERIFY] },
   OutcomeRequest: OUTCOME,
@@ -206,13 +206,13 @@ export const BY_MESSAGE: Readonly<Json> = {
 };
 
 /** Of anything that has this form. */
-export const BY_FORMAT: Readonly<Record<string, string>> = {
+export const EXAMPLES_BY_FORMAT: Readonly<Record<string, string>> = {
   "date-time": TIME,
   uri: "urn:trustrank:problem:invalid_request",
 };
 
 /** Of path and query parameters, and of headers. */
-export const PARAMETERS: Readonly<Record<string, string>> = {
+export const EXAMPLES_BY_PARAMETER: Readonly<Record<string, string>> = {
   action: "payments.transfer",
   agent_id: AGENT,
   stakes: "840",

@@ -2,7 +2,12 @@
 // member by member, each by its name or, failing that, by the first value that its schema takes.
 import { isObject } from "../../contract/parse/json-object.ts";
 import { FAULTS, type FaultCode } from "../../contract/faults.ts";
-import { BY_FORMAT, BY_MESSAGE, BY_NAME, REQUEST_ID_EXAMPLE } from "./example-values.ts";
+import {
+  EXAMPLES_BY_FORMAT,
+  EXAMPLES_BY_MESSAGE,
+  EXAMPLES_BY_MEMBER,
+  REQUEST_ID_EXAMPLE,
+} from "./example-values.ts";
 import { SCHEMAS } from "./schemas.ts";
 
 type Json = Record<string, unknown>;
@@ -10,44 +15,48 @@ type Json = Record<string, unknown>;
 const REFERENCE = "#/components/schemas/";
 
 /** An example of the message `name`. */
-export function exampleOf(name: string): unknown {
-  return Object.hasOwn(BY_MESSAGE, name) ? BY_MESSAGE[name] : sample(SCHEMAS[name] as Json, "");
+export function buildMessageExample(name: string): unknown {
+  return Object.hasOwn(EXAMPLES_BY_MESSAGE, name)
+    ? EXAMPLES_BY_MESSAGE[name]
+    : buildSchemaExample(SCHEMAS[name] as Json, "");
 }
 
 /** The problem that `code` makes. */
-export function exampleProblem(code: FaultCode): Json {
+export function buildProblemExample(code: FaultCode): Json {
   const { status, title } = FAULTS[code];
   return {
     type: `urn:trustrank:problem:${code}`,
     title,
     status,
     detail: title,
-    instance: BY_NAME["instance"],
+    instance: EXAMPLES_BY_MEMBER["instance"],
     code,
     request_id: REQUEST_ID_EXAMPLE,
   };
 }
 
-function sample(schema: Json, name: string): unknown {
+function buildSchemaExample(schema: Json, name: string): unknown {
   const reference = schema["$ref"];
-  if (typeof reference === "string") return exampleOf(reference.slice(REFERENCE.length));
+  if (typeof reference === "string") return buildMessageExample(reference.slice(REFERENCE.length));
   if ("const" in schema) return schema["const"];
-  const known = BY_NAME[name];
-  if (known !== undefined && isTaken(schema, known)) return known;
+  const known = EXAMPLES_BY_MEMBER[name];
+  if (known !== undefined && isValidForSchema(schema, known)) return known;
   const values = schema["enum"];
   if (Array.isArray(values)) return values[0];
   const [first] = (schema["anyOf"] ?? []) as Json[];
-  return first === undefined ? ofType(schema, name) : sample(first, name);
+  return first === undefined ? buildExampleByType(schema, name) : buildSchemaExample(first, name);
 }
 
-function ofType(schema: Json, name: string): unknown {
-  switch (typesOf(schema)[0]) {
+function buildExampleByType(schema: Json, name: string): unknown {
+  switch (listSchemaTypes(schema)[0]) {
     case "object":
-      return ofMembers(schema);
+      return buildObjectExample(schema);
     case "array":
-      return isObject(schema["items"]) ? [sample(schema["items"], name.replace(/s$/, ""))] : [];
+      return isObject(schema["items"])
+        ? [buildSchemaExample(schema["items"], name.replace(/s$/, ""))]
+        : [];
     case "string":
-      return BY_FORMAT[String(schema["format"])] ?? "text";
+      return EXAMPLES_BY_FORMAT[String(schema["format"])] ?? "text";
     case "number":
     case "integer":
       return schema["minimum"] ?? 1;
@@ -59,18 +68,20 @@ function ofType(schema: Json, name: string): unknown {
 }
 
 /** All members but `problem`, which stands in for a result that an item of a batch did not get. */
-function ofMembers({ properties = {} }: Json): Json {
+function buildObjectExample({ properties = {} }: Json): Json {
   const members = Object.entries(properties as Record<string, Json>);
   const kept = members.filter(([member]) => member !== "problem");
-  return Object.fromEntries(kept.map(([member, each]) => [member, sample(each, member)]));
+  return Object.fromEntries(
+    kept.map(([member, each]) => [member, buildSchemaExample(each, member)]),
+  );
 }
 
 /** Whether a value by name fits: the same name means a number here and a text there. */
-function isTaken(schema: Json, value: unknown): boolean {
+function isValidForSchema(schema: Json, value: unknown): boolean {
   const values = schema["enum"];
   if (Array.isArray(values)) return values.includes(value);
-  const types = typesOf(schema);
-  if (Array.isArray(value)) return types.includes("array") && fitsItems(schema, value);
+  const types = listSchemaTypes(schema);
+  if (Array.isArray(value)) return types.includes("array") && areItemsValid(schema, value);
   if (typeof value === "number") {
     const { minimum = value, maximum = value } = schema as { minimum?: number; maximum?: number };
     const isWhole = types.includes("integer") && Number.isInteger(value);
@@ -83,12 +94,12 @@ function isTaken(schema: Json, value: unknown): boolean {
   return types.includes(typeof value);
 }
 
-function fitsItems(schema: Json, values: readonly unknown[]): boolean {
+function areItemsValid(schema: Json, values: readonly unknown[]): boolean {
   const { items, minItems = 0 } = schema as { items?: Json; minItems?: number };
   if (values.length < minItems) return false;
-  return items === undefined || values.every((each) => isTaken(items, each));
+  return items === undefined || values.every((each) => isValidForSchema(items, each));
 }
 
-function typesOf({ type = [] }: Json): string[] {
+function listSchemaTypes({ type = [] }: Json): string[] {
   return [type as string | string[]].flat();
 }

@@ -2,13 +2,13 @@
 // without a key costs more than the bytes.
 import { encodeMsgpack } from "../codec/msgpack.ts";
 import type { RouteDescription } from "../route-description.ts";
-import { openApiDocument } from "./document.ts";
-import { docsPage } from "./page/page.ts";
-import type { ShownDocument } from "./page/shown.ts";
-import { STYLE } from "./page/style.ts";
+import { buildOpenApiDocument } from "./document.ts";
+import { renderDocsPage } from "./page/page.ts";
+import type { OpenApiDocument } from "./page/shown.ts";
+import { DOCS_STYLE } from "./page/style.ts";
 
 /** The documents of one route table. */
-export class ApiPages {
+export class ApiDocumentation {
   readonly #routes: readonly RouteDescription[];
   readonly #version: string;
   #document: Record<string, unknown> | undefined = undefined;
@@ -25,25 +25,27 @@ export class ApiPages {
 
   /** The OpenAPI document as JSON, UTF-8. */
   get json(): Uint8Array {
-    return (this.#json ??= Buffer.from(JSON.stringify(this.#made())));
+    return (this.#json ??= Buffer.from(JSON.stringify(this.#buildDocumentOnce())));
   }
 
   /** The same as MessagePack. */
   get msgpack(): Uint8Array {
-    return (this.#msgpack ??= encodeMsgpack(this.#made()));
+    return (this.#msgpack ??= encodeMsgpack(this.#buildDocumentOnce()));
   }
 
   /** The page, UTF-8. */
   get html(): Uint8Array {
-    return (this.#html ??= Buffer.from(docsPage(this.#made() as unknown as ShownDocument)));
+    return (this.#html ??= Buffer.from(
+      renderDocsPage(this.#buildDocumentOnce() as unknown as OpenApiDocument),
+    ));
   }
 
   /** Its style sheet. */
   get style(): Uint8Array {
-    return (this.#style ??= Buffer.from(STYLE));
+    return (this.#style ??= Buffer.from(DOCS_STYLE));
   }
 
-  #made(): Record<string, unknown> {
-    return (this.#document ??= openApiDocument(this.#routes, this.#version));
+  #buildDocumentOnce(): Record<string, unknown> {
+    return (this.#document ??= buildOpenApiDocument(this.#routes, this.#version));
   }
 }

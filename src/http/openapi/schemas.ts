@@ -27,7 +27,7 @@ import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
-const FAMILIES = [
+const SCHEMA_MODULES = [
   agents,
   authzen,
   backtest,
@@ -55,24 +55,24 @@ const FAMILIES = [
 
 /** Every schema that has a name. */
 export const SCHEMAS: Readonly<Record<string, Json>> = Object.fromEntries(
-  FAMILIES.flatMap((family) => Object.values<unknown>(family).flatMap(componentOf)),
+  SCHEMA_MODULES.flatMap((family) => Object.values<unknown>(family).flatMap(listComponentEntries)),
 );
 
-function componentOf(exported: unknown): [string, Json][] {
+function listComponentEntries(exported: unknown): [string, Json][] {
   const name = isObject(exported) ? exported["~component"] : undefined;
-  return typeof name === "string" ? [[name, shown(exported as Json)]] : [];
+  return typeof name === "string" ? [[name, convertSchema(exported as Json)]] : [];
 }
 
 /** A schema's own keywords and those that stand for its `~refine`. */
-function shown(schema: Json): Json {
+function convertSchema(schema: Json): Json {
   const keywords = Object.entries({ ...schema, ...(schema["~shown"] as Json | undefined) });
   const known = keywords.filter(([name]) => !name.startsWith("~"));
-  return Object.fromEntries(known.map(([name, value]) => [name, shownWithin(value)]));
+  return Object.fromEntries(known.map(([name, value]) => [name, convertKeywordValue(value)]));
 }
 
-function shownWithin(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shownWithin);
+function convertKeywordValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(convertKeywordValue);
   if (!isObject(value)) return value;
   const name = value["~component"];
-  return typeof name === "string" ? { $ref: `#/components/schemas/${name}` } : shown(value);
+  return typeof name === "string" ? { $ref: `#/components/schemas/${name}` } : convertSchema(value);
 }

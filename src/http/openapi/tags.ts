@@ -91,7 +91,7 @@ export const TAGS: readonly Tag[] = [
 ];
 
 /** Name of the tag of a path. */
-export function tagOf(path: string): string {
+export function findTagName(path: string): string {
   let found = { name: "", length: 0 };
   for (const { name, paths } of TAGS) {
     for (const beginning of paths) {

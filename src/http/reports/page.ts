@@ -4,13 +4,13 @@
 import { createHash } from "node:crypto";
 import { STATEMENT_LENGTH_MAX } from "../../contract/reviews/disputes.ts";
 import type { AgentReport, DisputeReceipt } from "../../contract/schemas/disputes.ts";
-import { code, markup, type Markup, NOTHING } from "../openapi/page/markup.ts";
-import { REPORT_STYLE } from "./style.ts";
+import { renderCode, markup, type Markup, EMPTY_MARKUP } from "../openapi/page/markup.ts";
+import { AGENT_REPORT_STYLE } from "./style.ts";
 
-const STYLE_HASH = createHash("sha256").update(REPORT_STYLE).digest("base64");
+const STYLE_HASH = createHash("sha256").update(AGENT_REPORT_STYLE).digest("base64");
 
 /** Header lines of the page: nothing is loaded or run by it, and its address is told to nobody. */
-export const REPORT_PAGE_LINES: readonly string[] = [
+export const REPORT_PAGE_HEADER_LINES: readonly string[] = [
   "Content-Security-Policy",
   `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; ` +
     "frame-ancestors 'none'",
@@ -20,35 +20,35 @@ export const REPORT_PAGE_LINES: readonly string[] = [
   "nosniff",
 ];
 
-const DISPUTES = "/v1/disputes";
+const DISPUTES_PATH = "/v1/disputes";
 /** Control characters, marks of direction, and those without width. */
-const HIDDEN =
+const HIDDEN_CHARACTERS =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** The page; `link`: the token by which its reader came, who may dispute with it. */
-export function reportPage(report: AgentReport, link: string | undefined): string {
+export function renderAgentReportPage(report: AgentReport, link: string | undefined): string {
   const { agent_id: agent, evaluated_at: at, tenant } = report;
-  return page(
-    `Report on ${shown(agent)}`,
-    markup`<h1>Why <bdi>${shown(agent)}</bdi> is held back</h1>
-<p class="soft">As ${shown(tenant)} sees it on ${time(at)}. Nobody who reported is named.</p>
-${standingPart(report)}${againstPart(report)}${denialsPart(report)}${reviewsPart(report)}
-${disputePart(report, link)}${proofPart(report)}`,
+  return renderPageShell(
+    `Report on ${escapeHiddenCharacters(agent)}`,
+    markup`<h1>Why <bdi>${escapeHiddenCharacters(agent)}</bdi> is held back</h1>
+<p class="soft">As ${escapeHiddenCharacters(tenant)} sees it on ${formatUtcMinute(at)}. Nobody who reported is named.</p>
+${renderStanding(report)}${renderObjections(report)}${renderDenials(report)}${renderReviews(report)}
+${renderDisputeForm(report, link)}${renderSignatureNote(report)}`,
   );
 }
 
 /** What is shown after a dispute was sent from the page. */
-export function receiptPage({ id, agent, opened_at: at }: DisputeReceipt): string {
-  return page(
+export function renderDisputeReceiptPage({ id, agent, opened_at: at }: DisputeReceipt): string {
+  return renderPageShell(
     "Your dispute is on record",
     markup`<h1>Your dispute is on record</h1>
-<p>It is about <bdi>${shown(agent)}</bdi> and waits for a person since ${time(at)}.</p>
-<p>Its number is ${code(id)}. The page you came from shows what becomes of it.</p>`,
+<p>It is about <bdi>${escapeHiddenCharacters(agent)}</bdi> and waits for a person since ${formatUtcMinute(at)}.</p>
+<p>Its number is ${renderCode(id)}. The page you came from shows what becomes of it.</p>`,
   );
 }
 
-function page(title: string, body: Markup): string {
+function renderPageShell(title: string, body: Markup): string {
   return markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -61,25 +61,25 @@ ${body}
 }
 
 /** Ours, and free of quotes and angles: escaped or not it is the same, which its hash relies on. */
-const STYLE = REPORT_STYLE;
+const STYLE = AGENT_REPORT_STYLE;
 
-function standingPart({ score, tier, max_stakes: stakes, evidence }: AgentReport): Markup {
+function renderStanding({ score, tier, max_stakes: stakes, evidence }: AgentReport): Markup {
   const cells: readonly [string, string][] = [
     ["score, 0 to 100", String(Math.round(score))],
     ["tier", tier],
-    ["connects up to stakes of", stakes === null ? "any" : number(stakes)],
-    ["settled outcomes", number(evidence.outcomes)],
-    ["failures, 90 days", number(evidence.failures_90d)],
-    ["successes, 90 days", number(evidence.successes_90d)],
+    ["connects up to stakes of", stakes === null ? "any" : formatNumber(stakes)],
+    ["settled outcomes", formatNumber(evidence.outcomes)],
+    ["failures, 90 days", formatNumber(evidence.failures_90d)],
+    ["successes, 90 days", formatNumber(evidence.successes_90d)],
   ];
   const each = cells.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`);
   return markup`<dl>${each}</dl>`;
 }
 
-function againstPart({ against }: AgentReport): Markup {
+function renderObjections({ against }: AgentReport): Markup {
   const points = against.map(
     ({ code: name, sentence, remedy }) =>
-      markup`<li><p>${sentence}</p><p class="soft">${remedy} ${code(name)}</p></li>\n`,
+      markup`<li><p>${sentence}</p><p class="soft">${remedy} ${renderCode(name)}</p></li>\n`,
   );
   const all =
     points.length === 0
@@ -88,36 +88,36 @@ function againstPart({ against }: AgentReport): Markup {
   return markup`<h2>What counts against it, and what would help</h2>\n${all}\n`;
 }
 
-function denialsPart({ denials }: AgentReport): Markup {
-  if (denials.length === 0) return NOTHING;
+function renderDenials({ denials }: AgentReport): Markup {
+  if (denials.length === 0) return EMPTY_MARKUP;
   const rows = denials.map(
     ({ request_id: id, evaluated_at: at, level, stakes, verdict, decision, reason }) =>
-      markup`<tr><td class="n">${time(at)}</td><td>${level}</td><td class="n">${number(stakes)}</td>
-<td>${verdict ?? decision}${reason === null ? "" : markup`<br>${code(reason)}`}</td>
-<td>${code(id)}</td></tr>\n`,
+      markup`<tr><td class="n">${formatUtcMinute(at)}</td><td>${level}</td><td class="n">${formatNumber(stakes)}</td>
+<td>${verdict ?? decision}${reason === null ? "" : markup`<br>${renderCode(reason)}`}</td>
+<td>${renderCode(id)}</td></tr>\n`,
   );
   return markup`<h2>What was refused</h2><div class="wide"><table><thead><tr><th>when</th>
 <th>level</th><th>stakes</th><th>answer</th><th>number of the decision</th></tr></thead>
 <tbody>${rows}</tbody></table></div>\n`;
 }
 
-function reviewsPart({ reviews }: AgentReport): Markup {
-  if (reviews.length === 0) return NOTHING;
+function renderReviews({ reviews }: AgentReport): Markup {
+  if (reviews.length === 0) return EMPTY_MARKUP;
   const rows = reviews.map(({ kind, level, state, opened_at: at, decision, until }) => {
     const outcome =
       decision === null
         ? state === "claimed"
           ? "a person is at it"
           : "waits for a person"
-        : `${decision === "overturned" ? "let through" : "upheld"} until ${time(until ?? at)}`;
+        : `${decision === "overturned" ? "let through" : "upheld"} until ${formatUtcMinute(until ?? at)}`;
     const what = kind === "dispute" ? "dispute" : "calls held back";
-    return markup`<tr><td class="n">${time(at)}</td><td>${what}</td><td>${level}</td><td>${outcome}</td></tr>\n`;
+    return markup`<tr><td class="n">${formatUtcMinute(at)}</td><td>${what}</td><td>${level}</td><td>${outcome}</td></tr>\n`;
   });
   return markup`<h2>What people make of it</h2><div class="wide"><table><thead><tr><th>since</th>
 <th>what</th><th>level</th><th>state</th></tr></thead><tbody>${rows}</tbody></table></div>\n`;
 }
 
-function disputePart(
+function renderDisputeForm(
   { agent_id: agent, denials, dispute }: AgentReport,
   link: string | undefined,
 ): Markup {
@@ -127,17 +127,17 @@ function disputePart(
   }
   if (link === undefined) {
     return markup`${heading}<p>Share this page by a link to let its reader dispute here, or send
-${code(`POST ${DISPUTES}`)} with an API key: agent, decision, statement, contact.</p>\n`;
+${renderCode(`POST ${DISPUTES_PATH}`)} with an API key: agent, decision, statement, contact.</p>\n`;
   }
   const options = denials.map(({ request_id: id, evaluated_at: at, level }) => {
-    return markup`<option value="${id}">${time(at)}, ${level}, ${id}</option>`;
+    return markup`<option value="${id}">${formatUtcMinute(at)}, ${level}, ${id}</option>`;
   });
   return markup`${heading}
 <p>A person reads it. ${dispute.left_today} more can be sent today, UTC.</p>
-<form method="post" action="${DISPUTES}">
+<form method="post" action="${DISPUTES_PATH}">
 <input type="hidden" name="link" value="${link}">
 <label for="decision">About</label>
-<select id="decision" name="decision"><option value="">the standing of ${shown(agent)} as a whole</option>
+<select id="decision" name="decision"><option value="">the standing of ${escapeHiddenCharacters(agent)} as a whole</option>
 ${options}</select>
 <label for="statement">What is wrong</label>
 <textarea id="statement" name="statement" required maxlength="${STATEMENT_LENGTH_MAX}"></textarea>
@@ -147,21 +147,25 @@ ${options}</select>
 </form>\n`;
 }
 
-function proofPart({ service_id: service, config_version: config, kid }: AgentReport): Markup {
-  return markup`<p class="soft">Bureau ${shown(service)}, weights ${code(config)}. The same as data,
-signed by the key ${code(kid)}: ask with ${code("format=json")}.</p>`;
+function renderSignatureNote({
+  service_id: service,
+  config_version: config,
+  kid,
+}: AgentReport): Markup {
+  return markup`<p class="soft">Bureau ${escapeHiddenCharacters(service)}, weights ${renderCode(config)}. The same as data,
+signed by the key ${renderCode(kid)}: ask with ${renderCode("format=json")}.</p>`;
 }
 
-function shown(text: string): string {
-  return text.replaceAll(HIDDEN, (character) => {
+function escapeHiddenCharacters(text: string): string {
+  return text.replaceAll(HIDDEN_CHARACTERS, (character) => {
     return `\\u{${character.codePointAt(0)!.toString(16).padStart(4, "0")}}`;
   });
 }
 
-function time(at: string): string {
+function formatUtcMinute(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 }
 
-function number(value: number): string {
+function formatNumber(value: number): string {
   return (Math.round(value * 10) / 10).toLocaleString("en-US");
 }

@@ -22,28 +22,28 @@ const DENIALS_MAX = 20;
 const DECISIONS_READ = 200;
 const REVIEWS_MAX = 20;
 
-type Needed = Pick<
+type ReportServices = Pick<
   Services,
   "bureau" | "store" | "reviews" | "signingKeys" | "reporters" | "clock"
 >;
 
 /** Whose report on whom. */
-interface Asked {
+interface ReportSubject {
   readonly tenant: string;
   readonly agent: string;
 }
 
 /** @throws ServiceFault as the store; `not_found` for a service that cannot sign. */
-export async function makeReport(
-  services: Needed,
-  asked: Asked,
+export async function createSignedReport(
+  services: ReportServices,
+  asked: ReportSubject,
   call: CallContext,
 ): Promise<AgentReport> {
   const { signingKeys, clock } = services;
   if (signingKeys === undefined) {
     throw new ServiceFault("not_found", "this service has no signing key");
   }
-  const body = await bodyOf(services, asked, call);
+  const body = await buildReportBody(services, asked, call);
   const { jws, kid } = signingKeys.sign(REPORT_TYPE, {
     iss: body.service_id,
     iat: Math.floor(clock() / 1000),
@@ -53,23 +53,23 @@ export async function makeReport(
 }
 
 /** Whether an answer let nothing through. */
-export function isDenied({ effective }: ReplayableLeg): boolean {
+export function isDeniedLeg({ effective }: ReplayableLeg): boolean {
   return effective === "deny";
 }
 
 /** What a decision was about, as reviews name it. */
-export function levelOf({ tool_level: level }: ReplayableLeg): ReviewLevel {
+export function selectReviewLevel({ tool_level: level }: ReplayableLeg): ReviewLevel {
   return level ?? "connect";
 }
 
-async function bodyOf(
-  { bureau, store, reviews, reporters, clock }: Needed,
-  { tenant, agent }: Asked,
+async function buildReportBody(
+  { bureau, store, reviews, reporters, clock }: ReportServices,
+  { tenant, agent }: ReportSubject,
   call: CallContext,
 ): Promise<ReportBody> {
   const filter = { tenant, agent, limit: DECISIONS_READ };
   const { legs, isComplete } = await store.decisionPage(filter);
-  const denied = legs.filter((leg) => leg.subject === agent && isDenied(leg));
+  const denied = legs.filter((leg) => leg.subject === agent && isDeniedLeg(leg));
   const explained = bureau.explain(agent, call);
   const nowMs = clock();
   const { evidence, known, score, tier, config_version } = explained;
@@ -96,7 +96,7 @@ async function bodyOf(
     denials: denied.slice(0, DENIALS_MAX).map((leg) => ({
       request_id: leg.request_id,
       evaluated_at: leg.evaluated_at,
-      level: levelOf(leg),
+      level: selectReviewLevel(leg),
       stakes: leg.stakes,
       verdict: leg.verdict,
       decision: leg.decision,
@@ -104,17 +104,21 @@ async function bodyOf(
       reason_codes: leg.reason_codes,
     })),
     complete: isComplete,
-    reviews: reviewsOf(reviews, { tenant, agent }, nowMs),
+    reviews: listReportReviews(reviews, { tenant, agent }, nowMs),
     dispute: {
       path: "/v1/disputes",
       statement_length_max: STATEMENT_LENGTH_MAX,
-      left_today: leftToday(reviews, { tenant, agent }, nowMs),
+      left_today: countDisputesLeftToday(reviews, { tenant, agent }, nowMs),
     },
     service_id: reporters?.serviceId ?? "",
   };
 }
 
-function leftToday(queue: Needed["reviews"], { tenant, agent }: Asked, nowMs: number): number {
+function countDisputesLeftToday(
+  queue: ReportServices["reviews"],
+  { tenant, agent }: ReportSubject,
+  nowMs: number,
+): number {
   if (queue === undefined) return 0;
   const { ofAgent, ofTenant } = queue.book.disputesOn(reviewDay(nowMs), tenant, agent);
   return Math.max(
@@ -124,9 +128,9 @@ function leftToday(queue: Needed["reviews"], { tenant, agent }: Asked, nowMs: nu
 }
 
 /** Without who decided, and what they noted: that is the tenant's own. */
-function reviewsOf(
-  queue: Needed["reviews"],
-  { tenant, agent }: Asked,
+function listReportReviews(
+  queue: ReportServices["reviews"],
+  { tenant, agent }: ReportSubject,
   nowMs: number,
 ): ReportBody["reviews"] {
   // The book itself: a copy of every review would cost whoever opens a link nothing, and us much.

@@ -12,15 +12,19 @@ import type { StoredReview } from "../../contract/reviews/book.ts";
 import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
-import type { SharedReports } from "../access/shared-reports.ts";
+import type { SharedReportLinks } from "../access/shared-reports.ts";
 import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
-import { isDenied, levelOf, makeReport } from "./report.ts";
-import { receiptPage, REPORT_PAGE_LINES, reportPage } from "./page.ts";
+import { isDeniedLeg, selectReviewLevel, createSignedReport } from "./report.ts";
+import {
+  renderDisputeReceiptPage,
+  REPORT_PAGE_HEADER_LINES,
+  renderAgentReportPage,
+} from "./page.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { OF_TENANT } from "../routes/decisions.ts";
+import { DECISION_TENANT_QUERY } from "../routes/decisions.ts";
 
 const DEADLINE_MS = 10_000;
 /** Legs of one decision, and of earlier ones under the same caller's id. */
@@ -45,9 +49,9 @@ export const REPORT_ROUTES: readonly Route[] = [
       "data, or by `Accept: text/html` a page",
     access: "score:read",
     rateClass: "score",
-    query: { ...OF_TENANT, format: FORMAT },
+    query: { ...DECISION_TENANT_QUERY, format: FORMAT },
     responses: { 200: { description: "The report", schema: "AgentReport", ...PAGE } },
-    handle: readReport,
+    handle: readAgentReport,
   },
   {
     name: "share_agent_report",
@@ -55,7 +59,7 @@ export const REPORT_ROUTES: readonly Route[] = [
     path: "/v1/agents/{id}/report/links",
     summary: "Makes a link that opens the report without a key, for a while",
     access: "reviews:decide",
-    query: OF_TENANT,
+    query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReportLinkRequest" },
     responses: { 201: { description: "The link", schema: "ReportLink" } },
     isSynchronous: false,
@@ -70,7 +74,7 @@ export const REPORT_ROUTES: readonly Route[] = [
     access: "none",
     query: { token: { description: "As the link has it", isRequired: true }, format: FORMAT },
     responses: { 200: { description: "The report", schema: "AgentReport", ...PAGE } },
-    handle: readShared,
+    handle: readSharedReport,
   },
   {
     ...SHARED,
@@ -86,38 +90,49 @@ export const REPORT_ROUTES: readonly Route[] = [
     responses: {
       201: { description: "Durable, and in the queue", schema: "DisputeReceipt", ...PAGE },
     },
-    handle: dispute,
+    handle: handleDispute,
   },
 ];
 
 /** Whose report it is, and under which principal the score is read. */
-interface Asked {
+interface ReportRequest {
   readonly tenant: string;
   readonly agent: string;
   readonly link: string | undefined;
 }
 
-function readReport(exchange: Exchange): Promise<Reply> {
+function readAgentReport(exchange: Exchange): Promise<Reply> {
   const agent = parseScoredId(exchange.decodedParameter());
   exchange.services.usage.countRead(exchange.principal, "explain", agent);
-  const tenant = ownTenant(exchange);
-  return answer(exchange, { tenant, agent, link: undefined }, exchange.principal);
+  const tenant = resolveReportTenant(exchange);
+  return buildReportReply(exchange, { tenant, agent, link: undefined }, exchange.principal);
 }
 
-function readShared(exchange: Exchange): Promise<Reply> {
+function readSharedReport(exchange: Exchange): Promise<Reply> {
   const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
-  const { tenant, agent } = openLink(exchange, token);
+  const { tenant, agent } = verifySharedLink(exchange, token);
   const asked = { tenant, agent, link: token };
   const principal = { ...exchange.principal, tenant };
-  return sharedReports(exchange).during(() => answer(exchange, asked, principal));
+  return requireSharedReports(exchange).runLimited(() =>
+    buildReportReply(exchange, asked, principal),
+  );
 }
 
-async function answer(exchange: Exchange, asked: Asked, principal: Principal): Promise<Reply> {
+async function buildReportReply(
+  exchange: Exchange,
+  asked: ReportRequest,
+  principal: Principal,
+): Promise<Reply> {
   const { link } = asked;
   // A browser that follows a link names the page first; one that names nothing wants the page, too.
   const isPage = wantsPage(exchange, link !== undefined);
-  const report = await makeReport(exchange.services, asked, { ...exchange.call(), principal });
-  return isPage ? pageReply(exchange, 200, reportPage(report, link)) : data(exchange, 200, report);
+  const report = await createSignedReport(exchange.services, asked, {
+    ...exchange.call(),
+    principal,
+  });
+  return isPage
+    ? buildHtmlReply(exchange, 200, renderAgentReportPage(report, link))
+    : buildDataReply(exchange, 200, report);
 }
 
 function shareReport(exchange: Exchange): Reply {
@@ -126,28 +141,31 @@ function shareReport(exchange: Exchange): Reply {
     isEmpty ? {} : exchange.readDocument(),
   );
   const agent = parseScoredId(exchange.decodedParameter());
-  const tenant = ownTenant(exchange);
+  const tenant = resolveReportTenant(exchange);
   const { keyId } = exchange.principal;
-  const { token, expiresMs } = sharedReports(exchange).make({ tenant, agent, keyId }, validSec);
+  const { token, expiresMs } = requireSharedReports(exchange).createToken(
+    { tenant, agent, keyId },
+    validSec,
+  );
   const url = `/v1/shared-reports?token=${token}`;
   const expires_at = new Date(expiresMs).toISOString();
   return exchange.document(201, { url, token, expires_at, tenant });
 }
 
-async function dispute(exchange: Exchange): Promise<Reply> {
+async function handleDispute(exchange: Exchange): Promise<Reply> {
   const { contentType = "", authorization } = exchange.head;
-  if (contentType === "" && authorization === undefined) throw noSender();
+  if (contentType === "" && authorization === undefined) throw createMissingCredentialsFault();
   const isKnown = () => exchange.services.keyring.authenticate(authorization) !== undefined;
   // A key that is none is said before anything of the body.
-  if (authorization !== undefined && !isKnown()) throw noSender();
+  if (authorization !== undefined && !isKnown()) throw createMissingCredentialsFault();
   const isForm = contentType.split(";")[0]!.trim().toLowerCase() === FORM;
   const request = isForm
     ? parseDisputeForm(exchange.body.toString())
     : parseDispute(exchange.readDocument());
   const isPage = wantsPage(exchange, isForm);
-  const { tenant, agent, keyId } = senderOf(exchange, request);
-  const leg = await legOf(exchange, tenant, agent, request);
-  const { level = leg === undefined ? "connect" : levelOf(leg) } = request;
+  const { tenant, agent, keyId } = authenticateDisputeSender(exchange, request);
+  const leg = await findDisputedLeg(exchange, tenant, agent, request);
+  const { level = leg === undefined ? "connect" : selectReviewLevel(leg) } = request;
   const about = {
     tenant,
     agent,
@@ -156,33 +174,35 @@ async function dispute(exchange: Exchange): Promise<Reply> {
     stakes: leg?.stakes ?? 0,
     reason: leg?.log_reason ?? leg?.reason_codes[0] ?? "",
   };
-  const review = await queueOf(exchange).dispute(about, {
+  const review = await requireReviewQueue(exchange).dispute(about, {
     statement: request.statement,
     contact: request.contact ?? null,
     request_id: request.decision ?? null,
     actor: keyId,
     by_link: request.link !== undefined,
   });
-  const receipt = receiptOf(review, exchange.services.clock());
-  return isPage ? pageReply(exchange, 201, receiptPage(receipt)) : data(exchange, 201, receipt);
+  const receipt = createDisputeReceipt(review, exchange.services.clock());
+  return isPage
+    ? buildHtmlReply(exchange, 201, renderDisputeReceiptPage(receipt))
+    : buildDataReply(exchange, 201, receipt);
 }
 
 /** Who may: the holder of a link about its agent, and any key of a tenant. */
-function senderOf(exchange: Exchange, { link, agent }: DisputeRequest) {
+function authenticateDisputeSender(exchange: Exchange, { link, agent }: DisputeRequest) {
   if (link !== undefined) {
-    const shared = openLink(exchange, link);
+    const shared = verifySharedLink(exchange, link);
     if (agent === undefined || agent === shared.agent) return shared;
     const detail = "is not the agent of the link";
     throw invalidRequest([{ pointer: "/agent", code: "mismatch", detail }]);
   }
   const principal = exchange.services.keyring.authenticate(exchange.head.authorization);
-  if (principal === undefined) throw noSender();
+  if (principal === undefined) throw createMissingCredentialsFault();
   exchange.extraHeaders = exchange.services.lagGuard?.assertCurrent(principal, undefined);
   exchange.principal = principal;
   return { tenant: principal.tenant, agent: agent!, keyId: principal.keyId };
 }
 
-function noSender(): ServiceFault {
+function createMissingCredentialsFault(): ServiceFault {
   const detail = "send `Authorization: Bearer` and a valid key, or the `link` of a report";
   return new ServiceFault("unauthenticated", detail);
 }
@@ -191,7 +211,7 @@ function noSender(): ServiceFault {
  * The decision that is disputed; without one the agent's newest denial, which says what it asked for.
  * @throws ServiceFault `invalid_request` when the tenant has no such decision about the agent.
  */
-async function legOf(
+async function findDisputedLeg(
   { services: { store } }: Exchange,
   tenant: string,
   agent: string,
@@ -200,7 +220,7 @@ async function legOf(
   if (decision === undefined) {
     if (level !== undefined) return undefined;
     const { legs } = await store.decisionPage({ tenant, agent, limit: LEGS_READ });
-    return legs.find((leg) => leg.subject === agent && isDenied(leg));
+    return legs.find((leg) => leg.subject === agent && isDeniedLeg(leg));
   }
   const about = { tenant, requestId: decision, limit: LEGS_READ };
   const { legs, isComplete } = await store.decisionPage(about);
@@ -213,26 +233,26 @@ async function legOf(
   throw invalidRequest([{ pointer: "/decision", code: "not_found", detail }]);
 }
 
-function openLink(exchange: Exchange, token: string) {
-  const shared = sharedReports(exchange).read(token);
+function verifySharedLink(exchange: Exchange, token: string) {
+  const shared = requireSharedReports(exchange).verifyToken(token);
   if (shared !== undefined) return shared;
   // Not 401: no key would help.
   const detail = "the link has expired, was taken back, or is not one of this service";
   throw new ServiceFault("not_found", detail);
 }
 
-function sharedReports({ services }: Exchange): SharedReports {
+function requireSharedReports({ services }: Exchange): SharedReportLinks {
   if (services.sharedReports !== undefined) return services.sharedReports;
   throw new ServiceFault("not_found", "this service shares no reports");
 }
 
-function queueOf({ services: { reviews } }: Exchange): ReviewQueue {
+function requireReviewQueue({ services: { reviews } }: Exchange): ReviewQueue {
   if (reviews !== undefined) return reviews;
   throw new ServiceFault("not_found", "this service keeps no reviews");
 }
 
 /** The key's tenant; an administrator may name another. */
-function ownTenant({ head, principal }: Exchange): string {
+function resolveReportTenant({ head, principal }: Exchange): string {
   const named = new URLSearchParams(head.query).get("tenant");
   return (principal.scopes.has("admin") ? named : null) ?? principal.tenant;
 }
@@ -247,19 +267,19 @@ function wantsPage({ head: { query, accept } }: Exchange, isPageUsual: boolean):
   throw new ServiceFault("invalid_parameter", "`format` must be one of json, html");
 }
 
-function pageReply(exchange: Exchange, status: number, page: string): Reply {
-  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...REPORT_PAGE_LINES];
+function buildHtmlReply(exchange: Exchange, status: number, page: string): Reply {
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...REPORT_PAGE_HEADER_LINES];
   return exchange.text(status, `${HTML}; charset=utf-8`, page);
 }
 
-function data(exchange: Exchange, status: number, value: unknown): Reply {
+function buildDataReply(exchange: Exchange, status: number, value: unknown): Reply {
   const { query, accept } = exchange.head;
   // What the query names goes before what a browser accepts.
   if (new URLSearchParams(query).get("format") === null) exchange.replyFormat = replyFormat(accept);
   return exchange.document(status, value);
 }
 
-function receiptOf(review: StoredReview, nowMs: number): DisputeReceipt {
+function createDisputeReceipt(review: StoredReview, nowMs: number): DisputeReceipt {
   const { id, agent, level, state, opened_at, decision, until } = describeReview(review, nowMs);
   const request_id = review.dispute?.request_id ?? null;
   return { id, agent, level, state, opened_at, decision, until, request_id };

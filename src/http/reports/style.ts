@@ -1,7 +1,7 @@
 // Style sheet of the report for those who were refused: the reader's own fonts and choice of dark or
 // light. It loads nothing.
 
-export const REPORT_STYLE = `:root {
+export const AGENT_REPORT_STYLE = `:root {
   color-scheme: light dark;
   --ink: light-dark(#1b1f24, #e4e7eb);
   --soft: light-dark(#56606b, #9aa5b1);

@@ -4,13 +4,23 @@ import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { parseKeyPatch, parseKeyRequest, parseKeyRotation } from "../../contract/parse/requests.ts";
 import type { KeyDescription, KeyPatch, KeyRequest } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
-import { excessOf, type KeyChange, type NewKey } from "../access/key-changes.ts";
+import { listPrivilegeErrors, type KeyChange, type NewKey } from "../access/key-changes.ts";
 import type { StoredKey } from "../access/key-file.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { daysOfUses, keysWithUses, lastUsesOf, tenantsOf } from "../access/last-uses.ts";
-import { type UsageBook, usageOf, usageQuestionOf, usageReport } from "../access/usage-report.ts";
-import { tenantOf } from "./decisions.ts";
+import {
+  computeLastUsePeriod,
+  addLastUses,
+  collectLastUses,
+  describeTenants,
+} from "../access/last-uses.ts";
+import {
+  type ProcessUsage,
+  loadUsageRows,
+  parseUsageQuery,
+  buildUsageReport,
+} from "../access/usage-report.ts";
+import { selectVisibleTenant } from "./decisions.ts";
 
 const KEY_ID = { description: "`key_id` of the key", example: "k3yid00001" };
 
@@ -97,65 +107,76 @@ export const ADMIN_ROUTES: readonly Route[] = [
     },
     responses: { 200: { description: "The sums", schema: "UsageReport" } },
     isSynchronous: false,
-    handle: usage,
+    handle: handleUsage,
   },
 ];
 
 async function listKeys(exchange: Exchange): Promise<Reply> {
   const { keyring, clock } = exchange.services;
-  const book = bookOf(exchange);
+  const book = selectProcessUsage(exchange);
   let isWhole = true;
-  const rows = await usageOf(storeOf(exchange), book, daysOfUses(clock()), undefined).catch(
-    (error: unknown) => {
-      // Keys must be listed, and revoked, whatever the store does.
-      if (!(error instanceof ServiceFault)) throw error;
-      isWhole = false;
-      return book.rows();
-    },
-  );
-  const keys = keysWithUses(keyring.list(), lastUsesOf(rows, book), isWhole);
+  const rows = await loadUsageRows(
+    selectUsageStore(exchange),
+    book,
+    computeLastUsePeriod(clock()),
+    undefined,
+  ).catch((error: unknown) => {
+    // Keys must be listed, and revoked, whatever the store does.
+    if (!(error instanceof ServiceFault)) throw error;
+    isWhole = false;
+    return book.rows();
+  });
+  const keys = addLastUses(keyring.list(), collectLastUses(rows, book), isWhole);
   return exchange.document(200, { keys });
 }
 
 async function listTenants(exchange: Exchange): Promise<Reply> {
   const { keyring, clock, quotas } = exchange.services;
-  const book = bookOf(exchange);
-  const days = daysOfUses(clock());
-  const rows = await usageOf(storeOf(exchange), book, days, undefined);
-  const uses = lastUsesOf(rows, book);
-  const tenants = tenantsOf(keyring.list(), rows, uses, quotas?.list() ?? [], clock());
+  const book = selectProcessUsage(exchange);
+  const days = computeLastUsePeriod(clock());
+  const rows = await loadUsageRows(selectUsageStore(exchange), book, days, undefined);
+  const uses = collectLastUses(rows, book);
+  const tenants = describeTenants(keyring.list(), rows, uses, quotas?.list() ?? [], clock());
   return exchange.document(200, { since: `${days.from}T00:00:00.000Z`, tenants });
 }
 
 /** Of all threads; of this one where it is alone. */
-function bookOf({ services }: Exchange): UsageBook {
+function selectProcessUsage({ services }: Exchange): ProcessUsage {
   const { usageBook, usage: meter } = services;
   const rows = () => meter.rows("own");
   return usageBook ?? { meter: "own", since: 0, rows, lastUses: () => new Map() };
 }
 
 /** A thread that is alone journals no usage: its store has none. */
-function storeOf({ services }: Exchange) {
+function selectUsageStore({ services }: Exchange) {
   return services.usageBook === undefined ? undefined : services.store;
 }
 
-async function usage(exchange: Exchange): Promise<Reply> {
-  const question = usageQuestionOf(exchange.head.query, exchange.services.clock());
-  const tenant = tenantOf(exchange);
-  const quota = exchange.services.quotas?.of(exchange.principal.tenant);
-  const rows = await usageOf(storeOf(exchange), bookOf(exchange), question, tenant);
-  return exchange.document(200, usageReport(exchange.principal, question, rows, quota));
+async function handleUsage(exchange: Exchange): Promise<Reply> {
+  const question = parseUsageQuery(exchange.head.query, exchange.services.clock());
+  const tenant = selectVisibleTenant(exchange);
+  const quota = exchange.services.quotas?.find(exchange.principal.tenant);
+  const rows = await loadUsageRows(
+    selectUsageStore(exchange),
+    selectProcessUsage(exchange),
+    question,
+    tenant,
+  );
+  return exchange.document(200, buildUsageReport(exchange.principal, question, rows, quota));
 }
 
 async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());
   const { keyring } = exchange.services;
   const { scopes, expires_at: expiresAtMs = null } = request;
-  const excess = excessOf(exchange.principal, ownExpiryMs(exchange), { scopes, expiresAtMs });
+  const excess = listPrivilegeErrors(exchange.principal, findCallerExpiryMs(exchange), {
+    scopes,
+    expiresAtMs,
+  });
   if (excess.length > 0) throw invalidRequest(excess);
-  const { key, description } = await keyring.create(newKeyOf(request));
+  const { key, description } = await keyring.create(convertKeyRequest(request));
   try {
-    await noteKeyChange(exchange, "api_key.created", description);
+    await auditKeyChange(exchange, "api_key.created", description);
   } catch (error) {
     // Nobody has seen its text: a key without a record must not exist.
     await keyring.revoke(description.key_id);
@@ -173,26 +194,26 @@ async function changeKey(exchange: Exchange): Promise<Reply> {
     throw invalidRequest([{ pointer: "/expires_at", code: "range", detail }]);
   }
   const { principal } = exchange;
-  const expiryMs = ownExpiryMs(exchange);
+  const expiryMs = findCallerExpiryMs(exchange);
   const { before, description } = await keyring.change(
     exchange.decodedParameter(),
-    keyChangeOf(patch),
+    convertKeyPatch(patch),
     (changed, was) => {
-      const excess = excessOf(principal, expiryMs, changed, was);
+      const excess = listPrivilegeErrors(principal, expiryMs, changed, was);
       if (excess.length > 0) throw invalidRequest(excess);
     },
   );
-  await noteKeyChange(exchange, "api_key.changed", { ...description, before });
+  await auditKeyChange(exchange, "api_key.changed", { ...description, before });
   return exchange.document(200, description);
 }
 
 async function rotateKey(exchange: Exchange): Promise<Reply> {
   const { overlap_sec: overlapSec } = parseKeyRotation(exchange.readDocument());
   const { principal, services } = exchange;
-  const expiryMs = ownExpiryMs(exchange);
+  const expiryMs = findCallerExpiryMs(exchange);
   const check = (stored: StoredKey) => {
     // The new secret is told to the key that asks.
-    if (excessOf(principal, expiryMs, stored).length === 0) return;
+    if (listPrivilegeErrors(principal, expiryMs, stored).length === 0) return;
     const detail = "a key with `admin` is not rotated by one that expires before it";
     throw new ServiceFault("insufficient_scope", detail);
   };
@@ -200,7 +221,7 @@ async function rotateKey(exchange: Exchange): Promise<Reply> {
   const rotated = await services.keyring.rotate(id, overlapSec * 1000, check);
   const { key, description } = rotated;
   try {
-    await noteKeyChange(exchange, "api_key.rotated", description);
+    await auditKeyChange(exchange, "api_key.rotated", description);
   } catch (error) {
     // Nobody has seen the new text: the present secret must not end for it.
     await rotated.undo();
@@ -210,20 +231,20 @@ async function rotateKey(exchange: Exchange): Promise<Reply> {
 }
 
 /** Null: the key that asks never expires. */
-function ownExpiryMs({ principal, services }: Exchange): number | null {
-  return services.keyring.stored(principal.keyId)?.expiresAtMs ?? null;
+function findCallerExpiryMs({ principal, services }: Exchange): number | null {
+  return services.keyring.findStoredKey(principal.keyId)?.expiresAtMs ?? null;
 }
 
 /** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
 async function revokeKey(exchange: Exchange): Promise<Reply> {
   const description = await exchange.services.keyring.revoke(exchange.decodedParameter());
-  await noteKeyChange(exchange, "api_key.revoked", description);
+  await auditKeyChange(exchange, "api_key.revoked", description);
   const effective = await exchange.services.effect?.();
   return exchange.document(200, { ...description, ...(effective && { effective }) });
 }
 
 /** Row of `audit_events`, durable before the change is answered. */
-async function noteKeyChange(
+async function auditKeyChange(
   exchange: Exchange,
   event: string,
   detail: KeyDescription & { readonly before?: KeyDescription },
@@ -235,7 +256,7 @@ async function noteKeyChange(
   await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail: marked });
 }
 
-function newKeyOf(request: KeyRequest): NewKey {
+function convertKeyRequest(request: KeyRequest): NewKey {
   return {
     tenant: request.tenant,
     scopes: request.scopes,
@@ -247,7 +268,7 @@ function newKeyOf(request: KeyRequest): NewKey {
   };
 }
 
-function keyChangeOf(patch: KeyPatch): KeyChange {
+function convertKeyPatch(patch: KeyPatch): KeyChange {
   return {
     label: patch.label,
     scopes: patch.scopes,

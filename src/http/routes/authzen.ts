@@ -8,10 +8,10 @@ import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/score
 import { asBody, isObject } from "../../contract/parse/json-object.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
-import { problemOf } from "../codec/reply.ts";
+import { buildProblem } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
+import { askBureau, isLetThrough, parseVerifyMembers } from "../verdict-effect.ts";
 
 const EVALUATION = "/access/v1/evaluation";
 const EVALUATIONS = "/access/v1/evaluations";
@@ -30,7 +30,7 @@ export const AUTHZEN_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "AuthzenEvaluation" },
     responses: { 200: { description: "The decision", schema: "AuthzenDecision" } },
     isSynchronous: true,
-    handle: evaluate,
+    handle: handleEvaluation,
   },
   {
     name: "authzen_evaluations",
@@ -42,7 +42,7 @@ export const AUTHZEN_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "AuthzenEvaluations" },
     responses: { 200: { description: "The decisions", schema: "AuthzenDecisions" } },
     isSynchronous: false,
-    handle: evaluateAll,
+    handle: handleEvaluations,
   },
   {
     name: "authzen_configuration",
@@ -54,7 +54,7 @@ export const AUTHZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Where to ask", schema: "AuthzenConfiguration" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: configuration,
+    handle: handleAuthzenConfiguration,
   },
 ];
 
@@ -65,29 +65,29 @@ interface AuthzenDecision {
 
 type Members = Record<string, unknown>;
 
-async function evaluate(exchange: Exchange): Promise<Reply> {
-  const request = requestOf(asBody(exchange.readDocument()));
-  return exchange.document(200, decisionOf(await askBureau(exchange, request)));
+async function handleEvaluation(exchange: Exchange): Promise<Reply> {
+  const request = convertEvaluation(asBody(exchange.readDocument()));
+  return exchange.document(200, formatAuthzenDecision(await askBureau(exchange, request)));
 }
 
 /** AuthZEN §7: members of the envelope are the defaults of an evaluation. */
-async function evaluateAll(exchange: Exchange): Promise<Reply> {
+async function handleEvaluations(exchange: Exchange): Promise<Reply> {
   const envelope = asBody(exchange.readDocument());
   const { evaluations, options } = envelope;
   if (evaluations === undefined || (Array.isArray(evaluations) && evaluations.length === 0)) {
-    const response = await askBureau(exchange, requestOf(envelope));
-    return exchange.document(200, decisionOf(response));
+    const response = await askBureau(exchange, convertEvaluation(envelope));
+    return exchange.document(200, formatAuthzenDecision(response));
   }
   if (!Array.isArray(evaluations) || evaluations.length > BATCH_ITEMS_MAX) {
     const detail = `must be a list of at most ${BATCH_ITEMS_MAX} evaluations`;
     throw invalidRequest([{ pointer: "/evaluations", code: "type", detail }]);
   }
-  const stopsAt = stopOf(options);
+  const stopsAt = parseStopDecision(options);
   const decided: AuthzenDecision[] = [];
   for (const [index, item] of evaluations.entries()) {
     // Waiting for what is decided already is no turn of the event loop.
     if (index > 0 && index % SLICE_ITEMS === 0) await exchange.services.turns.next();
-    const result = await evaluateOne(exchange, envelope, item);
+    const result = await evaluateBatchItem(exchange, envelope, item);
     decided.push(result);
     if (result.decision === stopsAt) break;
   }
@@ -96,7 +96,7 @@ async function evaluateAll(exchange: Exchange): Promise<Reply> {
 }
 
 /** A fault in one evaluation is a denial of that evaluation, with its reason (AuthZEN §7.2.1). */
-async function evaluateOne(
+async function evaluateBatchItem(
   exchange: Exchange,
   defaults: Members,
   item: unknown,
@@ -104,64 +104,65 @@ async function evaluateOne(
   const requestId = exchange.services.requestIds.next();
   try {
     const { subject, action, resource, context } = { ...defaults, ...asBody(item) };
-    const request = requestOf({ subject, action, resource, context });
-    return decisionOf(await askBureau(exchange, request, requestId));
+    const request = convertEvaluation({ subject, action, resource, context });
+    return formatAuthzenDecision(await askBureau(exchange, request, requestId));
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;
-    const problem = problemOf(code, detail, exchange.head.path, requestId, errors);
+    const problem = buildProblem(code, detail, exchange.head.path, requestId, errors);
     const error = { status: problem.status, message: detail, code, errors };
     return { decision: false, context: { error, request_id: requestId } };
   }
 }
 
-const STOPS: Readonly<Record<string, boolean | undefined>> = {
+const STOP_DECISIONS: Readonly<Record<string, boolean | undefined>> = {
   execute_all: undefined,
   deny_on_first_deny: false,
   permit_on_first_permit: true,
 };
 
 /** The decision after which evaluation stops; undefined: all are evaluated. */
-function stopOf(options: unknown): boolean | undefined {
+function parseStopDecision(options: unknown): boolean | undefined {
   const semantic = isObject(options) ? options["evaluations_semantic"] : undefined;
   if (semantic === undefined) return undefined;
-  if (typeof semantic === "string" && Object.hasOwn(STOPS, semantic)) return STOPS[semantic];
-  const detail = `must be one of ${Object.keys(STOPS).join(", ")}`;
+  if (typeof semantic === "string" && Object.hasOwn(STOP_DECISIONS, semantic))
+    return STOP_DECISIONS[semantic];
+  const detail = `must be one of ${Object.keys(STOP_DECISIONS).join(", ")}`;
   throw invalidRequest([{ pointer: "/options/evaluations_semantic", code: "enum", detail }]);
 }
 
-function requestOf(members: Members): VerifyRequest {
-  const subject = entity(members, "subject");
-  const action = entity(members, "action");
-  const resource = entity(members, "resource");
+function convertEvaluation(members: Members): VerifyRequest {
+  const subject = requireEntity(members, "subject");
+  const action = requireEntity(members, "action");
+  const resource = requireEntity(members, "resource");
   const context = isObject(members["context"]) ? members["context"] : {};
   const { content_hash, cited_sources, session_duration_sec } = context;
   const { content, content_type, question } = context;
   const asked = { content_hash, cited_sources, session_duration_sec, content, content_type };
   const given = Object.entries({ ...asked, question }).filter(([, value]) => value !== undefined);
-  const places = [properties(action), properties(resource), context];
-  return verifyRequestOf({
+  const places = [readProperties(action), readProperties(resource), context];
+  return parseVerifyMembers({
     agent_id: subject["id"],
-    action: actionName(action["name"], resource["type"]),
-    tool_level: strictestLevel(places),
+    action: completeActionName(action["name"], resource["type"]),
+    tool_level: selectStrictestLevel(places),
     stakes: places.map((place) => place["stakes"]).find((value) => value !== undefined),
     context: Object.fromEntries(given),
   });
 }
 
-function entity(members: Members, name: string): Members {
+function requireEntity(members: Members, name: string): Members {
   const value = members[name];
   if (isObject(value)) return value;
   const code = value === undefined ? "required" : "type";
   throw invalidRequest([{ pointer: `/${name}`, code, detail: "must be an object" }]);
 }
 
-function properties(value: Members): Members {
+function readProperties(value: Members): Members {
   return isObject(value["properties"]) ? value["properties"] : {};
 }
 
 /** AuthZEN names actions freely (`can_read`): the resource's type completes ours. */
-function actionName(name: unknown, type: unknown): unknown {
+function completeActionName(name: unknown, type: unknown): unknown {
   if (isAction(name) || typeof type !== "string") return name;
   return typeof name === "string" ? `${type}.${name}` : name;
 }
@@ -170,7 +171,7 @@ function actionName(name: unknown, type: unknown): unknown {
  * AuthZEN has no tool levels: the strictest of those named, L3 when none is. An unknown word is
  * left for the parser to refuse.
  */
-function strictestLevel(places: readonly Members[]): unknown {
+function selectStrictestLevel(places: readonly Members[]): unknown {
   let strictest = -1;
   for (const place of places) {
     const level = place["tool_level"];
@@ -182,7 +183,7 @@ function strictestLevel(places: readonly Members[]): unknown {
   return TOOL_LEVELS[strictest] ?? "L3";
 }
 
-function decisionOf(response: VerifyResponse): AuthzenDecision {
+function formatAuthzenDecision(response: VerifyResponse): AuthzenDecision {
   const { policy_action: policy, trust_evaluation: trust } = response;
   return {
     decision: isLetThrough(response),
@@ -205,7 +206,7 @@ function decisionOf(response: VerifyResponse): AuthzenDecision {
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 
 /** The address is that of the request: behind a proxy, the proxy's. */
-function configuration(exchange: Exchange): Reply {
+function handleAuthzenConfiguration(exchange: Exchange): Reply {
   const { host, forwarded } = exchange.head;
   if (host === undefined || !HOST.test(host)) {
     throw new ServiceFault("invalid_parameter", "header `host` is not a host");

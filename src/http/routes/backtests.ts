@@ -9,7 +9,7 @@ import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { namedTenantOf, TENANT } from "./policy.ts";
+import { resolvePolicyTenant, TENANT_PARAMETER } from "./policy.ts";
 
 const DEADLINE_MS = 300_000;
 
@@ -21,14 +21,14 @@ export const BACKTEST_ROUTES: readonly Route[] = [
     summary: "Tries a policy on the outcomes of the journal, beside the live one; changes nothing",
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "BacktestRequest" },
-    query: { tenant: TENANT },
+    query: { tenant: TENANT_PARAMETER },
     responses: {
       200: { description: "What either policy would have let through", schema: "Backtest" },
       202: { description: "Under way (`wait` false)", schema: "Backtest" },
     },
     isSynchronous: false,
     deadlineMs: DEADLINE_MS,
-    handle: start,
+    handle: handleBacktestStart,
   },
   {
     name: "policy_backtests",
@@ -38,7 +38,7 @@ export const BACKTEST_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "Back-tests, newest first", schema: "BacktestList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, backtestsOf(exchange).list()),
+    handle: (exchange) => exchange.document(200, requireBacktests(exchange).list()),
   },
   {
     name: "policy_backtest_show",
@@ -52,39 +52,39 @@ export const BACKTEST_ROUTES: readonly Route[] = [
     },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: show,
+    handle: handleBacktestRead,
   },
 ];
 
-function backtestsOf(exchange: Exchange): Backtests {
+function requireBacktests(exchange: Exchange): Backtests {
   const { backtests } = exchange.services;
   if (backtests !== undefined) return backtests;
   throw new ServiceFault("not_found", "this service makes no back-tests");
 }
 
-async function start(exchange: Exchange): Promise<Reply> {
-  const tenant = namedTenantOf(exchange);
+async function handleBacktestStart(exchange: Exchange): Promise<Reply> {
+  const tenant = resolvePolicyTenant(exchange);
   const { waits, ...order } = parseBacktest(exchange.readDocument());
-  const backtests = backtestsOf(exchange);
+  const backtests = requireBacktests(exchange);
   const started = backtests.start({ ...order, tenant, startedBy: exchange.principal.keyId });
   if (started === undefined) {
     throw new ServiceFault("backtest_running", "a back-test is under way; there is one at a time");
   }
   if (!waits) return exchange.document(202, backtests.find(started.id));
-  return exchange.document(200, await finished(started.done));
+  return exchange.document(200, await waitForBacktest(started.done));
 }
 
 /** A back-test that broke is a fault for who waits for it; its record says why. */
-async function finished(done: Promise<Backtest>): Promise<Backtest> {
+async function waitForBacktest(done: Promise<Backtest>): Promise<Backtest> {
   const backtest = await done;
   if (backtest.state === "done") return backtest;
   throw new Error(`back-test ${backtest.backtest_id}: ${backtest.reason}`);
 }
 
-function show(exchange: Exchange): Reply {
+function handleBacktestRead(exchange: Exchange): Reply {
   const { accept } = exchange.head;
   const id = exchange.decodedParameter();
-  const backtests = backtestsOf(exchange);
+  const backtests = requireBacktests(exchange);
   const isPage = prefersPage(accept);
   if (!isPage) exchange.replyFormat = replyFormat(accept);
   const found = isPage ? backtests.page(id) : backtests.find(id);

@@ -18,7 +18,7 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     responses: { 200: { description: "Switch and last batch", schema: "CredibilityStatus" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, credibilityOf(exchange).status()),
+    handle: (exchange) => exchange.document(200, requireCredibility(exchange).status()),
   },
   {
     name: "credibility_refresh",
@@ -29,7 +29,8 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "What changed", schema: "CredibilityBatch" } },
     isSynchronous: false,
     deadlineMs: BATCH_DEADLINE_MS,
-    handle: async (exchange) => exchange.document(200, await credibilityOf(exchange).refresh()),
+    handle: async (exchange) =>
+      exchange.document(200, await requireCredibility(exchange).refresh()),
   },
   {
     name: "credibility_graph",
@@ -51,12 +52,12 @@ function showGraph(exchange: Exchange): Reply {
   const query = new URLSearchParams(exchange.head.query);
   const limit = parseGraphLimit(query.get("limit"));
   const around = query.get("around") ?? undefined;
-  const graph = credibilityOf(exchange).graph(limit, around);
+  const graph = requireCredibility(exchange).graph(limit, around);
   if (graph !== undefined) return exchange.document(200, graph);
   throw new ServiceFault("not_found", "the last batch kept no such reporter");
 }
 
-function credibilityOf(exchange: Exchange): Credibility {
+function requireCredibility(exchange: Exchange): Credibility {
   const { credibility } = exchange.services;
   if (credibility !== undefined) return credibility;
   throw new ServiceFault("not_found", "this service runs without credibility");

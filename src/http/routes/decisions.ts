@@ -26,7 +26,7 @@ export const LIST_QUERY = {
 const BOOLEANS = ["true", "false"] as const;
 
 /** What chooses among decisions; the same for the list and for its counts. */
-const CHOICES = {
+const DECISION_FILTER_QUERY = {
   agent: LIST_QUERY.agent,
   subject: "The agent judged",
   verdict: { description: "Of a verify", values: VERDICTS },
@@ -46,7 +46,7 @@ const CHOICES = {
   },
 } as const;
 
-export const OF_TENANT = { tenant: "For an administrator: whose decision" } as const;
+export const DECISION_TENANT_QUERY = { tenant: "For an administrator: whose decision" } as const;
 
 const SHARED = { isSynchronous: false, deadlineMs: READ_DEADLINE_MS } as const;
 
@@ -70,7 +70,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions",
     summary: "The tenant's decisions, newest first, one entry per leg",
     access: "score:read",
-    query: { ...CHOICES, limit: LIST_QUERY.limit },
+    query: { ...DECISION_FILTER_QUERY, limit: LIST_QUERY.limit },
     responses: { 200: { description: "The decisions", schema: "DecisionList" } },
     handle: listDecisions,
   },
@@ -81,7 +81,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/facets",
     summary: "The same decisions counted by verdict, reason, level and more, and over time",
     access: "score:read",
-    query: CHOICES,
+    query: DECISION_FILTER_QUERY,
     responses: { 200: { description: "The counts", schema: "DecisionFacets" } },
     handle: countDecisions,
   },
@@ -92,7 +92,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/{request_id}/replay",
     summary: "Judges a decision again under the active or a named config; says what differs",
     access: "score:read",
-    query: OF_TENANT,
+    query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReplayRequest" },
     responses: { 200: { description: "Identical, or the differences", schema: "DecisionReplay" } },
     handle: replayDecision,
@@ -104,7 +104,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/{request_id}/trace",
     summary: "Why it came out so: row read, features, provenance, rules, and what is not on record",
     access: "score:read",
-    query: OF_TENANT,
+    query: DECISION_TENANT_QUERY,
     responses: { 200: { description: "The trace", schema: "DecisionTrace" } },
     handle: traceDecision,
   },
@@ -115,7 +115,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/{request_id}",
     summary: "One decision with the inputs it was judged from",
     access: "score:read",
-    query: OF_TENANT,
+    query: DECISION_TENANT_QUERY,
     responses: { 200: { description: "Its legs", schema: "DecisionRecord" } },
     handle: readDecision,
   },
@@ -136,17 +136,17 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 
 async function listDecisions(exchange: Exchange): Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
-  const filter = { ...choicesOf(exchange), limit: parseLimit(query.get("limit")) };
+  const filter = { ...readDecisionFilter(exchange), limit: parseLimit(query.get("limit")) };
   const { legs, isComplete } = await exchange.services.store.decisionPage(filter);
   const last = legs.at(-1);
   // A full page may be the last one; then the next is empty.
-  const next = last === undefined || legs.length < filter.limit ? null : placeOf(last);
-  const decisions = legs.map(withoutInputs);
+  const next = last === undefined || legs.length < filter.limit ? null : formatLegCursor(last);
+  const decisions = legs.map(omitInputs);
   return exchange.document(200, { decisions, complete: isComplete, next });
 }
 
 async function countDecisions(exchange: Exchange): Promise<Reply> {
-  const filter = { ...choicesOf(exchange), limit: 0 };
+  const filter = { ...readDecisionFilter(exchange), limit: 0 };
   const counts = await exchange.services.store.decisionCounts(filter);
   const timeOf = (epochMs: number) => new Date(epochMs).toISOString();
   const { entries, decisions, lookedAt, oldestMs, facets, stepMs, times } = counts;
@@ -163,21 +163,21 @@ async function countDecisions(exchange: Exchange): Promise<Reply> {
 }
 
 /** What the query chooses among the rows that the caller sees. */
-function choicesOf(exchange: Exchange): Omit<DecisionFilter, "limit"> {
+function readDecisionFilter(exchange: Exchange): Omit<DecisionFilter, "limit"> {
   const choices = parseDecisionQuery(new URLSearchParams(exchange.head.query));
-  return { ...choices, tenant: tenantOf(exchange) };
+  return { ...choices, tenant: selectVisibleTenant(exchange) };
 }
 
-function placeOf({ evaluated_at, request_id: requestId, leg }: ReplayableLeg): string {
+function formatLegCursor({ evaluated_at, request_id: requestId, leg }: ReplayableLeg): string {
   return writePlace({ evaluatedMs: Date.parse(evaluated_at), requestId, leg });
 }
 
-function withoutInputs(leg: ReplayableLeg): Record<string, unknown> {
+function omitInputs(leg: ReplayableLeg): Record<string, unknown> {
   return Object.fromEntries(Object.entries(leg).filter(([name]) => name !== "inputs"));
 }
 
 async function readDecision(exchange: Exchange): Promise<Reply> {
-  const legs = await legsOf(exchange);
+  const legs = await findDecisionLegs(exchange);
   return exchange.document(200, { request_id: exchange.decodedParameter(), legs });
 }
 
@@ -185,13 +185,13 @@ async function replayDecision(exchange: Exchange): Promise<Reply> {
   const isEmpty = exchange.body.length === 0;
   const { config } = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
   const configVersion = config === "active" ? undefined : config;
-  const legs = await legsOf(exchange);
+  const legs = await findDecisionLegs(exchange);
   return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
 }
 
 async function traceDecision(exchange: Exchange): Promise<Reply> {
   const { bureau, kaizen } = exchange.services;
-  const legs = await legsOf(exchange);
+  const legs = await findDecisionLegs(exchange);
   const version = legs[0]?.config_version;
   const config = version === undefined ? undefined : kaizen?.configs.find(version)?.config;
   return exchange.document(200, bureau.trace(legs, config));
@@ -201,10 +201,10 @@ async function traceDecision(exchange: Exchange): Promise<Reply> {
  * Ids are ours. Of old decisions whose callers chose one id for several the newest counts, and an
  * administrator names the tenant where it was several tenants'.
  */
-export async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
+export async function findDecisionLegs(exchange: Exchange): Promise<ReplayableLeg[]> {
   const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
   const { legs: found, isComplete } = await exchange.services.store.decisionPage({
-    tenant: tenantOf(exchange) ?? named,
+    tenant: selectVisibleTenant(exchange) ?? named,
     requestId: exchange.decodedParameter(),
     limit: LEGS_MAX,
   });
@@ -227,25 +227,25 @@ export async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
   return legs.filter((leg, index) => legs.findIndex((each) => each.leg === leg.leg) === index);
 }
 
-export function filterOf(exchange: Exchange): DecisionFilter {
+export function readListFilter(exchange: Exchange): DecisionFilter {
   const query = new URLSearchParams(exchange.head.query);
   const filter: DecisionFilter = {
-    tenant: tenantOf(exchange),
+    tenant: selectVisibleTenant(exchange),
     limit: parseLimit(query.get("limit")),
   };
   const agent = query.get("agent");
   if (agent !== null) filter.agent = agent;
-  const sinceMs = sinceOf(exchange);
+  const sinceMs = readSinceMs(exchange);
   if (sinceMs !== undefined) filter.sinceMs = sinceMs;
   return filter;
 }
 
-export function sinceOf(exchange: Exchange): number | undefined {
+export function readSinceMs(exchange: Exchange): number | undefined {
   const since = new URLSearchParams(exchange.head.query).get("since");
   return since === null ? undefined : parseSince(since);
 }
 
 /** Tenant whose rows the caller sees; undefined: every tenant. */
-export function tenantOf({ principal }: Exchange): string | undefined {
+export function selectVisibleTenant({ principal }: Exchange): string | undefined {
   return principal.scopes.has("admin") ? undefined : principal.tenant;
 }

@@ -7,9 +7,9 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 /** Alike for everyone until the service is replaced. */
-const CACHED = "public, max-age=300";
+const CACHE_CONTROL = "public, max-age=300";
 
-export const DESCRIPTION_ROUTES: readonly Route[] = [
+export const OPENAPI_ROUTES: readonly Route[] = [
   {
     name: "openapi",
     method: "GET",
@@ -18,7 +18,7 @@ export const DESCRIPTION_ROUTES: readonly Route[] = [
     access: "none",
     responses: { 200: { description: "The document", schema: "OpenApi" } },
     isSynchronous: true,
-    handle: document,
+    handle: handleOpenApiDocument,
   },
   {
     name: "docs",
@@ -31,7 +31,7 @@ export const DESCRIPTION_ROUTES: readonly Route[] = [
     },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: ({ services, echoedId }) => page(echoedId, "text/html", services.pages.html),
+    handle: ({ services, echoedId }) => buildDocsReply(echoedId, "text/html", services.pages.html),
   },
   {
     name: "docs_style",
@@ -44,18 +44,18 @@ export const DESCRIPTION_ROUTES: readonly Route[] = [
     },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: ({ services, echoedId }) => page(echoedId, "text/css", services.pages.style),
+    handle: ({ services, echoedId }) => buildDocsReply(echoedId, "text/css", services.pages.style),
   },
 ];
 
-function document({ services, replyFormat, echoedId }: Exchange): Reply {
+function handleOpenApiDocument({ services, replyFormat, echoedId }: Exchange): Reply {
   const { pages } = services;
   const body = replyFormat === "json" ? pages.json : pages.msgpack;
-  return { status: 200, headers: headLines(MEDIA_TYPES[replyFormat], echoedId), body };
+  return { status: 200, headers: buildDocsHeaders(MEDIA_TYPES[replyFormat], echoedId), body };
 }
 
 /** What a browser may do with the page: load its own style sheet. */
-const PAGE_LINES = [
+const DOCS_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "Referrer-Policy",
@@ -64,11 +64,14 @@ const PAGE_LINES = [
   "nosniff",
 ];
 
-function page(echoedId: string, mediaType: string, body: Uint8Array): Reply {
-  const headers = [...headLines(`${mediaType}; charset=utf-8`, echoedId), ...PAGE_LINES];
+function buildDocsReply(echoedId: string, mediaType: string, body: Uint8Array): Reply {
+  const headers = [
+    ...buildDocsHeaders(`${mediaType}; charset=utf-8`, echoedId),
+    ...DOCS_PAGE_HEADER_LINES,
+  ];
   return { status: 200, headers, body };
 }
 
-function headLines(mediaType: string, echoedId: string): string[] {
-  return ["Content-Type", mediaType, "Cache-Control", CACHED, "X-Request-Id", echoedId];
+function buildDocsHeaders(mediaType: string, echoedId: string): string[] {
+  return ["Content-Type", mediaType, "Cache-Control", CACHE_CONTROL, "X-Request-Id", echoedId];
 }

@@ -9,8 +9,8 @@ import { bodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { sinceOf, tenantOf } from "./decisions.ts";
-import { assertReadable } from "./query.ts";
+import { readSinceMs, selectVisibleTenant } from "./decisions.ts";
+import { assertViewReadable } from "./query.ts";
 
 const PARQUET = "application/vnd.apache.parquet";
 /** A day of a busy service is some hundred megabytes of rows. */
@@ -40,7 +40,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
     summary: "Days (UTC) that a view has rows of; none for a view that is exported whole",
     query: QUERY,
     responses: { 200: { description: "The days", schema: "ExportDays" } },
-    handle: listDays,
+    handle: listExportDays,
   },
   {
     ...SHARED,
@@ -54,31 +54,34 @@ export const EXPORT_ROUTES: readonly Route[] = [
   },
 ];
 
-async function listDays(exchange: Exchange): Promise<Reply> {
-  const days = await exchange.services.store.exportDays(viewOf(exchange), optionsOf(exchange));
+async function listExportDays(exchange: Exchange): Promise<Reply> {
+  const days = await exchange.services.store.exportDays(
+    parseExportView(exchange),
+    readExportOptions(exchange),
+  );
   return exchange.document(200, { days });
 }
 
 async function exportFile(exchange: Exchange): Promise<Reply> {
-  const view = viewOf(exchange);
+  const view = parseExportView(exchange);
   const given = new URLSearchParams(exchange.head.query).get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
-  const bytes = await exchange.services.store.exportFile(view, day, optionsOf(exchange));
+  const bytes = await exchange.services.store.exportFile(view, day, readExportOptions(exchange));
   return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
 }
 
-function viewOf(exchange: Exchange): ExportView {
+function parseExportView(exchange: Exchange): ExportView {
   const view = EXPORT_VIEWS.find((each) => each === exchange.parameter);
   if (view === undefined) throw new ServiceFault("not_found", "there is no such view to export");
-  assertReadable(exchange, view);
+  assertViewReadable(exchange, view);
   return view;
 }
 
-function optionsOf(exchange: Exchange): ExportOptions {
+function readExportOptions(exchange: Exchange): ExportOptions {
   const given = new URLSearchParams(exchange.head.query).get("by") ?? "recorded";
   const by = EXPORT_DAYS.find((each) => each === given);
   if (by === undefined) {
     throw new ServiceFault("invalid_parameter", "`by` must be `recorded` or `settled`");
   }
-  return { sinceMs: sinceOf(exchange) ?? 0, tenant: tenantOf(exchange), by };
+  return { sinceMs: readSinceMs(exchange) ?? 0, tenant: selectVisibleTenant(exchange), by };
 }

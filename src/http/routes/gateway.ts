@@ -8,8 +8,8 @@ import type { Exchange } from "../exchange.ts";
 import { DENIAL_HEADERS, GATEWAY_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";
-import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
-import { readStepUp, type StepUp, stepUpChallenge } from "./step-up.ts";
+import { askBureau, isLetThrough, parseVerifyMembers } from "../verdict-effect.ts";
+import { parseStepUp, type StepUpRequirement, formatStepUpChallenge } from "./step-up.ts";
 
 /** Whether a denial's body reaches the end client, and is therefore worth writing. */
 const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
@@ -41,7 +41,7 @@ const RESPONSES = {
   },
 } as const;
 
-const REQUEST_HEADERS = [
+const GATEWAY_REQUEST_HEADERS = [
   "X-Trust-Agent-Id",
   "X-Trust-Action",
   "X-Trust-Tool-Level",
@@ -56,7 +56,7 @@ const SHARED = {
   rateClass: "score",
   summary: "A verdict for a gateway: status and `X-Trust-*` headers",
   responses: RESPONSES,
-  requestHeaders: REQUEST_HEADERS,
+  requestHeaders: GATEWAY_REQUEST_HEADERS,
   isFixedFormat: true,
 } as const;
 
@@ -94,7 +94,7 @@ export const GATEWAY_ROUTES: readonly Route[] = [
     path: "/v1/gateway/authorize",
     query: QUERY,
     isSynchronous: true,
-    handle: authorize,
+    handle: handleAuthorize,
   },
   {
     ...SHARED,
@@ -104,34 +104,34 @@ export const GATEWAY_ROUTES: readonly Route[] = [
     query: QUERY,
     // Not for the answer, which comes at once: adapters pass a `POST`'s query only then.
     isSynchronous: false,
-    handle: authorize,
+    handle: handleAuthorize,
   },
-  ...ENVOY_METHODS.map(envoyRoute),
+  ...ENVOY_METHODS.map(createEnvoyRoute),
 ];
 
-function envoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
+function createEnvoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
   const name = `gateway_envoy_${method.toLowerCase()}`;
-  const handle = authorizeEnvoy;
+  const handle = handleEnvoyAuthorize;
   const parameter = "Path and query of the forwarded request; nothing is read from it";
   return { ...SHARED, name, method, path: ENVOY_PATH, parameter, isSynchronous: true, handle };
 }
 
-function authorize(exchange: Exchange): Reply | Promise<Reply> {
+function handleAuthorize(exchange: Exchange): Reply | Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
   for (const name of Object.keys(QUERY)) {
     if (query.getAll(name).length > 1) {
       throw new ServiceFault("invalid_parameter", `query parameter \`${name}\` is repeated`);
     }
   }
-  return decide(exchange, query.get("profile") ?? "", query);
+  return authorizeForProfile(exchange, query.get("profile") ?? "", query);
 }
 
 /** The query is the end client's own, so nothing is read from it: only headers count. */
-function authorizeEnvoy(exchange: Exchange): Reply | Promise<Reply> {
-  return decide(exchange, "envoy", undefined);
+function handleEnvoyAuthorize(exchange: Exchange): Reply | Promise<Reply> {
+  return authorizeForProfile(exchange, "envoy", undefined);
 }
 
-function decide(
+function authorizeForProfile(
   exchange: Exchange,
   profile: string,
   query: URLSearchParams | undefined,
@@ -140,25 +140,28 @@ function decide(
     const names = Object.keys(PROFILES).join(", ");
     throw new ServiceFault("invalid_parameter", `\`profile\` must be one of ${names}`);
   }
-  const stepUp = stepUpOf(exchange, query);
-  const request = verifyRequestOf(membersOf(exchange, query));
+  const stepUp = readStepUpRequirement(exchange, query);
+  const request = parseVerifyMembers(collectVerifyMembers(exchange, query));
   const response = askBureau(exchange, request);
   const hasBody = PROFILES[profile]?.hasBody === true;
   if (response instanceof Promise) {
-    return response.then((settled) => gatewayReply(exchange, settled, hasBody, stepUp));
+    return response.then((settled) => buildGatewayReply(exchange, settled, hasBody, stepUp));
   }
-  return gatewayReply(exchange, response, hasBody, stepUp);
+  return buildGatewayReply(exchange, response, hasBody, stepUp);
 }
 
 /**
  * From the query alone, which is the operator's; where that is the end client's, from headers. Not
  * from both: nginx passes on whatever headers its client sent.
  */
-function stepUpOf(exchange: Exchange, query: URLSearchParams | undefined): StepUp | undefined {
-  const forwarded = exchange.head.forwarded ?? NOTHING;
+function readStepUpRequirement(
+  exchange: Exchange,
+  query: URLSearchParams | undefined,
+): StepUpRequirement | undefined {
+  const forwarded = exchange.head.forwarded ?? NO_FORWARDED_HEADERS;
   const given = (parameter: string, header: string) =>
     query === undefined ? forwarded.get(header) : (query.get(parameter) ?? undefined);
-  return readStepUp(
+  return parseStepUp(
     given("challenge", "x-trust-challenge"),
     given("acr_values", "x-trust-acr-values"),
     given("max_age", "x-trust-max-age"),
@@ -169,32 +172,32 @@ function stepUpOf(exchange: Exchange, query: URLSearchParams | undefined): StepU
  * The query is written by the gateway's operator, headers may have come from anywhere: where both
  * set a member, the query wins.
  */
-function membersOf(
+function collectVerifyMembers(
   exchange: Exchange,
   query: URLSearchParams | undefined,
 ): Record<string, unknown> {
-  const forwarded: Forwarded = exchange.head.forwarded ?? NOTHING;
+  const forwarded: Forwarded = exchange.head.forwarded ?? NO_FORWARDED_HEADERS;
   const given = (parameter: string, header: string) =>
     query?.get(parameter) ?? forwarded.get(header);
   const session = forwarded.get("x-trust-session-sec");
   return {
     agent_id: given("agent_id", "x-trust-agent-id"),
-    action: given("action", "x-trust-action") ?? actionOf(exchange, forwarded),
+    action: given("action", "x-trust-action") ?? deriveHttpAction(exchange, forwarded),
     tool_level: given("tool_level", "x-trust-tool-level"),
-    stakes: numberOf(given("stakes", "x-trust-stakes")),
-    context: session === undefined ? {} : { session_duration_sec: numberOf(session) },
+    stakes: parseNumberOrText(given("stakes", "x-trust-stakes")),
+    context: session === undefined ? {} : { session_duration_sec: parseNumberOrText(session) },
   };
 }
 
-const NOTHING: Forwarded = new Map();
+const NO_FORWARDED_HEADERS: Forwarded = new Map();
 const NUMBER = /^[0-9]{1,13}(?:\.[0-9]{1,6})?$/;
 
 /** A text that is no plain decimal number stays text, and the parser reports the member. */
-function numberOf(text: string | undefined): number | string | undefined {
+function parseNumberOrText(text: string | undefined): number | string | undefined {
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
 }
 
-function actionOf(exchange: Exchange, forwarded: Forwarded): string {
+function deriveHttpAction(exchange: Exchange, forwarded: Forwarded): string {
   const method =
     forwarded.get("x-forwarded-method") ??
     forwarded.get("x-original-method") ??
@@ -206,26 +209,26 @@ function actionOf(exchange: Exchange, forwarded: Forwarded): string {
  * 200 or 403: no gateway has CHALLENGE or QUARANTINE, so the header names the verdict. 401 for a
  * CHALLENGE that the end client may answer with a stronger login.
  */
-function gatewayReply(
+function buildGatewayReply(
   exchange: Exchange,
   response: VerifyResponse,
   hasBody: boolean,
-  stepUp: StepUp | undefined,
+  stepUp: StepUpRequirement | undefined,
 ): Reply {
   const { verdict, log_reason: reason } = response.policy_action;
   const isAllowed = isLetThrough(response);
-  const headers = verdictHeaders(exchange, response, isAllowed);
+  const headers = buildVerdictHeaders(exchange, response, isAllowed);
   if (isAllowed) return { status: 200, headers, body: "" };
   // Whoever may ask the service waits for the person there: GET /v1/reviews/{id}?wait=30.
   if (response.review !== undefined) headers.push("X-Trust-Review", response.review.id);
   const isChallenge = stepUp !== undefined && verdict === "CHALLENGE";
-  if (isChallenge) headers.push("WWW-Authenticate", stepUpChallenge(stepUp, reason));
+  if (isChallenge) headers.push("WWW-Authenticate", formatStepUpChallenge(stepUp, reason));
   const denial: GatewayDenial = { verdict, reason, request_id: response.request_id };
   const body = hasBody ? JSON.stringify(denial) : "";
   return { status: isChallenge ? 401 : 403, headers, body };
 }
 
-function verdictHeaders(
+function buildVerdictHeaders(
   exchange: Exchange,
   response: VerifyResponse,
   isAllowed: boolean,

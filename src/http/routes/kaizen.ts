@@ -44,7 +44,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Status and runs", schema: "KaizenRuns" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const kaizen = kaizenOf(exchange);
+      const kaizen = requireKaizen(exchange);
       return exchange.document(200, { ...kaizen.status(), runs: kaizen.runs() });
     },
   },
@@ -57,7 +57,8 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     responses: { 200: { description: "The run", schema: "KaizenRun" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, withReport(exchange, findRun(exchange))),
+    handle: (exchange) =>
+      exchange.document(200, addNumbersAndReportLink(exchange, requireRun(exchange))),
   },
   {
     name: "kaizen_report_link",
@@ -70,7 +71,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: readByLink,
+    handle: readReportByLink,
   },
   {
     name: "kaizen_report",
@@ -82,7 +83,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) => pageOf(exchange, exchange.decodedParameter()),
+    handle: (exchange) => buildRunPageReply(exchange, exchange.decodedParameter()),
   },
   {
     name: "kaizen_promote",
@@ -95,7 +96,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenPromoteRequest" },
     responses: { 200: { description: "The run, promoted", schema: "KaizenRun" } },
     isSynchronous: false,
-    handle: promote,
+    handle: handlePromotion,
   },
   {
     name: "kaizen_rollback",
@@ -106,7 +107,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenRollbackRequest" },
     responses: { 200: { description: "What is live now", schema: "KaizenRollback" } },
     isSynchronous: false,
-    handle: rollback,
+    handle: handleRollback,
   },
   {
     name: "list_configs",
@@ -117,8 +118,10 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The configs, the live one first", schema: "ConfigList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const configs = kaizenOf(exchange).configs.list();
-      return exchange.document(200, { configs: configs.map((each) => shown(exchange, each)) });
+      const configs = requireKaizen(exchange).configs.list();
+      return exchange.document(200, {
+        configs: configs.map((each) => markReplayable(exchange, each)),
+      });
     },
   },
   {
@@ -137,14 +140,14 @@ export const KAIZEN_ROUTES: readonly Route[] = [
   },
 ];
 
-function kaizenOf(exchange: Exchange): Kaizen {
+function requireKaizen(exchange: Exchange): Kaizen {
   const { kaizen } = exchange.services;
   if (kaizen !== undefined) return kaizen;
   throw new ServiceFault("not_found", "this service runs without kaizen");
 }
 
 /** A page in a browser: nothing is loaded by it, and its address is told to nobody. */
-const PAGE_LINES = [
+const RUN_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   "Referrer-Policy",
@@ -153,29 +156,30 @@ const PAGE_LINES = [
   "nosniff",
 ];
 
-function pageOf(exchange: Exchange, id: string): Reply {
-  const page = kaizenOf(exchange).report(id);
+function buildRunPageReply(exchange: Exchange, id: string): Reply {
+  const page = requireKaizen(exchange).report(id);
   if (page === undefined) throw new ServiceFault("not_found", "no such run");
-  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...PAGE_LINES];
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...RUN_PAGE_HEADER_LINES];
   return exchange.text(200, "text/html; charset=utf-8", page);
 }
 
-function readByLink(exchange: Exchange): Reply {
+function readReportByLink(exchange: Exchange): Reply {
   const id = exchange.decodedParameter();
   const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
-  if (exchange.services.reportLinks?.isGood(id, token) === true) return pageOf(exchange, id);
+  if (exchange.services.reportLinks?.isTokenValid(id, token) === true)
+    return buildRunPageReply(exchange, id);
   const detail = "the link has expired or is not one of this service: ask for the run again";
   // Not 401: no key would help.
   throw new ServiceFault("not_found", detail);
 }
 
 /** A run with its numbers for programs that draw, and the link that opens its report. */
-function withReport(
+function addNumbersAndReportLink(
   exchange: Exchange,
   run: RunRecord | Pick<RunRecord, "run_id" | "state">,
 ): object {
-  const report = exchange.services.reportLinks?.make(run.run_id);
-  const numbers = "findings" in run ? kaizenOf(exchange).numbers(run) : undefined;
+  const report = exchange.services.reportLinks?.createLink(run.run_id);
+  const numbers = "findings" in run ? requireKaizen(exchange).numbers(run) : undefined;
   return {
     ...run,
     ...(numbers && { numbers }),
@@ -183,8 +187,8 @@ function withReport(
   };
 }
 
-function findRun(exchange: Exchange): RunRecord {
-  const run = kaizenOf(exchange).find(exchange.decodedParameter());
+function requireRun(exchange: Exchange): RunRecord {
+  const run = requireKaizen(exchange).find(exchange.decodedParameter());
   if (run === undefined) throw new ServiceFault("not_found", "no such run");
   return run;
 }
@@ -193,7 +197,7 @@ async function startRun(exchange: Exchange): Promise<Reply> {
   const { dry_run, holdout_days, sign_off, as_of, wait } = parseKaizenRunRequest(
     exchange.readDocument(),
   );
-  const started = kaizenOf(exchange).start({
+  const started = requireKaizen(exchange).start({
     isDryRun: dry_run,
     isSignedOff: sign_off,
     startedBy: exchange.principal.tenant,
@@ -201,30 +205,33 @@ async function startRun(exchange: Exchange): Promise<Reply> {
     ...(as_of === undefined ? {} : { asOfMs: as_of }),
   });
   if (started === undefined) throw new ServiceFault("overloaded", "a run is under way");
-  if (wait) return exchange.document(200, withReport(exchange, await started.done));
-  return exchange.document(202, withReport(exchange, { run_id: started.id, state: "running" }));
+  if (wait) return exchange.document(200, addNumbersAndReportLink(exchange, await started.done));
+  return exchange.document(
+    202,
+    addNumbersAndReportLink(exchange, { run_id: started.id, state: "running" }),
+  );
 }
 
-async function promote(exchange: Exchange): Promise<Reply> {
+async function handlePromotion(exchange: Exchange): Promise<Reply> {
   const { reason } = parseKaizenPromoteRequest(exchange.readDocument());
   const by = exchange.principal.keyId;
-  const run = await kaizenOf(exchange).promote(exchange.decodedParameter(), { by, reason });
+  const run = await requireKaizen(exchange).promote(exchange.decodedParameter(), { by, reason });
   if (run === undefined) throw new ServiceFault("not_found", "no such run");
   const { run_id, champion_version: config_from, challenger_version: config_to } = run;
-  await noteChange(exchange, "kaizen.promoted", { run_id, config_from, config_to, reason });
-  return exchange.document(200, withReport(exchange, run));
+  await auditKaizenChange(exchange, "kaizen.promoted", { run_id, config_from, config_to, reason });
+  return exchange.document(200, addNumbersAndReportLink(exchange, run));
 }
 
-async function rollback(exchange: Exchange): Promise<Reply> {
+async function handleRollback(exchange: Exchange): Promise<Reply> {
   const { reason } = parseKaizenRollbackRequest(exchange.readDocument());
-  const done = await kaizenOf(exchange).rollback(reason);
+  const done = await requireKaizen(exchange).rollback(reason);
   if (done === undefined) throw new ServiceFault("not_found", "there is no promotion to take back");
-  await noteChange(exchange, "kaizen.rolled_back", { ...done, reason });
+  await auditKaizenChange(exchange, "kaizen.rolled_back", { ...done, reason });
   return exchange.document(200, done);
 }
 
 /** Row of `audit_events`, durable before the change is answered. */
-async function noteChange(exchange: Exchange, event: string, detail: object): Promise<void> {
+async function auditKaizenChange(exchange: Exchange, event: string, detail: object): Promise<void> {
   const { notes, clock } = exchange.services;
   const { keyId: actor, tenant, via } = exchange.principal;
   const marked = via === undefined ? detail : { ...detail, via };
@@ -232,7 +239,7 @@ async function noteChange(exchange: Exchange, event: string, detail: object): Pr
 }
 
 function readConfig(exchange: Exchange): Reply {
-  const configs = kaizenOf(exchange).configs;
+  const configs = requireKaizen(exchange).configs;
   const version = exchange.decodedParameter();
   const against = new URLSearchParams(exchange.head.query).get("against") ?? undefined;
   if (against !== undefined && against !== "active" && !VERSION.test(against)) {
@@ -240,11 +247,11 @@ function readConfig(exchange: Exchange): Reply {
     throw new ServiceFault("invalid_parameter", detail);
   }
   const found = configs.find(version, against);
-  if (found !== undefined) return exchange.document(200, shown(exchange, found));
+  if (found !== undefined) return exchange.document(200, markReplayable(exchange, found));
   const missing = configs.find(version) === undefined ? version : against;
   throw new ServiceFault("not_found", `no config \`${missing}\` is on file`);
 }
 
-function shown<Config extends ConfigSummary>({ services }: Exchange, config: Config) {
+function markReplayable<Config extends ConfigSummary>({ services }: Exchange, config: Config) {
   return { ...config, replayable: services.bureau.holdsConfig(config.version) };
 }

@@ -18,7 +18,8 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "The namespaces, by name", schema: "NamespaceList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, { namespaces: namespacesOf(exchange).list() }),
+    handle: (exchange) =>
+      exchange.document(200, { namespaces: requireNamespaces(exchange).list() }),
   },
   {
     name: "grant_namespace",
@@ -29,7 +30,7 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceGrant" },
     responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
     isSynchronous: false,
-    handle: grant,
+    handle: handleNamespaceGrant,
   },
   {
     name: "transfer_namespace",
@@ -40,7 +41,7 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceTransfer" },
     responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
     isSynchronous: false,
-    handle: transfer,
+    handle: handleNamespaceTransfer,
   },
   {
     name: "revoke_namespace",
@@ -53,32 +54,35 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     handle: async (exchange) =>
       exchange.document(
         200,
-        await namespacesOf(exchange).revoke(namedIn(exchange), exchange.principal),
+        await requireNamespaces(exchange).revoke(
+          parseNamespaceParameter(exchange),
+          exchange.principal,
+        ),
       ),
   },
 ];
 
-function namespacesOf(exchange: Exchange): Namespaces {
+function requireNamespaces(exchange: Exchange): Namespaces {
   const { namespaces } = exchange.services;
   if (namespaces !== undefined) return namespaces;
   throw new ServiceFault("not_found", "this service keeps no namespaces");
 }
 
-async function grant(exchange: Exchange): Promise<Reply> {
-  const namespace = namedIn(exchange);
+async function handleNamespaceGrant(exchange: Exchange): Promise<Reply> {
+  const namespace = parseNamespaceParameter(exchange);
   const { tenant } = parseNamespaceGrant(exchange.readDocument());
-  const owned = await namespacesOf(exchange).grant(namespace, tenant, exchange.principal);
+  const owned = await requireNamespaces(exchange).grant(namespace, tenant, exchange.principal);
   return exchange.document(200, owned);
 }
 
-async function transfer(exchange: Exchange): Promise<Reply> {
-  const namespace = namedIn(exchange);
+async function handleNamespaceTransfer(exchange: Exchange): Promise<Reply> {
+  const namespace = parseNamespaceParameter(exchange);
   const { tenant, keep_keys: keepsKeys } = parseNamespaceTransfer(exchange.readDocument());
   const to = { tenant, keepsKeys };
-  const owned = await namespacesOf(exchange).transfer(namespace, to, exchange.principal);
+  const owned = await requireNamespaces(exchange).transfer(namespace, to, exchange.principal);
   return exchange.document(200, owned);
 }
 
-function namedIn(exchange: Exchange): string {
+function parseNamespaceParameter(exchange: Exchange): string {
   return parseNamespace(exchange.decodedParameter());
 }

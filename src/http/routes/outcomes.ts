@@ -25,10 +25,10 @@ import type { ImportResult as BatchItem } from "../../bureau/bureau.ts";
 import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyFormat, isNdjson, MEDIA_TYPES, requireNdjson } from "../codec/negotiation.ts";
-import { bodyReply, problemOf } from "../codec/reply.ts";
+import { bodyReply, buildProblem } from "../codec/reply.ts";
 import { parseTraceparent } from "../codec/trace-context.ts";
 import type { Route } from "../route.ts";
-import { reportersOf } from "./reporters.ts";
+import { requireReporterKeys } from "./reporters.ts";
 import type { Reply } from "../server/port.ts";
 
 const SOURCE_DEFAULT = "upload";
@@ -90,7 +90,7 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
     const detail = `\`idempotency-key\` must be 1 to ${OUTCOME_ID_LENGTH_MAX} token characters`;
     throw new ServiceFault("invalid_parameter", detail);
   }
-  const signed = signedBody(exchange);
+  const signed = readSignedBody(exchange);
   const request =
     bodyFormat(exchange.head.contentType) === "json"
       ? parseOutcome(exchange.body)
@@ -103,12 +103,12 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
     signed,
   });
   exchange.services.usage.countOutcomes(exchange.principal, 1);
-  countItems(exchange, [receipt]);
+  countRefusedAndRepeated(exchange, [receipt]);
   return exchange.document(receipt.duplicate ? 200 : 201, receipt);
 }
 
 /** The signature of the body, its cheap checks passed; undefined for an unsigned one. */
-function signedBody(exchange: Exchange): SignedBody | undefined {
+function readSignedBody(exchange: Exchange): SignedBody | undefined {
   const { signature, contentType } = exchange.head;
   const { reporters } = exchange.services;
   if (signature !== undefined) {
@@ -116,7 +116,7 @@ function signedBody(exchange: Exchange): SignedBody | undefined {
     if (!isNdjson(contentType) && bodyFormat(contentType) !== "json") {
       throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
     }
-    return reportersOf(exchange).signedBody(signature, exchange.body);
+    return requireReporterKeys(exchange).signedBody(signature, exchange.body);
   }
   if (reporters?.isSignatureRequired === true) {
     throw new ServiceFault("signature_required", "send `x-jws-signature`");
@@ -125,21 +125,21 @@ function signedBody(exchange: Exchange): SignedBody | undefined {
 }
 
 async function reportOutcomes(exchange: Exchange): Promise<Reply> {
-  const items = await batchItems(exchange);
+  const items = await recordBatchItems(exchange);
   const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
-  countItems(exchange, items);
+  countRefusedAndRepeated(exchange, items);
   if (exchange.replyFormat === "json") {
-    return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.echoedId);
+    return bodyReply(200, MEDIA_TYPES.json, formatBatchJson(exchange, items), exchange.echoedId);
   }
-  return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
+  return exchange.document(200, { items: items.map((item) => describeBatchItem(exchange, item)) });
 }
 
 /**
  * Reads a batch. Bytes of JSON leave this thread unread; other bodies are read here, row by row,
  * and so are those so old that the store must be searched for an earlier record.
  */
-async function batchItems(exchange: Exchange): Promise<BatchItem[]> {
+async function recordBatchItems(exchange: Exchange): Promise<BatchItem[]> {
   const { signature, contentType, traceparent } = exchange.head;
   const { reporters, bureau } = exchange.services;
   const isLines = isNdjson(contentType);
@@ -148,26 +148,26 @@ async function batchItems(exchange: Exchange): Promise<BatchItem[]> {
   if (isJson && !isOld && reporters?.intake !== undefined) {
     const document = { body: exchange.body, isLines, signature };
     const items = await reporters.intake.record(document, exchange.call());
-    return items.some(isStale) ? withEarlier(exchange, isLines, items) : items;
+    return items.some(isSignatureStale) ? retryStaleItems(exchange, isLines, items) : items;
   }
-  const signed = signedBody(exchange);
+  const signed = readSignedBody(exchange);
   const rows = isJson
     ? parseOutcomeBatch(exchange.body, isLines)
     : outcomeRows(exchange.readDocument());
   const call = { body: exchange.body, idempotencyKey: undefined, signed };
-  return bureau.recordOutcomeBatch(rows.map(unsignedRow), {
+  return bureau.recordOutcomeBatch(rows.map(rejectSignedItem), {
     ...exchange.call(),
     ...call,
     traceparent: parseTraceparent(traceparent),
   });
 }
 
-function isStale(item: BatchItem): boolean {
+function isSignatureStale(item: BatchItem): boolean {
   return item instanceof ServiceFault && item.code === "signature_stale";
 }
 
 /** Items with their own signature that were too old for the pool: searched in the store here. */
-function withEarlier(
+function retryStaleItems(
   exchange: Exchange,
   isLines: boolean,
   items: readonly BatchItem[],
@@ -175,45 +175,47 @@ function withEarlier(
   const { reporters, bureau } = exchange.services;
   const rows = parseOutcomeBatch(exchange.body, isLines);
   const again = async (row: SignedItem): Promise<BatchItem> => {
-    const signed = reportersOf(exchange).signedBody(row.signature, row.body);
+    const signed = requireReporterKeys(exchange).signedBody(row.signature, row.body);
     const call = { body: row.body, idempotencyKey: undefined, traceparent: undefined, signed };
     return bureau.recordOutcome(parseOutcome(row.body), { ...exchange.call(), ...call });
   };
   return Promise.all(
     items.map(async (item, index) => {
       const row = rows[index]!;
-      if (!isStale(item) || !isSignedItem(row)) return item;
-      return reporters?.mayBeForgotten(row.signature) === true ? again(row).catch(asItem) : item;
+      if (!isSignatureStale(item) || !isSignedItem(row)) return item;
+      return reporters?.mayBeForgotten(row.signature) === true
+        ? again(row).catch(rethrowUnlessFault)
+        : item;
     }),
   );
 }
 
-function asItem(thrown: unknown): ServiceFault {
+function rethrowUnlessFault(thrown: unknown): ServiceFault {
   if (thrown instanceof ServiceFault) return thrown;
   throw thrown;
 }
 
 /** Signed items are text inside JSON: another format gives them no meaning. */
-function unsignedRow(row: OutcomeRow): OutcomeRequest | ServiceFault {
+function rejectSignedItem(row: OutcomeRow): OutcomeRequest | ServiceFault {
   if (!isSignedItem(row)) return row;
   return new ServiceFault("invalid_request", "signed items must come as JSON");
 }
 
 /** The answer of a batch, as one text: a thousand receipts are alike but for two members. */
-function batchText(exchange: Exchange, items: readonly BatchItem[]): string {
+function formatBatchJson(exchange: Exchange, items: readonly BatchItem[]): string {
   let text = '{"items":[';
   let separator = "";
   for (const item of items) {
     text += separator;
     separator = ",";
-    if (item instanceof ServiceFault) text += JSON.stringify(itemOf(exchange, item));
-    else text += `{"status":${item.duplicate ? 200 : 201},"result":${receiptText(item)}}`;
+    if (item instanceof ServiceFault) text += JSON.stringify(describeBatchItem(exchange, item));
+    else text += `{"status":${item.duplicate ? 200 : 201},"result":${formatReceiptJson(item)}}`;
   }
   return `${text}]}`;
 }
 
 /** Ids, times and vocabulary need no escapes. */
-function receiptText(receipt: OutcomeReceipt): string {
+function formatReceiptJson(receipt: OutcomeReceipt): string {
   const { outcome_id, position, recorded_at, duplicate, signature, evidence_id } = receipt;
   const evidence =
     evidence_id === undefined
@@ -225,12 +227,12 @@ function receiptText(receipt: OutcomeReceipt): string {
   );
 }
 
-function itemOf(exchange: Exchange, item: BatchItem) {
+function describeBatchItem(exchange: Exchange, item: BatchItem) {
   if (!(item instanceof ServiceFault)) {
     return { status: item.duplicate ? 200 : 201, result: item };
   }
   const { code, detail, errors } = item;
-  const problem = problemOf(code, detail, exchange.head.path, exchange.requestId, errors);
+  const problem = buildProblem(code, detail, exchange.head.path, exchange.requestId, errors);
   return { status: problem.status, problem };
 }
 
@@ -249,16 +251,16 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
       requests.push(parseOutcome(bytes));
       lines.push(line);
     } catch (thrown) {
-      reject(report, line, thrown);
+      addRejectedLine(report, line, thrown);
     }
   });
   const results =
     requests.length === 0
       ? []
       : await exchange.services.bureau.importOutcomes(requests, source, exchange.call());
-  countItems(exchange, results);
+  countRefusedAndRepeated(exchange, results);
   for (const [index, result] of results.entries()) {
-    if (result instanceof ServiceFault) reject(report, lines[index] as number, result);
+    if (result instanceof ServiceFault) addRejectedLine(report, lines[index] as number, result);
     else if (result.duplicate) report.duplicates += 1;
     else report.accepted += 1;
   }
@@ -268,14 +270,14 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
 }
 
 /** Those recorded are counted by the ledger, whichever way they came. */
-function countItems({ services }: Exchange, items: readonly BatchItem[]): void {
+function countRefusedAndRepeated({ services }: Exchange, items: readonly BatchItem[]): void {
   for (const item of items) {
     if (item instanceof ServiceFault) services.tallies.refuseOutcome(item.code);
     else if (item.duplicate) services.tallies.outcomesRepeated += 1;
   }
 }
 
-function reject(report: ImportReport, line: number, thrown: unknown): void {
+function addRejectedLine(report: ImportReport, line: number, thrown: unknown): void {
   if (!(thrown instanceof ServiceFault)) throw thrown;
   const { code, detail, errors } = thrown;
   report.rejected.push({ line, code, detail, errors: [...errors] });

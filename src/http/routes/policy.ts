@@ -13,7 +13,8 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
-export const TENANT = "whose policy; another tenant than the key's for an administrator alone";
+export const TENANT_PARAMETER =
+  "whose policy; another tenant than the key's for an administrator alone";
 
 export const POLICY_ROUTES: readonly Route[] = [
   {
@@ -22,11 +23,11 @@ export const POLICY_ROUTES: readonly Route[] = [
     path: "/v1/policy",
     summary: "The policy in force for the key's tenant",
     access: "score:read",
-    query: { tenant: TENANT },
+    query: { tenant: TENANT_PARAMETER },
     responses: { 200: { description: "The policy and its version", schema: "PolicyDocument" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, policiesOf(exchange).show(namedTenantOf(exchange))),
+      exchange.document(200, requirePolicies(exchange).show(resolvePolicyTenant(exchange))),
   },
   {
     name: "policy_set",
@@ -36,7 +37,7 @@ export const POLICY_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "PolicyRequest" },
     query: {
-      tenant: TENANT,
+      tenant: TENANT_PARAMETER,
       dry_run: {
         description: "Checks the document and answers the policy that it makes; sets nothing",
         values: ["1"],
@@ -49,7 +50,7 @@ export const POLICY_ROUTES: readonly Route[] = [
   },
 ];
 
-function policiesOf(exchange: Exchange): Policies {
+function requirePolicies(exchange: Exchange): Policies {
   const { policies } = exchange.services;
   if (policies !== undefined) return policies;
   throw new ServiceFault("not_found", "this service runs with the shipped policy alone");
@@ -59,7 +60,7 @@ function policiesOf(exchange: Exchange): Policies {
  * The tenant that the query names, by default the key's.
  * @throws ServiceFault `insufficient_scope` for another tenant's without `admin`.
  */
-export function namedTenantOf({ head, principal }: Exchange): string {
+export function resolvePolicyTenant({ head, principal }: Exchange): string {
   const named = new URLSearchParams(head.query).get("tenant") ?? principal.tenant;
   if (named === principal.tenant) return named;
   if (!principal.scopes.has("admin")) {
@@ -71,7 +72,7 @@ export function namedTenantOf({ head, principal }: Exchange): string {
 }
 
 async function setPolicy(exchange: Exchange): Promise<Reply> {
-  const tenant = namedTenantOf(exchange);
+  const tenant = resolvePolicyTenant(exchange);
   const asked = new URLSearchParams(exchange.head.query);
   const isDryRun = asked.has("dry_run");
   if (isDryRun && asked.get("dry_run") !== "1") {
@@ -83,7 +84,7 @@ async function setPolicy(exchange: Exchange): Promise<Reply> {
     throw new ServiceFault("invalid_parameter", detail);
   }
   const policy = parsePolicy(exchange.readDocument());
-  const policies = policiesOf(exchange);
+  const policies = requirePolicies(exchange);
   if (isDryRun) return exchange.document(200, policies.check(tenant, policy));
   const set = await policies.set(tenant, policy, exchange.principal, reason);
   return exchange.document(200, set);

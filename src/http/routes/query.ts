@@ -11,7 +11,7 @@ import { replyFormat, wantsNdjson } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { tenantOf } from "./decisions.ts";
+import { selectVisibleTenant } from "./decisions.ts";
 
 const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
 /** Longest wait for the position that a caller asks for. */
@@ -47,7 +47,7 @@ export const QUERY_ROUTES: readonly Route[] = [
     // Lines are none of the formats that routes have in common.
     isFixedFormat: true,
     deadlineMs: STREAM_DEADLINE_MS,
-    handle: query,
+    handle: handleQuery,
   },
   {
     name: "query_cancel",
@@ -58,7 +58,7 @@ export const QUERY_ROUTES: readonly Route[] = [
     access: "analytics:read",
     responses: { 200: { description: "It is ended", schema: "QueryCancelled" } },
     isSynchronous: false,
-    handle: cancel,
+    handle: handleQueryCancel,
   },
   {
     name: "query_schema",
@@ -69,30 +69,30 @@ export const QUERY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The views", schema: "QuerySchema" } },
     isSynchronous: false,
     deadlineMs: QUERY_DEADLINE_MS,
-    handle: schema,
+    handle: handleQuerySchema,
   },
 ];
 
-async function query(exchange: Exchange): Promise<Reply> {
+async function handleQuery(exchange: Exchange): Promise<Reply> {
   const { store } = exchange.services;
   const isStreamed = wantsNdjson(exchange.head.accept);
   if (!isStreamed) exchange.replyFormat = replyFormat(exchange.head.accept);
   const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = new URLSearchParams(exchange.head.query).get("min_position");
   if (position !== null) await store.appliedUpTo(parsePosition(position), POSITION_WAIT_MS);
-  const asker = [tenantOf(exchange), withheldFrom(exchange)] as const;
+  const asker = [selectVisibleTenant(exchange), listWithheldViews(exchange)] as const;
   if (isStreamed) {
     const rows = await store.stream(sql, ...asker);
-    const headers = [...headersOf(exchange, rows.asOf), "Content-Type", NDJSON];
+    const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
   const { columns, rows, isTruncated, elapsedMs, asOf } = await store.query(
     sql,
     QUERY_LIMITS,
     ...asker,
-    id === undefined ? undefined : handleOf(exchange, id),
+    id === undefined ? undefined : formatQueryHandle(exchange, id),
   );
-  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...asOfHeaders(asOf)];
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
   if (format === "csv") {
     const names = columns.map((column) => column.name);
     return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
@@ -107,41 +107,47 @@ async function query(exchange: Exchange): Promise<Reply> {
 }
 
 /** A caller ends its own queries alone: an id of another key's is none. */
-function handleOf({ principal }: Exchange, id: string): string {
+function formatQueryHandle({ principal }: Exchange, id: string): string {
   return `${principal.keyId}\n${id}`;
 }
 
-async function cancel(exchange: Exchange): Promise<Reply> {
+async function handleQueryCancel(exchange: Exchange): Promise<Reply> {
   const id = exchange.decodedParameter();
-  const isEnded = await exchange.services.store.cancelQuery(handleOf(exchange, id));
+  const isEnded = await exchange.services.store.cancelQuery(formatQueryHandle(exchange, id));
   if (!isEnded)
     throw new ServiceFault("not_found", "no query of this key by that id runs or waits");
   return exchange.document(200, { query_id: id });
 }
 
 /** Lines and CSV have no place for it but these. */
-function asOfHeaders({ position, timeMs }: AsOf): string[] {
+function buildAsOfHeaders({ position, timeMs }: AsOf): string[] {
   return ["X-As-Of-Position", String(position), "X-As-Of-Time", new Date(timeMs).toISOString()];
 }
 
-function headersOf(exchange: Exchange, asOf: AsOf): string[] {
-  return ["Cache-Control", "no-store", "X-Request-Id", exchange.echoedId, ...asOfHeaders(asOf)];
+function buildStreamHeaders(exchange: Exchange, asOf: AsOf): string[] {
+  return [
+    "Cache-Control",
+    "no-store",
+    "X-Request-Id",
+    exchange.echoedId,
+    ...buildAsOfHeaders(asOf),
+  ];
 }
 
-async function schema(exchange: Exchange): Promise<Reply> {
+async function handleQuerySchema(exchange: Exchange): Promise<Reply> {
   const { views, timeZone } = await exchange.services.store.describe();
   return exchange.document(200, { views, time_zone: timeZone });
 }
 
 /** Scores are what callers pay for: a list of them takes no less than one of them. */
-function withheldFrom({ principal }: Exchange): readonly string[] {
+function listWithheldViews({ principal }: Exchange): readonly string[] {
   const mayRead = principal.scopes.has("score:read") || principal.scopes.has("admin");
   return mayRead ? [] : SCORED_VIEWS;
 }
 
 /** @throws ServiceFault `insufficient_scope` when the key may not read the view. */
-export function assertReadable(exchange: Exchange, view: string): void {
-  if (!withheldFrom(exchange).includes(view)) return;
+export function assertViewReadable(exchange: Exchange, view: string): void {
+  if (!listWithheldViews(exchange).includes(view)) return;
   const detail = `the view \`${view}\` takes \`score:read\` as well`;
   throw new ServiceFault("insufficient_scope", detail);
 }

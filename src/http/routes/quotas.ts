@@ -10,7 +10,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
-const ONE = {
+const ONE_QUOTA_ROUTE = {
   path: "/v1/quotas/{tenant}",
   parameter: { description: "The tenant", example: "acme" },
   access: "admin",
@@ -26,10 +26,10 @@ export const QUOTA_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "The quotas, by tenant", schema: "QuotaList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, { quotas: quotasOf(exchange).list() }),
+    handle: (exchange) => exchange.document(200, { quotas: requireQuotas(exchange).list() }),
   },
   {
-    ...ONE,
+    ...ONE_QUOTA_ROUTE,
     name: "set_quota",
     method: "PUT",
     summary: "Sets how many paid reads a tenant may make in a month; holds at once",
@@ -38,7 +38,7 @@ export const QUOTA_ROUTES: readonly Route[] = [
     handle: setQuota,
   },
   {
-    ...ONE,
+    ...ONE_QUOTA_ROUTE,
     name: "remove_quota",
     method: "DELETE",
     summary: "Takes a tenant's quota away: its reads are counted and not limited",
@@ -47,28 +47,28 @@ export const QUOTA_ROUTES: readonly Route[] = [
   },
 ];
 
-function quotasOf(exchange: Exchange): Quotas {
+function requireQuotas(exchange: Exchange): Quotas {
   const { quotas } = exchange.services;
   if (quotas !== undefined) return quotas;
   throw new ServiceFault("not_found", "this service keeps no quotas");
 }
 
 async function setQuota(exchange: Exchange): Promise<Reply> {
-  const tenant = tenantIn(exchange);
+  const tenant = parseTenantParameter(exchange);
   const { paid_reads_per_month: limit } = parseQuotaRequest(exchange.readDocument());
-  const quota = await quotasOf(exchange).set(tenant, limit);
-  await noteChange(exchange, "quota.set", quota);
+  const quota = await requireQuotas(exchange).set(tenant, limit);
+  await auditQuotaChange(exchange, "quota.set", quota);
   return exchange.document(200, quota);
 }
 
 async function removeQuota(exchange: Exchange): Promise<Reply> {
-  const quota = await quotasOf(exchange).remove(tenantIn(exchange));
-  await noteChange(exchange, "quota.removed", quota);
+  const quota = await requireQuotas(exchange).remove(parseTenantParameter(exchange));
+  await auditQuotaChange(exchange, "quota.removed", quota);
   return exchange.document(200, quota);
 }
 
 /** Row of `audit_events`, durable before the change is answered. */
-async function noteChange(
+async function auditQuotaChange(
   exchange: Exchange,
   event: string,
   { tenant, paid_reads_per_month }: QuotaDescription,
@@ -79,7 +79,7 @@ async function noteChange(
   await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
 }
 
-function tenantIn(exchange: Exchange): string {
+function parseTenantParameter(exchange: Exchange): string {
   const tenant = exchange.decodedParameter();
   if (isPlainText(tenant, TENANT_LENGTH_MAX)) return tenant;
   const detail = `a tenant is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;

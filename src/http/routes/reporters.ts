@@ -22,7 +22,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRequest" },
     responses: { 200: { description: "The key", schema: "ReporterKey" } },
     isSynchronous: false,
-    handle: register,
+    handle: handleReporterKeyRegistration,
   },
   {
     name: "list_reporter_keys",
@@ -33,8 +33,11 @@ export const REPORTER_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The keys", schema: "ReporterKeyList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const agent = agentOf(exchange);
-      return exchange.document(200, { agent_id: agent, keys: reportersOf(exchange).list(agent) });
+      const agent = parseAgentParameter(exchange);
+      return exchange.document(200, {
+        agent_id: agent,
+        keys: requireReporterKeys(exchange).list(agent),
+      });
     },
   },
   {
@@ -46,7 +49,10 @@ export const REPORTER_ROUTES: readonly Route[] = [
     responses: { 201: { description: "The nonce", schema: "ReporterKeyNonce" } },
     isSynchronous: false,
     handle: async (exchange) =>
-      exchange.document(201, reportersOf(exchange).nonce(agentOf(exchange), exchange.principal)),
+      exchange.document(
+        201,
+        requireReporterKeys(exchange).nonce(parseAgentParameter(exchange), exchange.principal),
+      ),
   },
   {
     name: "revoke_reporter_key",
@@ -57,7 +63,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRevocation" },
     responses: { 200: { description: "The revoked key", schema: "ReporterKey" } },
     isSynchronous: false,
-    handle: revoke,
+    handle: handleReporterKeyRevocation,
   },
 ];
 
@@ -65,26 +71,26 @@ export const REPORTER_ROUTES: readonly Route[] = [
  * Management of reporters' keys.
  * @throws ServiceFault `not_found` where the service has none.
  */
-export function reportersOf(exchange: Exchange): ReporterKeys {
+export function requireReporterKeys(exchange: Exchange): ReporterKeys {
   const { reporters } = exchange.services;
   if (reporters !== undefined) return reporters;
   throw new ServiceFault("not_found", "this service keeps no reporter keys");
 }
 
-async function register(exchange: Exchange): Promise<Reply> {
-  const agent = agentOf(exchange);
+async function handleReporterKeyRegistration(exchange: Exchange): Promise<Reply> {
+  const agent = parseAgentParameter(exchange);
   const request = parseReporterKeyRequest(exchange.readDocument());
-  const key = await reportersOf(exchange).register(agent, request, exchange.principal);
+  const key = await requireReporterKeys(exchange).register(agent, request, exchange.principal);
   return exchange.document(200, key);
 }
 
-async function revoke(exchange: Exchange): Promise<Reply> {
-  const agent = agentOf(exchange);
+async function handleReporterKeyRevocation(exchange: Exchange): Promise<Reply> {
+  const agent = parseAgentParameter(exchange);
   const request = parseReporterKeyRevocation(exchange.readDocument());
-  const key = await reportersOf(exchange).revoke(agent, request, exchange.principal);
+  const key = await requireReporterKeys(exchange).revoke(agent, request, exchange.principal);
   return exchange.document(200, key);
 }
 
-function agentOf(exchange: Exchange): string {
+function parseAgentParameter(exchange: Exchange): string {
   return parseAgentId(exchange.decodedParameter());
 }

@@ -2,7 +2,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseLimit } from "../../contract/parse/parameters.ts";
 import { parseWord } from "../../contract/parse/reviews.ts";
-import { stateOf, type StoredReview } from "../../contract/reviews/book.ts";
+import { computeReviewState, type StoredReview } from "../../contract/reviews/book.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
 import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
 
@@ -10,7 +10,7 @@ import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocab
 export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 
 /** Whether a query is for the queue, not for flagged decisions. */
-export function isForQueue(query: URLSearchParams): boolean {
+export function isQueueQuery(query: URLSearchParams): boolean {
   return query.has("state") || query.has("level") || query.has("after") || query.has("kind");
 }
 
@@ -19,7 +19,7 @@ export function isForQueue(query: URLSearchParams): boolean {
  * `tenant` undefined: of all tenants.
  * @throws ServiceFault `invalid_parameter`.
  */
-export function pageOf(
+export function selectReviewPage(
   reviews: Iterable<StoredReview>,
   query: URLSearchParams,
   tenant: string | undefined,
@@ -31,7 +31,7 @@ export function pageOf(
   const agent = query.get("agent");
   const limit = parseLimit(query.get("limit"));
   const after = query.get("after");
-  const from = after === null ? undefined : placeOf(after);
+  const from = after === null ? undefined : parseReviewCursor(after);
   const found: StoredReview[] = [];
   for (const review of reviews) {
     if (tenant !== undefined && review.tenant !== tenant) continue;
@@ -39,23 +39,23 @@ export function pageOf(
     if (level !== undefined && review.level !== level) continue;
     if (kind !== undefined && (review.dispute === undefined ? "held" : "dispute") !== kind)
       continue;
-    if (state !== "all" && stateOf(review, nowMs) !== state) continue;
-    if (from === undefined || compare(review, from) > 0) found.push(review);
+    if (state !== "all" && computeReviewState(review, nowMs) !== state) continue;
+    if (from === undefined || compareQueueOrder(review, from) > 0) found.push(review);
   }
-  found.sort(compare);
+  found.sort(compareQueueOrder);
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return { reviews: page, next: last === undefined ? null : `${last.first_ms}-${last.id}` };
 }
 
-type Place = Pick<StoredReview, "first_ms" | "id">;
+type ReviewCursor = Pick<StoredReview, "first_ms" | "id">;
 
-function compare(left: Place, right: Place): number {
+function compareQueueOrder(left: ReviewCursor, right: ReviewCursor): number {
   if (left.first_ms !== right.first_ms) return left.first_ms - right.first_ms;
   return left.id < right.id ? -1 : Number(left.id > right.id);
 }
 
-function placeOf(cursor: string): Place {
+function parseReviewCursor(cursor: string): ReviewCursor {
   const [, first = "", id = ""] = /^(\d{1,15})-(.+)$/.exec(cursor) ?? [];
   if (isReviewId(id)) return { first_ms: Number(first), id };
   throw new ServiceFault("invalid_parameter", "`after` must be the `next` of a page");

@@ -17,8 +17,14 @@ import { REVIEW_KINDS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { filterOf, legsOf, LIST_QUERY, OF_TENANT, tenantOf } from "./decisions.ts";
-import { isForQueue, pageOf, REVIEW_LIST_STATES } from "./review-page.ts";
+import {
+  readListFilter,
+  findDecisionLegs,
+  LIST_QUERY,
+  DECISION_TENANT_QUERY,
+  selectVisibleTenant,
+} from "./decisions.ts";
+import { isQueueQuery, selectReviewPage, REVIEW_LIST_STATES } from "./review-page.ts";
 
 const READ_DEADLINE_MS = 10_000;
 /** Longest wait until a review that is durable is among the rows, too. */
@@ -26,7 +32,7 @@ const SHOWN_MS_MAX = 2000;
 /** A wait of a minute, and the answer. */
 const WAIT_DEADLINE_MS = 65_000;
 /** Left of the caller's own deadline for the answer. */
-const ANSWER_MS = 200;
+const REPLY_RESERVE_MS = 200;
 /** Another thread's opening may be a moment behind the reply that named it. */
 const OPENED_MS_MAX = 1000;
 
@@ -65,7 +71,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
     access: "reviews:decide",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewClaim" },
     responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
-    handle: claim,
+    handle: handleReviewClaim,
   },
   {
     ...SHARED,
@@ -76,7 +82,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
     access: "reviews:decide",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewDecision" },
     responses: { 200: { description: "The review as it is now", schema: "QueuedReview" } },
-    handle: decide,
+    handle: handleReviewDecision,
   },
   {
     ...SHARED,
@@ -98,7 +104,7 @@ export const REVIEW_ROUTES: readonly Route[] = [
     path: "/v1/reviews/{id}",
     summary: "Records what a person made of a flagged decision; changes nothing else",
     access: "admin",
-    query: OF_TENANT,
+    query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewResolution" },
     responses: { 200: { description: "As it is recorded", schema: "Review" } },
     deadlineMs: READ_DEADLINE_MS,
@@ -106,65 +112,75 @@ export const REVIEW_ROUTES: readonly Route[] = [
   },
 ];
 
-function queueOf({ services: { reviews } }: Exchange): ReviewQueue {
+function requireReviewQueue({ services: { reviews } }: Exchange): ReviewQueue {
   if (reviews !== undefined) return reviews;
   throw new ServiceFault("not_found", "this service keeps no reviews");
 }
 
 async function listReviews(exchange: Exchange): Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
-  if (isForQueue(query)) {
+  if (isQueueQuery(query)) {
     const nowMs = exchange.services.clock();
-    const { waiting } = queueOf(exchange);
-    const { reviews, next } = pageOf(queueOf(exchange).all(), query, tenantOf(exchange), nowMs);
+    const { waiting } = requireReviewQueue(exchange);
+    const { reviews, next } = selectReviewPage(
+      requireReviewQueue(exchange).all(),
+      query,
+      selectVisibleTenant(exchange),
+      nowMs,
+    );
     return exchange.document(200, {
       reviews: reviews.map((each) => describeReview(each, nowMs, waiting.countOf(each.id))),
       next,
     });
   }
-  const filter = filterOf(exchange);
+  const filter = readListFilter(exchange);
   const reviews = await exchange.services.store.reviews(filter, query.get("open") === "1");
   return exchange.document(200, { reviews });
 }
 
 async function readReview(exchange: Exchange): Promise<Reply> {
-  const queue = queueOf(exchange);
+  const queue = requireReviewQueue(exchange);
   const id = exchange.decodedParameter();
-  const tenant = tenantOf(exchange);
+  const tenant = selectVisibleTenant(exchange);
   const waitMs = 1000 * parseWaitSec(new URLSearchParams(exchange.head.query).get("wait"));
-  const leftMs = Math.min(waitMs, exchange.deadlineMs - ANSWER_MS);
+  const leftMs = Math.min(waitMs, exchange.deadlineMs - REPLY_RESERVE_MS);
   if (leftMs > 0 && isReviewId(id) && !queue.isKnown(id)) {
     await queue.waiting.forReview(id, Math.min(leftMs, OPENED_MS_MAX));
   }
   const review = await queue.find(id, tenant);
-  if (review.decision !== null || leftMs <= 0) return answerOf(exchange, review);
+  if (review.decision !== null || leftMs <= 0) return buildReviewReply(exchange, review);
   await queue.waiting.forReview(id, leftMs);
-  return answerOf(exchange, await queue.find(id, tenant));
+  return buildReviewReply(exchange, await queue.find(id, tenant));
 }
 
-async function claim(exchange: Exchange): Promise<Reply> {
+async function handleReviewClaim(exchange: Exchange): Promise<Reply> {
   const isEmpty = exchange.body.length === 0;
   const request = parseReviewClaim(isEmpty ? {} : exchange.readDocument());
   const id = exchange.decodedParameter();
   const { principal } = exchange;
-  return answerOf(
+  return buildReviewReply(
     exchange,
-    await queueOf(exchange).claim(id, tenantOf(exchange), request, principal),
+    await requireReviewQueue(exchange).claim(id, selectVisibleTenant(exchange), request, principal),
   );
 }
 
-async function decide(exchange: Exchange): Promise<Reply> {
+async function handleReviewDecision(exchange: Exchange): Promise<Reply> {
   const request = parseReviewDecision(exchange.readDocument());
   const id = exchange.decodedParameter();
   const { principal } = exchange;
-  return answerOf(
+  return buildReviewReply(
     exchange,
-    await queueOf(exchange).decide(id, tenantOf(exchange), request, principal),
+    await requireReviewQueue(exchange).decide(
+      id,
+      selectVisibleTenant(exchange),
+      request,
+      principal,
+    ),
   );
 }
 
-function answerOf(exchange: Exchange, review: StoredReview): Reply {
-  const waiting = queueOf(exchange).waiting.countOf(review.id);
+function buildReviewReply(exchange: Exchange, review: StoredReview): Reply {
+  const waiting = requireReviewQueue(exchange).waiting.countOf(review.id);
   return exchange.document(200, describeReview(review, exchange.services.clock(), waiting));
 }
 
@@ -174,7 +190,7 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
     const detail = "this is a review of the queue: decide it at its `/decision`";
     throw new ServiceFault("not_found", detail);
   }
-  const [leg] = await legsOf(exchange);
+  const [leg] = await findDecisionLegs(exchange);
   if (leg?.flagged !== true) {
     throw new ServiceFault("not_found", "no flagged decision has this request id");
   }

@@ -26,7 +26,12 @@ import { scoreVerifyBatch } from "../codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../codec/verify-batch.ts";
 import { writeCheck, writeHandshake } from "../codec/verdict-writer.ts";
 import { scanVerify } from "../codec/verify-scan.ts";
-import { ageOf, VerdictReply, verdictReply, VerifyReply } from "../codec/verdict-reply.ts";
+import {
+  computeMaxAgeSec,
+  VerdictReply,
+  verdictReply,
+  VerifyReply,
+} from "../codec/verdict-reply.ts";
 import { countVerify } from "../verdict-effect.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
@@ -40,7 +45,7 @@ export const SCORE_ROUTES: readonly Route[] = [
     summary: "Verdict on one agent's action",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "VerifyRequest" },
     responses: { 200: { description: "The verdict, whatever it is", schema: "VerifyResponse" } },
-    handle: verify,
+    handle: handleVerify,
   },
   {
     ...READ,
@@ -52,7 +57,7 @@ export const SCORE_ROUTES: readonly Route[] = [
     responses: {
       200: { description: "One verdict or problem per item", schema: "VerifyBatchResponse" },
     },
-    handle: verifyBatch,
+    handle: handleVerifyBatch,
   },
   {
     ...READ,
@@ -62,7 +67,7 @@ export const SCORE_ROUTES: readonly Route[] = [
     summary: "Score of one agent for given stakes",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "CheckRequest" },
     responses: { 200: { description: "The leg and whether to proceed", schema: "CheckResponse" } },
-    handle: check,
+    handle: handleCheck,
   },
   {
     ...READ,
@@ -75,7 +80,7 @@ export const SCORE_ROUTES: readonly Route[] = [
       200: { description: "The combined decision", schema: "HandshakeResponse" },
       403: { description: "Refused, with the scored reasons", schema: "HandshakeResponse" },
     },
-    handle: handshake,
+    handle: handleHandshake,
   },
   {
     ...READ,
@@ -84,23 +89,27 @@ export const SCORE_ROUTES: readonly Route[] = [
     path: "/v1/agents/{id}",
     summary: "Why an agent scores as it does; the identifier raw or percent-encoded",
     responses: { 200: { description: "The explanation", schema: "AgentExplanation" } },
-    handle: explain,
+    handle: handleExplain,
   },
 ];
 
-function verify(exchange: Exchange): Reply | Promise<Reply> {
+function handleVerify(exchange: Exchange): Reply | Promise<Reply> {
   const request = exchange.plainJson(scanVerify) ?? parseVerifyRequest(exchange.readDocument());
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;
-    return response.then((settled) => verifyReply(exchange, request, settled));
+    return response.then((settled) => completeVerify(exchange, request, settled));
   }
-  return verifyReply(exchange, request, response);
+  return completeVerify(exchange, request, response);
 }
 
-function verifyReply(exchange: Exchange, request: VerifyRequest, response: VerifyResponse): Reply {
+function completeVerify(
+  exchange: Exchange,
+  request: VerifyRequest,
+  response: VerifyResponse,
+): Reply {
   countVerify(exchange, request, response);
-  const age = ageOf(exchange, response);
+  const age = computeMaxAgeSec(exchange, response);
   if (exchange.replyFormat === "json") return new VerifyReply(exchange, age, response);
   return new VerdictReply(200, exchange, age, encodeMsgpack(response));
 }
@@ -109,7 +118,7 @@ function verifyReply(exchange: Exchange, request: VerifyRequest, response: Verif
  * Small batches are scored here and now; a large one goes to the pool whole, as bytes, because its
  * parsing and printing would hold up every verdict behind it.
  */
-function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
+function handleVerifyBatch(exchange: Exchange): Reply | Promise<Reply> {
   const { scorer, bureau, requestIds } = exchange.services;
   const isPooled = scorer !== undefined && exchange.body.length >= scorer.bytesMin;
   const task: VerifyBatchTask = {
@@ -125,12 +134,12 @@ function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
     ? scorer.score(task)
     : scoreVerifyBatch(task, bureau, () => requestIds.next());
   return scored instanceof Promise
-    ? scored.then((result) => batchReply(exchange, result))
-    : batchReply(exchange, scored);
+    ? scored.then((result) => completeVerifyBatch(exchange, result))
+    : completeVerifyBatch(exchange, scored);
 }
 
 /** Meters count afterwards: the number of items in a body is known once it has been parsed. */
-function batchReply(exchange: Exchange, result: VerifyBatchResult): Reply {
+function completeVerifyBatch(exchange: Exchange, result: VerifyBatchResult): Reply {
   const { body, itemCount, verdicts, testCount } = result;
   const { limiter, tallies, usage } = exchange.services;
   limiter.charge(exchange.principal, "score", itemCount - 1);
@@ -143,37 +152,41 @@ function batchReply(exchange: Exchange, result: VerifyBatchResult): Reply {
   return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
 }
 
-function check(exchange: Exchange): Reply | Promise<Reply> {
+function handleCheck(exchange: Exchange): Reply | Promise<Reply> {
   const request = parseCheckRequest(exchange.readDocument());
   const response = exchange.services.bureau.check(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;
-    return response.then((settled) => checkReply(exchange, request, settled));
+    return response.then((settled) => completeCheck(exchange, request, settled));
   }
-  return checkReply(exchange, request, response);
+  return completeCheck(exchange, request, response);
 }
 
-function checkReply(exchange: Exchange, { subject }: CheckRequest, response: CheckResponse): Reply {
+function completeCheck(
+  exchange: Exchange,
+  { subject }: CheckRequest,
+  response: CheckResponse,
+): Reply {
   exchange.services.tallies.checks[response.decision] += 1;
   exchange.services.usage.countRead(exchange.principal, "check", subject);
   return verdictReply(exchange, 200, response, writeCheck);
 }
 
-function handshake(exchange: Exchange): Reply | Promise<Reply> {
+function handleHandshake(exchange: Exchange): Reply | Promise<Reply> {
   const request = parseHandshakeRequest(exchange.readDocument());
   const response = exchange.services.bureau.handshake(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;
-    return response.then((settled) => handshakeReply(exchange, request, settled));
+    return response.then((settled) => completeHandshake(exchange, request, settled));
   }
-  return handshakeReply(exchange, request, response);
+  return completeHandshake(exchange, request, response);
 }
 
 /**
  * SPEC §3, §7: `refuse` is 403 carrying the scored reasons; a status, not an error. In shadow mode
  * nothing may be held back by it: 200.
  */
-function handshakeReply(
+function completeHandshake(
   exchange: Exchange,
   { initiator, counterparty }: HandshakeRequest,
   response: HandshakeResponse,
@@ -184,7 +197,7 @@ function handshakeReply(
   return verdictReply(exchange, status, response, writeHandshake);
 }
 
-function explain(exchange: Exchange): Reply {
+function handleExplain(exchange: Exchange): Reply {
   const agentId = parseScoredId(exchange.decodedParameter());
   const explanation = exchange.services.bureau.explain(agentId, exchange.call());
   exchange.services.usage.countRead(exchange.principal, "explain", agentId);

@@ -10,7 +10,7 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 /** Answered by the thread that was asked: another one may be the one that does not live. */
-export const LIVENESS: Route = {
+export const LIVENESS_ROUTE: Route = {
   name: "livez",
   method: "GET",
   path: "/livez",
@@ -23,7 +23,7 @@ export const LIVENESS: Route = {
 };
 
 export const SERVICE_ROUTES: readonly Route[] = [
-  LIVENESS,
+  LIVENESS_ROUTE,
   {
     name: "healthz",
     method: "GET",
@@ -33,7 +33,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Alive", schema: "Health" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: identity,
+    handle: handleHealth,
   },
   {
     name: "readyz",
@@ -47,7 +47,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: readiness,
+    handle: handleReadiness,
   },
   {
     name: "metrics",
@@ -58,7 +58,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: metrics,
+    handle: handleMetrics,
   },
   {
     name: "service_series",
@@ -69,7 +69,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     query: { since: "Seconds that ended after it: a date-time or epoch ms; all when left out" },
     responses: { 200: { description: "Columns of equal length", schema: "ServiceSeries" } },
     isSynchronous: true,
-    handle: series,
+    handle: handleServiceSeries,
   },
   {
     name: "service_status",
@@ -79,18 +79,18 @@ export const SERVICE_ROUTES: readonly Route[] = [
     access: "metrics:read",
     responses: { 200: { description: "As it is now", schema: "ServiceStatus" } },
     isSynchronous: true,
-    handle: state,
+    handle: handleServiceStatus,
   },
 ];
 
 /** Identity of the service for signers: `aud` of every signature is the service id. */
-function identity(exchange: Exchange): Reply {
+function handleHealth(exchange: Exchange): Reply {
   const { version, reporters } = exchange.services;
   const known = reporters === undefined ? {} : { service_id: reporters.serviceId };
   return exchange.document(200, { status: "ok", version, ...known });
 }
 
-function readiness(exchange: Exchange): Reply {
+function handleReadiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;
   const { ready, reasons, warnings = [], stream } = health.isReady();
   const isReady = ready && !isDraining;
@@ -116,7 +116,7 @@ function mayReadDetail(exchange: Exchange): boolean {
   if (authorization === undefined) return mayReadMetrics(exchange.principal);
   const principal = keyring.authenticate(authorization);
   if (principal === undefined) {
-    refusals?.note(exchange, "unauthenticated");
+    refusals?.countRefusal(exchange, "unauthenticated");
     return false;
   }
   return mayReadMetrics(principal);
@@ -126,19 +126,19 @@ function mayReadMetrics({ scopes }: Principal): boolean {
   return scopes.has("metrics:read") || scopes.has("admin");
 }
 
-async function metrics(exchange: Exchange): Promise<Reply> {
+async function handleMetrics(exchange: Exchange): Promise<Reply> {
   const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
   return exchange.text(200, contentType, text);
 }
 
-function series(exchange: Exchange): Reply {
+function handleServiceSeries(exchange: Exchange): Reply {
   const { series: kept } = exchange.services;
   if (kept === undefined) throw new ServiceFault("not_found", "this service keeps no series");
   const since = new URLSearchParams(exchange.head.query).get("since");
   return exchange.document(200, kept.read(since === null ? 0 : parseSince(since)));
 }
 
-function state(exchange: Exchange): Reply {
+function handleServiceStatus(exchange: Exchange): Reply {
   const { status: read, health, isDraining } = exchange.services;
   if (read === undefined) throw new ServiceFault("not_found", "this service tells no status");
   const { ready, reasons, warnings = [], stream } = health.isReady();

@@ -16,7 +16,7 @@ export const SIGNING_KEY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "A JWK set", schema: "SigningKeySet" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) => exchange.document(200, keysOf(exchange).published()),
+    handle: (exchange) => exchange.document(200, requireSigningKeys(exchange).published()),
   },
   {
     name: "rotate_signing_key",
@@ -26,15 +26,18 @@ export const SIGNING_KEY_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "The published set", schema: "SigningKeySet" } },
     isSynchronous: false,
-    handle: rotate,
+    handle: handleSigningKeyRotation,
   },
 ];
 
-async function rotate(exchange: Exchange): Promise<Reply> {
-  return exchange.document(200, await keysOf(exchange).rotate(exchange.principal.keyId));
+async function handleSigningKeyRotation(exchange: Exchange): Promise<Reply> {
+  return exchange.document(
+    200,
+    await requireSigningKeys(exchange).rotate(exchange.principal.keyId),
+  );
 }
 
-function keysOf({ services }: Exchange): SigningKeys {
+function requireSigningKeys({ services }: Exchange): SigningKeys {
   if (services.signingKeys !== undefined) return services.signingKeys;
   throw new ServiceFault("not_found", "this service has no signing key");
 }

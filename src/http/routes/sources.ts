@@ -4,7 +4,7 @@
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import { EVIDENCE_BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
-import { faultsOf } from "../../contract/parse/faults-of.ts";
+import { listFieldErrors } from "../../contract/parse/faults-of.ts";
 import { parseLimit } from "../../contract/parse/parameters.ts";
 import {
   parseEvidenceBatch,
@@ -23,7 +23,7 @@ const LABELS_DEADLINE_MS = 30_000;
 
 const PREFIX_LENGTH_MAX = 512;
 
-const OF_TENANT = {
+const EVIDENCE_TENANT_QUERY = {
   tenant: "For an administrator: whose sources; one's own when left out",
 } as const;
 
@@ -38,7 +38,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The records, in order", schema: "EvidenceBatchResult" } },
     isSynchronous: false,
     deadlineMs: 30_000,
-    handle: registerBatch,
+    handle: handleEvidenceBatch,
   },
   {
     name: "list_evidence",
@@ -51,12 +51,18 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
       state: { description: "Only those in this state", values: EVIDENCE_STATES },
       before: { description: "`next_before` of the page before", example: "1000" },
       limit: "At most so many records, 1 to 1000; 1000 when left out",
-      ...OF_TENANT,
+      ...EVIDENCE_TENANT_QUERY,
     },
     responses: { 200: { description: "The records", schema: "EvidenceList" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, vaultOf(exchange).list(tenantOf(exchange), questionOf(exchange))),
+      exchange.document(
+        200,
+        requireVault(exchange).list(
+          resolveEvidenceTenant(exchange),
+          parseEvidenceListQuery(exchange),
+        ),
+      ),
   },
   {
     name: "register_evidence",
@@ -70,7 +76,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
       200: { description: "A repeat, or a new version", schema: "EvidenceRecord" },
     },
     isSynchronous: false,
-    handle: register,
+    handle: handleEvidenceRegistration,
   },
   {
     name: "read_evidence",
@@ -78,11 +84,17 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/evidence/{source_id}",
     summary: "A source's record and the proof that the root holds it; never its text",
     access: "key",
-    query: OF_TENANT,
+    query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The record", schema: "EvidenceProof" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, vaultOf(exchange).read(sourceIdOf(exchange), tenantOf(exchange))),
+      exchange.document(
+        200,
+        requireVault(exchange).read(
+          parseSourceIdParameter(exchange),
+          resolveEvidenceTenant(exchange),
+        ),
+      ),
   },
   {
     name: "revoke_evidence",
@@ -90,10 +102,10 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/evidence/{source_id}",
     summary: "Revokes a source: from now on citing it verifies nothing",
     access: "evidence:write",
-    query: OF_TENANT,
+    query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
     isSynchronous: false,
-    handle: revoke,
+    handle: handleEvidenceRevocation,
   },
   {
     name: "read_vault_root",
@@ -103,7 +115,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "key",
     responses: { 200: { description: "The signed root", schema: "SignedRoot" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, vaultOf(exchange).root()),
+    handle: (exchange) => exchange.document(200, requireVault(exchange).root()),
   },
   {
     name: "label_texts",
@@ -117,7 +129,10 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     deadlineMs: LABELS_DEADLINE_MS,
     handle: async (exchange) => {
       const { items } = parseTextLabels(exchange.readDocument());
-      return exchange.document(200, await vaultOf(exchange).label(items, registrarOf(exchange)));
+      return exchange.document(
+        200,
+        await requireVault(exchange).label(items, createRegistrar(exchange)),
+      );
     },
   },
   {
@@ -126,40 +141,41 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     path: "/v1/vault/thresholds",
     summary: "Where texts of each kind are doubted and called hallucinated, for the key's tenant",
     access: "key",
-    query: OF_TENANT,
+    query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, vaultOf(exchange).thresholds(tenantOf(exchange))),
+    handle: (exchange) =>
+      exchange.document(200, requireVault(exchange).thresholds(resolveEvidenceTenant(exchange))),
   },
 ];
 
-async function register(exchange: Exchange): Promise<Reply> {
-  const source_id = sourceIdOf(exchange);
+async function handleEvidenceRegistration(exchange: Exchange): Promise<Reply> {
+  const source_id = parseSourceIdParameter(exchange);
   const item = Object.assign({ source_id }, parseEvidenceRequest(exchange.readDocument()));
-  const [made] = await vaultOf(exchange).register([item], registrarOf(exchange));
+  const [made] = await requireVault(exchange).register([item], createRegistrar(exchange));
   return exchange.document(made!.isNew ? 201 : 200, made!.record);
 }
 
-async function registerBatch(exchange: Exchange): Promise<Reply> {
+async function handleEvidenceBatch(exchange: Exchange): Promise<Reply> {
   const { items } = parseEvidenceBatch(exchange.readDocument());
-  const made = await vaultOf(exchange).register(items, registrarOf(exchange));
+  const made = await requireVault(exchange).register(items, createRegistrar(exchange));
   return exchange.document(200, { records: made.map(({ record }) => record) });
 }
 
-function vaultOf({ services }: Exchange): EvidenceVault {
+function requireVault({ services }: Exchange): EvidenceVault {
   if (services.vault !== undefined) return services.vault;
   throw new ServiceFault("not_found", "this bureau keeps no evidence vault");
 }
 
-function sourceIdOf(exchange: Exchange): string {
+function parseSourceIdParameter(exchange: Exchange): string {
   const id = exchange.decodedParameter();
-  const errors = faultsOf(sourceId, id, "/source_id");
+  const errors = listFieldErrors(sourceId, id, "/source_id");
   if (errors.length > 0) throw invalidRequest(errors);
   return id;
 }
 
 /** @throws ServiceFault `insufficient_scope`, `invalid_parameter` */
-function tenantOf({ head, principal }: Exchange): string {
+function resolveEvidenceTenant({ head, principal }: Exchange): string {
   const asked = new URLSearchParams(head.query).get("tenant");
   if (asked === null || asked === principal.tenant) return principal.tenant;
   if (!principal.scopes.has("admin")) {
@@ -171,7 +187,7 @@ function tenantOf({ head, principal }: Exchange): string {
 }
 
 /** @throws ServiceFault `invalid_parameter` */
-function questionOf({ head }: Exchange): EvidenceQuestion {
+function parseEvidenceListQuery({ head }: Exchange): EvidenceQuestion {
   const given = new URLSearchParams(head.query);
   const [prefix, state, before] = [given.get("prefix"), given.get("state"), given.get("before")];
   const limit = given.get("limit");
@@ -200,10 +216,10 @@ function questionOf({ head }: Exchange): EvidenceQuestion {
 }
 
 /** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
-async function revoke(exchange: Exchange): Promise<Reply> {
-  const id = sourceIdOf(exchange);
-  const tenant = tenantOf(exchange);
-  const record = await vaultOf(exchange).revoke(id, { ...registrarOf(exchange), tenant });
+async function handleEvidenceRevocation(exchange: Exchange): Promise<Reply> {
+  const id = parseSourceIdParameter(exchange);
+  const tenant = resolveEvidenceTenant(exchange);
+  const record = await requireVault(exchange).revoke(id, { ...createRegistrar(exchange), tenant });
   const { notes, clock } = exchange.services;
   const { keyId: actor, via } = exchange.principal;
   const detail = { source_id: id, ...(via === undefined ? {} : { via }) };
@@ -212,7 +228,7 @@ async function revoke(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, record);
 }
 
-function registrarOf({ principal }: Exchange): EvidenceRegistrar {
+function createRegistrar({ principal }: Exchange): EvidenceRegistrar {
   const { tenant, keyId, scopes } = principal;
   return { tenant, keyId, isAdmin: scopes.has("admin") };
 }

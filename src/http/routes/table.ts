@@ -8,7 +8,7 @@ import { CLUSTER_ROUTES } from "../cluster/routes.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
-import { DESCRIPTION_ROUTES } from "./description.ts";
+import { OPENAPI_ROUTES } from "./description.ts";
 import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
@@ -50,6 +50,6 @@ export const ROUTES: readonly Route[] = [
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
   ...CLUSTER_ROUTES,
-  ...DESCRIPTION_ROUTES,
+  ...OPENAPI_ROUTES,
   ...CONSOLE_ROUTES,
 ];

@@ -31,7 +31,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     responses: { 201: { description: "The endpoint, told from now on", schema: "WebhookCreated" } },
     handle: async (exchange) => {
       const request = parseWebhookRequest(exchange.readDocument());
-      return exchange.document(201, await webhooksOf(exchange).create(request));
+      return exchange.document(201, await requireWebhooks(exchange).create(request));
     },
   },
   {
@@ -41,7 +41,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks",
     summary: "Every endpoint, without secrets",
     responses: { 200: { description: "The endpoints", schema: "WebhookList" } },
-    handle: async (exchange) => exchange.document(200, await webhooksOf(exchange).list()),
+    handle: async (exchange) => exchange.document(200, await requireWebhooks(exchange).list()),
   },
   {
     ...SHARED,
@@ -52,7 +52,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "One endpoint: what it is told, and how it fares",
     responses: { 200: { description: "The endpoint", schema: "Webhook" } },
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).read(exchange.decodedParameter())),
+      exchange.document(200, await requireWebhooks(exchange).read(exchange.decodedParameter())),
   },
   {
     ...SHARED,
@@ -66,7 +66,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     handle: async (exchange) => {
       const patch = parseWebhookPatch(exchange.readDocument());
       const id = exchange.decodedParameter();
-      return exchange.document(200, await webhooksOf(exchange).change(id, patch));
+      return exchange.document(200, await requireWebhooks(exchange).change(id, patch));
     },
   },
   {
@@ -78,7 +78,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Takes an endpoint away, with all that waits for it",
     responses: { 200: { description: "The endpoint as it was", schema: "Webhook" } },
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).remove(exchange.decodedParameter())),
+      exchange.document(200, await requireWebhooks(exchange).remove(exchange.decodedParameter())),
   },
   {
     ...SHARED,
@@ -89,7 +89,10 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Makes another secret; for a day the former one signs beside it",
     responses: { 200: { description: "The endpoint with its secret", schema: "WebhookCreated" } },
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).renewSecret(exchange.decodedParameter())),
+      exchange.document(
+        200,
+        await requireWebhooks(exchange).renewSecret(exchange.decodedParameter()),
+      ),
   },
   {
     ...SHARED,
@@ -101,7 +104,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     responses: { 200: { description: "What came of it", schema: "WebhookTested" } },
     deadlineMs: TEST_MS,
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).test(exchange.decodedParameter())),
+      exchange.document(200, await requireWebhooks(exchange).test(exchange.decodedParameter())),
   },
   {
     ...SHARED,
@@ -112,7 +115,10 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "The newest 50 attempts to tell an endpoint",
     responses: { 200: { description: "Attempts, newest first", schema: "WebhookDeliveries" } },
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).deliveries(exchange.decodedParameter())),
+      exchange.document(
+        200,
+        await requireWebhooks(exchange).deliveries(exchange.decodedParameter()),
+      ),
   },
   {
     ...SHARED,
@@ -123,7 +129,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Events that were tried for a day in vain",
     responses: { 200: { description: "Dead letters, oldest first", schema: "WebhookDead" } },
     handle: async (exchange) =>
-      exchange.document(200, await webhooksOf(exchange).dead(exchange.decodedParameter())),
+      exchange.document(200, await requireWebhooks(exchange).dead(exchange.decodedParameter())),
   },
   {
     ...SHARED,
@@ -137,12 +143,12 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     handle: async (exchange) => {
       const { webhook_ids: ids } = parseWebhookRedelivery(exchange.readDocument());
       const id = exchange.decodedParameter();
-      return exchange.document(200, await webhooksOf(exchange).redeliver(id, ids));
+      return exchange.document(200, await requireWebhooks(exchange).redeliver(id, ids));
     },
   },
 ];
 
-function webhooksOf(exchange: Exchange): Webhooks {
+function requireWebhooks(exchange: Exchange): Webhooks {
   const { webhooks } = exchange.services;
   if (webhooks !== undefined) return webhooks;
   throw new ServiceFault("not_found", "this service tells no webhooks");

@@ -127,7 +127,7 @@ export class HeadReader implements RequestHead {
       if (this.method !== "POST") return undefined;
       return { code: "length_required", detail: "a `POST` needs `content-length`" };
     }
-    const length = lengthOf(text);
+    const length = parseContentLength(text);
     if (length < 0) return fault("header `content-length` is not a length");
     this.contentLength = length;
     if (this.contentLength > 0 && (this.method === "GET" || this.method === "HEAD")) {
@@ -143,7 +143,7 @@ export class HeadReader implements RequestHead {
 }
 
 /** The number in one to seven digits and nothing else; -1 for any other text. */
-function lengthOf(text: string): number {
+function parseContentLength(text: string): number {
   if (text.length === 0 || text.length > LENGTH_DIGITS_MAX) return -1;
   let length = 0;
   for (let index = 0; index < text.length; index += 1) {

@@ -11,7 +11,7 @@ const CLOSE = ["Connection", "close"];
 export function writeReply(response: http.ServerResponse, reply: Reply, isLast: boolean): void {
   if (reply.stream !== undefined) {
     response.writeHead(reply.status, isLast ? [...reply.headers, ...CLOSE] : [...reply.headers]);
-    void pumpBody(reply.stream, sinkOf(response));
+    void pumpBody(reply.stream, createBodySink(response));
     return;
   }
   const headers = [...reply.headers, "Content-Length", String(Buffer.byteLength(reply.body))];
@@ -20,7 +20,7 @@ export function writeReply(response: http.ServerResponse, reply: Reply, isLast: 
   response.end(reply.body);
 }
 
-function sinkOf(response: http.ServerResponse): BodySink {
+function createBodySink(response: http.ServerResponse): BodySink {
   let wake = (): void => undefined;
   for (const event of ["drain", "close"]) response.on(event, () => wake());
   return {

@@ -11,7 +11,7 @@ import {
   headerVersion,
   intactFrameBytes,
   JOURNAL_VERSION,
-  segmentsOf,
+  listSegmentFiles,
 } from "../format.ts";
 import { ANY_KIND } from "./newer.ts";
 import { OUTCOME_VERSION } from "../outcome.ts";
@@ -48,7 +48,7 @@ export function journalFormats(files: FileLayer, directory: string): JournalForm
   const kinds = new Set<number>();
   const unread = new Set<string>();
   let buffer: Buffer = Buffer.alloc(0);
-  for (const { name } of segmentsOf(files.list(directory))) {
+  for (const { name } of listSegmentFiles(files.list(directory))) {
     const bytes = readWhole(files, `${directory}/${name}`, buffer);
     // Segments are of one size: keep the buffer for the next one.
     if (bytes.byteLength > buffer.byteLength) buffer = bytes;

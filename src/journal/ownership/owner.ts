@@ -30,7 +30,7 @@ export interface Owner {
 }
 
 /** This process as the owner of a directory. */
-export function ownerOf(root: string, epoch: number): Owner {
+export function describeThisOwner(root: string, epoch: number): Owner {
   return {
     id: randomUUID(),
     pid: process.pid,
@@ -45,9 +45,9 @@ export function ownerOf(root: string, epoch: number): Owner {
 /** Boot and namespaces of this process. */
 export function surroundings(): Pick<Owner, "boot" | "pidNamespace" | "networkNamespace"> {
   return {
-    boot: textOf(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    pidNamespace: textOf(() => readlinkSync("/proc/self/ns/pid")),
-    networkNamespace: textOf(() => readlinkSync("/proc/self/ns/net")),
+    boot: readTextOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    pidNamespace: readTextOrEmpty(() => readlinkSync("/proc/self/ns/pid")),
+    networkNamespace: readTextOrEmpty(() => readlinkSync("/proc/self/ns/net")),
   };
 }
 
@@ -74,7 +74,7 @@ export function isCopied(mark: Pick<Owner, "directory" | "boot">, root: string):
   const here = directoryId(root);
   if (mark.directory === here) return false;
   // Numbers of devices may change at a boot; those of inodes stay.
-  return inodeOf(mark.directory) !== inodeOf(here) || isThisBoot(mark.boot);
+  return readInode(mark.directory) !== readInode(here) || isThisBoot(mark.boot);
 }
 
 /** Whether a file is of this boot; one that was written without a look at `/proc/sys` may be. */
@@ -119,11 +119,11 @@ function directoryId(root: string): string {
   return `${dev}:${ino}`;
 }
 
-function inodeOf(directory: string): string {
+function readInode(directory: string): string {
   return directory.slice(directory.indexOf(":") + 1);
 }
 
-function textOf(read: () => string): string {
+function readTextOrEmpty(read: () => string): string {
   try {
     return read();
   } catch {

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SigningKeySet } from "../../contract/schemas/signing-keys.ts";
 import { FileUnusable } from "../faults.ts";
-import { errnoOf, type FileLayer, replaceFile } from "../files.ts";
+import { readErrno, type FileLayer, replaceFile } from "../files.ts";
 import { type BureauKey, verifyWithRawKey } from "../signing-key.ts";
 
 export const KEY_SET_FILE = "bureau-keys.json";
@@ -40,7 +40,7 @@ export interface KeySet {
 export const encodedKey = (publicKey: Uint8Array) => Buffer.from(publicKey).toString("base64url");
 
 /** RFC 7638: required members in lexical order. */
-export function thumbprintOf(x: string): string {
+export function computeThumbprint(x: string): string {
   const members = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
   return createHash("sha256").update(members).digest("base64url");
 }
@@ -56,7 +56,7 @@ export function readKeySet(root: string, current: Uint8Array): KeySet | undefine
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return undefined;
+    if (readErrno(error) === "ENOENT") return undefined;
     throw error;
   }
   const set = parsed(text);
@@ -88,8 +88,8 @@ export function writeKeySet(files: FileLayer, root: string, set: KeySet): void {
 export function linkTo(next: Uint8Array, former: BureauKey, nowMs: number): KeyLink {
   const x = encodedKey(next);
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const kid = thumbprintOf(encodedKey(former.publicKey));
-  const jwk = { kty: "OKP", crv: "Ed25519", x, kid: thumbprintOf(x) };
+  const kid = computeThumbprint(encodedKey(former.publicKey));
+  const jwk = { kty: "OKP", crv: "Ed25519", x, kid: computeThumbprint(x) };
   const header = part({ alg: "EdDSA", kid, typ: VOUCHER_TYPE });
   const input = `${header}.${part({ jwk, iat: Math.floor(nowMs / 1000) })}`;
   const signature = former.sign(Buffer.from(input)).toString("base64url");
@@ -104,7 +104,7 @@ export function isVouchedFor(link: KeyLink, former: string): boolean {
   try {
     const { typ, kid } = read(header) as { typ: unknown; kid: unknown };
     const { jwk } = read(payload) as { jwk: { x: unknown } };
-    if (typ !== VOUCHER_TYPE || kid !== thumbprintOf(former) || jwk.x !== link.x) return false;
+    if (typ !== VOUCHER_TYPE || kid !== computeThumbprint(former) || jwk.x !== link.x) return false;
   } catch {
     return false;
   }
@@ -125,7 +125,7 @@ export function publishedKeys(set: KeySet | undefined, current: string): Signing
     kty: "OKP" as const,
     crv: "Ed25519" as const,
     x,
-    kid: thumbprintOf(x),
+    kid: computeThumbprint(x),
     alg: "EdDSA" as const,
     use: "sig" as const,
     valid_from: time(fromMs),
@@ -149,12 +149,12 @@ function parsed(text: string): KeySet | undefined {
   if (typeof seed !== "string" || !/^[0-9a-f]{16}$/.test(seed) || !Array.isArray(links)) {
     return undefined;
   }
-  const read = (links as unknown[]).map(linkOf);
+  const read = (links as unknown[]).map(parseKeyLink);
   if (read.includes(undefined)) return undefined;
   return { first, links: read as KeyLink[], tableSeed: BigInt(`0x${seed}`) };
 }
 
-function linkOf(value: unknown): KeyLink | undefined {
+function parseKeyLink(value: unknown): KeyLink | undefined {
   const { x, from_ms: fromMs, vouched_by: vouchedBy } = (value ?? {}) as Record<string, unknown>;
   const isLink =
     typeof x === "string" &&

@@ -10,7 +10,7 @@ import {
   type KeySet,
   linkTo,
   readKeySet,
-  thumbprintOf,
+  computeThumbprint,
   writeKeySet,
 } from "./key-set.ts";
 
@@ -52,7 +52,7 @@ export function rotateBureauKey(options: RotationOptions): BureauKey {
   const root = dirname(path);
   const next = prepareBureauKey(files, path);
   const link = linkTo(next.key.publicKey, former, nowMs);
-  journal.appendAudit(announcementOf(link, former, options), nowMs);
+  journal.appendAudit(encodeRotationRecord(link, former, options), nowMs);
   const before = readKeySet(root, former.publicKey);
   writeKeySet(files, root, setWith(link, before, former, options.tableSeed));
   next.install();
@@ -75,15 +75,15 @@ function setWith(
 }
 
 /** Payload of the journal's record. */
-function announcementOf(link: KeyLink, former: BureauKey, { actor, nowMs }: RotationOptions) {
+function encodeRotationRecord(link: KeyLink, former: BureauKey, { actor, nowMs }: RotationOptions) {
   const formerX = encodedKey(former.publicKey);
   return Buffer.from(
     JSON.stringify({
       event: ROTATED_EVENT,
       at_ms: nowMs,
-      kid: thumbprintOf(link.x),
+      kid: computeThumbprint(link.x),
       x: link.x,
-      former_kid: thumbprintOf(formerX),
+      former_kid: computeThumbprint(formerX),
       former_x: formerX,
       vouched_by: link.vouchedBy,
       actor,

@@ -24,7 +24,10 @@ const PAIR_REPORTS_MAX = 3;
  * Community of each agent, numbered from 1; 0 for agents without a report among the newest pairs.
  * The same edges and the same chance give the same communities.
  */
-export function communitiesOf(edges: Omit<ReportedEdges, "failures">, random: Random): Uint32Array {
+export function detectCommunities(
+  edges: Omit<ReportedEdges, "failures">,
+  random: Random,
+): Uint32Array {
   const { agents, reporters, subjects, count } = edges;
   const counts = new Map<number, number>();
   for (let i = count - 1; i >= 0 && counts.size < PAIRS_MAX; i--) {

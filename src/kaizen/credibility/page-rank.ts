@@ -166,7 +166,7 @@ export function reporterClusters(edges: ReportedEdges, options: CredibilityOptio
  * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over that of an ordinary agent. Undefined
  * without seeds: reporters are then indistinguishable and all stay equal.
  */
-export function credibilityOf(
+export function computeCredibility(
   edges: ReportedEdges,
   seeds: Seeds,
   options: CredibilityOptions = CREDIBILITY_OPTIONS,

@@ -68,7 +68,10 @@ const heavier = (a: ReporterEdge, b: ReporterEdge): number =>
 const heaviest = (edges: readonly ReporterEdge[]): ReporterEdge[] =>
   edges.toSorted(heavier).slice(0, EDGES_KEPT_MAX);
 
-function kindOf({ seeds, rho, untrustedBelow }: GraphFindings, agent: number): ReporterKind {
+function classifyReporter(
+  { seeds, rho, untrustedBelow }: GraphFindings,
+  agent: number,
+): ReporterKind {
   if (seeds.has(agent)) return "seed";
   return rho[agent]! < untrustedBelow ? "stranger" : "believed";
 }
@@ -84,11 +87,11 @@ function byTurns<T>(left: readonly T[], right: readonly T[], count: number): T[]
 }
 
 /** Agents to keep, in the order in which an overview takes them. */
-function keptOf(findings: GraphFindings): { kept: number[]; reporters: number } {
+function selectShownAgents(findings: GraphFindings): { kept: number[]; reporters: number } {
   const { reports, seeds, mass, clusters } = findings;
   const byKind: Record<ReporterKind, number[]> = { stranger: [], believed: [], seed: [] };
   reports.forEach((count, agent) => {
-    if (count > 0 || seeds.has(agent)) byKind[kindOf(findings, agent)].push(agent);
+    if (count > 0 || seeds.has(agent)) byKind[classifyReporter(findings, agent)].push(agent);
   });
   const byMass = (a: number, b: number) => mass[b]! - mass[a]! || a - b;
   const isClustered = (agent: number) => (clusters[agent]! > 0 ? 1 : 0);
@@ -105,7 +108,7 @@ function keptOf(findings: GraphFindings): { kept: number[]; reporters: number } 
   return { kept: [...first, ...rest], reporters };
 }
 
-function edgesOf({ graph, mass, damping }: GraphFindings, kept: readonly number[]) {
+function collectShownEdges({ graph, mass, damping }: GraphFindings, kept: readonly number[]) {
   const numbers = new Map(kept.map((agent, i) => [agent, i]));
   let edges: ReporterEdge[] = [];
   kept.forEach((agent, from) => {
@@ -125,16 +128,16 @@ function edgesOf({ graph, mass, damping }: GraphFindings, kept: readonly number[
 /** The graph of a batch. */
 export function reporterGraph(findings: GraphFindings): ReporterGraph {
   const { ids, rho, mass, clusters, reports } = findings;
-  const { kept, reporters } = keptOf(findings);
+  const { kept, reporters } = selectShownAgents(findings);
   const nodes = kept.map((agent) => ({
     id: agentOfKey(ids[agent]!),
-    kind: kindOf(findings, agent),
+    kind: classifyReporter(findings, agent),
     credibility: Math.round(rho[agent]! * 1000) / 1000,
     mass: mass[agent]!,
     cluster: clusters[agent]!,
     reports: reports[agent]!,
   }));
-  return { reporters, nodes, edges: edgesOf(findings, kept) };
+  return { reporters, nodes, edges: collectShownEdges(findings, kept) };
 }
 
 /** A node, those next to it and those next to these, heaviest edges first. */

@@ -68,7 +68,7 @@ function earliest({ agents, reporters, subjects, failures, count }: ReportedEdge
 }
 
 /** The seeds of a history; empty when the rules match no agent in it. */
-export function seedsOf(rules: SeedRules, candidates: SeedCandidates): Seeds {
+export function selectSeeds(rules: SeedRules, candidates: SeedCandidates): Seeds {
   const groups = new Map<string, number[]>();
   const add = (group: string, agent: number) => {
     const members = groups.get(group);

@@ -8,12 +8,12 @@ import {
 } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, Standings } from "../../engine/reading.ts";
-import { CREDIBILITY_OPTIONS, credibilityOf } from "./page-rank.ts";
+import { CREDIBILITY_OPTIONS, computeCredibility } from "./page-rank.ts";
 import type { Credibility, CredibilityOptions } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
 import { reporterGraph } from "./reporter-graph.ts";
 import type { ReporterGraph } from "./reporter-graph.ts";
-import { seedsOf } from "./seeds.ts";
+import { selectSeeds } from "./seeds.ts";
 import type { SeedCandidates, SeedRules } from "./seeds.ts";
 
 /** Input of a batch. */
@@ -136,7 +136,7 @@ function isChanged(now: AgentStanding, before: AgentStanding | undefined, policy
 }
 
 /** Counts reporters and their outcomes; `rho` of agents that never reported is of no use. */
-function reportersOf({ edges }: StandingHistory): Uint32Array {
+function countReportsByAgent({ edges }: StandingHistory): Uint32Array {
   const reports = new Uint32Array(edges.agents);
   for (let i = 0; i < edges.count; i++) reports[edges.reporters[i]!]! += 1;
   return reports;
@@ -148,7 +148,7 @@ interface Findings extends Credibility {
   discounted: Float64Array;
 }
 
-function standingOf(
+function computeStanding(
   history: StandingHistory,
   findings: Findings,
   agent: number,
@@ -168,7 +168,7 @@ function standingOf(
   return { agent: id, flags, credibility, cluster: isClusterable ? clusters[agent]! : 0 };
 }
 
-function figuresOf(findings: Findings, standings: Standings, policy: StandingPolicy) {
+function summarizeStandings(findings: Findings, standings: Standings, policy: StandingPolicy) {
   const { rho, clusters, seeds, reports } = findings;
   let [reporters, believed, counted, all] = [0, 0, 0, 0];
   reports.forEach((count, agent) => {
@@ -191,7 +191,7 @@ function figuresOf(findings: Findings, standings: Standings, policy: StandingPol
   };
 }
 
-function graphOf({ ids }: StandingHistory, findings: Findings, policy: StandingPolicy) {
+function buildReporterGraph({ ids }: StandingHistory, findings: Findings, policy: StandingPolicy) {
   const { rho, clusters } = findings;
   const { untrustedBelow, clusterBelow, credibility } = policy;
   const shown = clusters.map((cluster, agent) => (rho[agent]! < clusterBelow ? cluster : 0));
@@ -208,26 +208,26 @@ export function standingBatch(
   rules: SeedRules,
   policy: StandingPolicy,
 ): StandingBatch | undefined {
-  const seeds = seedsOf(rules, history);
-  const credibility = credibilityOf(history.edges, seeds, policy.credibility);
+  const seeds = selectSeeds(rules, history);
+  const credibility = computeCredibility(history.edges, seeds, policy.credibility);
   if (credibility === undefined) return undefined;
   const { rho } = credibility;
   const findings: Findings = {
     ...credibility,
     seeds,
-    reports: reportersOf(history),
+    reports: countReportsByAgent(history),
     discounted: discounted(history, rho, policy),
   };
   const agents: AgentStanding[] = [];
   for (let agent = 0; agent < history.edges.agents; agent++) {
-    const now = standingOf(history, findings, agent, policy);
+    const now = computeStanding(history, findings, agent, policy);
     if (isChanged(now, history.written.get(now.agent), policy)) agents.push(now);
   }
   const stakesHigh = learntStakes(history, rho, policy);
   const standings = { isInForce: true, stakesHigh, agents };
   return {
     standings,
-    figures: figuresOf(findings, standings, policy),
-    graph: () => graphOf(history, findings, policy),
+    figures: summarizeStandings(findings, standings, policy),
+    graph: () => buildReporterGraph(history, findings, policy),
   };
 }

@@ -37,7 +37,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-function takingOf(
+function playAttackPrize(
   tapes: AttackTapes,
   script: AttackScript,
   prize: Prize,
@@ -72,7 +72,7 @@ interface Excess {
   isHarm: boolean;
 }
 
-function excessOf(own: Taking, other: Taking, asked: number, policy: GatePolicy): Excess {
+function compareTakings(own: Taking, other: Taking, asked: number, policy: GatePolicy): Excess {
   let [more, fewer] = [0, 0];
   own.wrong.forEach((count, victim) => {
     if (count > other.wrong[victim]!) more++;
@@ -109,14 +109,14 @@ function compare(
 ): Comparison {
   const { side, champion, challenger, holdout } = rivals;
   const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
-  const own = takingOf(tapes, script, prize, byOwn, side);
-  const other = takingOf(tapes, script, prize, (leg) => judge(champion, leg), side);
+  const own = playAttackPrize(tapes, script, prize, byOwn, side);
+  const other = playAttackPrize(tapes, script, prize, (leg) => judge(champion, leg), side);
   const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
   const beyond = (border: number) => {
     const moved = withMargin(prize, border, policy.attack_odds_margin);
     const isWrong: Prize["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
-    const taken = takingOf(tapes, script, prize, byOwn, side, isWrong);
-    return excessOf(taken, other, asked, policy);
+    const taken = playAttackPrize(tapes, script, prize, byOwn, side, isWrong);
+    return compareTakings(taken, other, asked, policy);
   };
   const excess = beyond(prize.borderOf(side, challenger));
   const found = { script, prize: prize.name, asked, own, other, excess };
@@ -144,10 +144,10 @@ export function attackLifts(
 }
 
 /** What a comparison is judged by: the smaller of its excesses. */
-const weightOf = ({ excess, alike = excess }: Comparison): number =>
+const computeComparisonWeight = ({ excess, alike = excess }: Comparison): number =>
   Math.min(excess.share, alike.share);
 
-function wordsOf({ script, prize, asked, own, other }: Comparison): string {
+function describeComparison({ script, prize, asked, own, other }: Comparison): string {
   const { unit } = ATTACK_SCRIPTS[script];
   const priceOf = ({ price }: Taking) => (price === undefined ? "never" : `from ${price}`);
   const prices = `${priceOf(own)} ${unit} on, under the champion ${priceOf(other)}`;
@@ -156,12 +156,14 @@ function wordsOf({ script, prize, asked, own, other }: Comparison): string {
 
 /** The largest few in words; the numbers have them all. */
 function harmWords(harms: readonly Comparison[]): string {
-  const worst = harms.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, HARMS_NAMED);
+  const worst = harms
+    .toSorted((a, b) => computeComparisonWeight(b) - computeComparisonWeight(a))
+    .slice(0, HARMS_NAMED);
   const others = harms.length - worst.length;
-  return worst.map(wordsOf).join("; ") + (others > 0 ? `; and ${others} more` : "");
+  return worst.map(describeComparison).join("; ") + (others > 0 ? `; and ${others} more` : "");
 }
 
-function numbersOf(comparisons: readonly Comparison[]): Record<string, number> {
+function listComparisonNumbers(comparisons: readonly Comparison[]): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const { script, prize, asked, own, other, excess, alike } of comparisons) {
     const name = `${script} ${prize}`;
@@ -212,7 +214,9 @@ export function attackGate(
     total((each) => each.own.all),
     total((each) => each.other.all),
   ];
-  const worst = comparisons.reduce((most, each) => (weightOf(each) > weightOf(most) ? each : most));
+  const worst = comparisons.reduce((most, each) =>
+    computeComparisonWeight(each) > computeComparisonWeight(most) ? each : most,
+  );
   const [lifts, championLifts] = [
     attackLifts(tapes, side, (leg) => judge(challenger, leg)),
     attackLifts(tapes, side, (leg) => judge(champion, leg)),
@@ -221,12 +225,12 @@ export function attackGate(
     asked,
     wrong,
     champion_wrong: before,
-    largest_excess: weightOf(worst),
+    largest_excess: computeComparisonWeight(worst),
     harms: harms.length,
     denial_harms: harms.filter(({ alike }) => alike === undefined).length,
     credibility_in_force: credibility.isInForce ? 1 : 0,
     invented_believed: credibility.believed,
-    ...numbersOf(comparisons),
+    ...listComparisonNumbers(comparisons),
   };
   // In points of score, for people: nothing is judged by them.
   for (const script of ATTACK_NAMES) {
@@ -236,8 +240,8 @@ export function attackGate(
   const found =
     harms.length > 0
       ? harmWords(harms)
-      : weightOf(worst) > 0
-        ? `the most that gets worse: ${wordsOf(worst)}`
+      : computeComparisonWeight(worst) > 0
+        ? `the most that gets worse: ${describeComparison(worst)}`
         : "no script gets anything more often";
   const sentence =
     `under the default policy the scripts get ${wrong} wrong answers out of ${asked} (champion ` +

@@ -3,14 +3,14 @@
 // without any one community of the report graph (kaizen 6.3).
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { communitiesOf } from "../credibility/communities.ts";
+import { detectCommunities } from "../credibility/communities.ts";
 import type { FitRows, Holdout } from "../model/holdout.ts";
 import { fitsWithout } from "../model/leave-out.ts";
 import type { FittedRows } from "../model/leave-out.ts";
-import { logLossOf } from "../model/metrics.ts";
+import { computeLogLoss } from "../model/metrics.ts";
 import { seededRandom } from "../model/random.ts";
-import { idsOf } from "../model/row-weights.ts";
-import { coefficientsOf, rowLogit, stepTowards } from "../model/scorecard.ts";
+import { computeAgentCount } from "../model/row-weights.ts";
+import { readCoefficients, rowLogit, stepTowards } from "../model/scorecard.ts";
 import { twoWayVariance } from "../model/statistics.ts";
 
 /** Mass, in rows, that pulls a reporter's mean gain towards 0: one lucky row is no teacher. */
@@ -36,7 +36,7 @@ function emptyTally(reporters: number): Tally {
 
 function lossAt(evidence: FitRows, row: number, beta: Float64Array): number {
   const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, beta)));
-  return logLossOf(p, evidence.failures[row]!);
+  return computeLogLoss(p, evidence.failures[row]!);
 }
 
 /** What every reporter's training rows gain by the change. */
@@ -66,7 +66,7 @@ function testTally(holdout: Holdout, halves: Uint8Array, half: number, reporters
 }
 
 /** Reporters with the largest mean gains, who hold `share` of the mass together: 1. */
-function teachersOf({ gains, masses }: Tally, share: number): Uint8Array {
+function markTopReporters({ gains, masses }: Tally, share: number): Uint8Array {
   const total = masses.reduce((sum, mass) => sum + mass, 0);
   const means = gains.map((gain, reporter) => gain / (masses[reporter]! + SHRINK_ROWS));
   const ranked = Uint32Array.from(means.keys())
@@ -89,13 +89,13 @@ function teachersOf({ gains, masses }: Tally, share: number): Uint8Array {
  */
 function rowsOfOthers(holdout: Holdout, lesson: Lesson, policy: GatePolicy): Uint32Array {
   const { champion, reporters } = holdout;
-  const count = idsOf(lesson.fitted.evidence.reporters);
-  const lessons = lessonTally(lesson, coefficientsOf(champion.model), count);
-  const taught = teachersOf(lessons, policy.teachers_share);
+  const count = computeAgentCount(lesson.fitted.evidence.reporters);
+  const lessons = lessonTally(lesson, readCoefficients(champion.model), count);
+  const taught = markTopReporters(lessons, policy.teachers_share);
   const turn = new Uint8Array(count);
   const halves = Uint8Array.from(reporters, (reporter) => (turn[reporter]! ^= 1));
   const tested = [1, 0].map((other) =>
-    teachersOf(testTally(holdout, halves, other, count), policy.examiners_share),
+    markTopReporters(testTally(holdout, halves, other, count), policy.examiners_share),
   );
   const isOther = (i: number) => {
     const reporter = reporters[i]!;
@@ -139,7 +139,7 @@ interface Community {
 }
 
 /** Mass of each agent's reports in training and holdout. */
-function massesOf(holdout: Holdout, { fitted }: Lesson, agents: number): Float64Array {
+function sumReportMass(holdout: Holdout, { fitted }: Lesson, agents: number): Float64Array {
   const mass = new Float64Array(agents);
   const { evidence, trainTo, weights } = fitted;
   for (let row = 0; row < trainTo; row++) mass[evidence.reporters[row]!]! += weights[row]!;
@@ -148,7 +148,11 @@ function massesOf(holdout: Holdout, { fitted }: Lesson, agents: number): Float64
 }
 
 /** The largest communities by mass, but none that is most of the deployment itself. */
-function largestOf(communities: Uint32Array, mass: Float64Array, policy: GatePolicy) {
+function selectLargestCommunities(
+  communities: Uint32Array,
+  mass: Float64Array,
+  policy: GatePolicy,
+) {
   const found = new Map<number, { leader: number; reporters: number; mass: number }>();
   let total = 0;
   mass.forEach((own, agent) => {
@@ -172,15 +176,22 @@ function largestOf(communities: Uint32Array, mass: Float64Array, policy: GatePol
 function withoutCommunities(holdout: Holdout, lesson: Lesson, policy: GatePolicy): Community[] {
   const { evidence } = lesson.fitted;
   const { reporters } = holdout;
-  const agents = Math.max(idsOf(evidence.reporters), idsOf(evidence.subjects));
+  const agents = Math.max(
+    computeAgentCount(evidence.reporters),
+    computeAgentCount(evidence.subjects),
+  );
   const count = lesson.holdoutFrom + reporters.length;
   const edges = { agents, reporters: evidence.reporters, subjects: evidence.subjects, count };
-  const communities = communitiesOf(edges, seededRandom(SEED));
-  const largest = largestOf(communities, massesOf(holdout, lesson, agents), policy);
+  const communities = detectCommunities(edges, seededRandom(SEED));
+  const largest = selectLargestCommunities(
+    communities,
+    sumReportMass(holdout, lesson, agents),
+    policy,
+  );
   const groups = new Map(largest.map(({ id }, group) => [id, group]));
   const groupOf = (reporter: number) => groups.get(communities[reporter]!) ?? -1;
   const fits = fitsWithout(lesson.fitted, groupOf, largest.length);
-  const champion = coefficientsOf(holdout.champion.model);
+  const champion = readCoefficients(holdout.champion.model);
   return largest.map(({ leader, reporters: members, share }, group) => {
     const isLeft = (i: number) => groupOf(reporters[i]!) !== group;
     const rows = Uint32Array.from(reporters.keys()).filter(isLeft);

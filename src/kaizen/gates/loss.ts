@@ -5,7 +5,7 @@ import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
 import { aucDifference, effectiveClusters, twoWayVariance } from "../model/statistics.ts";
 
-const countOf = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
+const countFailures = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
 
 /** G1: enough rows, failures and independent reporters for a decision. */
 export function sampleGate(
@@ -14,7 +14,7 @@ export function sampleGate(
   isPilot: boolean,
 ): GateResult {
   const { failures, weights, reporters, subjects } = holdout;
-  const bads = countOf(failures);
+  const bads = countFailures(failures);
   const least = isPilot ? policy.failures_min_pilot : policy.failures_min;
   const rowsMin = isPilot ? Math.min(policy.rows_min, 10 * least) : policy.rows_min;
   const numbers = {
@@ -54,7 +54,7 @@ export function lossGain(holdout: Holdout): { mean: number; z: number; base: num
 /** G2: the challenger's log-loss is lower, beyond what clustered chance explains. */
 export function superiorityGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { mean, z, base } = lossGain(holdout);
-  const isStrict = countOf(holdout.failures) >= policy.strict_failures;
+  const isStrict = countFailures(holdout.failures) >= policy.strict_failures;
   const zMin = isStrict ? policy.z_min_strict : policy.z_min;
   const relative = base > 0 ? mean / base : 0;
   const passed = z > zMin && relative >= policy.relative_gain_min;

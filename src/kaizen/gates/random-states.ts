@@ -9,7 +9,7 @@ import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
 import { seededRandom } from "../model/random.ts";
 import type { Random } from "../model/random.ts";
-import { COLUMN_SIGNS, coefficientsOf } from "../model/scorecard.ts";
+import { COLUMN_SIGNS, readCoefficients } from "../model/scorecard.ts";
 
 /** Private engine of the experiment: weights do not change its state. */
 export interface StateStage {
@@ -45,7 +45,7 @@ const SIGNED = 2;
 /** Rounding of a score and of a probability. */
 const SCORE_ROUNDING = 1e-6;
 
-const subjectOf = (state: number): string => `agent://state/${state}`;
+const buildStateSubject = (state: number): string => `agent://state/${state}`;
 
 /** Histories of every length, quality, age and stake, in order of time. */
 function histories(random: Random): FoldOutcome[] {
@@ -56,7 +56,7 @@ function histories(random: Random): FoldOutcome[] {
     const newestMs = NOW_MS - random.uniform() ** 3 * HISTORY_MS;
     for (let i = 0; i < events; i++) {
       outcomes.push({
-        subject: subjectOf(state),
+        subject: buildStateSubject(state),
         reporter: `agent://voice/${Math.floor(random.uniform() * REPORTERS)}`,
         outcome: random.uniform() < quality ? 1 : 0,
         stakes: 10 ** (random.uniform() * 6 - 1),
@@ -81,12 +81,12 @@ function readAll(stage: StateStage, config: ScoringConfig) {
     let strictest = 0;
     let isRelaxed = false;
     for (const stakes of STAKES_LADDER) {
-      const { decisionIndex } = stage.read(subjectOf(state), stakes, NOW_MS);
+      const { decisionIndex } = stage.read(buildStateSubject(state), stakes, NOW_MS);
       if (decisionIndex < strictest) isRelaxed = true;
       strictest = decisionIndex;
     }
     if (isRelaxed) stakesRelax++;
-    const reading = stage.read(subjectOf(state), 0, NOW_MS);
+    const reading = stage.read(buildStateSubject(state), 0, NOW_MS);
     scores[state] = reading.scoreInternal;
     risks[state] = reading.failureProbability;
   }
@@ -119,7 +119,7 @@ export function probeStates(
   const before = readAll(stage, challenger);
   const championBefore = readAll(stage, champion);
   for (let state = 0; state < STATES; state++) {
-    stage.fold(failure(subjectOf(state), `agent://witness/${state}`));
+    stage.fold(failure(buildStateSubject(state), `agent://witness/${state}`));
   }
   const championAfter = readAll(stage, champion);
   const after = readAll(stage, challenger);
@@ -149,7 +149,7 @@ export function monotoneGate(
   policy: GatePolicy,
   found?: StateFindings,
 ): GateResult {
-  const beta = coefficientsOf(holdout.challenger.model);
+  const beta = readCoefficients(holdout.challenger.model);
   const names = ["intercept", "base", "mean", "viewer", ...FEATURES];
   const wrong = names.filter((_, j) => !(beta[j]! * COLUMN_SIGNS[j]! >= 0));
   const signs =

@@ -3,11 +3,11 @@
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import { clopperPearsonUpper, mcnemarOneSided } from "../model/binomial.ts";
-import { denialsOf } from "../model/holdout.ts";
+import { predictDenials } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
 import { calibrationError } from "../model/metrics.ts";
 import { calibrationNoise, recalibration } from "../model/recalibration.ts";
-import { coefficientsOf } from "../model/scorecard.ts";
+import { readCoefficients } from "../model/scorecard.ts";
 import { rankCorrelation, stabilityIndex, twoWayVariance } from "../model/statistics.ts";
 
 /** Distance of `value` +- 1.96 `error` from [low, high] at its nearest; 0 when they overlap. */
@@ -15,7 +15,7 @@ function surelyOutside(value: number, error: number, low: number, high: number):
   return Math.max(0, low - (value + 1.96 * error), value - 1.96 * error - high);
 }
 
-function calibrationOf(forecast: Forecast, holdout: Holdout) {
+function measureCalibration(forecast: Forecast, holdout: Holdout) {
   const { failures, subjects, reporters } = holdout;
   const fitted = recalibration(forecast.logits, failures, subjects, reporters);
   return {
@@ -34,8 +34,8 @@ function calibrationOf(forecast: Forecast, holdout: Holdout) {
  */
 export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { champion, challenger, failures, weights, subjects, reporters } = holdout;
-  const own = calibrationOf(challenger, holdout);
-  const other = calibrationOf(champion, holdout);
+  const own = measureCalibration(challenger, holdout);
+  const other = measureCalibration(champion, holdout);
   const noise = calibrationNoise(challenger.probabilities, failures, subjects, reporters);
   const briers = (forecast: Forecast) =>
     forecast.probabilities.map((p, i) => (p - failures[i]!) ** 2);
@@ -79,8 +79,8 @@ export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResul
 /** G5: hardly any good outcome is denied, and no more than before. */
 export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { failures } = holdout;
-  const champion = denialsOf(holdout.champion, holdout.config);
-  const challenger = denialsOf(holdout.challenger, holdout.config);
+  const champion = predictDenials(holdout.champion, holdout.config);
+  const challenger = predictDenials(holdout.challenger, holdout.config);
   let [goods, refused, more, less] = [0, 0, 0, 0];
   failures.forEach((failure, i) => {
     if (failure === 1) return;
@@ -132,11 +132,12 @@ export function driftGate(
 }
 
 const TIER_BORDERS = [450, 550, 650];
-const tierOf = (score: number): number => TIER_BORDERS.filter((from) => score >= from).length;
+const computeScoreTier = (score: number): number =>
+  TIER_BORDERS.filter((from) => score >= from).length;
 
 function largestStep(holdout: Holdout, policy: GatePolicy): number {
-  const before = coefficientsOf(holdout.champion.model);
-  const after = coefficientsOf(holdout.challenger.model);
+  const before = readCoefficients(holdout.champion.model);
+  const after = readCoefficients(holdout.challenger.model);
   return Math.max(
     ...before.map(
       (b, j) => Math.abs(after[j]! - b) / Math.max(Math.abs(b), policy.coefficient_floor),
@@ -157,7 +158,9 @@ export function stabilityGate(
   const { champion, challenger } = holdout;
   const shifts = champion.scores.map((score, i) => challenger.scores[i]! - score);
   const middle = shifts.toSorted((a, b) => a - b)[Math.floor(shifts.length / 2)]!;
-  const moved = champion.scores.filter((s, i) => tierOf(s) !== tierOf(challenger.scores[i]!));
+  const moved = champion.scores.filter(
+    (s, i) => computeScoreTier(s) !== computeScoreTier(challenger.scores[i]!),
+  );
   const numbers = {
     median_shift: middle,
     tier_migration: moved.length / shifts.length,

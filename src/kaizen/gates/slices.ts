@@ -9,14 +9,14 @@ import { twoWayVariance } from "../model/statistics.ts";
 
 type Numbers = Record<string, number>;
 
-function pickOf(rows: Uint32Array) {
+function createRowPicker(rows: Uint32Array) {
   return (values: ArrayLike<number>) => Float64Array.from(rows, (i) => values[i]!);
 }
 
 /** Whether the slice's loss rises, by more than a little and beyond clustered chance. */
 function isLossUp({ name, rows }: Slice, holdout: Holdout, policy: GatePolicy, numbers: Numbers) {
   const { champion, challenger } = holdout;
-  const pick = pickOf(rows);
+  const pick = createRowPicker(rows);
   const before = pick(champion.losses);
   const after = pick(challenger.losses);
   const gains = before.map((loss, i) => loss - after[i]!);
@@ -46,10 +46,10 @@ interface SliceCalibration {
 }
 
 /** How far apart two shares are, as a factor of at least 1. */
-const factorOf = (a: number, b: number): number => Math.max(a / b, b / a);
+const computeShareFactor = (a: number, b: number): number => Math.max(a / b, b / a);
 
-function calibrationOf({ name, rows }: Slice, holdout: Holdout, policy: GatePolicy) {
-  const pick = pickOf(rows);
+function measureSliceCalibration({ name, rows }: Slice, holdout: Holdout, policy: GatePolicy) {
+  const pick = createRowPicker(rows);
   const weights = pick(holdout.weights);
   const mass = weights.reduce((sum, w) => sum + w, 0);
   const meanOf = (values: ArrayLike<number>) =>
@@ -84,9 +84,9 @@ function verdictOn(
   { predicted, champion, observed, noise }: Omit<SliceCalibration, "verdict">,
   policy: GatePolicy,
 ): SliceCalibration["verdict"] {
-  if (factorOf(predicted, observed) <= policy.slice_factor_max) return "sound";
+  if (computeShareFactor(predicted, observed) <= policy.slice_factor_max) return "sound";
   if (Math.abs(predicted - observed) <= noise) return "by chance";
-  if (factorOf(predicted, champion) <= policy.slice_factor_added) return "inherited";
+  if (computeShareFactor(predicted, champion) <= policy.slice_factor_added) return "inherited";
   const middle = Math.sqrt(predicted * champion);
   const [low, high] = [observed - noise, observed + noise];
   const isFarther =
@@ -94,7 +94,13 @@ function verdictOn(
   return isFarther ? "worse" : "inherited";
 }
 
-function wordsOf({ name, predicted, champion, observed, verdict }: SliceCalibration): string {
+function describeSliceCalibration({
+  name,
+  predicted,
+  champion,
+  observed,
+  verdict,
+}: SliceCalibration): string {
   const percent = (share: number) => `${show(share * 100, 1)} %`;
   const why = {
     sound: "",
@@ -122,7 +128,9 @@ export function sliceGate(
   const tested = slices.filter(isLarge);
   const numbers: Numbers = {};
   const hurt = tested.filter((slice) => isLossUp(slice, holdout, policy, numbers));
-  const means = calibrated.filter(isLarge).map((slice) => calibrationOf(slice, holdout, policy));
+  const means = calibrated
+    .filter(isLarge)
+    .map((slice) => measureSliceCalibration(slice, holdout, policy));
   calibrated.filter(isLarge).forEach(({ name, rows }, i) => {
     const { predicted, observed, champion, noise } = means[i]!;
     numbers[`${name}: rows`] = rows.length;
@@ -136,7 +144,7 @@ export function sliceGate(
   const off = means.filter(({ verdict }) => verdict !== "sound");
   const worse = off.filter(({ verdict }) => verdict === "worse");
   const worst = hurt.length === 0 ? "" : `: ${hurt.map(({ name }) => name).join(", ")}`;
-  const named = (worse.length > 0 ? worse : off).map(wordsOf).join("; ");
+  const named = (worse.length > 0 ? worse : off).map(describeSliceCalibration).join("; ");
   const sentence =
     `${hurt.length} of ${tested.length} slices with enough rows get clearly worse${worst} ` +
     `(looked at: ${tested.map(({ name }) => name).join(", ") || "none"}); ${off.length} of ` +

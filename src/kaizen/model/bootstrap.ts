@@ -2,7 +2,7 @@
 // row counts by their product. Conservative for crossed clusters. Reported with a run; the gates
 // themselves rest on the closed forms.
 import type { Holdout } from "./holdout.ts";
-import { denialsOf } from "./holdout.ts";
+import { predictDenials } from "./holdout.ts";
 import { seededRandom } from "./random.ts";
 import type { Random } from "./random.ts";
 
@@ -72,7 +72,7 @@ function interval(differences: number[], isBetter: (x: number) => boolean): Boot
 }
 
 /** Length of an array indexed by every agent number that occurs. */
-function sizeOf(ids: Uint32Array): number {
+function computeIdCount(ids: Uint32Array): number {
   return ids.reduce((most, id) => Math.max(most, id), 0) + 1;
 }
 
@@ -88,7 +88,10 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const random = seededRandom(seed);
   const own = orderedBy(challenger.logits, holdout);
   const other = orderedBy(champion.logits, holdout);
-  const [ownRefused, otherRefused] = [denialsOf(challenger, config), denialsOf(champion, config)];
+  const [ownRefused, otherRefused] = [
+    predictDenials(challenger, config),
+    predictDenials(champion, config),
+  ];
   const auc: number[] = [];
   const loss: number[] = [];
   const refused: number[] = [];
@@ -96,8 +99,8 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const changes = Int8Array.from(failures, (y, i) =>
     y === 1 ? 0 : Number(ownRefused[i]) - Number(otherRefused[i]),
   );
-  const bySubject = new Uint8Array(sizeOf(subjects));
-  const byReporter = new Uint8Array(sizeOf(reporters));
+  const bySubject = new Uint8Array(computeIdCount(subjects));
+  const byReporter = new Uint8Array(computeIdCount(reporters));
   for (let b = 0; b < resamples; b++) {
     draw(bySubject, random);
     draw(byReporter, random);

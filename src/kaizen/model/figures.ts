@@ -79,7 +79,7 @@ function modelFigures(forecast: Forecast, failures: Uint8Array): ModelFigures {
   };
 }
 
-function spreadsOf({ values }: ScorecardRows, from: number, to: number): number[] {
+function measureColumnSpreads({ values }: ScorecardRows, from: number, to: number): number[] {
   return Array.from({ length: COLUMNS }, (_, column) => {
     let [sum, squares] = [0, 0];
     for (let row = from; row < to; row++) {
@@ -93,7 +93,7 @@ function spreadsOf({ values }: ScorecardRows, from: number, to: number): number[
 }
 
 /** Figures of a holdout that is rows [from, to) of `rows`. */
-export function figuresOf(
+export function collectRunFigures(
   holdout: Holdout,
   rows: ScorecardRows,
   from: number,
@@ -105,6 +105,6 @@ export function figuresOf(
     score_step: SCORE_STEP,
     champion: modelFigures(champion, failures),
     challenger: modelFigures(challenger, failures),
-    spreads: spreadsOf(rows, from, to),
+    spreads: measureColumnSpreads(rows, from, to),
   };
 }

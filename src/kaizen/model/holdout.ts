@@ -1,8 +1,8 @@
 // Rows of evidence and the holdout of a promotion test: outcomes under two models, with the
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import { logLossOf } from "./metrics.ts";
-import { coefficientsOf, isThinRow, rowDeviation, rowLogit } from "./scorecard.ts";
+import { computeLogLoss } from "./metrics.ts";
+import { readCoefficients, isThinRow, rowDeviation, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
 /** Context of rows besides their agents. */
@@ -82,7 +82,7 @@ export function forecast(
   config: ScoringConfig,
 ): Forecast {
   const n = to - from;
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   const logits = new Float64Array(n);
   const pessimistic = new Float64Array(n);
   const thin = new Uint8Array(n);
@@ -100,7 +100,7 @@ export function forecast(
     logits,
     probabilities,
     pessimistic,
-    losses: probabilities.map((p, i) => logLossOf(p, failures[from + i]!)),
+    losses: probabilities.map((p, i) => computeLogLoss(p, failures[from + i]!)),
     scores: Array.from(logits, (x) => Math.min(850, Math.max(300, offset - factor * x))),
     thin,
   };
@@ -116,7 +116,7 @@ export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
  * Which rows the engine would deny (QUARANTINE or BLOCK), by its own rule (scoring 4), but that records
  * nearly forgotten count too, which the engine spares: never fewer than it denies.
  */
-export function denialsOf(made: Forecast, config: ScoringConfig): boolean[] {
+export function predictDenials(made: Forecast, config: ScoringConfig): boolean[] {
   const border = denyBorder(made.model, config);
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
 }

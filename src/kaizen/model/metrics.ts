@@ -31,7 +31,7 @@ export function auc(probabilities: ArrayLike<number>, failures: ArrayLike<number
 }
 
 /** Log-loss of one forecast, in nats. */
-export function logLossOf(probability: number, failure: number): number {
+export function computeLogLoss(probability: number, failure: number): number {
   const p = Math.min(1 - CLIP, Math.max(CLIP, probability));
   return failure === 1 ? -Math.log(p) : -Math.log(1 - p);
 }
@@ -39,7 +39,8 @@ export function logLossOf(probability: number, failure: number): number {
 /** Mean log-loss in nats. */
 export function logLoss(probabilities: ArrayLike<number>, failures: ArrayLike<number>): number {
   let sum = 0;
-  for (let i = 0; i < probabilities.length; i++) sum += logLossOf(probabilities[i]!, failures[i]!);
+  for (let i = 0; i < probabilities.length; i++)
+    sum += computeLogLoss(probabilities[i]!, failures[i]!);
   return sum / probabilities.length;
 }
 

@@ -16,14 +16,14 @@ const NEWEST_PART = 0.25;
  * Newcomers by number: 1. Counted in rows and not from the last promotion: a deployment that has
  * promoted nothing for years, or never, must not take all its reporters for newcomers.
  */
-export function newcomersOf({ reporters }: FitRows, trainTo: number): Uint8Array {
-  const isNew = new Uint8Array(idsOf(reporters)).fill(1);
+export function markNewReporters({ reporters }: FitRows, trainTo: number): Uint8Array {
+  const isNew = new Uint8Array(computeAgentCount(reporters)).fill(1);
   for (let row = 0; row < trainTo * (1 - NEWEST_PART); row++) isNew[reporters[row]!] = 0;
   return isNew;
 }
 
 /** Size of a column by agent: one more than the largest number. */
-export function idsOf(agents: Uint32Array): number {
+export function computeAgentCount(agents: Uint32Array): number {
   return agents.reduce((most, id) => Math.max(most, id), -1) + 1;
 }
 

@@ -73,7 +73,7 @@ export function appendRow(rows: ScorecardRows, words: Float64Array, g: number): 
 }
 
 /** A model's coefficients in column order. */
-export function coefficientsOf(model: ScoringModel): Float64Array {
+export function readCoefficients(model: ScoringModel): Float64Array {
   const features = FEATURES.map((name) => model.weights[name] ?? 0);
   return Float64Array.from([model.intercept, model.base, model.mean, model.viewer, ...features]);
 }
@@ -151,7 +151,7 @@ export function fitScorecard(
   held: ReadonlySet<number> = new Set(),
 ): Fit | null {
   const [from, to] = range;
-  const before = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
+  const before = readCoefficients(champion).map((b, j) => (usable[j] ? b : 0));
   const live = liveColumns(rows, range, usable);
   const columns = live.length;
   const values = new Float64Array((to - from) * columns);

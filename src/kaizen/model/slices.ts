@@ -22,7 +22,7 @@ const NAMESPACES_MAX = 20;
 const EVIDENCE_COLUMN = 4 + FEATURES.indexOf("evidence");
 
 /** Namespace of an agent's name in the journal; empty where it has none. */
-export function namespaceOf(key: string): string {
+export function parseNamespaceOfKey(key: string): string {
   return namespaceOfKey(key) ?? "";
 }
 
@@ -153,7 +153,7 @@ export function calibrationSlices(
 }
 
 /** The slices of rows [from, to). Without a context only those that follow from the features. */
-export function slicesOf(evidence: FitRows, from: number, to: number): Slice[] {
+export function buildSlices(evidence: FitRows, from: number, to: number): Slice[] {
   const { rows, context } = evidence;
   const newBelow = Math.log1p(NEW_EVIDENCE);
   const isNew = (row: number) => rows.values[(from + row) * COLUMNS + EVIDENCE_COLUMN]! < newBelow;

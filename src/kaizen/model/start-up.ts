@@ -4,7 +4,7 @@ import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { solveCholesky } from "./fit.ts";
 import { denyBorder } from "./holdout.ts";
 import type { FitRows } from "./holdout.ts";
-import { coefficientsOf, rowLogit, withCoefficients } from "./scorecard.ts";
+import { readCoefficients, rowLogit, withCoefficients } from "./scorecard.ts";
 
 /**
  * Standard deviations of the pull: how far a stream's failure rate (log-odds) and its slope may be
@@ -36,7 +36,7 @@ export function fitCalibration(
   model: ScoringModel,
   weights: ArrayLike<number>,
 ): Calibration | null {
-  const beta = coefficientsOf(model);
+  const beta = readCoefficients(model);
   const logits = Float64Array.from({ length: to }, (_, row) => rowLogit(evidence.rows, row, beta));
   const mass = logits.reduce((sum, _, row) => sum + weights[row]!, 0);
   const centre = logits.reduce((sum, x, row) => sum + weights[row]! * x, 0) / mass;
@@ -81,7 +81,9 @@ export function calibrated(
   config: ScoringConfig,
 ): ScoringModel {
   const moved = (logit: number) => level + slope * (logit - centre);
-  const beta = coefficientsOf(model).map((weight, j) => (j === 0 ? moved(weight) : slope * weight));
+  const beta = readCoefficients(model).map((weight, j) =>
+    j === 0 ? moved(weight) : slope * weight,
+  );
   const own = withCoefficients(model, beta);
   const border = denyBorder(model, config);
   if (!(border < 1)) return own;

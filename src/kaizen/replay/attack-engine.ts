@@ -75,7 +75,7 @@ export function openAttackJudge(first: ScoringConfig): AttackJudge {
   const names = new WeakMap<ScoringConfig, string>();
   return (config, leg) => {
     let name = names.get(config);
-    if (name === undefined) names.set(config, (name = nameOf(config)));
+    if (name === undefined) names.set(config, (name = buildEngineKey(config)));
     const reading = reader.rejudge(leg, name);
     if (reading !== undefined) return reading;
     // Not yet installed, or long ago: the engine holds a few configs at a time.
@@ -84,4 +84,4 @@ export function openAttackJudge(first: ScoringConfig): AttackJudge {
   };
 }
 
-const nameOf = (config: ScoringConfig): string => configName(configDigest(config));
+const buildEngineKey = (config: ScoringConfig): string => configName(configDigest(config));

@@ -81,7 +81,7 @@ class Totals {
   }
 }
 
-function timeOf(ms: number): string | null {
+function formatBacktestTime(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
 }
 
@@ -124,8 +124,8 @@ export function backtestJournal(
     unvouched,
     counts_unvouched: countsUnvouched,
     without_stakes: totals.withoutStakes,
-    first_at: timeOf(totals.firstMs),
-    last_at: timeOf(totals.lastMs),
+    first_at: formatBacktestTime(totals.firstMs),
+    last_at: formatBacktestTime(totals.lastMs),
     ...backtest.findings(history.agents),
   };
 }

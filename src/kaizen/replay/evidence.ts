@@ -7,12 +7,12 @@ import { wordColumn } from "./column.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import { replayHistory, tableAt } from "./replay.ts";
-import { sampleOf } from "./sample.ts";
+import { sampleOutcomes } from "./sample.ts";
 import type { SampleBounds } from "./sample.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
 import type { FitRows, RowContext } from "../model/holdout.ts";
 import { appendRow, createRows } from "../model/scorecard.ts";
-import { namespaceOf } from "../model/slices.ts";
+import { parseNamespaceOfKey } from "../model/slices.ts";
 
 /** Index of `none` in SIGNATURES. */
 const UNSIGNED = 0;
@@ -95,7 +95,7 @@ class EvidenceTable {
     this.#context.stakes[row] = stakes;
     this.#context.stakesKnown[row] = isKnown ? 1 : 0;
     this.#context.decided[row] = history.decided?.[i] ?? 0;
-    this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
+    this.#context.namespaces[row] = this.#namespaceNumber(parseNamespaceOfKey(subject));
     const grade = config.grade_weights[history.grades[i]!]!;
     this.#credibility[row] = rho;
     check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
@@ -110,7 +110,7 @@ class EvidenceTable {
 }
 
 /** Agents with the best and the worst records of the first outcomes, for the attack scripts. */
-function attackAgentsOf(history: History, count: number, nowMs: number): AttackAgents {
+function selectAttackAgents(history: History, count: number, nowMs: number): AttackAgents {
   const bad = new Uint32Array(history.agents.length);
   const all = new Uint32Array(history.agents.length);
   for (let i = 0; i < count; i++) {
@@ -126,7 +126,7 @@ function attackAgentsOf(history: History, count: number, nowMs: number): AttackA
   return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
 }
 
-function lagOf({ settledMs, recordedMs }: History): number {
+function computeSettlementLagMs({ settledMs, recordedMs }: History): number {
   const every = Math.ceil(settledMs.length / LAG_OUTCOMES) || 1;
   const lags = new Float64Array(Math.ceil(settledMs.length / every));
   for (let at = 0; at < lags.length; at++)
@@ -141,7 +141,7 @@ export function evidenceTableAt(
   config: ScoringConfig,
 ): Pick<Replayed, "writer" | "reader" | "attackAgents"> {
   const { writer, reader, count } = tableAt(history, nowMs, config);
-  return { writer, reader, attackAgents: attackAgentsOf(history, count, nowMs) };
+  return { writer, reader, attackAgents: selectAttackAgents(history, count, nowMs) };
 }
 
 /** What a replay leaves out. */
@@ -165,7 +165,7 @@ export function replayJournal(
 }
 
 /** Indices of the outcomes that anyone vouches for. */
-function signedOf({ signatures }: History): Uint32Array {
+function listVouchedOutcomes({ signatures }: History): Uint32Array {
   const found = wordColumn();
   for (let i = 0; i < signatures.length; i++) if (signatures[i] !== UNSIGNED) found.push(i);
   return found.values();
@@ -178,8 +178,8 @@ export function replayEvidence(
   onShare: (share: number) => void = () => undefined,
   sample?: SampleBounds,
 ): Replayed {
-  const signed = signedOf(history);
-  const chosen = sample === undefined ? signed : sampleOf(signed, history.settledMs, sample);
+  const signed = listVouchedOutcomes(history);
+  const chosen = sample === undefined ? signed : sampleOutcomes(signed, history.settledMs, sample);
   const table = new EvidenceTable(chosen.length, history.agents);
   const { writer, reader, clockMs } = replayHistory(
     history,
@@ -191,9 +191,9 @@ export function replayEvidence(
   return {
     evidence: { check: table.check, handshake: table.handshake },
     rowsOf: signed.length,
-    lagMs: lagOf(history),
+    lagMs: computeSettlementLagMs(history),
     writer,
     reader,
-    attackAgents: attackAgentsOf(history, history.subjects.length, clockMs),
+    attackAgents: selectAttackAgents(history, history.subjects.length, clockMs),
   };
 }

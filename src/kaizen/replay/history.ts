@@ -53,7 +53,7 @@ export interface History {
 }
 
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
-function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
+function findExclusions(directory: string, uptoLsn: number): Exclusions {
   const exclusions = new Exclusions();
   const reader = openJournalReader(nodeFiles, directory);
   try {
@@ -153,7 +153,7 @@ class HistoryColumns {
 }
 
 /** Of the registry's event in the frame at `at`, before that outcome. */
-function marksOf(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
+function markRevokedAgent(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
   const start = at + FRAME_BYTES;
   const payload = bytes.subarray(start, start + frameLength(bytes, at));
   return revoked.apply(payload).map((mark) => ({ before, mark }));
@@ -172,7 +172,7 @@ export function readHistory(
 ): History {
   const columns = new HistoryColumns();
   const folded = emptyFold();
-  const exclusions = exclusionsOf(directory, uptoLsn);
+  const exclusions = findExclusions(directory, uptoLsn);
   const revoked = new RevokedAgents();
   const batches = new StandingsOrder();
   const reader = openJournalReader(nodeFiles, directory);
@@ -188,7 +188,7 @@ export function readHistory(
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           columns.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (isRegistryKind(kind)) {
-          columns.marks.push(...marksOf(revoked, bytes, offset, before));
+          columns.marks.push(...markRevokedAgent(revoked, bytes, offset, before));
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;

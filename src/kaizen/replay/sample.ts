@@ -21,7 +21,7 @@ export interface SampleBounds {
 }
 
 /** A number of an outcome's own, 0 to 2^32 - 1: the finalizer of MurmurHash3. */
-function drawOf(seed: number, i: number): number {
+function hashOutcomeIndex(seed: number, i: number): number {
   let hash = (Math.imul(i, 0x9e37_79b1) ^ seed) >>> 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
@@ -45,7 +45,7 @@ export function shareOut(rowsMax: number, counts: readonly number[]): number[] {
  * Those of `candidates`, indices of outcomes, that become rows, in their order; all of them where
  * that are no more than `rowsMax`. With fewer rows wanted a part of the same ones is taken.
  */
-export function sampleOf(
+export function sampleOutcomes(
   candidates: Uint32Array,
   settledMs: ArrayLike<number>,
   { rowsMax, bordersMs, seed }: SampleBounds,
@@ -61,5 +61,5 @@ export function sampleOf(
   for (const i of candidates) counts[stretchOf(i)]! += 1;
   const shares = shareOut(rowsMax, counts);
   const limits = shares.map((share, at) => (counts[at] === 0 ? 0 : (share / counts[at]!) * DRAWS));
-  return candidates.filter((i) => drawOf(seed, i) < limits[stretchOf(i)]!);
+  return candidates.filter((i) => hashOutcomeIndex(seed, i) < limits[stretchOf(i)]!);
 }

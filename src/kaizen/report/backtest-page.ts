@@ -12,7 +12,7 @@ import type {
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { agentTable, changeTable, figureTable, reasonTable } from "./backtest-tables.ts";
-import { counted, money, QUESTION_WORDS, shareOf } from "./backtest-words.ts";
+import { counted, money, QUESTION_WORDS, formatPercent } from "./backtest-words.ts";
 import { escapeHtml, htmlPage, sentence } from "./document.ts";
 import { allowedPlot, isBoundFelt, moneyPlot } from "./plot-curves.ts";
 import type { CurvePair } from "./plot-curves.ts";
@@ -28,7 +28,10 @@ function keys(hasGiven: boolean): string {
 
 const day = (time: string | null): string => (time === null ? "" : time.slice(0, 10));
 
-function windowOf({ from, to }: Backtest, { first_at: first, last_at: last }: BacktestFindings) {
+function describeWindow(
+  { from, to }: Backtest,
+  { first_at: first, last_at: last }: BacktestFindings,
+) {
   const asked = from === null && to === null ? "all outcomes" : "outcomes settled";
   const since = from === null ? "" : ` from ${from}`;
   const until = to === null ? "" : ` before ${to}`;
@@ -40,7 +43,7 @@ function factTable(backtest: Backtest, findings: BacktestFindings): string {
   const { unvouched, counts_unvouched: areCounted } = findings;
   const rows = [
     ["tenant", backtest.tenant],
-    ["window", windowOf(backtest, findings)],
+    ["window", describeWindow(backtest, findings)],
     ["outcomes", `${counted(findings.good)} good, ${counted(findings.bad)} bad`],
     [
       "left out",
@@ -66,8 +69,8 @@ function factTable(backtest: Backtest, findings: BacktestFindings): string {
 function summary({ rows }: BacktestFindings): string {
   const told = (row: BacktestRow) => {
     const allowed =
-      `the ${row.policy} policy allows ${shareOf(row.good_allowed, row.good) || "none"} of the ` +
-      `good outcomes and ${shareOf(row.bad_allowed, row.bad) || "none"} of the bad ones`;
+      `the ${row.policy} policy allows ${formatPercent(row.good_allowed, row.good) || "none"} of the ` +
+      `good outcomes and ${formatPercent(row.bad_allowed, row.bad) || "none"} of the bad ones`;
     if (row.stakes_good + row.stakes_bad === 0) return allowed;
     const lost = `${money(row.stakes_lost)} of stakes lost`;
     return `${allowed} (${lost}, ${money(row.stakes_turned_away)} turned away)`;
@@ -101,7 +104,7 @@ function ruleTable({ live, given }: Backtest): string {
   );
 }
 
-function pairOf(findings: BacktestFindings, level: ToolLevel, question: BacktestQuestion) {
+function findCurvePair(findings: BacktestFindings, level: ToolLevel, question: BacktestQuestion) {
   const of = (policy: "live" | "given") =>
     findings.curves.find(
       (curve) => curve.policy === policy && curve.level === level && curve.question === question,
@@ -118,10 +121,10 @@ function pairOf(findings: BacktestFindings, level: ToolLevel, question: Backtest
   return pair;
 }
 
-function plotsOf(findings: BacktestFindings, level: ToolLevel): string {
+function renderLevelPlots(findings: BacktestFindings, level: ToolLevel): string {
   const pairs = BACKTEST_QUESTIONS.map((question) => ({
     words: QUESTION_WORDS[question],
-    pair: pairOf(findings, level, question),
+    pair: findCurvePair(findings, level, question),
   })).filter(({ pair }) => pair.good + pair.bad > 0);
   const felt = pairs.filter(({ pair }) => isBoundFelt(pair));
   const flat = pairs.filter(({ pair }) => !isBoundFelt(pair));
@@ -145,7 +148,7 @@ function plotsOf(findings: BacktestFindings, level: ToolLevel): string {
 
 function moneyFigure(findings: BacktestFindings, level: ToolLevel): string {
   const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
-  const pair = pairOf(findings, level, "verify");
+  const pair = findCurvePair(findings, level, "verify");
   if (!hasMoney || !isBoundFelt(pair)) return "";
   return (
     `<figure><h4>Money: ${QUESTION_WORDS.verify}</h4>` +
@@ -158,7 +161,7 @@ function levelSection(findings: BacktestFindings, level: ToolLevel): string {
   return [
     `<h2>${level}</h2>`,
     figureTable(findings, level),
-    plotsOf(findings, level),
+    renderLevelPlots(findings, level),
     reasonTable(findings, level),
     changeTable(findings, level),
     agentTable(findings, level),

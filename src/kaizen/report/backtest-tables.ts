@@ -6,7 +6,14 @@ import type {
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { counted, money, percent, QUESTION_WORDS, reasonWords, shareOf } from "./backtest-words.ts";
+import {
+  counted,
+  money,
+  percent,
+  QUESTION_WORDS,
+  reasonWords,
+  formatPercent,
+} from "./backtest-words.ts";
 import { escapeHtml } from "./document.ts";
 
 /** A table that scrolls by itself where the screen is narrow. */
@@ -29,7 +36,7 @@ function signed(change: number): string {
 
 /** A count and its share of all, in two lines. */
 function part(count: number, all: number): string {
-  const share = shareOf(count, all);
+  const share = formatPercent(count, all);
   return tdn(share === "" ? "" : `${share}<br><span class="soft">${counted(count)}</span>`);
 }
 

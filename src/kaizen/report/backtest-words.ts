@@ -44,7 +44,7 @@ export function percent(share: number): string {
 }
 
 /** `part of whole` as per cent; empty where there is nothing to have a part of. */
-export function shareOf(part: number, whole: number): string {
+export function formatPercent(part: number, whole: number): string {
   return whole === 0 ? "" : percent(part / whole);
 }
 
@@ -60,7 +60,7 @@ function windowWarnings(findings: BacktestFindings): string[] {
 }
 
 /** What to know before the figures are believed, in sentences; none where all is well. */
-export function warningsOf(findings: BacktestFindings, promotedAt: string | undefined): string[] {
+export function listWarnings(findings: BacktestFindings, promotedAt: string | undefined): string[] {
   const { first_at: firstAt, outcomes, without_stakes: withoutStakes } = findings;
   const warnings = windowWarnings(findings);
   if (promotedAt !== undefined && firstAt !== null && firstAt < promotedAt) {

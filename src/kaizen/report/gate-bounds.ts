@@ -85,6 +85,6 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
 };
 
 /** The bounds of a gate; none for one that names its own in words alone (G10: by slice). */
-export function boundsOf({ id, numbers }: GateResult, policy: GatePolicy): NamedBound[] {
+export function listGateBounds({ id, numbers }: GateResult, policy: GatePolicy): NamedBound[] {
   return BOUNDS[id]?.(numbers, policy) ?? [];
 }

@@ -7,9 +7,9 @@ import type { GatePolicy, GateResult } from "../gates/gate.ts";
 import type { Figures, ModelFigures } from "../model/figures.ts";
 import type { Findings, SideRecord } from "../run.ts";
 import type { Side } from "../sides.ts";
-import { boundsOf } from "./gate-bounds.ts";
+import { listGateBounds } from "./gate-bounds.ts";
 import type { Bound } from "./gate-bounds.ts";
-import { intervalsOf } from "./plot-bars.ts";
+import { listGateIntervals } from "./plot-bars.ts";
 import type { IntervalMark } from "./plot-bars.ts";
 import { INGREDIENTS, QUESTIONS } from "./words.ts";
 
@@ -80,8 +80,8 @@ function isWithin(value: number, { comparison, bound, bound_high: high = bound }
   return value >= bound && value <= high;
 }
 
-function measuresOf(gate: GateResult, policy: GatePolicy): Measure[] {
-  return boundsOf(gate, policy).flatMap(({ name, ...bound }) => {
+function listMeasures(gate: GateResult, policy: GatePolicy): Measure[] {
+  return listGateBounds(gate, policy).flatMap(({ name, ...bound }) => {
     const value = gate.numbers[name];
     if (!isNumber(value) || !isNumber(bound.bound)) return [];
     return [{ name, value, ...bound, is_within: isWithin(value, bound) }];
@@ -99,7 +99,7 @@ const SLICE_MEMBERS: Readonly<Record<string, Exclude<keyof SliceNumbers, "name">
 };
 
 /** The numbers of G10 by slice: their names are `slice: member`. */
-function slicesOf(gates: readonly GateResult[]): SliceNumbers[] {
+function listSliceNumbers(gates: readonly GateResult[]): SliceNumbers[] {
   const slices = new Map<string, SliceNumbers>();
   const { numbers = {} } = gates.find(({ id }) => id === "G10") ?? {};
   for (const [key, value] of Object.entries(numbers)) {
@@ -114,7 +114,7 @@ function slicesOf(gates: readonly GateResult[]): SliceNumbers[] {
   return [...slices.values()];
 }
 
-function binsOf({ reliability }: ModelFigures): BinNumbers[] {
+function listReliabilityBins({ reliability }: ModelFigures): BinNumbers[] {
   return reliability
     .filter(({ rows }) => rows > 0)
     .map(({ expected, observed, rows }) => {
@@ -123,7 +123,7 @@ function binsOf({ reliability }: ModelFigures): BinNumbers[] {
     });
 }
 
-function weightsOf(before: ScoringModel, after: ScoringModel, { spreads }: Figures) {
+function listWeightChanges(before: ScoringModel, after: ScoringModel, { spreads }: Figures) {
   const points = (weight: number, column: number) =>
     column === 0 ? 0 : Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
   return INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0).map(
@@ -149,14 +149,17 @@ function sideNumbers(record: SideRecord, policy: GatePolicy): SideNumbers {
       passed: gate.passed,
       is_warning: gate.isWarning === true,
       sentence: gate.sentence,
-      measures: measuresOf(gate, policy),
-      intervals: intervalsOf(gate),
+      measures: listMeasures(gate, policy),
+      intervals: listGateIntervals(gate),
     })),
-    slices: slicesOf(gates),
+    slices: listSliceNumbers(gates),
     ...(figures && {
-      reliability: { champion: binsOf(figures.champion), challenger: binsOf(figures.challenger) },
+      reliability: {
+        champion: listReliabilityBins(figures.champion),
+        challenger: listReliabilityBins(figures.challenger),
+      },
     }),
-    ...(figures && challenger && { weights: weightsOf(champion, challenger, figures) }),
+    ...(figures && challenger && { weights: listWeightChanges(champion, challenger, figures) }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Figures, ModelFigures } from "../model/figures.ts";
 import type { GateResult } from "../gates/gate.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
 import { escapeHtml, htmlPage, sentence } from "./document.ts";
-import { intervalPlot, intervalsOf, pairedBars } from "./plot-bars.ts";
+import { intervalPlot, listGateIntervals, pairedBars } from "./plot-bars.ts";
 import { calibratedBins, reliabilityPlot, scorePlot } from "./plots.ts";
 import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
 import type { SideRecord } from "../run.ts";
@@ -35,7 +35,7 @@ function gateRow(gate: GateResult): string {
     `<tr><td class="gate">${gate.id}</td><td class="${mark}">${VERDICTS[mark]}</td>` +
     `<td><span class="question">${QUESTIONS[gate.id] ?? words(gate.name)}</span>` +
     `${sentence(gate.sentence)}.<details><summary>all numbers</summary>${numbers}` +
-    `</details></td><td>${intervalsOf(gate).map(intervalPlot).join("")}</td></tr>`
+    `</details></td><td>${listGateIntervals(gate).map(intervalPlot).join("")}</td></tr>`
   );
 }
 
@@ -210,7 +210,7 @@ function watchSection(watch: WatchRecord): string {
   );
 }
 
-function evidenceOf({ rows, rows_of: all }: RunRecord): string {
+function describeEvidenceRows({ rows, rows_of: all }: RunRecord): string {
   const count = `${rows} signed outcomes`;
   return all === undefined ? count : `${count}, a random sample of ${all}`;
 }
@@ -224,7 +224,7 @@ export function reportPage(run: RunRecord): string {
     ["started", `${run.started_at} by ${run.started_by}`],
     ["as of", run.as_of === undefined ? "" : `${run.as_of}: nothing that came in later is in it`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
-    ["evidence", `${evidenceOf(run)}, journal position ${run.position}`],
+    ["evidence", `${describeEvidenceRows(run)}, journal position ${run.position}`],
     ["live weights then", run.champion_version],
     ["tested weights", run.challenger_version ?? ""],
     ["taken back", back === undefined ? "" : `${back.at}: ${back.reason}`],

@@ -49,7 +49,7 @@ const marked = (label: string, value: number, error: number, border: number): In
 });
 
 /** The intervals behind a gate's verdict; none for gates that count. */
-export function intervalsOf({ id, numbers }: GateResult): IntervalMark[] {
+export function listGateIntervals({ id, numbers }: GateResult): IntervalMark[] {
   const of = (name: string): number => numbers[name] ?? Number.NaN;
   const all: Readonly<Record<string, () => IntervalMark[]>> = {
     G2: () => {

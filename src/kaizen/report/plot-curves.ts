@@ -37,19 +37,19 @@ interface Line {
 const X_TICKS = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 const TEXT_STEP = 14;
 
-const xOf = (bound: number): number => LEFT + rootScale(bound) * plotWidth;
-const yOf = (share: number): number => TOP + (1 - share) * plotHeight;
+const projectBoundX = (bound: number): number => LEFT + rootScale(bound) * plotWidth;
+const projectShareY = (share: number): number => TOP + (1 - share) * plotHeight;
 
 function grid(yTicks: readonly (readonly [share: number, label: string])[]): string {
   const upright = X_TICKS.map((bound) => {
-    const x = px(xOf(bound));
+    const x = px(projectBoundX(bound));
     return (
       `<line x1="${x}" y1="${TOP}" x2="${x}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
       `<text x="${x}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${bound}</text>`
     );
   });
   const level = yTicks.map(([share, label]) => {
-    const y = yOf(share);
+    const y = projectShareY(share);
     return (
       `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
       `<text x="${LEFT - 5}" y="${px(y + 4)}" class="end tick">${label}</text>`
@@ -59,7 +59,9 @@ function grid(yTicks: readonly (readonly [share: number, label: string])[]): str
 }
 
 function drawn(bounds: readonly number[], { kind, isLive, values }: Line): string {
-  const points = bounds.map((bound, i) => `${px(xOf(bound))},${px(yOf(values[i]!))}`);
+  const points = bounds.map(
+    (bound, i) => `${px(projectBoundX(bound))},${px(projectShareY(values[i]!))}`,
+  );
   return `<polyline points="${points.join(" ")}" class="line ${kind}${isLive ? " live" : ""}"/>`;
 }
 
@@ -74,12 +76,12 @@ function mark(
 ): string {
   const isLive = curve.policy === "live";
   const at = pair.bounds.indexOf(curve.bound);
-  const x = xOf(curve.bound);
+  const x = projectBoundX(curve.bound);
   const isRight = x > LEFT + plotWidth * 0.75;
   const spots = lines
     .filter((line) => line.isLive === isLive)
     .map((line) => {
-      const y = yOf(line.values[at]!);
+      const y = projectShareY(line.values[at]!);
       const title = `<title>${told(line, at)}</title>`;
       return isLive
         ? `<rect x="${px(x - 4.5)}" y="${px(y - 4.5)}" width="9" height="9" class="spot ${line.kind}">${title}</rect>`
@@ -109,7 +111,7 @@ function marks(
     .join("");
 }
 
-function linesOf(
+function renderCurveLines(
   pair: CurvePair,
   good: (curve: BacktestCurve) => readonly number[],
   bad: (curve: BacktestCurve) => readonly number[],
@@ -139,7 +141,7 @@ export function allowedPlot(pair: CurvePair, title: string): string {
   const { good, bad } = pair;
   const sharesOf = (counts: readonly number[], all: number) =>
     counts.map((count) => count / Math.max(1, all));
-  const lines = linesOf(
+  const lines = renderCurveLines(
     pair,
     (curve) => sharesOf(curve.good_allowed, good),
     (curve) => sharesOf(curve.bad_allowed, bad),
@@ -161,7 +163,7 @@ export function moneyPlot(pair: CurvePair, title: string): string {
   const amounts = curves.flatMap((curve) => [...curve.stakes_lost, ...curve.stakes_turned_away]);
   const most = Math.max(1, ...amounts) * 1.05;
   const scaled = (values: readonly number[]) => values.map((value) => value / most);
-  const lines = linesOf(
+  const lines = renderCurveLines(
     pair,
     (curve) => scaled(curve.stakes_turned_away),
     (curve) => scaled(curve.stakes_lost),

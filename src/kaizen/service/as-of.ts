@@ -14,7 +14,7 @@ export function testedBefore<Tested>(asOfMs: number | undefined, tested: Tested)
 }
 
 /** The time in the record of a run; nothing for a run as of now. */
-function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
+function buildAsOfMember({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
   return asOfMs === undefined ? {} : { as_of: new Date(asOfMs).toISOString() };
 }
 
@@ -39,7 +39,7 @@ export function begun(
     started_at: new Date(nowMs).toISOString(),
     started_by: request.startedBy,
     champion_version: championVersion,
-    ...asOf(request),
+    ...buildAsOfMember(request),
     reason: "under way",
     rows: 0,
     position,

@@ -3,17 +3,17 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Backtest, BacktestSummary } from "../../contract/schemas/backtest.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
-import { runIdOf } from "./files.ts";
+import { createRunId } from "./files.ts";
 
 export const BACKTESTS_KEPT = 50;
 const ID = /^b-[0-9]{8}-[0-9]{9}$/;
 
 /** Id of a back-test, as `b-20261120-114500123`: sorts by time, names a file. */
-export function backtestIdOf(nowMs: number): string {
-  return `b-${runIdOf(nowMs).slice(2)}`;
+export function createBacktestId(nowMs: number): string {
+  return `b-${createRunId(nowMs).slice(2)}`;
 }
 
-export function summaryOf(backtest: Backtest): BacktestSummary {
+export function summarizeBacktest(backtest: Backtest): BacktestSummary {
   const {
     live: _live,
     given: _given,
@@ -39,7 +39,7 @@ export class BacktestFiles {
     nodeFiles.makeDirectory(this.#root);
     const text = JSON.stringify(backtest);
     replaceFile(nodeFiles, this.#root, `${backtest.backtest_id}.json`, Buffer.from(text));
-    const all = [summaryOf(backtest), ...this.list()];
+    const all = [summarizeBacktest(backtest), ...this.list()];
     const unique = new Map(all.map((each) => [each.backtest_id, each]));
     const newest = [...unique.values()].toSorted((a, b) =>
       a.backtest_id < b.backtest_id ? 1 : -1,
@@ -66,7 +66,7 @@ export class BacktestFiles {
       .toSorted()
       .toReversed()
       .flatMap((id) => this.load(id) ?? [])
-      .map(summaryOf);
+      .map(summarizeBacktest);
     return this.#summaries;
   }
 

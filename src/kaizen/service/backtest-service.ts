@@ -8,9 +8,9 @@ import type { PolicySource } from "../../policy/active-policy.ts";
 import type { BacktestOrder, Backtests } from "../backtest.ts";
 import type { BacktestTask } from "../replay/backtest.ts";
 import { backtestPage } from "../report/backtest-page.ts";
-import { warningsOf } from "../report/backtest-words.ts";
-import { BacktestFiles, backtestIdOf } from "./backtest-files.ts";
-import { versionOf } from "./files.ts";
+import { listWarnings } from "../report/backtest-words.ts";
+import { BacktestFiles, createBacktestId } from "./backtest-files.ts";
+import { computeConfigVersion } from "./files.ts";
 import { backtestOnPool } from "./pool.ts";
 
 export interface BacktestServiceOptions {
@@ -75,11 +75,11 @@ export class BacktestService implements Backtests {
       started_by: order.startedBy,
       started_at: new Date(startedMs).toISOString(),
       position: task.uptoLsn,
-      config_version: versionOf(config),
+      config_version: computeConfigVersion(config),
       live_version: live.version,
       given_version: given?.version ?? null,
-      from: timeOf(fromMs),
-      to: timeOf(toMs),
+      from: formatRequestTime(fromMs),
+      to: formatRequestTime(toMs),
       live: task.live,
       ...(given === undefined ? {} : { given }),
     };
@@ -119,7 +119,7 @@ export class BacktestService implements Backtests {
   #nextId(nowMs: number): string {
     const known = new Set(this.#files.list().map((each) => each.backtest_id)).add(this.#lastId);
     for (let ms = nowMs; ; ms++) {
-      const id = backtestIdOf(ms);
+      const id = createBacktestId(ms);
       if (!known.has(id)) return (this.#lastId = id);
     }
   }
@@ -134,7 +134,7 @@ export class BacktestService implements Backtests {
     let ended: Backtest;
     try {
       const findings = await runTask(task, this.#progress, this.#stop.signal);
-      ended = { ...record, state: "done", ...endOf(findings, promotedAt) };
+      ended = { ...record, state: "done", ...buildEndRecord(findings, promotedAt) };
     } catch (error) {
       const reason = (error as Error).message;
       log.error("backtest_failed", { backtest: record.backtest_id, detail: reason });
@@ -153,11 +153,11 @@ export class BacktestService implements Backtests {
   }
 }
 
-function timeOf(ms: number | undefined): string | null {
+function formatRequestTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
-function endOf(findings: BacktestFindings, promotedAt: string | undefined) {
+function buildEndRecord(findings: BacktestFindings, promotedAt: string | undefined) {
   const { outcomes, good, bad } = findings;
-  return { outcomes, good, bad, warnings: warningsOf(findings, promotedAt), findings };
+  return { outcomes, good, bad, warnings: listWarnings(findings, promotedAt), findings };
 }

@@ -8,7 +8,7 @@ import { canonicalJson } from "../../contract/canonical-json.ts";
 import { defaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { assertConfig } from "../../engine/config-layout.ts";
-import { hasHistory, versionOf } from "./files.ts";
+import { hasHistory, computeConfigVersion } from "./files.ts";
 import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
 import { isAlike, withoutStep } from "../lineage.ts";
@@ -64,7 +64,7 @@ export class Champion {
     this.#files = files;
     this.#ledger = ledger;
     this.#shipped = shipped;
-    const version = versionOf(shipped);
+    const version = computeConfigVersion(shipped);
     this.#state = files.loadState(version);
     // A deployment on the shipped config follows from release to release; a promotion stays, and so
     // does the config of an older release to which a rollback has led back.
@@ -115,7 +115,9 @@ export class Champion {
    * @throws Error when its file was changed.
    */
   find(version: string): ScoringConfig | undefined {
-    return version === versionOf(this.#shipped) ? this.#shipped : this.#files.loadConfig(version);
+    return version === computeConfigVersion(this.#shipped)
+      ? this.#shipped
+      : this.#files.loadConfig(version);
   }
 
   /**
@@ -129,7 +131,8 @@ export class Champion {
   /** Makes the promoted config live, before anything is served. */
   async open(): Promise<void> {
     const champion = this.config();
-    if (this.version !== versionOf(this.#shipped)) await this.#ledger.installConfig(champion);
+    if (this.version !== computeConfigVersion(this.#shipped))
+      await this.#ledger.installConfig(champion);
   }
 
   /**

@@ -24,7 +24,7 @@ export class ConfigShelf implements Configs {
     }
     return [...new Set(versions)]
       .slice(0, CONFIGS_LISTED)
-      .map((version) => summaryOf(this.#champion, version));
+      .map((version) => summarizeConfig(this.#champion, version));
   }
 
   find(named: string, other?: string): ConfigDetail | undefined {
@@ -32,16 +32,16 @@ export class ConfigShelf implements Configs {
     const version = named === "active" ? champion.version : named;
     const config = champion.readable(version);
     if (config === undefined) return undefined;
-    const summary = summaryOf(champion, version);
+    const summary = summarizeConfig(champion, version);
     if (other === undefined) return { ...summary, config, against: null, differences: [] };
     const against = other === "active" ? champion.version : other;
     const from = champion.readable(against);
     if (from === undefined) return undefined;
-    return { ...summary, config, against, differences: differencesOf(from, config) };
+    return { ...summary, config, against, differences: listConfigDifferences(from, config) };
   }
 }
 
-function summaryOf(champion: Champion, version: string): ConfigSummary {
+function summarizeConfig(champion: Champion, version: string): ConfigSummary {
   const { champion: live, shipped, promotions } = champion.state;
   const promotion = promotions.findLast((each) => each.version === version);
   const config = champion.readable(version);
@@ -53,26 +53,27 @@ function summaryOf(champion: Champion, version: string): ConfigSummary {
     in_force: version === live,
     shipped: version === shipped,
     on_file: config !== undefined,
-    ...originOf(promotion),
+    ...describeConfigOrigin(promotion),
   };
 }
 
-function originOf(promotion: Promotion | undefined) {
+function describeConfigOrigin(promotion: Promotion | undefined) {
   const back = promotion?.rolled_back;
   return {
     from_run: promotion?.run_id ?? null,
     kind: promotion === undefined ? null : (promotion.kind ?? "full"),
     parent: promotion?.parent ?? null,
-    promoted_at: promotion === undefined ? null : timeOf(promotion.at_ms),
-    rolled_back: back === undefined ? null : { at: timeOf(back.at_ms), reason: back.reason },
+    promoted_at: promotion === undefined ? null : formatConfigTime(promotion.at_ms),
+    rolled_back:
+      back === undefined ? null : { at: formatConfigTime(back.at_ms), reason: back.reason },
   };
 }
 
-const timeOf = (epochMs: number) => new Date(epochMs).toISOString();
+const formatConfigTime = (epochMs: number) => new Date(epochMs).toISOString();
 
 /** Members that differ, by pointer; null where one lacks it. */
-export function differencesOf(from: ScoringConfig, to: ScoringConfig): ConfigDifference[] {
-  const [before, after] = [membersOf(from), membersOf(to)];
+export function listConfigDifferences(from: ScoringConfig, to: ScoringConfig): ConfigDifference[] {
+  const [before, after] = [collectConfigLeaves(from), collectConfigLeaves(to)];
   const pointers = [...new Set([...before.keys(), ...after.keys()])].toSorted();
   return pointers.flatMap((pointer) => {
     const [old, now] = [before.get(pointer) ?? null, after.get(pointer) ?? null];
@@ -81,9 +82,10 @@ export function differencesOf(from: ScoringConfig, to: ScoringConfig): ConfigDif
 }
 
 /** Leaves of a document by their pointers. */
-function membersOf(value: unknown, pointer = "", found = new Map<string, unknown>()) {
+function collectConfigLeaves(value: unknown, pointer = "", found = new Map<string, unknown>()) {
   if (typeof value !== "object" || value === null) found.set(pointer, value);
   else
-    for (const [name, part] of Object.entries(value)) membersOf(part, `${pointer}/${name}`, found);
+    for (const [name, part] of Object.entries(value))
+      collectConfigLeaves(part, `${pointer}/${name}`, found);
   return found;
 }

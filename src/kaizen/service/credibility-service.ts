@@ -137,7 +137,7 @@ export class CredibilityService implements Credibility {
       const { payloads, figures, graph } = await runOnPool(task, this.#stop.signal);
       if (figures !== undefined) found.figures = figures;
       if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
-      found.reason = reasonOf(figures === undefined, payloads.length);
+      found.reason = describeWhyNoBatch(figures === undefined, payloads.length);
       for (const payload of payloads) {
         this.#stop.signal.throwIfAborted();
         await ledger.appendStandings(payload);
@@ -152,7 +152,7 @@ export class CredibilityService implements Credibility {
   }
 }
 
-function reasonOf(isEmpty: boolean, records: number): string {
+function describeWhyNoBatch(isEmpty: boolean, records: number): string {
   if (isEmpty) return "none of the seeds has a history: standings stay as they are";
   return records === 0 ? "nothing changed" : "written";
 }

@@ -65,12 +65,12 @@ const RUNS_LISTED = 500;
 const CALIBRATION_RECORDS_MIN = 100;
 
 /** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
-export function versionOf(config: ScoringConfig): string {
+export function computeConfigVersion(config: ScoringConfig): string {
   return configName(configDigest(config));
 }
 
 /** Id of a run, as `k-20261120-114500123`: sorts by time, names a file. */
-export function runIdOf(nowMs: number): string {
+export function createRunId(nowMs: number): string {
   const digits = new Date(nowMs).toISOString().replaceAll(/[^0-9]/g, "");
   return `k-${digits.slice(0, 8)}-${digits.slice(8, 17)}`;
 }
@@ -117,7 +117,7 @@ export class KaizenFiles {
   loadConfig(version: string): ScoringConfig | undefined {
     if (!VERSION.test(version)) return undefined;
     const config = readJson<ScoringConfig>(join(this.#configs, `${version}.json`));
-    if (config !== undefined && versionOf(config) !== version) {
+    if (config !== undefined && computeConfigVersion(config) !== version) {
       throw new Error(`the config file ${version}.json was changed`);
     }
     return config;
@@ -125,7 +125,7 @@ export class KaizenFiles {
 
   /** Writes the config under its version, unless the file exists already; returns the version. */
   keepConfig(config: ScoringConfig): string {
-    const version = versionOf(config);
+    const version = computeConfigVersion(config);
     const name = `${version}.json`;
     const text = canonicalJson(config);
     if (readText(join(this.#configs, name)) !== text) {
@@ -162,12 +162,12 @@ export class KaizenFiles {
         const run = this.loadRun(name.slice(0, -".json".length));
         if (run === undefined) return [];
         const { findings, ...summary } = run;
-        return [{ ...summary, ...(findings && { gates: verdictsOf(findings) }) }];
+        return [{ ...summary, ...(findings && { gates: listGateVerdicts(findings) }) }];
       });
   }
 }
 
-function verdictsOf({ sides }: Findings): GateVerdict[] {
+function listGateVerdicts({ sides }: Findings): GateVerdict[] {
   return sides.flatMap(({ side, gates }) =>
     gates.map(({ id, passed, isWarning }) => ({
       side,

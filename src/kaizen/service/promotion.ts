@@ -7,7 +7,7 @@ import { GATE_POLICY } from "../gates/gate.ts";
 import type { RunRecord, RunSummary } from "../kaizen.ts";
 import type { Findings } from "../run.ts";
 import type { Champion } from "./champion.ts";
-import { spend, testedByCalibrations, versionOf } from "./files.ts";
+import { spend, testedByCalibrations, computeConfigVersion } from "./files.ts";
 import type { KaizenFiles, KaizenState } from "./files.ts";
 
 const DAY_MS = 86_400_000;
@@ -82,7 +82,7 @@ function provenBy(run: RunRecord, state: KaizenState): Findings & { config: Scor
   if (findings === undefined || config === undefined || !areGatesPassed(findings)) {
     throw refused(`a gate has not passed: ${run.reason}`);
   }
-  if (versionOf(config) !== run.challenger_version)
+  if (computeConfigVersion(config) !== run.challenger_version)
     throw refused("the tested weights were changed");
   if (!isDeepStrictEqual({ ...findings.policy }, { ...GATE_POLICY })) {
     throw refused("the gates ask for something else since then: run again");

@@ -6,7 +6,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Store, StoreEvents } from "../../store/store.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
-const statusOf = (run: RunRecord): string =>
+const readRunStatus = (run: RunRecord): string =>
   run.rolled_back === undefined ? run.state : "rolled_back";
 
 /** A run as a row: its state now, every gate with its numbers, and the whole record. */
@@ -20,7 +20,7 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
     started_at: Date.parse(run.started_at),
     finished_at: run.finished_at === undefined ? null : Date.parse(run.finished_at),
     started_by: run.started_by,
-    status: statusOf(run),
+    status: readRunStatus(run),
     promoted: run.state === "promoted",
     reason: run.rolled_back?.reason ?? run.reason,
     config_from: run.champion_version,
@@ -69,7 +69,7 @@ export class RunRows {
       const known = new Map(rows.map(([id, status]) => [id, status]));
       for (const { run_id: id } of runs) {
         const run = kaizen.find(id);
-        if (run !== undefined && known.get(id) !== statusOf(run)) this.write(run);
+        if (run !== undefined && known.get(id) !== readRunStatus(run)) this.write(run);
       }
     } catch (error) {
       this.#log.warn("kaizen_rows_unread", { detail: (error as Error).message });

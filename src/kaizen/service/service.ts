@@ -7,10 +7,10 @@ import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
   KaizenFiles,
-  runIdOf,
+  createRunId,
   spend,
   testedByCalibrations,
-  versionOf,
+  computeConfigVersion,
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
@@ -19,9 +19,9 @@ import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
 import { promoteDryRun, type PromotionOrder } from "./promotion.ts";
-import { progressOf, statusOf } from "./status.ts";
+import { describeProgress, buildKaizenStatus } from "./status.ts";
 import type { KaizenTask } from "./task.ts";
-import { changesOf, keepWatches, newestWatch } from "./watch.ts";
+import { listWatchedChanges, keepWatches, newestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
 import { EVIDENCE_ROWS } from "../replay/sample.ts";
@@ -48,7 +48,7 @@ export class KaizenService implements Kaizen {
     this.#champion = new Champion(this.#files, options.ledger, options.shipped, options.shared);
     this.configs = new ConfigShelf(this.#champion);
     this.measured = new LiveFigures(this.#files, this.#champion, () =>
-      newestWatch(this.#files, changesOf(this.#champion)),
+      newestWatch(this.#files, listWatchedChanges(this.#champion)),
     );
   }
 
@@ -73,10 +73,10 @@ export class KaizenService implements Kaizen {
     if (this.#running !== undefined) return undefined;
     const nowMs = this.#options.clock();
     assertPast(request, nowMs);
-    let id = runIdOf(nowMs);
+    let id = createRunId(nowMs);
     // The clock may have been set back, and the service restarted since.
     const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
-    for (let ms = nowMs + 1; isTaken(); ms++) id = runIdOf(ms);
+    for (let ms = nowMs + 1; isTaken(); ms++) id = createRunId(ms);
     this.#lastId = id;
     const done = this.#run(id, request, nowMs).finally(() => (this.#running = undefined));
     this.#running = { id, done };
@@ -126,10 +126,13 @@ export class KaizenService implements Kaizen {
   }
 
   status(): KaizenStatus {
-    const watch = newestWatch(this.#files, changesOf(this.#champion));
+    const watch = newestWatch(this.#files, listWatchedChanges(this.#champion));
     const [stage, share] = [Atomics.load(this.#progress, 0), Atomics.load(this.#progress, 1)];
-    const running = this.#running && { run_id: this.#running.id, ...progressOf(stage, share) };
-    return statusOf(this.#champion, { watch, running, nextRunMs: this.nextRunMs });
+    const running = this.#running && {
+      run_id: this.#running.id,
+      ...describeProgress(stage, share),
+    };
+    return buildKaizenStatus(this.#champion, { watch, running, nextRunMs: this.nextRunMs });
   }
 
   runs(): RunSummary[] {
@@ -231,7 +234,7 @@ export class KaizenService implements Kaizen {
     nowMs: number,
   ): Promise<string | undefined> {
     if (found === undefined || watch === undefined) return undefined;
-    if (this.#champion.version !== versionOf(champion)) return undefined;
+    if (this.#champion.version !== computeConfigVersion(champion)) return undefined;
     const due = keepWatches(this.#files, watch, found, nowMs);
     this.measured.takeWatch();
     for (const { runId, reason } of due) await this.#takeBack(reason, runId);
@@ -239,7 +242,7 @@ export class KaizenService implements Kaizen {
   }
 
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
-    const watch = changesOf(this.#champion);
+    const watch = listWatchedChanges(this.#champion);
     const last = this.#champion.live();
     // Data of a release that did not store its shipped config: nothing to compare with, but no
     // reason to stop learning.
@@ -274,7 +277,7 @@ export class KaizenService implements Kaizen {
   async #decide(run: RunRecord, request: RunRequest, findings: Findings, basis: KaizenState) {
     const { config } = findings;
     const nowMs = Date.parse(run.started_at);
-    if (config !== undefined) run.challenger_version = versionOf(config);
+    if (config !== undefined) run.challenger_version = computeConfigVersion(config);
     if (request.isDryRun || request.asOfMs !== undefined) {
       run.state = "dry_run";
       return;

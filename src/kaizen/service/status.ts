@@ -11,11 +11,11 @@ export interface UnderWay {
 }
 
 /** `stage` and `share`, in thousandths, as the run's thread writes them. */
-export function progressOf(stage: number, share: number) {
+export function describeProgress(stage: number, share: number) {
   return { stage: KAIZEN_STAGES[stage] ?? "waiting", share: share / 1000 };
 }
 
-export function statusOf(
+export function buildKaizenStatus(
   champion: Pick<Champion, "live" | "version" | "state">,
   { watch, running, nextRunMs }: UnderWay,
 ): KaizenStatus {

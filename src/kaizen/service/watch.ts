@@ -8,7 +8,7 @@ import type { Champion } from "./champion.ts";
 import type { KaizenFiles } from "./files.ts";
 
 /** The newest change of each scorecard that rests on one whose configs can be read. */
-export function changesOf(champion: Champion): WatchedChanges {
+export function listWatchedChanges(champion: Champion): WatchedChanges {
   const steps = champion.steps();
   const live = champion.config();
   const changes: WatchedChanges = {};

@@ -80,8 +80,8 @@ export class NewcomerLimits {
     spent.atMs = nowMs;
     // A clock that was put back gives nothing back.
     if (share <= 0) return spent;
-    spent.agents = leftOf(spent.agents, share * this.#limits.agents);
-    spent.pairs = leftOf(spent.pairs, share * this.#limits.pairs);
+    spent.agents = computeRemaining(spent.agents, share * this.#limits.agents);
+    spent.pairs = computeRemaining(spent.pairs, share * this.#limits.pairs);
     return spent;
   }
 
@@ -94,6 +94,6 @@ export class NewcomerLimits {
   }
 }
 
-function leftOf(spent: number, back: number): number {
+function computeRemaining(spent: number, back: number): number {
   return back >= spent ? 0 : spent - back;
 }

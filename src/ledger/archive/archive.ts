@@ -4,8 +4,8 @@
 // names, and the manifest comes last: a copy made in that order is whole, too.
 import { join } from "node:path";
 import { dataPaths } from "../../journal/data-directory.ts";
-import { errnoOf, type FileLayer, readWhole } from "../../journal/files.ts";
-import { manifestOf, ofOneMoment, prepareTarget } from "../backup/backup.ts";
+import { readErrno, type FileLayer, readWhole } from "../../journal/files.ts";
+import { buildManifest, ofOneMoment, prepareTarget } from "../backup/backup.ts";
 import { JournalParted } from "../backup/faults.ts";
 import { GROWING } from "../backup/listing.ts";
 import { lockBackup } from "../backup/lock.ts";
@@ -26,7 +26,7 @@ import {
 } from "./claim.ts";
 import { GrowingContent } from "./growing.ts";
 import { JournalShipment } from "./journal-tail.ts";
-import { keepState, STATES_DIRECTORY, statesOf } from "./states.ts";
+import { keepState, STATES_DIRECTORY, listArchiveStates } from "./states.ts";
 
 /** What no manifest names is there for this long at least, for a copy of the archive that is under way. */
 const SWEEP_MS = 15 * 60_000;
@@ -159,7 +159,7 @@ export class Archive {
     const taken = ofOneMoment(rest, () => journal.shipTail(durable()));
     const paths = new Set(taken.stored.map(({ path }) => path));
     for (const path of this.#growing.keys()) if (!paths.has(path)) this.#growing.delete(path);
-    return manifestOf(taken.journal, taken.stored, nowMs, madeBy);
+    return buildManifest(taken.journal, taken.stored, nowMs, madeBy);
   }
 
   #grown(path: string): StoredContent | undefined {
@@ -191,7 +191,7 @@ export class Archive {
 
   #namedByNone(): string[] {
     const { files, target } = this.#options;
-    const states = statesOf(files, target).map(({ manifest }) => manifest);
+    const states = listArchiveStates(files, target).map(({ manifest }) => manifest);
     const all = this.#former === undefined ? states : [...states, this.#former];
     return this.#objects.unnamed(all.flatMap((each) => [...each.segments, ...each.files]));
   }
@@ -213,7 +213,7 @@ export class Archive {
       this.#objects.clear();
       // A first shipment would read and write them all again.
       const sealed = new Set(this.#journal?.sealed.map(({ sha256 }) => sha256));
-      const isFull = FULL.has(errnoOf(cause));
+      const isFull = FULL.has(readErrno(cause));
       const isToGo = (name: string) => !sealed.has(name) && (isFull || written.has(name));
       this.#objects.remove(this.#namedByNone().filter(isToGo));
     } catch {

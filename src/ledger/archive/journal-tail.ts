@@ -22,7 +22,7 @@ import {
 } from "../backup/journal-copy.ts";
 import type { StoredSegment } from "../backup/manifest.ts";
 import type { BackupObjects } from "../backup/objects.ts";
-import { checkSegment, type CheckedSegment, commitsOf } from "../backup/segments.ts";
+import { checkSegment, type CheckedSegment, iterateCommits } from "../backup/segments.ts";
 import { GrowingContent } from "./growing.ts";
 
 /** What is shipped of the open segment. */
@@ -71,7 +71,7 @@ export class JournalShipment {
     const known = this.#tail?.first === open?.firstLsn ? this.#tail : undefined;
     if (known !== undefined) this.#next = this.#grown(known, durable);
     else this.#next = open === undefined ? undefined : this.#begun(open.firstLsn, durable);
-    return this.#copy.ended(this.#next && storedOf(this.#next), durable);
+    return this.#copy.ended(this.#next && buildStoredSegment(this.#next), durable);
   }
 
   /** The sealed segments shipped so far, in force or not: they are not shipped again. */
@@ -180,7 +180,7 @@ function upTo(
 ): CheckedSegment {
   let found = start;
   let { timeUs } = start;
-  for (const commit of commitsOf(bytes, all.end, from)) {
+  for (const commit of iterateCommits(bytes, all.end, from)) {
     if (commit.lsn > durable) return { ...found, timeUs };
     timeUs = Math.max(timeUs, commit.timeUs);
     found = commit;
@@ -189,7 +189,7 @@ function upTo(
   return { ...all, timeUs };
 }
 
-function storedOf({ first, content, lsn, chain, timeUs }: Tail): StoredSegment {
+function buildStoredSegment({ first, content, lsn, chain, timeUs }: Tail): StoredSegment {
   return {
     ...content.stored(),
     first,

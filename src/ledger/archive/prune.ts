@@ -6,7 +6,7 @@ import { BackupFault } from "../backup/faults.ts";
 import { lockBackup } from "../backup/lock.ts";
 import { readManifest } from "../backup/manifest.ts";
 import { BackupObjects, OBJECTS_DIRECTORY } from "../backup/objects.ts";
-import { pruneStates, statesOf } from "./states.ts";
+import { pruneStates, listArchiveStates } from "./states.ts";
 
 /** Younger ones may belong to a copy that is under way. */
 const OBJECT_AGE_MS = 3_600_000;
@@ -40,7 +40,10 @@ export function pruneArchive(
 }
 
 function removeUnnamed(files: FileLayer, root: string, nowMs: number): number {
-  const kept = [...statesOf(files, root).map((each) => each.manifest), readManifest(files, root)];
+  const kept = [
+    ...listArchiveStates(files, root).map((each) => each.manifest),
+    readManifest(files, root),
+  ];
   const objects = new BackupObjects(files, root);
   const isOld = (name: string) =>
     nowMs - fs.statSync(join(root, OBJECTS_DIRECTORY, name)).mtimeMs >= OBJECT_AGE_MS;

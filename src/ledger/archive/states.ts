@@ -26,7 +26,7 @@ export interface ArchiveState {
 }
 
 /** All of them, oldest first. @throws BackupFault when one does not verify. */
-export function statesOf(files: FileLayer, root: string): ArchiveState[] {
+export function listArchiveStates(files: FileLayer, root: string): ArchiveState[] {
   const states = namesIn(files, root).map((name) => {
     const manifest = findManifest(files, join(root, STATES_DIRECTORY), name + SUFFIX)!;
     return { name, isParted: name.startsWith("parted"), manifest };
@@ -66,7 +66,7 @@ export function keepState(
 
 /** Removes states made before a time (epoch ms); what only they name is removed later. */
 export function pruneStates(files: FileLayer, root: string, beforeMs: number): string[] {
-  const old = statesOf(files, root).filter(
+  const old = listArchiveStates(files, root).filter(
     ({ manifest }) => Date.parse(manifest.made_at) < beforeMs,
   );
   for (const { name } of old) remove(files, root, name);

@@ -3,7 +3,7 @@
 // meanwhile, so that all are of one moment; then the manifest, which puts the new state in force.
 import * as fs from "node:fs";
 import { join, sep } from "node:path";
-import { errnoOf, type FileLayer } from "../../journal/files.ts";
+import { readErrno, type FileLayer } from "../../journal/files.ts";
 import { JOURNAL_VERSION } from "../../journal/format.ts";
 import { dataPaths } from "../../journal/data-directory.ts";
 import { readHighWater } from "../snapshot/high-water.ts";
@@ -121,7 +121,7 @@ function taken(
   copy.copySealed();
   const rest = new RestCopy({ files, root: dataDir, objects, former });
   const { stored, journal } = ofOneMoment(rest, () => copy.copyTail(readHighWater(files, dataDir)));
-  return manifestOf(journal, stored, nowMs, madeBy);
+  return buildManifest(journal, stored, nowMs, madeBy);
 }
 
 /**
@@ -144,7 +144,7 @@ export function ofOneMoment(
 }
 
 /** What a manifest says of them. */
-export function manifestOf(
+export function buildManifest(
   journal: CopiedJournal,
   files: readonly StoredFile[],
   nowMs: number,
@@ -173,10 +173,10 @@ function explained(
   } catch {
     // The next run tries again.
   }
-  if (!["ENOSPC", "EDQUOT"].includes(errnoOf(cause))) return cause;
+  if (!["ENOSPC", "EDQUOT"].includes(readErrno(cause))) return cause;
   const kept =
     former === undefined
       ? "there is no backup yet"
       : `the backup of ${former.made_at}, up to position ${former.position}, is unchanged`;
-  return new BackupFault(`no room in \`${target}\` (${errnoOf(cause)}): ${kept}`, 1, { cause });
+  return new BackupFault(`no room in \`${target}\` (${readErrno(cause)}): ${kept}`, 1, { cause });
 }

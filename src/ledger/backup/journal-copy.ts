@@ -9,7 +9,7 @@ import {
   decodeHeader,
   HEADER_BYTES,
   segmentName,
-  segmentsOf,
+  listSegmentFiles,
 } from "../../journal/format.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import { JournalParted } from "./faults.ts";
@@ -17,7 +17,7 @@ import type { Manifest, StoredSegment } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
 import { checkSegment, JOURNAL_START } from "./segments.ts";
 
-type NamedSegment = ReturnType<typeof segmentsOf>[number];
+type NamedSegment = ReturnType<typeof listSegmentFiles>[number];
 
 export interface CopiedJournal extends JournalPoint {
   readonly segments: readonly StoredSegment[];
@@ -96,7 +96,7 @@ export class JournalCopy {
   }
 
   #segments(): NamedSegment[] {
-    return segmentsOf(this.#files.list(this.#directory));
+    return listSegmentFiles(this.#files.list(this.#directory));
   }
 
   /** A newest segment whose header never reached the disk holds nothing. */

@@ -34,20 +34,20 @@ export function listSource(root: string): SourceFile[] {
     .filter((path) => !LEFT_OUT.some((pattern) => pattern.test(path)))
     .toSorted()
     .flatMap((path) => {
-      const stamp = stampOf(join(root, path));
+      const stamp = readFileStamp(join(root, path));
       return stamp === undefined ? [] : [{ path, stamp }];
     });
 }
 
 /** What a file looks like from outside; undefined when it is gone or no file. */
-export function stampOf(path: string): string | undefined {
+export function readFileStamp(path: string): string | undefined {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined || !found.isFile()) return undefined;
   return `${found.ino}.${found.size}.${found.mtimeNs}`;
 }
 
 /** Equal for two lists between which no file has changed, but for those that only grow. */
-export function signatureOf(files: readonly SourceFile[]): string {
+export function computeListingSignature(files: readonly SourceFile[]): string {
   const still = files.filter(({ path }) => !GROWING.test(path));
   return JSON.stringify(still.map(({ path, stamp }) => [path, stamp]));
 }

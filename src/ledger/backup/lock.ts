@@ -1,6 +1,6 @@
 // Lock of a backup directory: one process writes into it at a time.
 import { join } from "node:path";
-import { errnoOf } from "../../journal/files.ts";
+import { readErrno } from "../../journal/files.ts";
 import { lockFile } from "../../platform/file-lock.ts";
 import { BackupFault } from "./faults.ts";
 
@@ -17,7 +17,7 @@ export function lockBackup(root: string): () => void {
   try {
     lock = lockFile(join(root, LOCK_FILE));
   } catch (cause) {
-    if (NO_LOCKS.has(errnoOf(cause))) return () => undefined;
+    if (NO_LOCKS.has(readErrno(cause))) return () => undefined;
     throw cause;
   }
   if (lock === undefined) {

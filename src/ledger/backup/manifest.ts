@@ -63,7 +63,7 @@ export interface Manifest {
 export type ManifestBody = Omit<Manifest, "version">;
 
 /** The objects that a content consists of. */
-export function partsOf(content: StoredContent): readonly StoredObject[] {
+export function listStoredParts(content: StoredContent): readonly StoredObject[] {
   return content.parts ?? [content];
 }
 
@@ -77,7 +77,7 @@ export function writeManifest(
   const hasParts = [...body.segments, ...body.files].some(({ parts }) => parts !== undefined);
   const version = hasParts ? BACKUP_VERSION : VERSION_WITHOUT_PARTS;
   const manifest: Manifest = { ...body, version };
-  const text = JSON.stringify({ sha256: digestOf(manifest), manifest }, null, 1);
+  const text = JSON.stringify({ sha256: digestManifest(manifest), manifest }, null, 1);
   replaceFile(files, root, name, Buffer.from(`${text}\n`));
 }
 
@@ -99,7 +99,7 @@ export function findManifest(
     throw damagedBackup(`\`${path}\` is not JSON: use another copy of the backup`);
   }
   const { sha256, manifest } = read;
-  if (manifest === undefined || digestOf(manifest) !== sha256) {
+  if (manifest === undefined || digestManifest(manifest) !== sha256) {
     throw damagedBackup(`\`${path}\` does not have its own hash: use another copy of the backup`);
   }
   if (manifest.version > BACKUP_VERSION) {
@@ -125,6 +125,6 @@ export function readManifest(files: FileLayer, root: string): Manifest {
   return manifest;
 }
 
-function digestOf(manifest: Manifest): string {
+function digestManifest(manifest: Manifest): string {
   return hash("sha256", canonicalJson(manifest));
 }

@@ -2,9 +2,9 @@
 // after. What two backups have in common is stored once.
 import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
-import { errnoOf, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
 import { damagedBackup } from "./faults.ts";
-import { partsOf, type StoredContent, type StoredObject } from "./manifest.ts";
+import { listStoredParts, type StoredContent, type StoredObject } from "./manifest.ts";
 
 export const OBJECTS_DIRECTORY = "objects";
 /** Bytes read, hashed and written at a time. */
@@ -31,12 +31,12 @@ export class BackupObjects {
 
   /** Where a content begins. */
   pathOf(content: StoredContent): string {
-    return join(this.#directory, partsOf(content)[0]!.sha256);
+    return join(this.#directory, listStoredParts(content)[0]!.sha256);
   }
 
   /** Whether all of it is there with its size; its bytes are not read. */
   has(content: StoredContent): boolean {
-    return partsOf(content).every((part) => this.#hasObject(part));
+    return listStoredParts(content).every((part) => this.#hasObject(part));
   }
 
   #hasObject(object: StoredObject): boolean {
@@ -48,7 +48,7 @@ export class BackupObjects {
         this.#files.close(descriptor);
       }
     } catch (cause) {
-      if (errnoOf(cause) === "ENOENT") return false;
+      if (readErrno(cause) === "ENOENT") return false;
       throw cause;
     }
   }
@@ -143,7 +143,9 @@ export class BackupObjects {
 
   /** Names of the objects that are in none of these contents. */
   unnamed(kept: readonly StoredContent[]): string[] {
-    const names = new Set(kept.flatMap((each) => partsOf(each).map(({ sha256 }) => sha256)));
+    const names = new Set(
+      kept.flatMap((each) => listStoredParts(each).map(({ sha256 }) => sha256)),
+    );
     const found = this.#files.list(this.#directory).filter((name) => NAME.test(name));
     return found.filter((name) => !names.has(name));
   }
@@ -181,8 +183,8 @@ export class BackupObjects {
     try {
       return act();
     } catch (cause) {
-      if (errnoOf(cause) === "") throw cause;
-      throw this.#damaged(object, path, `cannot be read (${errnoOf(cause)})`);
+      if (readErrno(cause) === "") throw cause;
+      throw this.#damaged(object, path, `cannot be read (${readErrno(cause)})`);
     }
   }
 

@@ -3,9 +3,9 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { dataPaths } from "../../journal/data-directory.ts";
-import { errnoOf, type FileLayer } from "../../journal/files.ts";
-import { snapshotsOf } from "../snapshot/format.ts";
-import { listSource, signatureOf, type SourceFile, stampOf } from "./listing.ts";
+import { readErrno, type FileLayer } from "../../journal/files.ts";
+import { listSnapshots } from "../snapshot/format.ts";
+import { listSource, computeListingSignature, type SourceFile, readFileStamp } from "./listing.ts";
 import type { Manifest, StoredContent, StoredFile } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
 
@@ -35,7 +35,7 @@ export class RestCopy {
 
   copy(): StoredFile[] {
     const found = listSource(this.#options.root);
-    this.#signature = signatureOf(found);
+    this.#signature = computeListingSignature(found);
     const stored = found.flatMap((each) => this.#copied(each));
     stored.push(...(this.#keptSnapshot() ?? this.#newestSnapshot()));
     this.#known = new Map(stored.map((each) => [each.path, each]));
@@ -43,7 +43,7 @@ export class RestCopy {
   }
 
   hasChanged(): boolean {
-    return signatureOf(listSource(this.#options.root)) !== this.#signature;
+    return computeListingSignature(listSource(this.#options.root)) !== this.#signature;
   }
 
   #keptSnapshot(): StoredFile[] | undefined {
@@ -57,8 +57,8 @@ export class RestCopy {
   #newestSnapshot(): StoredFile[] {
     const { snapshots } = dataPaths(this.#options.root);
     if (!fs.existsSync(snapshots)) return [];
-    const [name] = snapshotsOf(this.#options.files.list(snapshots));
-    const stamp = name === undefined ? undefined : stampOf(join(snapshots, name));
+    const [name] = listSnapshots(this.#options.files.list(snapshots));
+    const stamp = name === undefined ? undefined : readFileStamp(join(snapshots, name));
     return stamp === undefined ? [] : this.#copied({ path: `${SNAPSHOTS}${name}`, stamp });
   }
 
@@ -70,7 +70,7 @@ export class RestCopy {
       return [{ ...(grow?.(path) ?? objects.putFile(join(root, path))), path, stamp }];
     } catch (cause) {
       // Gone since it was listed: the next look finds the list changed.
-      if (errnoOf(cause) === "ENOENT" && stampOf(join(root, path)) === undefined) return [];
+      if (readErrno(cause) === "ENOENT" && readFileStamp(join(root, path)) === undefined) return [];
       throw cause;
     }
   }

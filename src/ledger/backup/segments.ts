@@ -63,12 +63,12 @@ export function checkSegment(
     }
   }
   let timeUs = 0;
-  for (const commit of commitsOf(bytes, end)) timeUs = Math.max(timeUs, commit.timeUs);
+  for (const commit of iterateCommits(bytes, end)) timeUs = Math.max(timeUs, commit.timeUs);
   return { lsn, chain: Buffer.from(chainBefore(bytes, end)), end, timeUs };
 }
 
 /** Commits of a segment that has been verified from `from` up to `end`, in order. */
-export function* commitsOf(
+export function* iterateCommits(
   bytes: Buffer,
   end: number,
   from = HEADER_BYTES,
@@ -94,7 +94,7 @@ export function isBehind(until: Until, commit: { lsn: number; timeUs: number }):
 /** The last commit before the first one that comes after `until`; undefined without one. */
 export function lastCommitBy(bytes: Buffer, end: number, until: Until): CheckedSegment | undefined {
   let last: CheckedSegment | undefined;
-  for (const commit of commitsOf(bytes, end)) {
+  for (const commit of iterateCommits(bytes, end)) {
     if (isBehind(until, commit)) return last;
     last = commit;
   }

@@ -2,7 +2,7 @@
 // end of the disk, and a watermark below which outcomes are refused while necessary writes
 // (revocations, an orderly end, the store's own files) still find space.
 import { randomFillSync } from "node:crypto";
-import { errnoOf, type FileLayer, writeFully } from "../../journal/files.ts";
+import { readErrno, type FileLayer, writeFully } from "../../journal/files.ts";
 
 /** Default size in bytes of the ballast, and of the watermark. */
 export const DISK_RESERVE_BYTES = 64 * 1024 * 1024;
@@ -95,7 +95,7 @@ export class DiskReserve {
         files.close(descriptor);
       }
     } catch (cause) {
-      if (errnoOf(cause) === "") throw cause;
+      if (readErrno(cause) === "") throw cause;
       // Another process took the space; the journal itself is not affected.
       this.release();
       this.#pause = PAUSE_CALLS;
@@ -113,7 +113,7 @@ export class DiskReserve {
     try {
       files.remove(`${this.#directory}/${BALLAST_FILE}`);
     } catch (cause) {
-      if (errnoOf(cause) === "") throw cause;
+      if (readErrno(cause) === "") throw cause;
       return false;
     }
     space.ballastBytes = 0;

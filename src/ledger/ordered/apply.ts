@@ -9,17 +9,23 @@ import type { Admission } from "../admission/admission.ts";
 import type { LedgerFigures } from "../figures.ts";
 import { FrameBatch } from "../frame-batch.ts";
 import {
-  auditOf,
+  encodeReplayAudits,
   type CommitResult,
   guardCommit,
   type Pending,
-  runOf,
+  encodeFrameRun,
   settleRepeat,
   splitRun,
   VERDICT_RECORDED,
 } from "../replay-guard.ts";
-import { type LedgerState, payloadOf } from "../state.ts";
-import { beginningOf, encodeMark, markOf, type OrderedMessage, RULES } from "./message.ts";
+import { type LedgerState, copyPayload } from "../state.ts";
+import {
+  readLogBeginning,
+  encodeMark,
+  buildStreamMark,
+  type OrderedMessage,
+  RULES,
+} from "./message.ts";
 import { isStray, strayEvent } from "./stray.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
@@ -120,14 +126,16 @@ export class OrderedApplier {
     // by its digest the same.
     const bytes = Buffer.from(message.frames);
     const mark = new FrameBatch();
-    mark.addEvent(FRAME_KINDS.stream, encodeMark(markOf(generation, message)));
+    mark.addEvent(FRAME_KINDS.stream, encodeMark(buildStreamMark(generation, message)));
     const run = { bytes, count: message.count };
     const records = state.progress.isFresh(message) ? splitRun(run) : [];
     guardCommit(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    const audit = isStray(message) ? strayAudit(message) : auditOf(records, message.timeMs);
+    const audit = isStray(message)
+      ? strayAudit(message)
+      : encodeReplayAudits(records, message.timeMs);
     const marked = mark.take();
-    const written = fresh.length === records.length ? [run] : fresh.map(runOf);
+    const written = fresh.length === records.length ? [run] : fresh.map(encodeFrameRun);
     const runs = [marked, ...(records.length === 0 ? [] : written)];
     const firstLsn = journal.lsn + 1;
     journal.append(audit.count === 0 ? runs : [...runs, audit], message.timeMs * 1000, true);
@@ -139,7 +147,7 @@ export class OrderedApplier {
   /** A log that goes on from a journal is not for one that has not come so far. */
   #assertBehind(message: OrderedMessage): void {
     const { journal } = this.#parts;
-    const begun = beginningOf(message);
+    const begun = readLogBeginning(message);
     if (begun === undefined || begun.chain === journal.chain.toString("hex")) return;
     const reason = `the log goes on from position ${begun.lsn} of the cluster's journal, and this one ends at ${journal.lsn}`;
     const advice = "see `trustrank cluster bootstrap`";
@@ -160,7 +168,7 @@ export class OrderedApplier {
       state.record(record, lsn, place);
       const kind = frameKind(record.run.bytes, record.at);
       if (TOLD.has(kind) && !isBatchEvidence(record.run.bytes, record.at)) {
-        const payload = payloadOf(record.run.bytes, record.at);
+        const payload = copyPayload(record.run.bytes, record.at);
         const own = from.origin === origin ? { ownN: from.n } : {};
         this.#events.push({ kind, payload, lsn, place, timeMs, ...own });
       }

@@ -1,7 +1,7 @@
 // A journal copied from another node, segment by segment: each is verified and continues the chain before
 // it takes its place, so that whatever is there at any moment is a beginning of the cluster's journal.
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
-import { CHAIN_START, decodeHeader, segmentName, segmentsOf } from "../../journal/format.ts";
+import { CHAIN_START, decodeHeader, segmentName, listSegmentFiles } from "../../journal/format.ts";
 import type { BureauKey } from "../../journal/signing-key.ts";
 import { type JournalPoint, recoverJournal } from "../../journal/recovery.ts";
 import { checkSegment } from "../backup/segments.ts";
@@ -69,7 +69,7 @@ export class JournalCopyIn {
   }
 
   #own(name: string): Buffer {
-    const isThere = segmentsOf(this.#files.list(this.#directory)).some(
+    const isThere = listSegmentFiles(this.#files.list(this.#directory)).some(
       (each) => each.name === name,
     );
     return isThere ? readWhole(this.#files, `${this.#directory}/${name}`) : Buffer.alloc(0);

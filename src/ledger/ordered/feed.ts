@@ -8,7 +8,12 @@ import type { AppendMessage } from "../messages.ts";
 import type { Arrived } from "../ports.ts";
 import { type CommitResult, VERDICT_UNHEARD } from "../replay-guard.ts";
 import { type RemoteEvent, StreamHole } from "./apply.ts";
-import { CHECKPOINT_MESSAGES, digestOf, type OrderedMessage, type TableHash } from "./message.ts";
+import {
+  CHECKPOINT_MESSAGES,
+  digestMessage,
+  type OrderedMessage,
+  type TableHash,
+} from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
 import { orStray } from "./stray.ts";
 import { screened, type Waiting } from "./waiting.ts";
@@ -166,7 +171,7 @@ export class OrderedFeed {
   #drain(): void {
     const { core } = this.#options;
     while (this.#arrived.length > 0 && !this.#isOver) {
-      const some = this.#due(this.#arrived.splice(0, groupOf(this.#arrived)));
+      const some = this.#due(this.#arrived.splice(0, countGroupMessages(this.#arrived)));
       if (some.length === 0) {
         this.#tellApplied();
         continue;
@@ -198,7 +203,7 @@ export class OrderedFeed {
     const { mark } = this.#options.core.progress;
     if (mark === undefined) return [...messages];
     const same = messages.find(({ seq }) => seq === mark.seq);
-    if (same !== undefined && digestOf(same) !== mark.sha) throw forked(mark.seq);
+    if (same !== undefined && digestMessage(same) !== mark.sha) throw forked(mark.seq);
     return messages.filter(({ seq }) => seq > mark.seq);
   }
 
@@ -275,7 +280,7 @@ export class OrderedFeed {
  * Messages of the next group: without a hole, as far as the next checkpoint, where nodes compare their
  * chains.
  */
-function groupOf(messages: readonly OrderedMessage[]): number {
+function countGroupMessages(messages: readonly OrderedMessage[]): number {
   const first = messages[0]!.seq;
   const hole = messages.findIndex(({ seq }, index) => seq !== first + index);
   const some = messages.slice(0, hole < 0 ? APPLY_MAX : Math.min(hole, APPLY_MAX));

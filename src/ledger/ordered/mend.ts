@@ -1,9 +1,9 @@
 // Damaged segments of a journal, mended from other nodes, whose journals are the same bytes. What was fetched
 // takes its place only when it verifies, continues what is before it, leads to what is behind it, begins
 // with all that still verifies here and is signed with the same key; the damaged file is kept.
-import { errnoOf, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { JournalDamaged } from "../../journal/faults.ts";
-import { decodeHeader, HEADER_BYTES, segmentName, segmentsOf } from "../../journal/format.ts";
+import { decodeHeader, HEADER_BYTES, segmentName, listSegmentFiles } from "../../journal/format.ts";
 import { type JournalPoint, type KnownPosition, NEWEST_FILE } from "../../journal/recovery.ts";
 import { quarantine, quarantineName } from "../../journal/repair.ts";
 import { scanBatches } from "../../journal/scan.ts";
@@ -105,7 +105,7 @@ class Mender {
     const names = files.list(directory);
     const first = this.#before.lsn + 1;
     const name = segmentName(first);
-    const next = segmentsOf(names).find((each) => each.firstLsn > first);
+    const next = listSegmentFiles(names).find((each) => each.firstLsn > first);
     if (next === undefined) {
       if (known === undefined) return undefined;
       const newest = names.includes(NEWEST_FILE)
@@ -126,8 +126,8 @@ class Mender {
     try {
       own = readWhole(files, `${directory}/${due.name}`);
     } catch (error) {
-      if (errnoOf(error) === "") throw error;
-      const reason = `it cannot be read (${errnoOf(error)})`;
+      if (readErrno(error) === "") throw error;
+      const reason = `it cannot be read (${readErrno(error)})`;
       return { reason, own: undefined, isThere: true };
     }
     try {
@@ -239,7 +239,7 @@ class Mender {
       const taken = files.read(descriptor, head, 0, HEADER_BYTES, 0);
       return decodeHeader(head.subarray(0, taken))?.previousChain;
     } catch (error) {
-      if (errnoOf(error) === "") throw error;
+      if (readErrno(error) === "") throw error;
       return undefined;
     } finally {
       files.close(descriptor);

@@ -55,7 +55,7 @@ export function originAfter({ lsn, chain }: LogBeginning): string {
 }
 
 /** What a message says of the journal that its log goes on from; undefined for all but the first of such a log. */
-export function beginningOf(
+export function readLogBeginning(
   message: Pick<OrderedMessage, "origin" | "seq" | "n" | "rules" | "frames">,
 ): LogBeginning | undefined {
   const { origin, seq, n, rules, frames } = message;
@@ -75,13 +75,13 @@ export interface StreamMark {
 }
 
 /** The mark's `sha`. The frames must not have been sealed yet. */
-export function digestOf({ origin, n, frames }: OutgoingMessage): string {
+export function digestMessage({ origin, n, frames }: OutgoingMessage): string {
   return createHash("sha256").update(`${origin}\n${n}\n`).update(frames).digest("hex").slice(0, 16);
 }
 
-export function markOf(generation: number, message: OrderedMessage): StreamMark {
+export function buildStreamMark(generation: number, message: OrderedMessage): StreamMark {
   const { seq, origin, n } = message;
-  return { generation, seq, origin, n, sha: digestOf(message) };
+  return { generation, seq, origin, n, sha: digestMessage(message) };
 }
 
 export function encodeMark(mark: StreamMark): Buffer {

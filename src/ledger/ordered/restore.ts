@@ -3,7 +3,7 @@
 import { JournalDamaged } from "../../journal/faults.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
-import { FRAME_KINDS, frameKind, segmentsOf } from "../../journal/format.ts";
+import { FRAME_KINDS, frameKind, listSegmentFiles } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import {
   JournalPointUnknown,
@@ -15,8 +15,14 @@ import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
 import { openJournalWriter } from "../../journal/writer.ts";
 import { FrameBatch } from "../frame-batch.ts";
 import { knownPosition, raiseHighWater } from "../snapshot/high-water.ts";
-import { payloadOf } from "../state.ts";
-import { decodeMark, encodeMark, markOf, type OrderedMessage, type StreamMark } from "./message.ts";
+import { copyPayload } from "../state.ts";
+import {
+  decodeMark,
+  encodeMark,
+  buildStreamMark,
+  type OrderedMessage,
+  type StreamMark,
+} from "./message.ts";
 
 /** Journals of one cluster differ, or a directory has none: the sentence says which. */
 export class RestoreRefused extends Error {}
@@ -38,13 +44,13 @@ export interface NodeJournal {
  */
 export function readNodeJournal(files: FileLayer, claim: Claim): NodeJournal {
   const { root, journal: directory, bureauKey, snapshots } = claim.paths;
-  if (segmentsOf(listed(files, directory)).length === 0) {
+  if (listSegmentFiles(listed(files, directory)).length === 0) {
     throw new RestoreRefused(`\`${root}\` has no journal`);
   }
   let mark: StreamMark | undefined;
   const known = knownPosition(files, root, snapshots);
   const visit = (bytes: Buffer, at: number) => {
-    if (frameKind(bytes, at) === FRAME_KINDS.stream) mark = decodeMark(payloadOf(bytes, at));
+    if (frameKind(bytes, at) === FRAME_KINDS.stream) mark = decodeMark(copyPayload(bytes, at));
   };
   const { tail } = recoverJournal(files, directory, visit, { known });
   return { claim, key: loadBureauKey(bureauKey, false), tail, mark };
@@ -62,7 +68,7 @@ function listed(files: FileLayer, directory: string): string[] {
  * The longest of the journals.
  * @throws RestoreRefused when another is no beginning of it, or signs with another key.
  */
-export function longestOf(files: FileLayer, nodes: readonly NodeJournal[]): NodeJournal {
+export function selectLongestJournal(files: FileLayer, nodes: readonly NodeJournal[]): NodeJournal {
   const longest = nodes.reduce((best, each) => (each.tail.lsn > best.tail.lsn ? each : best));
   const { paths } = longest.claim;
   for (const { claim, key, tail } of nodes) {
@@ -102,7 +108,7 @@ export function lengthen(files: FileLayer, node: NodeJournal, longest: NodeJourn
   const { journal: directory, root } = node.claim.paths;
   const source = longest.claim.paths.journal;
   raiseHighWater(files, root, node.tail.lsn);
-  const segments = segmentsOf(files.list(source));
+  const segments = listSegmentFiles(files.list(source));
   const first = segments.findLastIndex(({ firstLsn }) => firstLsn <= node.tail.lsn + 1);
   let copied = 0;
   for (const { name } of segments.slice(first)) {
@@ -144,7 +150,7 @@ export function takeUp(
   });
   try {
     const batch = new FrameBatch();
-    batch.addEvent(FRAME_KINDS.stream, encodeMark(markOf(generation, message)));
+    batch.addEvent(FRAME_KINDS.stream, encodeMark(buildStreamMark(generation, message)));
     writer.append([batch.take()], message.timeMs * 1000);
     const { lsn, chain } = writer;
     return { ...tail, lsn, chain };

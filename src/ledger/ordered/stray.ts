@@ -8,7 +8,7 @@ import {
   frameLength,
   PAYLOAD_BYTES_MAX,
 } from "../../journal/format.ts";
-import { beginningOf, type OrderedMessage, RULES } from "./message.ts";
+import { readLogBeginning, type OrderedMessage, RULES } from "./message.ts";
 
 const ORIGIN = /^\S{1,256}$/;
 /** Of every stray message, in place of what it says. */
@@ -27,7 +27,7 @@ const OWN_KINDS: ReadonlySet<number> = new Set([
  */
 export function orStray(message: OrderedMessage): OrderedMessage {
   const { origin, n, count, rules, seq, timeMs } = message;
-  if (beginningOf(message) !== undefined) return message;
+  if (readLogBeginning(message) !== undefined) return message;
   const isNamed = ORIGIN.test(origin) && isCount(n) && isCount(count) && isCount(rules);
   if (isNamed && (rules > RULES || framesIn(message.frames) === count)) return message;
   return { ...STRAY, seq, timeMs, frames: new Uint8Array(0) };

@@ -25,7 +25,7 @@ export function screened(
   { frames, byteCount, recordCount, nowMs }: AppendMessage,
 ): Waiting {
   const bytes = Buffer.from(frames, 0, byteCount);
-  const records = recordsOf(bytes, recordCount);
+  const records = splitPendingRecords(bytes, recordCount);
   if (space.isLow) refuseBulk(records);
   admission?.refuse(records, nowMs);
   const results = records.map(({ result }) => result);
@@ -36,7 +36,7 @@ export function screened(
 }
 
 /** The records of an append, without what only the guard needs. */
-function recordsOf(bytes: Buffer, count: number): Pending[] {
+function splitPendingRecords(bytes: Buffer, count: number): Pending[] {
   const run = { bytes, count };
   const records: Pending[] = [];
   for (let at = 0; at < bytes.byteLength;) {

@@ -9,7 +9,7 @@ import { recoverJournal } from "../../journal/recovery.ts";
 import { type KeyedJournal, rotateBureauKey } from "../../journal/signing/rotation.ts";
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
 import { type JournalWriter, openJournalWriter } from "../../journal/writer.ts";
-import { tableSeedOf } from "../snapshot/format.ts";
+import { deriveTableSeed } from "../snapshot/format.ts";
 import { knownPosition } from "../snapshot/high-water.ts";
 
 /**
@@ -32,15 +32,15 @@ export function rotateInFiles(
   const fence = new Fence(files, root, { owner: owner.id, epoch });
   const writer = openJournalWriter({ files, directory, key: former, nodeId, epoch, fence, tail });
   try {
-    const journal = journalOf(writer);
-    const tableSeed = tableSeedOf(root, former);
+    const journal = openKeyedJournal(writer);
+    const tableSeed = deriveTableSeed(root, former);
     return rotateBureauKey({ files, path, former, journal, tableSeed, actor: null, nowMs });
   } finally {
     writer.close();
   }
 }
 
-function journalOf(writer: JournalWriter): KeyedJournal {
+function openKeyedJournal(writer: JournalWriter): KeyedJournal {
   return {
     appendAudit(payload, nowMs) {
       const bytes = Buffer.alloc(FRAME_BYTES + payload.byteLength);

@@ -1,7 +1,7 @@
 // Snapshot files on disk: written whole or not at all, read only when every byte verifies. Two are
 // kept, so that damage to the newest costs a longer replay and nothing else.
 import { createHash } from "node:crypto";
-import { errnoOf, type FileLayer, writeFully } from "../../journal/files.ts";
+import { readErrno, type FileLayer, writeFully } from "../../journal/files.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import {
@@ -14,7 +14,7 @@ import {
   snapshotBodyBytes,
   type SnapshotHeader,
   snapshotName,
-  snapshotsOf,
+  listSnapshots,
 } from "./format.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -81,7 +81,7 @@ export function writeSnapshot(
   }
   files.rename(temporary, `${directory}/${name}`);
   files.syncDirectory(directory);
-  for (const old of snapshotsOf(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
+  for (const old of listSnapshots(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
     files.remove(`${directory}/${old}`);
   }
 }
@@ -112,7 +112,7 @@ function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body:
 /** Removes every snapshot durably: the journal that they were derived from has changed. */
 export function removeSnapshots(files: FileLayer, directory: string): void {
   files.makeDirectory(directory);
-  const names = snapshotsOf(files.list(directory));
+  const names = listSnapshots(files.list(directory));
   for (const name of names) files.remove(`${directory}/${name}`);
   if (names.length > 0) files.syncDirectory(directory);
 }
@@ -135,8 +135,8 @@ export function loadSnapshot(
       files.close(descriptor);
     }
   } catch (error) {
-    if (errnoOf(error) === "") throw error;
-    throw new SnapshotRefused(`it cannot be read (${errnoOf(error)})`);
+    if (readErrno(error) === "") throw error;
+    throw new SnapshotRefused(`it cannot be read (${readErrno(error)})`);
   }
 }
 

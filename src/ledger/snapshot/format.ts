@@ -201,7 +201,7 @@ export function snapshotName(lsn: number): string {
 }
 
 /** Snapshot files, newest first; other names are ignored. */
-export function snapshotsOf(names: readonly string[]): string[] {
+export function listSnapshots(names: readonly string[]): string[] {
   return names
     .filter((name) => NAME.test(name))
     .toSorted()
@@ -212,7 +212,7 @@ export function snapshotsOf(names: readonly string[]): string[] {
  * The key of the identifier hash, from a signature of the bureau's first key: secret, and the same at
  * every start. Kept from the first rotation on, which ends that key.
  */
-export function tableSeedOf(root: string, key: BureauKey): bigint {
+export function deriveTableSeed(root: string, key: BureauKey): bigint {
   const kept = readKeySet(root, key.publicKey);
   if (kept !== undefined) return kept.tableSeed;
   const signature = key.sign(Buffer.from("trustrank agent table seed", "latin1"));

@@ -10,10 +10,10 @@
 //   +---------------+---------------+-------+- - - -+
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { errnoOf, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { readUint64, writeUint64 } from "../../journal/format.ts";
 import type { KnownPosition } from "../../journal/recovery.ts";
-import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, snapshotsOf } from "./format.ts";
+import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, listSnapshots } from "./format.ts";
 
 const FILE = "high-water";
 const MAGIC = Buffer.from("TRHIGHWM", "latin1");
@@ -53,7 +53,7 @@ export function knownPosition(files: FileLayer, root: string, snapshots: string)
 /** Position of the newest snapshot whose header verifies; 0 without one. */
 function newestSnapshot(files: FileLayer, directory: string): number {
   const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
-  for (const name of snapshotsOf(listIfThere(files, directory))) {
+  for (const name of listSnapshots(listIfThere(files, directory))) {
     const descriptor = files.open(join(directory, name), "read");
     try {
       files.read(descriptor, head, 0, SNAPSHOT_HEADER_BYTES, 0);
@@ -70,7 +70,7 @@ function listIfThere(files: FileLayer, directory: string): string[] {
   try {
     return files.list(directory);
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return [];
+    if (readErrno(error) === "ENOENT") return [];
     throw error;
   }
 }

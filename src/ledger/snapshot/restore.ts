@@ -4,7 +4,7 @@ import type { TableImage } from "../../engine/image.ts";
 import type { FileLayer } from "../../journal/files.ts";
 import { JournalPointUnknown } from "../../journal/recovery.ts";
 import { loadSnapshot, SnapshotRefused, type SnapshotStart } from "./files.ts";
-import { type EngineIdentity, snapshotsOf } from "./format.ts";
+import { type EngineIdentity, listSnapshots } from "./format.ts";
 
 export interface SnapshotSource {
   files: FileLayer;
@@ -34,7 +34,7 @@ export function startFromSnapshot<Opened>(
     throw new SnapshotRefused("its table is larger than the memory that tables may take now");
   };
   files.makeDirectory(directory);
-  for (const name of snapshotsOf(files.list(directory))) {
+  for (const name of listSnapshots(files.list(directory))) {
     try {
       const path = `${directory}/${name}`;
       return open(loadSnapshot(files, path, identity, reserve));

@@ -28,10 +28,10 @@ export interface SnapshotPace {
  * Half a million outcomes are replayed in a second or two: the most that a start may cost on top.
  */
 export const SNAPSHOT_OUTCOMES = 500_000;
-export const SNAPSHOT_PACE: SnapshotPace = snapshotPaceOf(SNAPSHOT_OUTCOMES);
+export const SNAPSHOT_PACE: SnapshotPace = computeSnapshotPace(SNAPSHOT_OUTCOMES);
 
 /** A snapshot every so many outcomes, or every five minutes with a twentieth of that. */
-export function snapshotPaceOf(outcomes: number): SnapshotPace {
+export function computeSnapshotPace(outcomes: number): SnapshotPace {
   return { outcomes, ms: 300_000, outcomesMin: Math.ceil(outcomes / 20) };
 }
 

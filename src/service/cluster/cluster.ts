@@ -7,7 +7,7 @@ import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
-import { segmentsOf } from "../../journal/format.ts";
+import { listSegmentFiles } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
@@ -21,8 +21,8 @@ import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
 import { Effect } from "./effect.ts";
 import { Leaderships } from "./leaderships.ts";
-import { nodesIn, overviewOf } from "./overview.ts";
-import { versionOf } from "../identity.ts";
+import { nodesIn, buildClusterOverview } from "./overview.ts";
+import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 import { prove } from "./server-check.ts";
 
@@ -91,7 +91,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     (question) => toStream({ kind: "spread", ...question }),
     () => nodesIn(seen?.view, Date.now()),
   );
-  const generation = await generationOf(worker);
+  const generation = await awaitLogGeneration(worker);
   const shipping = setInterval(() => toStream({ kind: "written", mark: written() }), SHIP_LOOK_MS);
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
@@ -113,7 +113,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     leaderships,
     effect,
     overview: () =>
-      seen && overviewOf(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
+      seen && buildClusterOverview(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
     caughtUp: (clock) => untilCaughtUp(figures, clock, () => lost),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
@@ -156,7 +156,7 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   // Epochs begin anew where a disk was lost or restored: its numbers must not be taken for repeats.
   const start = randomBytes(ORIGIN_BYTES).toString("hex");
   const origin = `${config.node}:${claim.epoch}:${start}`;
-  const key = publicKeyOf(claim);
+  const key = loadPublicKeyHex(claim);
   // Every node signs for the same deployment.
   loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
   const data: StreamThreadData = {
@@ -171,7 +171,7 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     port: port2,
     node: config.node,
     origin,
-    version: versionOf(),
+    version: readPackageVersion(),
     url: config.url,
     role: config.role,
     segments: segmentsDirectory(claim.paths.root),
@@ -189,14 +189,14 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
 }
 
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
-function publicKeyOf({ paths }: DataDirectoryClaim): string {
+function loadPublicKeyHex({ paths }: DataDirectoryClaim): string {
   const isNew =
-    !existsSync(paths.journal) || segmentsOf(nodeFiles.list(paths.journal)).length === 0;
+    !existsSync(paths.journal) || listSegmentFiles(nodeFiles.list(paths.journal)).length === 0;
   return loadBureauKey(paths.bureauKey, isNew).publicKey.toString("hex");
 }
 
 /** The generation of the log, once the thread is connected. */
-function generationOf(worker: Worker): Promise<number> {
+function awaitLogGeneration(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     const onMessage = (event: StreamEvent) => {
       if (event.kind === "ready") settle(() => resolve(event.generation));

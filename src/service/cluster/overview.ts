@@ -18,7 +18,7 @@ const FILL_TOLD = 0.8;
 const MS_PER_S = 1000;
 
 /** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
-export function overviewOf(
+export function buildClusterOverview(
   name: string,
   view: ClusterView,
   { atMs, nowMs }: { readonly atMs: number; readonly nowMs: number },
@@ -27,7 +27,7 @@ export function overviewOf(
   const chains = compareChains(view.reports, generation);
   const tables = compareTables(view.reports, generation);
   const nodes = view.reports
-    .map(([node, report]) => nodeOf(node, report, view, nowMs))
+    .map(([node, report]) => describeClusterNode(node, report, view, nowMs))
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
   const problems = [
     ...logProblems(view),
@@ -71,7 +71,7 @@ export function nodesIn(view: ClusterView | undefined, nowMs: number): number {
   return reports.filter(([, { atMs }]) => nowMs - atMs <= KNOWN_MS).length;
 }
 
-function nodeOf(
+function describeClusterNode(
   node: string,
   report: NodeReport,
   { state }: ClusterView,

@@ -22,7 +22,7 @@ export interface Learners {
 }
 
 /** The key in a payload of kind `access`. */
-export function storedKeyOf(payload: Uint8Array): StoredKey {
+export function parseStoredKey(payload: Uint8Array): StoredKey {
   return JSON.parse(Buffer.from(payload).toString()) as StoredKey;
 }
 
@@ -52,7 +52,7 @@ export class RemoteEvents {
 
   #tell(learners: Learners, { kind, payload, place, lsn }: RemoteEvent): void {
     try {
-      if (kind === FRAME_KINDS.access) learners.access(storedKeyOf(payload));
+      if (kind === FRAME_KINDS.access) learners.access(parseStoredKey(payload));
       else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);
       else if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
       else if (kind === FRAME_KINDS.reviewEvent) {

@@ -3,7 +3,7 @@
 import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { Log } from "../../platform/log.ts";
 import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { factsOf, faultOf, proveServers } from "../../stream/server-proof.ts";
+import { fetchServerFacts, describeServerFault, proveServers } from "../../stream/server-proof.ts";
 import type { OnFatal } from "../closers.ts";
 import { CommandFailure, EXIT_USAGE } from "../failure.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
@@ -34,9 +34,9 @@ export async function prove(config: ClusterConfig, log: Log, onFatal: OnFatal): 
 function proveLater(monitor: string, isUnsafe: boolean, log: Log, onFatal: OnFatal): void {
   const again = () => proveLater(monitor, isUnsafe, log, onFatal);
   const ask = async () => {
-    const facts = await factsOf(monitor).catch(() => undefined);
+    const facts = await fetchServerFacts(monitor).catch(() => undefined);
     if (facts === undefined) return again();
-    const fault = faultOf(facts, MESSAGE_BYTES_MAX);
+    const fault = describeServerFault(facts, MESSAGE_BYTES_MAX);
     if (fault === undefined) log.info("cluster_server_proved", { monitor });
     else if (isUnsafe) log.warn("cluster_unsafe", { detail: fault });
     else onFatal(EXIT_USAGE, fault);

@@ -15,7 +15,7 @@ import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import type { Core } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
-import { versionOf } from "../identity.ts";
+import { readPackageVersion } from "../identity.ts";
 import type { Reporters } from "../reporters.ts";
 import type { UsageKeeper } from "../usage/keeper.ts";
 import type { QuotaKeeper } from "../usage/quota-keeper.ts";
@@ -41,12 +41,12 @@ export interface Measured {
   readonly scorer: { readonly waiting: number } | undefined;
 }
 
-export function figuresOf(parts: Measured): Figures {
+export function collectMetrics(parts: Measured): Figures {
   const { evidence, store, decisions, reporting, clock } = parts;
   const { engine, ledger, sources, assessments } = evidence;
   const state = store.status();
   return {
-    build_info: [{ labels: [versionOf(), process.version], value: 1 }],
+    build_info: [{ labels: [readPackageVersion(), process.version], value: 1 }],
     config_info: [{ labels: [engine.activeConfigVersion], value: 1 }],
     agents: engine.agentCount,
     ...ledgerFigures(ledger, assessments),

@@ -6,7 +6,7 @@ import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { NamespaceOwners } from "../../contract/namespaces.ts";
-import { vouchingWarning } from "../../http/access/vouching.ts";
+import { buildVouchingWarning } from "../../http/access/vouching.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";
@@ -127,12 +127,13 @@ export function archiveWarnings(archive: ArchiveStatus | undefined): string[] {
 }
 
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
-export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): HealthProbe {
+export function createHealthProbe(config: ServeConfig, log: Log, parts: HealthParts): HealthProbe {
   const { keyring, store, clock, archive } = parts;
   const { ledger, owners, engine } = parts.evidence;
   const inherited = () => inheritedWarning(owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
-  const unvouched = () => vouchingWarning(keyring.storedKeys(), clock.now(), isTrustNamed(config));
+  const unvouched = () =>
+    buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
   const warnings = () => [

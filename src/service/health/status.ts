@@ -1,10 +1,10 @@
 // State of every part of the service in one document, for whoever runs it: what readiness, metrics and
 // settings say in three places. Readiness is added by the route, which knows of draining.
 import type { ServiceStatus } from "../../contract/schemas/series.ts";
-import { quantileMsOf } from "../../http/metrics/series.ts";
+import { computeQuantileMs } from "../../http/metrics/series.ts";
 import { describeDamage } from "../../ledger/damage-watch.ts";
-import { limitsOf } from "../descriptors.ts";
-import { versionOf } from "../identity.ts";
+import { computeThreadLimits } from "../descriptors.ts";
+import { readPackageVersion } from "../identity.ts";
 import type { ServeConfig } from "../settings/config.ts";
 import { archiveFigures, type Measured, reviewFigures, storeFigures } from "./figures.ts";
 
@@ -14,18 +14,18 @@ const P99 = 0.99;
 
 type State = Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
 
-export function statusOf(config: ServeConfig, parts: Measured): State {
+export function buildServiceStatus(config: ServeConfig, parts: Measured): State {
   const { evidence, clock } = parts;
   const nowMs = clock.now();
   const reviews = reviewFigures(evidence.reviews, nowMs);
   return {
     at: new Date(nowMs).toISOString(),
-    version: versionOf(),
+    version: readPackageVersion(),
     runtime: process.version,
     config_version: evidence.engine.activeConfigVersion,
     http: {
       threads: config.httpThreads,
-      connections_max: limitsOf(config).connectionsMax * config.httpThreads,
+      connections_max: computeThreadLimits(config).connectionsMax * config.httpThreads,
       queue_ms_max: config.queueMsMax,
       console: config.console.mode,
     },
@@ -49,8 +49,8 @@ function journalState({ evidence: { ledger } }: Measured): Pick<State, "journal"
     journal: {
       position: ledger.position(),
       pending: ledger.pendingCount,
-      sync_p50_ms: quantileMsOf(syncs.buckets, P50),
-      sync_p99_ms: quantileMsOf(syncs.buckets, P99),
+      sync_p50_ms: computeQuantileMs(syncs.buckets, P50),
+      sync_p99_ms: computeQuantileMs(syncs.buckets, P99),
       damages: damages.map(describeDamage),
       verified_at: timeOrNull(verifiedMs),
       snapshot_at: timeOrNull(snapshotMs),

@@ -28,7 +28,7 @@ export function readOutcomes(
   return format === "csv" ? readCsvRows(path) : readJsonRows(path);
 }
 
-function rowOf(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {
+function parseImportRow(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {
   let outcome: OutcomeRequest | ServiceFault;
   try {
     outcome = parse();
@@ -41,7 +41,7 @@ function rowOf(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {
 
 function* readJsonRows(path: string): Generator<OutcomeRow> {
   for (const line of readLines(path)) {
-    yield rowOf(line, () => parseOutcomeRequest(parseJson(Buffer.from(line.text))));
+    yield parseImportRow(line, () => parseOutcomeRequest(parseJson(Buffer.from(line.text))));
   }
 }
 
@@ -63,12 +63,12 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
   let columns: string[] | undefined;
   for (const line of readLines(path)) {
     if (columns === undefined) {
-      columns = cellsOf(line).map((name) => name ?? "");
+      columns = splitCsvCells(line).map((name) => name ?? "");
       continue;
     }
     const names = columns;
-    yield rowOf(line, () => {
-      const cells = cellsOf(line);
+    yield parseImportRow(line, () => {
+      const cells = splitCsvCells(line);
       if (cells.length !== names.length) {
         throw badLine(`expected ${names.length} cells, found ${cells.length}`);
       }
@@ -83,7 +83,7 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
 }
 
 /** No member of an outcome can hold a line break, so a line is a record. */
-function cellsOf(line: TextLine): (string | null)[] {
+function splitCsvCells(line: TextLine): (string | null)[] {
   const cells = parseCsvLine(line.text);
   if (cells === undefined) throw badLine("quotes do not match");
   return cells;
@@ -113,7 +113,7 @@ function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
       (first.timeSec || 0) - (second.timeSec || 0) || first.line.number - second.line.number,
   );
   for (const rating of ratings) {
-    yield rowOf(rating.line, () => {
+    yield parseImportRow(rating.line, () => {
       const [source, target, ratingText] = rating.cells;
       const value = Number(ratingText);
       if (rating.cells.length !== 4 || !Number.isFinite(value) || value === 0) {

@@ -26,7 +26,7 @@ export interface ArchiveConfig {
 }
 
 /** A relative directory is resolved against the command's working directory. */
-export function archiveConfigOf(
+export function parseArchiveConfig(
   directory: string | undefined,
   everySec: number,
   workingDirectory: string | undefined,

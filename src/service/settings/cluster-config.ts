@@ -1,9 +1,9 @@
 // The cluster as flags, environment and file ask for it.
-import { type ClusterConfig, clusterConfigOf } from "./cluster-settings.ts";
+import { type ClusterConfig, parseClusterConfig } from "./cluster-settings.ts";
 import { type Environment, readSetting } from "./settings.ts";
 
 /** @throws InvalidSetting */
-export function clusterOf(
+export function readClusterConfig(
   flags: { readonly cluster?: string; readonly clusterNode?: string },
   environment: Environment,
 ): ClusterConfig | undefined {
@@ -25,5 +25,5 @@ export function clusterOf(
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
     isUnsafe: readSetting("clusterUnsafe", undefined, environment),
   };
-  return clusterConfigOf(values, environment);
+  return parseClusterConfig(values, environment);
 }

@@ -200,7 +200,7 @@ export interface ClusterValues {
 const GIBIBYTE = 1024 ** 3;
 
 /** Undefined where no servers are named. Files are resolved against the command's working directory. */
-export function clusterConfigOf(
+export function parseClusterConfig(
   values: ClusterValues,
   environment: Environment,
 ): ClusterConfig | undefined {

@@ -71,7 +71,7 @@ function readConfigFile(path: string): Given[] {
   const [broken] = document.errors;
   if (broken !== undefined)
     throw new InvalidSetting(`${path}: ${broken.message.split("\n", 1)[0]}`);
-  const value = plainOf(document, path);
+  const value = convertToPlainDocument(document, path);
   if (value === null) return [];
   if (typeof value !== "object" || Array.isArray(value)) {
     throw new InvalidSetting(`${path}: expected names of settings with their values`);
@@ -82,7 +82,7 @@ function readConfigFile(path: string): Given[] {
     const node = document.get(name, true);
     const at = isScalar(node) && node.range ? `:${lines.linePos(node.range[0]).line}` : "";
     try {
-      given.push({ ...oneOf(name, entry), origin: `${path}${at}` });
+      given.push({ ...readConfigEntry(name, entry), origin: `${path}${at}` });
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       wrong.push(`${path}${at}: /${name}: ${error.message}`);
@@ -93,7 +93,7 @@ function readConfigFile(path: string): Given[] {
 }
 
 /** Without aliases: a few lines of them can stand for more than memory holds. @throws InvalidSetting */
-function plainOf(document: Document, path: string): unknown {
+function convertToPlainDocument(document: Document, path: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
@@ -102,7 +102,7 @@ function plainOf(document: Document, path: string): unknown {
 }
 
 /** @throws RangeError */
-function oneOf(name: string, entry: unknown): Omit<Given, "origin"> {
+function readConfigEntry(name: string, entry: unknown): Omit<Given, "origin"> {
   const secret = name.endsWith("_file") ? BY_NAME.get(name.slice(0, -"_file".length)) : undefined;
   if (secret?.isSecret === true && typeof entry === "string") {
     return { setting: secret, value: readSecret(entry, `/${name}`) };
@@ -111,13 +111,13 @@ function oneOf(name: string, entry: unknown): Omit<Given, "origin"> {
   if (setting === undefined || setting.variables.length === 0) {
     throw new RangeError(`there is no such setting${nearest(name)}`);
   }
-  const value = textOf(entry);
+  const value = convertEntryToText(entry);
   setting.kind.read(value);
   return { setting, value };
 }
 
 /** As an environment variable would say it. @throws RangeError */
-function textOf(entry: unknown): string {
+function convertEntryToText(entry: unknown): string {
   if (typeof entry === "boolean") return entry ? "on" : "off";
   if (typeof entry === "string") return entry;
   if (typeof entry === "number") return String(entry);

@@ -1,23 +1,23 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults (src/service/settings/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
-import { consoleConfigOf } from "./console-config.ts";
+import { parseConsoleConfig } from "./console-config.ts";
 import type { ConsoleOptions } from "../../http/console/console.ts";
 import { isAbsolute, resolve } from "node:path";
 import type { ListenAddress } from "../../http/metrics/listener.ts";
 import { BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
 import type { Adapter } from "../../http/server/port.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
-import { tableBytesOf } from "../../engine/table-use.ts";
+import { convertMebibytesToTableBytes } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
 import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
-import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
-import { clusterOf } from "./cluster-config.ts";
+import { type ArchiveConfig, parseArchiveConfig } from "./archive-settings.ts";
+import { readClusterConfig } from "./cluster-config.ts";
 import type { ClusterConfig } from "./cluster-settings.ts";
-import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
-import { type WatchConfig, watchConfigOf } from "./watch-config.ts";
+import { type ListenConfig, type ListenFlags, parseListenConfig } from "./listen-config.ts";
+import { type WatchConfig, parseWatchConfig } from "./watch-config.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
@@ -115,14 +115,14 @@ export interface ServerAccess {
 }
 
 /** Relative directories are resolved against the command's working directory. */
-export function dataDirOf(flag: string | undefined, environment: Environment): string {
+export function parseDataDirectory(flag: string | undefined, environment: Environment): string {
   const dataDir = readSetting("dataDir", flag, environment);
   // An empty variable is an unset one.
   return isAbsolute(dataDir) ? dataDir : resolve(environment["INIT_CWD"] || ".", dataDir);
 }
 
 /** Longest wait in ms for another owner of the data directory to end. @throws InvalidSetting */
-export function ownerWaitMsOf(flag: string | undefined, environment: Environment): number {
+export function parseOwnerWaitMs(flag: string | undefined, environment: Environment): number {
   return readSetting("ownerWait", flag, environment) * MS_PER_SECOND;
 }
 
@@ -145,42 +145,42 @@ export interface ServeFlags extends ListenFlags {
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
-export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
-  const listen = listenOf(flags, environment);
+export function parseServeConfig(flags: ServeFlags, environment: Environment): ServeConfig {
+  const listen = parseListenConfig(flags, environment);
   return {
-    log: logConfigOf(flags, environment),
-    watch: watchConfigOf(flags, environment),
-    console: consoleConfigOf(flags, listen, environment),
+    log: parseLogConfig(flags, environment),
+    watch: parseWatchConfig(flags, environment),
+    console: parseConsoleConfig(flags, listen, environment),
     ...listen,
-    dataDir: dataDirOf(flags.dataDir, environment),
-    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
+    dataDir: parseDataDirectory(flags.dataDir, environment),
+    ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
     adminKey: readSetting("adminKey", undefined, environment),
     serviceId: readSetting("serviceId", undefined, environment),
     isSignatureRequired: readSetting("requireSignature", undefined, environment),
     scoring: readSetting("scoring", flags.scoring, environment),
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
-    kaizenRows: kaizenRowsOf(environment),
-    ...credibilityOf(environment),
-    journal: journalOf(environment),
-    archive: archiveConfigOf(
+    kaizenRows: parseKaizenRowsMax(environment),
+    ...parseCredibilityConfig(environment),
+    journal: parseJournalSettings(environment),
+    archive: parseArchiveConfig(
       readSetting("archive", flags.archive, environment),
       readSetting("archiveEvery", flags.archiveEvery, environment),
       environment["INIT_CWD"],
     ),
-    cluster: clusterOf(flags, environment),
+    cluster: readClusterConfig(flags, environment),
     webhookAllow: readSetting("webhookAllow", undefined, environment),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
     provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),
     storeMemoryMegabytes: readSetting("storeMemoryMb", undefined, environment),
-    timeZone: timeZoneOf(environment),
+    timeZone: parseTimeZone(environment),
     queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
     metricsListen: readSetting("metricsListen", flags.metricsListen, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),
-    grpc: grpcOf(flags, environment),
+    grpc: parseGrpcConfig(flags, environment),
     sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
@@ -196,7 +196,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
 }
 
 /** Settings of the log. @throws InvalidSetting */
-export function logConfigOf(
+export function parseLogConfig(
   flags: Pick<ServeFlags, "logLevel" | "logFormat">,
   environment: Environment,
 ): LogConfig {
@@ -206,23 +206,23 @@ export function logConfigOf(
   };
 }
 
-function grpcOf(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
+function parseGrpcConfig(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
   const source = readSetting("grpcCaller", undefined, environment) ?? BY_PRINCIPAL;
   const port = readSetting("grpcPort", flags.grpcPort, environment);
   return port === undefined ? undefined : { port, source };
 }
 
 /** Zone of local times in SQL. @throws InvalidSetting */
-export function timeZoneOf(environment: Environment): string {
+export function parseTimeZone(environment: Environment): string {
   return readSetting("timeZone", undefined, environment);
 }
 
-function journalOf(environment: Environment): JournalSettings {
+function parseJournalSettings(environment: Environment): JournalSettings {
   const scrubHours = readSetting("scrubHours", undefined, environment);
   return {
     snapshotOutcomes: readSetting("snapshotOutcomes", undefined, environment),
-    reserveBytes: diskReserveOf(environment),
-    tableBytesMax: tableBytesMaxOf(environment),
+    reserveBytes: parseDiskReserveBytes(environment),
+    tableBytesMax: parseTableBytesMax(environment),
     newcomersPerHour: {
       agents: readSetting("newAgentsPerHour", undefined, environment) || Infinity,
       pairs: readSetting("newPairsPerHour", undefined, environment) || Infinity,
@@ -232,7 +232,7 @@ function journalOf(environment: Environment): JournalSettings {
 }
 
 /** An admin key given to the server is also good for talking to it. */
-export function serverAccessOf(
+export function parseServerAccess(
   flags: { url?: string; key?: string },
   environment: Environment,
 ): ServerAccess {
@@ -243,12 +243,12 @@ export function serverAccessOf(
 }
 
 /** Rows of evidence of a run of kaizen at most. @throws InvalidSetting */
-export function kaizenRowsOf(environment: Environment): number {
+export function parseKaizenRowsMax(environment: Environment): number {
   return readSetting("kaizenRows", undefined, environment);
 }
 
 /** Seeds, and whether to weigh by them; also for commands that work on the files. */
-export function credibilityOf(
+export function parseCredibilityConfig(
   environment: Environment,
 ): Pick<ServeConfig, "isCredibilityWanted" | "seeds"> {
   return {
@@ -268,15 +268,15 @@ export function isTrustNamed(
 /** The same from the environment. @throws InvalidSetting */
 export function isTrustNamedIn(environment: Environment): boolean {
   const isSignatureRequired = readSetting("requireSignature", undefined, environment);
-  return isTrustNamed({ ...credibilityOf(environment), isSignatureRequired });
+  return isTrustNamed({ ...parseCredibilityConfig(environment), isSignatureRequired });
 }
 
 /** Bound of the agent table's heap, in bytes. @throws InvalidSetting */
-export function tableBytesMaxOf(environment: Environment): number {
-  return tableBytesOf(readSetting("tableMb", undefined, environment));
+export function parseTableBytesMax(environment: Environment): number {
+  return convertMebibytesToTableBytes(readSetting("tableMb", undefined, environment));
 }
 
 /** Bytes kept free on the journal's disk. @throws InvalidSetting */
-export function diskReserveOf(environment: Environment): number {
+export function parseDiskReserveBytes(environment: Environment): number {
   return readSetting("diskReserveMb", undefined, environment) * MEBIBYTE;
 }

@@ -4,7 +4,7 @@ import { isLoopback } from "../../http/metrics/listener.ts";
 import { type Environment, InvalidSetting, readSetting } from "./settings.ts";
 
 /** @throws InvalidSetting */
-export function consoleConfigOf(
+export function parseConsoleConfig(
   flags: { readonly console?: string },
   { host, isTcpWanted }: { readonly host: string; readonly isTcpWanted: boolean },
   environment: Environment,

@@ -27,7 +27,7 @@ export interface ListenFlags {
 }
 
 /** @throws InvalidSetting where two flags say two things, or one that cannot be meant. */
-export function listenOf(flags: ListenFlags, environment: Environment): ListenConfig {
+export function parseListenConfig(flags: ListenFlags, environment: Environment): ListenConfig {
   const host = readSetting("host", flags.host, environment);
   const port = readSetting("port", flags.port, environment);
   const list = readSetting("listen", flags.listen, environment);

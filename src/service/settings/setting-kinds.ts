@@ -27,7 +27,7 @@ export interface Setting {
   readonly readBy?: "serve and commands" | "commands";
 }
 
-function kindOf<Value>(
+function defineSettingKind<Value>(
   takes: string,
   valueOf: (text: string) => Value | undefined,
 ): SettingKind<Value> {
@@ -41,12 +41,12 @@ function kindOf<Value>(
 
 /** Any text at all; `takes` says what it is good for. */
 export function anyText(takes: string): SettingKind<string> {
-  return kindOf(takes, (given) => given);
+  return defineSettingKind(takes, (given) => given);
 }
 
 /** Text that `isValid` accepts. */
 export function validText(takes: string, isValid: (text: string) => boolean): SettingKind<string> {
-  return kindOf(takes, (given) => (isValid(given) ? given : undefined));
+  return defineSettingKind(takes, (given) => (isValid(given) ? given : undefined));
 }
 
 /** Text that is never repeated, not even where it is refused. */
@@ -59,7 +59,7 @@ export function secret(takes: string, pattern: RegExp): SettingKind<string> {
 }
 
 /** `127.0.0.1:9464`, `[::1]:9464`; port 0 takes any free one. */
-export const listenAddress: SettingKind<{ host: string; port: number }> = kindOf(
+export const listenAddress: SettingKind<{ host: string; port: number }> = defineSettingKind(
   "an address with a port (`127.0.0.1:9464`, `[::1]:9464`)",
   (given) => {
     const [, bracketed, plain, port] =
@@ -72,21 +72,21 @@ export const listenAddress: SettingKind<{ host: string; port: number }> = kindOf
 
 /** Decimal digits alone, bounds included. */
 export function wholeNumber(min: number, max: number): SettingKind<number> {
-  return kindOf(`a whole number from ${min} to ${max}`, (given) =>
+  return defineSettingKind(`a whole number from ${min} to ${max}`, (given) =>
     /^\d{1,15}$/.test(given) ? within(Number(given), min, max) : undefined,
   );
 }
 
 /** The same, with up to six decimals. */
 export function decimalNumber(min: number, max: number): SettingKind<number> {
-  return kindOf(`a number from ${min} to ${max}`, (given) =>
+  return defineSettingKind(`a number from ${min} to ${max}`, (given) =>
     /^\d{1,15}(\.\d{1,6})?$/.test(given) ? within(Number(given), min, max) : undefined,
   );
 }
 
 /** Seconds, with or without their unit: `10`, `10s`. */
 export function secondsFrom(min: number, max: number): SettingKind<number> {
-  return kindOf(`seconds from ${min} to ${max} (\`10\`, \`10s\`)`, (given) => {
+  return defineSettingKind(`seconds from ${min} to ${max} (\`10\`, \`10s\`)`, (given) => {
     const [, digits] = /^(\d{1,9}(?:\.\d{1,3})?)s?$/.exec(given) ?? [];
     return digits === undefined ? undefined : within(Number(digits), min, max);
   });
@@ -99,17 +99,20 @@ function within(value: number, min: number, max: number): number | undefined {
 /** One of a few words. */
 export function choice<Word extends string>(words: readonly Word[]): SettingKind<Word> {
   const quoted = words.map((word) => `\`${word}\``).join(", ");
-  return kindOf(`one of ${quoted}`, (given) => words.find((word) => word === given));
+  return defineSettingKind(`one of ${quoted}`, (given) => words.find((word) => word === given));
 }
 
 /** On or off. */
-export const onOff: SettingKind<boolean> = kindOf("`on` or `off` (or `1`, `0`)", (given) => {
-  if (given === "on" || given === "1") return true;
-  return given === "off" || given === "0" ? false : undefined;
-});
+export const onOff: SettingKind<boolean> = defineSettingKind(
+  "`on` or `off` (or `1`, `0`)",
+  (given) => {
+    if (given === "on" || given === "1") return true;
+    return given === "off" || given === "0" ? false : undefined;
+  },
+);
 
 /** `2000`, or with another burst than the rate itself `2000/4000`. */
-export const ratePerSecond: SettingKind<{ perSecond: number; burst: number }> = kindOf(
+export const ratePerSecond: SettingKind<{ perSecond: number; burst: number }> = defineSettingKind(
   "a rate per second (`2000`, or with a burst of its own `2000/4000`)",
   (given) => {
     const [perSecond = 0, burst = perSecond] = given.split("/").map(Number);

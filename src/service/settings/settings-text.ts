@@ -10,7 +10,7 @@ const NAME_WIDTH = 32;
 /** Its sentence, then its variables and its default, as `--help` shows a flag. */
 export function describeSetting(setting: Setting): string {
   const facts = setting.variables.length === 0 ? [] : [setting.variables.join(", ")];
-  const value = defaultOf(setting);
+  const value = formatDefault(setting);
   if (value !== "") facts.push(`default ${value}`);
   return facts.length === 0 ? setting.sentence : `${setting.sentence} (${facts.join("; ")})`;
 }
@@ -18,7 +18,7 @@ export function describeSetting(setting: Setting): string {
 /** One line for each setting of `serve` that has a variable and no flag. */
 export function describeVariables(): string[] {
   return ALL.filter(({ flag }) => flag === undefined).map((setting) => {
-    const value = defaultOf(setting);
+    const value = formatDefault(setting);
     const end = value === "" ? "" : ` (default ${value})`;
     return `  ${setting.variables.join(", ").padEnd(NAME_WIDTH)}${setting.sentence}${end}`;
   });
@@ -59,13 +59,13 @@ systemd, from a credential by the name of the variable (\`LoadCredential=TRUSTRA
 
 ## The server
 
-${tableOf(ofServe)}
+${renderSettingsTable(ofServe)}
 
 ## Other commands
 
 Commands work on the files of the data directory, or through the server that holds it.
 
-${tableOf(ofCommands)}
+${renderSettingsTable(ofCommands)}
 `;
 }
 
@@ -74,12 +74,12 @@ function secretsText(): string {
   return secrets.map(({ variables }) => `\`${variables[0]}\``).join(", ");
 }
 
-function tableOf(settings: readonly Setting[]): string {
+function renderSettingsTable(settings: readonly Setting[]): string {
   const rows = settings.map((setting) => [
     setting.flag === undefined ? "" : `\`${setting.flag}\``,
     setting.variables.map((variable) => `\`${variable}\``).join(", "),
     setting.kind.takes,
-    defaultOf(setting),
+    formatDefault(setting),
     setting.sentence,
   ]);
   const head = ["flag", "environment", "takes", "default", "meaning"];
@@ -87,6 +87,6 @@ function tableOf(settings: readonly Setting[]): string {
 }
 
 /** Empty for a setting without a default. */
-function defaultOf(setting: Setting): string {
+function formatDefault(setting: Setting): string {
   return setting.defaultText ?? (setting.default === undefined ? "" : String(setting.default));
 }

@@ -12,7 +12,7 @@ export interface WatchConfig {
 }
 
 /** A sampler that is not known is refused only where it would be asked. @throws InvalidSetting */
-export function watchConfigOf(
+export function parseWatchConfig(
   flags: { readonly accessLog?: string },
   environment: Environment,
 ): WatchConfig {
@@ -25,11 +25,11 @@ export function watchConfigOf(
   }
   const sampler = readSetting("tracesSampler", undefined, environment);
   const share = readSetting("tracesSamplerArg", undefined, environment);
-  return { accessLogShare, traces: tracesOf(endpoint, tracesEndpoint, sampler, share) };
+  return { accessLogShare, traces: parseTracesConfig(endpoint, tracesEndpoint, sampler, share) };
 }
 
 /** `endpoint` is that of all signals, `tracesEndpoint` that of spans alone. */
-function tracesOf(
+function parseTracesConfig(
   endpoint: string | undefined,
   tracesEndpoint: string | undefined,
   sampler: SamplerName,

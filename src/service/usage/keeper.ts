@@ -2,7 +2,7 @@
 // have risen. A crash loses what was counted since the last record, a second at most; a sum that is
 // journaled twice adds nothing (contract/usage.ts).
 import type { UsageAccount } from "../../http/access/usage.ts";
-import { readUsage } from "../../http/access/usage-memory.ts";
+import { visitUsage } from "../../http/access/usage-memory.ts";
 import {
   addUsage,
   DAY_MS,
@@ -120,7 +120,7 @@ export class UsageKeeper {
   collect(): void {
     const sums = new Map<string, { day: number; account: UsageAccount; counts: UsageCounts }>();
     for (const memory of this.#options.memories) {
-      readUsage(memory, (number, day, counts) => {
+      visitUsage(memory, (number, day, counts) => {
         const account = this.#options.accountOf(number);
         if (account === undefined) return;
         const name = `${day} ${account.keyId}`;

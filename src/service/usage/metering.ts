@@ -6,7 +6,7 @@ import { createQuotaMemory } from "../../http/access/quota-memory.ts";
 import { QuotaGuard } from "../../http/access/quotas.ts";
 import { type UsageAccount, UsageMeter } from "../../http/access/usage.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
-import type { UsageBook } from "../../http/access/usage-report.ts";
+import type { ProcessUsage } from "../../http/access/usage-report.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Closer } from "../closers.ts";
 import type { Ground } from "../ground.ts";
@@ -23,7 +23,7 @@ export interface Metering {
   /** Of all threads. */
   readonly quotaMemory: SharedArrayBuffer;
   readonly usageKeeper: UsageKeeper;
-  readonly usageBook: UsageBook;
+  readonly usageBook: ProcessUsage;
   readonly quotas: QuotaKeeper;
 }
 
@@ -68,7 +68,11 @@ export async function openMetering(
   void earlier.load();
   closers.push(keepBoth(keeper, quotas, earlier));
   return {
-    usageMeter: new UsageMeter({ now, memory, numberOf: (keyId) => keyring.numberOf(keyId) }),
+    usageMeter: new UsageMeter({
+      now,
+      memory,
+      findKeyNumber: (keyId) => keyring.findKeyNumber(keyId),
+    }),
     quotaGuard: new QuotaGuard(quotaMemory, now),
     usageMemories,
     quotaMemory,
@@ -97,7 +101,7 @@ function accountsIn(keyring: Keyring): (number: number) => UsageAccount | undefi
   let known: readonly UsageAccount[] = [];
   return (number) => {
     if (number === 0) return INSTALLED;
-    if (number > known.length) known = keyring.storedKeys();
+    if (number > known.length) known = keyring.listStoredKeys();
     return known[number - 1];
   };
 }

@@ -2,8 +2,8 @@
 // HTTP threads four times a second what is used. Once a month and tenant it warns at 80 % and at the end.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
-import { QuotaBoard, QUOTAS_MAX } from "../../http/access/quota-memory.ts";
-import { type QuotaTable, readQuotas, writeQuotas } from "../../http/access/quota-file.ts";
+import { QuotaWriter, QUOTAS_MAX } from "../../http/access/quota-memory.ts";
+import { type QuotaTable, readQuotaFile, writeQuotaFile } from "../../http/access/quota-file.ts";
 import type { Quotas } from "../../http/access/quotas.ts";
 import type { Log } from "../../platform/log.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
@@ -26,7 +26,7 @@ export interface QuotaKeeperOptions {
 
 export class QuotaKeeper implements Quotas {
   readonly #options: QuotaKeeperOptions;
-  readonly #board: QuotaBoard;
+  readonly #board: QuotaWriter;
   #quotas: QuotaTable;
   /** What was told in the log: month, tenant, what. */
   readonly #told = new Set<string>();
@@ -37,7 +37,7 @@ export class QuotaKeeper implements Quotas {
   /** @private Use openQuotas. */
   constructor(options: QuotaKeeperOptions, quotas: QuotaTable) {
     this.#options = options;
-    this.#board = new QuotaBoard(options.memory);
+    this.#board = new QuotaWriter(options.memory);
     this.#quotas = quotas;
     this.tell();
   }
@@ -48,7 +48,7 @@ export class QuotaKeeper implements Quotas {
     return quotas.map(([tenant, limit]) => this.#describe(tenant, limit));
   }
 
-  of(tenant: string): QuotaDescription | undefined {
+  find(tenant: string): QuotaDescription | undefined {
     const limit = this.#quotas.get(tenant);
     if (limit === undefined) return undefined;
     this.#options.look();
@@ -58,7 +58,7 @@ export class QuotaKeeper implements Quotas {
   set(tenant: string, limit: number): Promise<QuotaDescription> {
     return this.#changes.run(async () => {
       const isTooMany = !this.#quotas.has(tenant) && this.#quotas.size >= QUOTAS_MAX;
-      if (isTooMany || !this.#board.hasRoomFor(tenant)) {
+      if (isTooMany || !this.#board.hasCapacityFor(tenant)) {
         const detail = `more than ${QUOTAS_MAX} tenants have had a quota since the start`;
         throw new ServiceFault("overloaded", detail);
       }
@@ -71,7 +71,7 @@ export class QuotaKeeper implements Quotas {
 
   remove(tenant: string): Promise<QuotaDescription> {
     return this.#changes.run(async () => {
-      const was = this.of(tenant);
+      const was = this.find(tenant);
       if (was === undefined) throw new ServiceFault("not_found", `\`${tenant}\` has no quota`);
       const quotas = new Map(this.#quotas);
       quotas.delete(tenant);
@@ -121,14 +121,14 @@ export class QuotaKeeper implements Quotas {
   }
 
   async #keep(quotas: QuotaTable): Promise<void> {
-    await writeQuotas(this.#options.dataDir, quotas);
+    await writeQuotaFile(this.#options.dataDir, quotas);
     this.#quotas = quotas;
   }
 }
 
 /** @throws Error when quotas.json is none. */
 export async function openQuotas(options: QuotaKeeperOptions): Promise<QuotaKeeper> {
-  return new QuotaKeeper(options, await readQuotas(options.dataDir));
+  return new QuotaKeeper(options, await readQuotaFile(options.dataDir));
 }
 
 function monthAt(nowMs: number): { month: string; endMs: number } {

@@ -6,9 +6,9 @@ import type {
   WatchedRequest,
   WatchShares,
 } from "../../http/request-watch.ts";
-import { watchOf } from "../../threads/http/watch.ts";
+import { createRequestWatch } from "../../threads/http/watch.ts";
 import type { Closer } from "../closers.ts";
-import { versionOf } from "../identity.ts";
+import { readPackageVersion } from "../identity.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Spans } from "../../platform/spans.ts";
 import type { WatchConfig } from "../settings/watch-config.ts";
@@ -40,9 +40,9 @@ export async function openWatching(
   clock: () => number,
   closers: Closer[],
 ): Promise<Watching> {
-  const sink = await openSink(config, log, versionOf());
+  const sink = await openSink(config, log, readPackageVersion());
   if (sink === undefined) return { watch: undefined, watchSink: undefined };
-  const watch = watchOf(sink.shares, clock, (batch) => sink.take(batch));
+  const watch = createRequestWatch(sink.shares, clock, (batch) => sink.take(batch));
   closers.push(
     () => sink.close(),
     () => watch.flush(),

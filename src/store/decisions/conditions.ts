@@ -32,7 +32,7 @@ export const REASONS =
   "list_filter(list_distinct(list_append(string_split(reason_codes, ','), log_reason)), r -> r <> '')";
 
 /** Conditions on whose decisions, which agent's and when; all of them hold. */
-export function scopeOf(filter: DecisionFilter, parameters: Parameters): string[] {
+export function buildScopeConditions(filter: DecisionFilter, parameters: Parameters): string[] {
   const conditions: string[] = [];
   const where = (value: string | undefined, condition: (bound: string) => string) => {
     if (value !== undefined) conditions.push(condition(parameters.bind(value)));
@@ -47,7 +47,7 @@ export function scopeOf(filter: DecisionFilter, parameters: Parameters): string[
 }
 
 /** Conditions by the facet that they choose a value of. */
-export function choicesOf(
+export function buildFacetConditions(
   filter: DecisionFilter,
   parameters: Parameters,
 ): Partial<Record<Facet, string>> {
@@ -71,7 +71,7 @@ export function choicesOf(
 }
 
 /** Conditions joined; true where there is none. */
-export function allOf(conditions: readonly string[]): string {
+export function joinConditions(conditions: readonly string[]): string {
   return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }
 

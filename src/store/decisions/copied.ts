@@ -44,7 +44,7 @@ export class CopiedSegments {
     this.#lookedAtMs = nowMs;
     const waiting = listCopies(this.#directory).filter(({ isKept }) => !isKept);
     const sized = waiting.map((segment) => {
-      return { segment, size: sizeOf(join(this.#directory, segment.file)) };
+      return { segment, size: readFileSizeOrZero(join(this.#directory, segment.file)) };
     });
     this.#work = sized.flatMap(({ segment, size }) => {
       const from = bytes.get(segment.name) ?? 0;
@@ -77,12 +77,12 @@ export class CopiedSegments {
     if (found === undefined) return 0;
     this.#looked.delete(found.segment.name);
     // Cut off since: what was cut off comes again.
-    if (sizeOf(join(this.#directory, found.segment.file)) < found.size) return 0;
+    if (readFileSizeOrZero(join(this.#directory, found.segment.file)) < found.size) return 0;
     return keepSegment(this.#directory, found.segment);
   }
 }
 
 /** 0 where it has just been removed. */
-function sizeOf(path: string): number {
+function readFileSizeOrZero(path: string): number {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -67,7 +67,7 @@ export class SegmentCopies {
   async #isAhead({ newest }: Place): Promise<boolean> {
     for (const [node, { segment, bytes }] of Object.entries(newest)) {
       const path = join(this.#directory, copyPath(node, waitingFile(segment)));
-      const size = await sizeOf(path);
+      const size = await readFileSize(path);
       if (size === undefined ? !(await this.#isKept(node, segment)) : size < bytes) return true;
     }
     return false;
@@ -107,7 +107,7 @@ export class SegmentCopies {
     if (!isPart || bytes.byteLength === 0) return undefined;
     const nothing = { added: 0, missing: 0 };
     const path = join(this.#directory, copyPath(node, waitingFile(segment)));
-    const size = await sizeOf(path);
+    const size = await readFileSize(path);
     if (size === undefined && (await this.#isKept(node, segment))) return nothing;
     const missing = Math.max(0, from - (size ?? 0));
     const known = Math.max(0, (size ?? 0) - from);
@@ -144,7 +144,7 @@ export class SegmentCopies {
   }
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function readFileSize(path: string): Promise<number | undefined> {
   try {
     return (await fs.stat(path)).size;
   } catch (error) {

@@ -12,17 +12,17 @@ import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Connection } from "../duckdb.ts";
 import {
-  allOf,
-  choicesOf,
+  joinConditions,
+  buildFacetConditions,
   IS_ALLOWED,
   IS_FLAGGED,
   IS_SHADOW,
   Parameters,
   REASONS,
-  scopeOf,
+  buildScopeConditions,
 } from "./conditions.ts";
 import { INPUTS, NAMED_INPUTS } from "./record-columns.ts";
-import { decisionsOf, LEG_COLUMNS, word } from "./rows.ts";
+import { buildDecisionsSql, LEG_COLUMNS, word } from "./rows.ts";
 
 /** Values of one facet. */
 const VALUES_MAX = 20;
@@ -41,19 +41,22 @@ export async function readDecisions(
   filter: DecisionFilter,
 ): Promise<ReplayableLeg[]> {
   const parameters = new Parameters();
-  const scope = scopeOf(filter, parameters);
-  const where = allOf([...scope, ...Object.values(choicesOf(filter, parameters))]);
+  const scope = buildScopeConditions(filter, parameters);
+  const where = joinConditions([
+    ...scope,
+    ...Object.values(buildFacetConditions(filter, parameters)),
+  ]);
   const chosen = `(SELECT * FROM decision_rows WHERE ${where}
     ORDER BY evaluated_ms DESC, request_id, leg_index LIMIT ${filter.limit})`;
   const rows = await connection.rows(
-    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM (${decisionsOf(chosen)})
+    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM (${buildDecisionsSql(chosen)})
      ORDER BY evaluated_at DESC, request_id, leg`,
     parameters.values,
   );
-  return rows.map(legOf);
+  return rows.map(parseLegRow);
 }
 
-function legOf(row: unknown[]): ReplayableLeg {
+function parseLegRow(row: unknown[]): ReplayableLeg {
   const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
   let next = LEG_COLUMNS.length;
   const inputs = INPUTS.map((name) => (name === "" ? 0 : row[next++]));
@@ -84,8 +87,8 @@ export async function countDecisions(
   filter: DecisionFilter,
 ): Promise<DecisionCounts> {
   const parameters = new Parameters();
-  const scope = allOf(scopeOf(filter, parameters));
-  const choices = choicesOf(filter, parameters);
+  const scope = joinConditions(buildScopeConditions(filter, parameters));
+  const choices = buildFacetConditions(filter, parameters);
   const marks = FACETS.map((facet) => `(${choices[facet] ?? "true"}) AS is_${facet}`).join(", ");
   const looked = `WITH looked AS MATERIALIZED (
     SELECT ${COUNTED}, ${marks} FROM (SELECT ${COUNTED} FROM decision_rows WHERE ${scope}
@@ -93,7 +96,7 @@ export async function countDecisions(
   const read = (rest: string) => connection.rows(`${looked} ${rest}`, parameters.values);
   const figures = new Map<unknown, number>();
   const facets = emptyFacets();
-  for (const [name, value, count] of await read(`${sumsOf()} UNION ALL ${valueCounts()}`)) {
+  for (const [name, value, count] of await read(`${buildSumsSql()} UNION ALL ${valueCounts()}`)) {
     if (value === null) figures.set(name, Number(count));
     else facets[name as Facet].push({ value: value as string, entries: Number(count) });
   }
@@ -128,7 +131,7 @@ function emptyFacets(): DecisionCounts["facets"] {
 const CHOSEN = FACETS.map((facet) => `is_${facet}`).join(" AND ");
 
 /** Rows of name, null and figure, so that one statement brings them and the values. */
-function sumsOf(): string {
+function buildSumsSql(): string {
   const figures = {
     looked: "count(*)",
     entries: `count(*) FILTER (${CHOSEN})`,

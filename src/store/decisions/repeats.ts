@@ -92,12 +92,12 @@ export class RepeatedDenials {
 
   /** Whether a record is counted in another one; a full count goes to `kept`. */
   #isCounted(records: Records, at: number, end: number, kept: Uint8Array[]): boolean {
-    const kind = hashOf(records, at);
+    const kind = hashDenial(records, at);
     let repeat = this.#kinds.get(kind);
     if (repeat === undefined) {
       if (this.#kinds.size >= KINDS_MAX) return false;
       const first = Buffer.from(records.bytes.subarray(at, end));
-      repeat = { first: recordsOf(first), seen: 0, held: undefined, heldCount: 0 };
+      repeat = { first: viewRecord(first), seen: 0, held: undefined, heldCount: 0 };
       this.#kinds.set(kind, repeat);
     } else if (!isSameKind(repeat.first, 0, records, at)) return false;
     repeat.seen += 1;
@@ -130,7 +130,7 @@ interface Records {
   readonly words: Uint32Array;
 }
 
-function recordsOf(record: Buffer): Records {
+function viewRecord(record: Buffer): Records {
   const bytes = new Uint8Array(record);
   return { bytes, words: new Uint32Array(bytes.buffer, 0, bytes.byteLength >>> 2) };
 }
@@ -146,7 +146,7 @@ const HEAD_MASKS = HEAD_WORDS.map((word) => {
 });
 
 /** Where the texts behind the request's id begin, and where the last one ends. */
-function textsOf({ words }: Records, at: number): readonly [from: number, end: number] {
+function findTextRange({ words }: Records, at: number): readonly [from: number, end: number] {
   const first = (at + OFFSET_LENGTHS) >>> 2;
   const idLength = words[first]! & 0xffff;
   let length = 0;
@@ -164,7 +164,7 @@ function textsOf({ words }: Records, at: number): readonly [from: number, end: n
  * A number of 53 bits by what makes denials identical. Others may share it, by chance or by design:
  * whoever is found under it is compared.
  */
-function hashOf(records: Records, at: number): number {
+function hashDenial(records: Records, at: number): number {
   const { bytes, words } = records;
   let low = 0x9e3779b1;
   let high = 0x85ebca6b;
@@ -176,7 +176,7 @@ function hashOf(records: Records, at: number): number {
   for (let index = 0; index < HEAD_WORDS.length; index += 1) {
     mix(words[base + HEAD_WORDS[index]!]! & HEAD_MASKS[index]!);
   }
-  const [from, end] = textsOf(records, at);
+  const [from, end] = findTextRange(records, at);
   let byte = from;
   // Ids of 36 characters end with a word; behind others the texts' words are put together.
   const isAligned = from % 4 === 0;
@@ -198,8 +198,8 @@ function isSameKind(one: Records, oneAt: number, other: Records, otherAt: number
     if ((difference & HEAD_MASKS[index]!) !== 0) return false;
   }
   // Their lengths are the same, but for the request id's.
-  const [oneFrom, oneEnd] = textsOf(one, oneAt);
-  const [otherFrom] = textsOf(other, otherAt);
+  const [oneFrom, oneEnd] = findTextRange(one, oneAt);
+  const [otherFrom] = findTextRange(other, otherAt);
   for (let byte = oneFrom; byte < oneEnd; byte += 1) {
     if (one.bytes[byte] !== other.bytes[byte - oneFrom + otherFrom]) return false;
   }

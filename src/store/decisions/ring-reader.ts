@@ -60,7 +60,7 @@ export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
   const byteLength = bytes.length & ~7;
   const aligned = new Uint8Array(new ArrayBuffer(byteLength));
   aligned.set(bytes.subarray(0, byteLength));
-  const views = viewsOf(aligned.buffer, 0, byteLength);
+  const views = createRingViews(aligned.buffer, 0, byteLength);
   let damagedCount = bytes.length === byteLength ? 0 : 1;
   for (let at = 0; at < byteLength;) {
     const length = views.words[at / 4]!;
@@ -100,7 +100,7 @@ interface Views {
   numbers: Float64Array;
 }
 
-function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views {
+function createRingViews(buffer: ArrayBufferLike, offset: number, length: number): Views {
   return {
     bytes: Buffer.from(buffer as ArrayBuffer, offset, length),
     lengths: new Uint16Array(buffer, offset, length / 2),
@@ -139,7 +139,7 @@ export class DecisionReader {
 
   constructor(ring: SharedArrayBuffer) {
     this.#control = new Int32Array(ring, 0, 4);
-    this.#views = viewsOf(ring, CONTROL_BYTES, RING_BYTES);
+    this.#views = createRingViews(ring, CONTROL_BYTES, RING_BYTES);
   }
 
   /** Bytes waiting to be read. */

@@ -49,7 +49,7 @@ interface Target {
   numbers: Float64Array;
 }
 
-function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Target {
+function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: number): Target {
   return {
     bytes: new Uint8Array(buffer, offset, length),
     lengths: new Uint16Array(buffer, offset, length / 2),
@@ -88,7 +88,7 @@ export class DecisionRing implements DecisionLog {
   constructor(ring: SharedArrayBuffer, options: DecisionRingOptions) {
     this.#control = new Uint32Array(ring, 0, 4);
     this.#gate = new Int32Array(ring, 0, 4);
-    this.#ring = targetOf(ring, CONTROL_BYTES, RING_BYTES);
+    this.#ring = createRecordTarget(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
     this.#perSecond = options.letThroughPerSecond ?? LET_THROUGH_PER_SECOND;
   }
@@ -106,7 +106,7 @@ export class DecisionRing implements DecisionLog {
   }
 
   record(entry: DecisionEntry): void {
-    const bytesMax = bytesMaxOf(entry);
+    const bytesMax = computeEntryBytesMax(entry);
     const mayDrop = entry.isLetThrough && !entry.isFlagged;
     const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
     if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
@@ -153,7 +153,7 @@ export class DecisionRing implements DecisionLog {
       return;
     }
     if (this.#waiting.length >= WAITING_MAX) throw saturated();
-    const aside = targetOf(new ArrayBuffer(bytesMax), 0, bytesMax);
+    const aside = createRecordTarget(new ArrayBuffer(bytesMax), 0, bytesMax);
     const length = writeEntry(aside, 0, entry, this.#texts);
     aside.words[0] = length;
     this.#waiting.push(aside.bytes.subarray(0, length));
@@ -191,7 +191,7 @@ function saturated(): ServiceFault {
 }
 
 /** Bytes an entry takes at most: every UTF-16 unit is up to three bytes. */
-function bytesMaxOf(entry: DecisionEntry): number {
+function computeEntryBytesMax(entry: DecisionEntry): number {
   let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
   units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
   units += entry.configVersion.length + entry.policyVersion.length;

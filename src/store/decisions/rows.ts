@@ -147,7 +147,7 @@ export function decisionTables(): string[] {
 }
 
 /** The decisions in `rows`, codes turned into words. */
-export function decisionsOf(rows: string): string {
+export function buildDecisionsSql(rows: string): string {
   const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
   const local = `${localTime(EVALUATED_AT)} AS evaluated_local`;
   return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")}, ${local} FROM ${rows}`;
@@ -156,12 +156,12 @@ export function decisionsOf(rows: string): string {
 function dailyCounts(rows: string): string {
   return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
     coalesce(verdict, decision) AS result, effective, CAST(sum(stands_for) AS BIGINT) AS decisions,
-    sum(stakes * stands_for) AS stakes_total FROM (${decisionsOf(rows)}) WHERE leg = 'a_to_b'`;
+    sum(stakes * stands_for) AS stakes_total FROM (${buildDecisionsSql(rows)}) WHERE leg = 'a_to_b'`;
 }
 
 export const DECISION_VIEWS: Readonly<Record<string, View>> = {
   decisions: {
-    sql: (from) => decisionsOf(from("decision_rows")),
+    sql: (from) => buildDecisionsSql(from("decision_rows")),
     comment: "the decision log: one row per leg, with the features it was judged from",
     columns: [
       ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),

@@ -205,7 +205,7 @@ export class DecisionSpool {
  */
 export function keepSegment(directory: string, segment: Segment): number {
   const path = join(directory, segment.file);
-  const newestMs = newestOf(directory, segment);
+  const newestMs = readNewestDecisionMs(directory, segment);
   const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
   const name = basename(segment.file, WAITING_SUFFIX);
   replaceDurably(join(dirname(path), keptFile(name, newestMs)), bytes);
@@ -218,7 +218,7 @@ function untaken(found: Waiting | undefined): Untaken | undefined {
 }
 
 /** Time of the newest decision in a segment, whole epoch ms; 0 without one. */
-function newestOf(directory: string, segment: Segment): number {
+function readNewestDecisionMs(directory: string, segment: Segment): number {
   const columns = emptyColumns();
   for (const records of readSegment(directory, segment, 0).records) readRecords(columns, records);
   const times = columns.numbers[0] as number[];

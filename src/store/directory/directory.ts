@@ -11,7 +11,7 @@ import type {
   OutcomeFilter,
   RecordedOutcome,
 } from "../../contract/schemas/agents.ts";
-import { allOf, IS_ALLOWED, Parameters } from "../decisions/conditions.ts";
+import { joinConditions, IS_ALLOWED, Parameters } from "../decisions/conditions.ts";
 import type { Connection } from "../duckdb.ts";
 import { rowsFor, viewFor } from "../query/views.ts";
 import type { DirectoryAsk } from "./asks.ts";
@@ -66,7 +66,7 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
   if (tier !== undefined) where.push(`tier = ${parameters.bind(tier)}`);
   const [counted] = await connection.rows(
     `SELECT CAST(count(*) AS DOUBLE), (SELECT max(as_of_ms) FROM agent_rows)
-     FROM ${from} WHERE ${allOf(where)}`,
+     FROM ${from} WHERE ${joinConditions(where)}`,
     parameters.values,
   );
   const { column, isFalling } = ORDERED[filter.order];
@@ -81,21 +81,21 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
   }
   const rows = await connection.rows(
     `SELECT ${AGENT_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
-     WHERE ${allOf(where)}
+     WHERE ${joinConditions(where)}
      ORDER BY ${column === BY_NAME ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
      LIMIT ${limit}`,
     parameters.values,
   );
   const last = rows.length < limit ? undefined : rows.at(-1);
   return {
-    agents: rows.map(agentOf),
+    agents: rows.map(parseAgentRow),
     total: Number(counted?.[0]),
     last: last && { value: Number(last.at(-1)), agent: String(last[0]) },
     asOfMs: Number(counted?.[1] ?? 0),
   };
 }
 
-function agentOf(row: unknown[]): ListedAgent {
+function parseAgentRow(row: unknown[]): ListedAgent {
   const of = (name: (typeof AGENT_COLUMNS)[number]) => row[AGENT_COLUMNS.indexOf(name)];
   const text = (name: "namespace" | "regime") => (of(name) === "" ? null : of(name));
   const figures = AGENT_COLUMNS.slice(4, 14).map((name) => [name, of(name)]);
@@ -135,7 +135,7 @@ async function readOutcomes(
   if (reporter !== undefined) where.push(`reporter = ${parameters.bind(reporter)}`);
   if (before !== undefined) where.push(`position < ${before}`);
   const rows = await connection.rows(
-    `SELECT ${OUTCOME_COLUMNS} FROM ${from} WHERE ${allOf(where)}
+    `SELECT ${OUTCOME_COLUMNS} FROM ${from} WHERE ${joinConditions(where)}
      ORDER BY position DESC LIMIT ${limit}`,
     parameters.values,
   );

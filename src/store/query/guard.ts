@@ -108,7 +108,7 @@ export async function assertReadOnly(
     [text],
   );
   const tree = JSON.parse(String(row?.[0])) as Serialised;
-  if (tree.error) throw queryRejected(refusalOf(tree));
+  if (tree.error) throw queryRejected(describeParseRefusal(tree));
   if (tree.statements?.length !== 1) {
     throw queryRejected("the query must be exactly one statement");
   }
@@ -124,7 +124,7 @@ export async function assertReadOnly(
   );
 }
 
-function refusalOf(tree: Serialised): string {
+function describeParseRefusal(tree: Serialised): string {
   if (tree.error_type === "not implemented") return "only SELECT statements are allowed";
   return oneLine(tree.error_message ?? "the query does not parse");
 }
@@ -159,7 +159,7 @@ function assertHarmless(statements: unknown[], isTenants: boolean, named: Named)
     for (const { key } of ctes) named.ctes.add(key.toLowerCase());
     if (type === "TABLE_FUNCTION") {
       // The call itself is judged here, by another list; only its arguments are expressions.
-      pending.push(argumentsOf(members["function"], isTenants));
+      pending.push(checkTableFunctionArguments(members["function"], isTenants));
       delete members["function"];
     }
     pending.push(...Object.values(members));
@@ -190,7 +190,7 @@ function assertFunction(name: string, isTenants: boolean): void {
  * The arguments of an allowed table function.
  * @throws ServiceFault `query_rejected` for any other.
  */
-function argumentsOf(called: unknown, isTenants: boolean): unknown {
+function checkTableFunctionArguments(called: unknown, isTenants: boolean): unknown {
   const { function_name: name, ...members } = called as Record<string, unknown>;
   const known = String(name).toLowerCase();
   const isAllowed = TABLE_FUNCTIONS.has(known) && !(isTenants && SHOWS_COUNTS.has(known));

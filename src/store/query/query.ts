@@ -6,7 +6,7 @@ import { StatementRefused } from "../duckdb.ts";
 import { type Asker, assertReadOnly, oneLine, queryRejected } from "./guard.ts";
 import { closePivots, openPivots } from "./pivot.ts";
 import type { AsOf, QueryLimits, QueryResult } from "../store.ts";
-import { scopeOf, tenantViewStatements } from "./views.ts";
+import { readTenantScope, tenantViewStatements } from "./views.ts";
 import { Watch } from "./watch.ts";
 
 /** Text in one answer, in UTF-16 units: beyond this the answer belongs in a stream or an export. */
@@ -43,7 +43,7 @@ export async function runQuery(
       return { columns: stream.columns, rows, isTruncated, elapsedMs, asOf };
     });
   } catch (error) {
-    throw faultOf(error, watch, limits.timeoutMs);
+    throw convertQueryError(error, watch, limits.timeoutMs);
   } finally {
     await connection.run("ROLLBACK").catch(() => undefined);
   }
@@ -98,7 +98,7 @@ async function showOwnRows(
   views: Iterable<string>,
   tenant: string,
 ): Promise<void> {
-  const scope = await scopeOf(connection, tenant);
+  const scope = await readTenantScope(connection, tenant);
   for (const statement of tenantViewStatements(views, scope)) await connection.run(statement);
 }
 
@@ -143,7 +143,7 @@ async function readRows(
 const SUSPECT = /^(IO|INTERNAL|FATAL|Serialization) Error/;
 
 /** The error of a query as its caller shall see it. */
-export function faultOf(error: unknown, watch: Watch, limitMs: number): Error {
+export function convertQueryError(error: unknown, watch: Watch, limitMs: number): Error {
   if (error instanceof ServiceFault) return error;
   if (watch.isCancelled) return queryCancelled();
   if (watch.isOver) return tookTooLong(limitMs);

@@ -5,7 +5,13 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Connection } from "../duckdb.ts";
 import type { AsOf, QueryColumn } from "../store.ts";
 import type { Asker } from "./guard.ts";
-import { DatabaseSuspect, faultOf, type Reading, RESULT_TEXT_MAX, startReading } from "./query.ts";
+import {
+  DatabaseSuspect,
+  convertQueryError,
+  type Reading,
+  RESULT_TEXT_MAX,
+  startReading,
+} from "./query.ts";
 import { INTERRUPT_REPEAT_MS, Watch } from "./watch.ts";
 
 /** Open at one time, and of those for one tenant. */
@@ -155,7 +161,7 @@ class StreamedAnswer {
       const chunk = await watch.during(() => stream.next());
       if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
       if (chunk === undefined) break;
-      for (const row of chunk.rows()) lines += lineOf(this.#starts, row);
+      for (const row of chunk.rows()) lines += formatStreamLine(this.#starts, row);
     }
     return lines === "" ? undefined : new TextEncoder().encode(lines);
   }
@@ -170,7 +176,8 @@ class StreamedAnswer {
       return await step;
     } catch (error) {
       // Closed from outside, its time is not over: the store has ended it.
-      const fault = this.#closing === undefined ? faultOf(error, watch, this.#workMs) : ended();
+      const fault =
+        this.#closing === undefined ? convertQueryError(error, watch, this.#workMs) : ended();
       void this.close();
       if (!(fault instanceof DatabaseSuspect)) throw fault;
       this.#suspect(fault);
@@ -218,7 +225,7 @@ function lineStarts(columns: readonly QueryColumn[]): string[] {
   });
 }
 
-function lineOf(starts: readonly string[], row: readonly unknown[]): string {
+function formatStreamLine(starts: readonly string[], row: readonly unknown[]): string {
   let line = "";
   for (const [index, start] of starts.entries()) line += start + JSON.stringify(row[index]);
   return `${line}}\n`;

@@ -16,9 +16,9 @@ type Arguments = readonly unknown[];
 type Measure = (given: Arguments) => number | undefined;
 
 const MEASURES: Readonly<Record<string, Measure>> = {
-  lpad: (given) => numberOf(given[1]),
-  rpad: (given) => numberOf(given[1]),
-  bar: (given) => (given.length < 4 ? BAR_LENGTH : numberOf(given[3])),
+  lpad: (given) => readNumberConstant(given[1]),
+  rpad: (given) => readNumberConstant(given[1]),
+  bar: (given) => (given.length < 4 ? BAR_LENGTH : readNumberConstant(given[3])),
   format: (given) => formatLength(given[0], /\{/g, (text) => text.replaceAll(/\{\{|\}\}/g, "")),
   printf: (given) => formatLength(given[0], /%/g, (text) => text.replaceAll("%%", "")),
 };
@@ -49,14 +49,14 @@ interface Constant {
 }
 
 /** A constant of a serialised query; undefined for every other expression. */
-function constantOf(node: unknown): unknown {
+function readConstant(node: unknown): unknown {
   const { class: kind, value } = (node ?? {}) as Constant;
   // An empty text is left out of the serialised tree.
   return kind === "CONSTANT" ? (value?.value ?? "") : undefined;
 }
 
-function numberOf(node: unknown): number | undefined {
-  const value = constantOf(node);
+function readNumberConstant(node: unknown): number | undefined {
+  const value = readConstant(node);
   return typeof value === "number" && value >= 0 ? value : undefined;
 }
 
@@ -69,7 +69,7 @@ function formatLength(
   field: RegExp,
   unescaped: (text: string) => string,
 ): number | undefined {
-  const constant = constantOf(node);
+  const constant = readConstant(node);
   if (typeof constant !== "string") return undefined;
   const text = unescaped(constant);
   if (/%[^%a-zA-Z]*\*/.test(text) || /\{[^}]*\{/.test(text)) return undefined;

@@ -74,7 +74,7 @@ export async function viewFor(
 ): Promise<string> {
   const { sql } = VIEWS[name] as View;
   if (tenant === undefined) return sql((table) => table);
-  const scope = await scopeOf(connection, tenant);
+  const scope = await readTenantScope(connection, tenant);
   return sql((table) => visibleRows(table, scope));
 }
 
@@ -84,11 +84,16 @@ export async function rowsFor(
   table: BaseTable,
   tenant: string | undefined,
 ): Promise<string> {
-  return tenant === undefined ? table : visibleRows(table, await scopeOf(connection, tenant));
+  return tenant === undefined
+    ? table
+    : visibleRows(table, await readTenantScope(connection, tenant));
 }
 
 /** The tenant's namespaces and keys as of now. */
-export async function scopeOf(connection: Connection, tenant: string): Promise<TenantScope> {
+export async function readTenantScope(
+  connection: Connection,
+  tenant: string,
+): Promise<TenantScope> {
   const rows = await connection.rows(NAMESPACES_OF_TENANT, [tenant]);
   return { tenant, namespaces: rows.map(([name]) => String(name)) };
 }

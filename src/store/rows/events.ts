@@ -1,7 +1,7 @@
 // Events for people: provenance reported after the fact, reviews, changes of API keys, back-tests
 // (records of the journal, see rows/notes.ts), and kaizen runs, whose source are their files.
 // Append-only; a view shows the newest row of each.
-import { commentOnDecision, decisionsOf } from "../decisions/rows.ts";
+import { commentOnDecision, buildDecisionsSql } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
 import type { NoteTable } from "../../contract/notes.ts";
 import type { StoreEvents } from "../store.ts";
@@ -92,7 +92,7 @@ export function eventTables(): string[] {
   });
 }
 
-function commentsOf(table: EventTable): (readonly [string, string])[] {
+function listColumnComments(table: EventTable): (readonly [string, string])[] {
   return COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
 }
 
@@ -117,14 +117,14 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   provenance: {
     sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
     comment: "provenance recorded after the fact",
-    columns: commentsOf("provenance"),
+    columns: listColumnComments("provenance"),
   },
   // A decision has one review, however many legs are flagged.
   reviews: {
     sql: (
       from,
     ) => `SELECT ${REVIEWED.map((name) => `d.${name}`).join(", ")}, r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
-      FROM (FROM (${decisionsOf(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
+      FROM (FROM (${buildDecisionsSql(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
       LEFT JOIN (FROM ${from("review_rows")} QUALIFY
         row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
       USING (tenant, request_id)`,
@@ -140,13 +140,13 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   backtests: {
     sql: (from) => `SELECT * FROM ${from("backtest_rows")}`,
     comment: "policies that were tried on logged decisions before they were set, or not",
-    columns: commentsOf("backtests"),
+    columns: listColumnComments("backtests"),
   },
   kaizen_runs: {
     sql: (from) => `FROM ${from("kaizen_run_rows")} QUALIFY
       row_number() OVER (PARTITION BY run_id ORDER BY recorded_at DESC) = 1`,
     comment: "every attempt to improve the config; for the operator's keys",
-    columns: commentsOf("kaizen_runs"),
+    columns: listColumnComments("kaizen_runs"),
   },
 };
 
@@ -157,7 +157,7 @@ export async function insertRun(
 ): Promise<void> {
   const columns = COLUMNS.kaizen_runs;
   const row = event as unknown as Record<string, unknown>;
-  const values = columns.map(([name, type]) => textOf(row[name], type));
+  const values = columns.map(([name, type]) => convertToColumnText(row[name], type));
   const casts = columns.map(([, type], i) =>
     type === "TIMESTAMP"
       ? `epoch_ms(CAST($${i + 1}::VARCHAR AS BIGINT))`
@@ -167,7 +167,7 @@ export async function insertRun(
 }
 
 /** A value as text for a column of that type. */
-export function textOf(value: unknown, type: string): string | null {
+export function convertToColumnText(value: unknown, type: string): string | null {
   if (value === undefined || value === null) return null;
   return type !== "JSON" && typeof value === "string" ? value : JSON.stringify(value);
 }

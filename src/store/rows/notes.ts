@@ -3,7 +3,7 @@
 // comes back takes their place in the same transaction.
 import type { MovedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
-import { COLUMNS, TABLES, textOf } from "./events.ts";
+import { COLUMNS, TABLES, convertToColumnText } from "./events.ts";
 
 export const NOTE_TABLES = [
   "provenance",
@@ -42,22 +42,22 @@ function appendNote(appender: RowAppender, { table, event, position }: Placed): 
     else if (type === "TIMESTAMP") appender.appendInstant(value as number);
     else if (type === "BIGINT") appender.appendBigInt(BigInt(value as number));
     else if (type === "VARCHAR[]") appender.appendTexts(value as readonly string[]);
-    else appender.appendVarchar(textOf(value, type) ?? "");
+    else appender.appendVarchar(convertToColumnText(value, type) ?? "");
   }
   appender.endRow();
 }
 
 /** Columns without the position, and their digest as SQL: equal rows have equal digests. */
-const valuesOf = (table: NoteTable) =>
+const listValueColumns = (table: NoteTable) =>
   COLUMNS[table].map(([name]) => name).filter((name) => name !== "position");
-const digestOf = (table: NoteTable) =>
-  `md5(to_json({${valuesOf(table)
+const buildDigestSql = (table: NoteTable) =>
+  `md5(to_json({${listValueColumns(table)
     .map((name) => `'${name}': ${name}`)
     .join(", ")}})::VARCHAR)`;
 
 async function forget(connection: Connection, table: NoteTable, id: string): Promise<void> {
   await connection.rows(
-    `DELETE FROM ${TABLES[table]} WHERE position IS NULL AND ${digestOf(table)} = $1::VARCHAR`,
+    `DELETE FROM ${TABLES[table]} WHERE position IS NULL AND ${buildDigestSql(table)} = $1::VARCHAR`,
     [id],
   );
 }
@@ -76,7 +76,7 @@ export async function unjournaledNotes(
       .filter(([name]) => name !== "position")
       .map(([name, type]) => `'${name}': ${type === "TIMESTAMP" ? `epoch_ms(${name})` : name}`);
     const rows = await connection.rows(
-      `SELECT ${digestOf(table)} AS id, count(*), any_value(to_json({${members.join(", ")}})::VARCHAR)
+      `SELECT ${buildDigestSql(table)} AS id, count(*), any_value(to_json({${members.join(", ")}})::VARCHAR)
        FROM ${TABLES[table]} WHERE position IS NULL GROUP BY id LIMIT ${countMax}`,
     );
     for (const [id, count, text] of rows as [string, number, string][]) {

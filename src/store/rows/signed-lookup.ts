@@ -27,16 +27,16 @@ export async function findSigned(
   );
   const alone = outcomes.find(([, , , index]) => index === null);
   if (alone !== undefined) {
-    return { alone: { ...outcomeOf(alone), bodyDigest: String(alone[4]) } };
+    return { alone: { ...parseRecordedOutcome(alone), bodyDigest: String(alone[4]) } };
   }
   if (batch === undefined) return {};
-  const rows = new Map(outcomes.map((row) => [Number(row[3]), outcomeOf(row)]));
+  const rows = new Map(outcomes.map((row) => [Number(row[3]), parseRecordedOutcome(row)]));
   const [evidenceId, position, digest] = batch;
   const known = { evidenceId: String(evidenceId), position: Number(position) };
   return { batch: { ...known, bodyDigest: String(digest), rows } };
 }
 
-function outcomeOf([id, position, recordedAtMs]: Row): RecordedOutcome {
+function parseRecordedOutcome([id, position, recordedAtMs]: Row): RecordedOutcome {
   return {
     outcomeId: String(id),
     position: Number(position),

@@ -87,7 +87,7 @@ export class Sandbox {
 
   /** @throws ServiceFault as Store.query does, and `rate_limited`. */
   query(call: QueryCall): Promise<QueryResult> {
-    const tenant = nameOf(call);
+    const tenant = selectQueueName(call);
     const assertFree = () => this.#strikes.assertFree(tenant, performance.now());
     assertFree();
     return this.#named.run(call.handle, (assertWanted) => {
@@ -112,7 +112,7 @@ export class Sandbox {
 
   /** @throws ServiceFault as Store.stream does, and `rate_limited`. */
   async openStream(call: StreamCall): Promise<OpenedStream> {
-    const tenant = nameOf(call);
+    const tenant = selectQueueName(call);
     this.#strikes.assertFree(tenant, performance.now());
     this.#streams.admit(tenant);
     try {
@@ -279,7 +279,7 @@ export class Sandbox {
 }
 
 /** Administrators' keys, which see all rows, take their turns together. */
-function nameOf({ asker }: QueryCall | StreamCall): string {
+function selectQueueName({ asker }: QueryCall | StreamCall): string {
   return asker.tenant ?? "";
 }
 

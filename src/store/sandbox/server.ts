@@ -90,7 +90,7 @@ export class SandboxServer {
     // DuckDB would make an empty one.
     if (!fs.existsSync(path)) throw new Error("there is no copy of the database");
     const megabytes = Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE);
-    const spill = spillOf(directory, memoryBytes);
+    const spill = prepareSpillDirectory(directory, memoryBytes);
     this.#connections = await Connections.open(path, megabytes, partsDirectory, timeZone, spill);
   }
 
@@ -110,7 +110,7 @@ export class SandboxServer {
 }
 
 /** Room for queries that need more than memory; what a killed process has left there goes. */
-function spillOf(copy: string, memoryBytes: number): Spill | undefined {
+function prepareSpillDirectory(copy: string, memoryBytes: number): Spill | undefined {
   const directory = join(copy, SPILL_DIRECTORY);
   fs.rmSync(directory, { recursive: true, force: true });
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 });

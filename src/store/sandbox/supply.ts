@@ -126,7 +126,7 @@ export class RowSupply {
     await connection.run("BEGIN TRANSACTION");
     try {
       const { stamp, ...rest } = await this.#stampNow(connection);
-      const counts = await countsOf(connection);
+      const counts = await countTableRows(connection);
       if (counts.size !== held.tables.size) return undefined;
       const tables = new Map<string, Held>();
       let added = 0;
@@ -159,7 +159,7 @@ export class RowSupply {
 
   async #figuresNow(connection: Connection): Promise<Figures> {
     const tables = new Map<string, Held>();
-    for (const [table, count] of await countsOf(connection)) {
+    for (const [table, count] of await countTableRows(connection)) {
       const [row] = await connection.rows(`SELECT coalesce(max(rowid) + 1, 0) FROM ${table}`);
       tables.set(table, { count, next: Number(row?.[0]) });
     }
@@ -175,7 +175,7 @@ export class RowSupply {
 }
 
 /** Rows of every table of the schema. */
-async function countsOf(connection: Connection): Promise<Map<string, number>> {
+async function countTableRows(connection: Connection): Promise<Map<string, number>> {
   const names = await connection.rows(
     "SELECT table_name FROM duckdb_tables() WHERE NOT temporary AND NOT internal ORDER BY 1",
   );

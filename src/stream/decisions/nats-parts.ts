@@ -2,7 +2,7 @@
 // compressed. Made by the first node that needs it.
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
-import { headersOf } from "../nats-connection.ts";
+import { buildMessageHeaders } from "../nats-connection.ts";
 import { type LogSource, readWatched } from "../watched-reading.ts";
 import { available, unavailable } from "../tries.ts";
 import {
@@ -44,7 +44,7 @@ export interface PartsClient {
   publish(
     subject: string,
     payload: Uint8Array,
-    options: { headers: ReturnType<typeof headersOf>; timeout: number },
+    options: { headers: ReturnType<typeof buildMessageHeaders>; timeout: number },
   ): Promise<unknown>;
 }
 
@@ -85,7 +85,7 @@ export class NatsParts implements DecisionParts {
 
   async publish(node: string, { segment, from, bytes }: Part): Promise<void> {
     const to = String(from + bytes.byteLength);
-    const headers = headersOf({ [SEGMENT]: segment, [FROM]: String(from), [TO]: to });
+    const headers = buildMessageHeaders({ [SEGMENT]: segment, [FROM]: String(from), [TO]: to });
     const payload = await promisify(deflateRaw)(bytes);
     try {
       const options = { headers, timeout: REQUEST_MS };

@@ -3,7 +3,7 @@ import { LagGuard, type SharedLag } from "../../http/access/lag-guard.ts";
 import { StreamFigures } from "../../stream/figures.ts";
 
 /** Undefined where there is no cluster. `clock` is epoch ms. */
-export function lagGuardOf(
+export function createLagGuard(
   shared: SharedLag | undefined,
   clock: () => number,
 ): LagGuard | undefined {

@@ -151,7 +151,7 @@ export class Pending {
 }
 
 /** Result of a promise, in the form that crosses. */
-export async function answerOf(work: Promise<unknown>): Promise<Answer> {
+export async function encodeAnswer(work: Promise<unknown>): Promise<Answer> {
   try {
     return { value: await work };
   } catch (error) {

@@ -16,7 +16,7 @@ export function relayedHead(exchange: Exchange): RequestHead {
     accept: head.accept,
     requestId: head.requestId,
     relayedId: requestId,
-    traceparent: traceparentOf(exchange),
+    traceparent: selectTraceparent(exchange),
     deadlineMs: undefined,
     idempotencyKey: head.idempotencyKey,
     signature: head.signature,
@@ -28,7 +28,7 @@ export function relayedHead(exchange: Exchange): RequestHead {
 }
 
 /** Under its own span where it has one, which may be the first of its trace. */
-function traceparentOf({ head, traceId, watching }: Exchange): string | undefined {
+function selectTraceparent({ head, traceId, watching }: Exchange): string | undefined {
   const spanId = watching?.spanId;
   return spanId === undefined ? head.traceparent : `00-${traceId}-${spanId}-01`;
 }

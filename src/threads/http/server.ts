@@ -9,7 +9,7 @@ import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
-import { RefusalCounts } from "../../http/access/refusals.ts";
+import { RefusalCollector } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
@@ -19,11 +19,11 @@ import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
-import { DESCRIPTION_ROUTES } from "../../http/routes/description.ts";
+import { OPENAPI_ROUTES } from "../../http/routes/description.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
-import { LIVENESS } from "../../http/routes/service.ts";
+import { LIVENESS_ROUTE } from "../../http/routes/service.ts";
 import type { Reply } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { DoorbellListener } from "./doorbell.ts";
@@ -37,9 +37,9 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
-import { lagGuardOf } from "./lag.ts";
+import { createLagGuard } from "./lag.ts";
 import { loggerTo } from "./log-lines.ts";
-import { watchOf } from "./watch.ts";
+import { createRequestWatch } from "./watch.ts";
 import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
@@ -51,11 +51,11 @@ import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts"
 
 /** Answered where they arrive: all they need is the shared memory. */
 const HERE: ReadonlySet<Route> = new Set([
-  LIVENESS,
+  LIVENESS_ROUTE,
   ...SCORE_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
-  ...DESCRIPTION_ROUTES,
+  ...OPENAPI_ROUTES,
 ]);
 /**
  * Answered where they arrive unless they are signed: reporters' keys are the main thread's. A batch
@@ -111,7 +111,9 @@ class HttpThread {
   readonly #decisions;
   readonly #reviews: ReviewDesk;
   readonly #reviewTimer: NodeJS.Timeout;
-  readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
+  readonly #refusals = new RefusalCollector((refusals) =>
+    this.#send({ kind: "refused", refusals }),
+  );
   readonly #logger: HttpLogger;
   readonly #watch: RequestWatch | undefined;
   #server: RunningServer | undefined;
@@ -133,7 +135,7 @@ class HttpThread {
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
     this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
     const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
-    this.#watch = data.watch && watchOf(data.watch, clock, deliver);
+    this.#watch = data.watch && createRequestWatch(data.watch, clock, deliver);
     this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
     this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
@@ -148,7 +150,7 @@ class HttpThread {
 
   #take(message: ToHttpThread): void {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
-    else if (message.kind === "key") this.#keyring.adopt(message.stored);
+    else if (message.kind === "key") this.#keyring.applyStoredKey(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
     else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "namespace") this.#owners.apply(message.event);
@@ -196,11 +198,14 @@ class HttpThread {
         usage: new UsageMeter({
           now: this.#clock,
           memory: this.#data.usageMemory,
-          numberOf: (keyId) => keyring.numberOf(keyId),
+          findKeyNumber: (keyId) => keyring.findKeyNumber(keyId),
         }),
-        lagGuard: lagGuardOf(this.#data.lag, this.#clock),
+        lagGuard: createLagGuard(this.#data.lag, this.#clock),
         quotaGuard: new QuotaGuard(this.#data.quotaMemory, this.#clock),
-        rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
+        rateBuckets: {
+          memory: bucketMemory,
+          findKeyNumber: (keyId) => keyring.findKeyNumber(keyId),
+        },
         scorer: this.#scorer(),
         watch: this.#watch,
       });

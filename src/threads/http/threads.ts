@@ -16,7 +16,7 @@ import type { BatchScorer } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import { createDoorbell, ring } from "./doorbell.ts";
 import {
-  answerOf,
+  encodeAnswer,
   type FromHttpThread,
   type HttpThreadData,
   movable,
@@ -79,7 +79,7 @@ export class HttpThreads {
 
   /** Rate buckets in the memory that all threads share. */
   bucketsBy(numberOf: (keyId: string) => number): RateBuckets {
-    return { memory: this.#bucketMemory, numberOf };
+    return { memory: this.#bucketMemory, findKeyNumber: numberOf };
   }
 
   /**
@@ -248,7 +248,7 @@ class HttpThread {
 
   async #answer(id: number, question: Question): Promise<void> {
     const transfer: (ArrayBuffer | MessagePort)[] = [];
-    const answer = await answerOf(this.#perform(question, transfer));
+    const answer = await encodeAnswer(this.#perform(question, transfer));
     this.send({ kind: "answer", id, answer }, transfer);
   }
 

@@ -2,7 +2,7 @@
 import { RequestWatch, type WatchedBatch, type WatchShares } from "../../http/request-watch.ts";
 
 /** `clock` is epoch ms. */
-export function watchOf(
+export function createRequestWatch(
   shares: WatchShares,
   clock: () => number,
   deliver: (batch: WatchedBatch) => void,

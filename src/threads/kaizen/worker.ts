@@ -10,7 +10,12 @@ import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrationRun } from "../../kaizen/calibration.ts";
 import { watchChanges } from "../../kaizen/monitor.ts";
-import { holdoutFromMsOf, kaizenRun, recentOf, seedOf } from "../../kaizen/run.ts";
+import {
+  findHoldoutStartMs,
+  kaizenRun,
+  forecastNewestOutcomes,
+  deriveSeed,
+} from "../../kaizen/run.ts";
 import type { SampleBounds } from "../../kaizen/replay/sample.ts";
 import { SIDES } from "../../kaizen/sides.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
@@ -36,7 +41,7 @@ function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTa
 
 /** The findings, with what the live weights and those to come are worth on the newest outcomes. */
 function withRecent(findings: Findings, { evidence }: Replayed, champion: ScoringConfig): Findings {
-  return { ...findings, recent: recentOf(evidence, champion, findings.config) };
+  return { ...findings, recent: forecastNewestOutcomes(evidence, champion, findings.config) };
 }
 
 /**
@@ -51,12 +56,12 @@ function sampleBounds({
   isCalibration,
 }: KaizenTask): SampleBounds {
   const watched = SIDES.flatMap((side) => watch?.[side] ?? []);
-  const tested = SIDES.map((side) => holdoutFromMsOf(side, options));
+  const tested = SIDES.map((side) => findHoldoutStartMs(side, options));
   const since = watched.map(({ sinceMs }) => sinceMs);
   const bordersMs = isWatchOnly === true ? since : [...tested, ...since];
   // Days of a watch look at the same outcomes, and at those that came since.
   const id = isWatchOnly === true ? (watched[0]?.runId ?? options.id) : options.id;
-  return { rowsMax, bordersMs: isCalibration === true ? [] : bordersMs, seed: seedOf(id) };
+  return { rowsMax, bordersMs: isCalibration === true ? [] : bordersMs, seed: deriveSeed(id) };
 }
 
 /** The task function that the pool calls. */
@@ -73,7 +78,7 @@ export default function run(task: KaizenTask): KaizenResult {
   const counts = { rows, ...(rowsOf > rows ? { rowsOf } : {}) };
   const counted = { ...counts, ...(watch === undefined ? {} : { watch }) };
   if (task.isWatchOnly === true) {
-    const recent = recentOf(replayed.evidence, champion, undefined);
+    const recent = forecastNewestOutcomes(replayed.evidence, champion, undefined);
     const findings = { sides: [], recent, reason: "watched", policy: GATE_POLICY };
     return { findings, ...counted };
   }

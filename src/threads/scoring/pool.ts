@@ -4,7 +4,11 @@ import type { AssessmentLog } from "../../bureau/decisions/assessments.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
-import { type ReviewAsked, type ReviewNews, subjectOf } from "../../contract/reviews/events.ts";
+import {
+  type ReviewAsked,
+  type ReviewNews,
+  buildReviewSubject,
+} from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import { FIRST_SLOT } from "./modes.ts";
@@ -77,7 +81,7 @@ export function openScoringPool(
       policies = { json, generation: (policies?.generation ?? 0) + 1 };
     },
     sendReview(news) {
-      decided.set("ruling" in news ? subjectOf(news.ruling) : news.tenant, news);
+      decided.set("ruling" in news ? buildReviewSubject(news.ruling) : news.tenant, news);
       const json = shareJson([...decided.values()]);
       reviews = { json, generation: (reviews?.generation ?? 0) + 1 };
     },

@@ -7,12 +7,12 @@ import type {
   IntakeTask,
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { senderOf } from "../../bureau/outcomes/record.ts";
+import { selectSender } from "../../bureau/outcomes/record.ts";
 import { isOfOneRow } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
-import { receiptOf } from "../../ledger/receipts.ts";
+import { buildReceipt } from "../../ledger/receipts.ts";
 import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
 import type { SignaturePool } from "./pool.ts";
 import type { IntakeFrames } from "./worker.ts";
@@ -42,7 +42,7 @@ async function record(
     ...document,
     serviceId,
     isSignatureRequired,
-    ...senderOf(principal),
+    ...selectSender(principal),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };
@@ -51,7 +51,7 @@ async function record(
   if (reply.count === 0) return reply.rows.map((row) => decodeFault(row as EncodedFault));
   const { frames, count } = reply;
   const bytes = Buffer.from(frames.buffer, 0, frames.byteLength);
-  return resultsOf(reply, await ledger.appendFrames({ bytes, count }));
+  return buildImportResults(reply, await ledger.appendFrames({ bytes, count }));
 }
 
 /**
@@ -59,7 +59,7 @@ async function record(
  * @throws ServiceFault when a fault cannot be laid to one row: nothing was acknowledged of the
  *   batch.
  */
-function resultsOf(
+function buildImportResults(
   { rows, evidenceId, isSigned }: IntakeFrames,
   { numbers, duplicateIds }: FrameReceipts,
 ): ImportResult[] {
@@ -70,7 +70,7 @@ function resultsOf(
     const verdict = numbers[at]!;
     const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
     const signature = isSignedRow ? "reporter" : "none";
-    return receiptOf(
+    return buildReceipt(
       { outcomeId, signature },
       verdict,
       numbers[at + 1]!,

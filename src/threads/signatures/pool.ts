@@ -46,7 +46,10 @@ export class SignaturePool {
   #keysSent = 0;
 
   /** `keyEvents`: the registry's events so far. */
-  constructor(keyEvents: readonly Uint8Array[] = [], threads = threadsOf(defaultThreads())) {
+  constructor(
+    keyEvents: readonly Uint8Array[] = [],
+    threads = computeThreadCount(defaultThreads()),
+  ) {
     this.#threads = threads;
     this.#keyEvents = [...keyEvents];
     const threadsAtOnce = THREADS_AT_ONCE;
@@ -127,7 +130,7 @@ export class SignaturePool {
       const share = Math.ceil(this.#waiting.length / this.#threads);
       const batch = this.#waiting.splice(0, Math.min(BATCH_MAX, Math.max(BATCH_MIN, share)));
       try {
-        const task = taskOf(batch);
+        const task = encodeSignatureTask(batch);
         const transfer = [task.keys, task.signatures, task.messages, task.ends];
         const results = await this.#run<SignatureTask, Uint8Array>(
           task,
@@ -142,11 +145,11 @@ export class SignaturePool {
   }
 }
 
-function threadsOf(spare: number): number {
+function computeThreadCount(spare: number): number {
   return Math.min(THREADS_MAX, Math.max(THREADS_MIN, spare));
 }
 
-function taskOf(batch: readonly Waiting[]): SignatureTask {
+function encodeSignatureTask(batch: readonly Waiting[]): SignatureTask {
   const size = batch.reduce((sum, { message }) => sum + message.byteLength, 0);
   const task: SignatureTask = {
     keys: new Uint8Array(batch.length * KEY_BYTES),

@@ -62,14 +62,14 @@ async function takeIn(given: IntakeWork): Promise<IntakeReply> {
   }
   if (reader.keyEventCount < given.keyCount) return { knows: reader.keyEventCount };
   try {
-    return framesOf(await reader.read(given.task));
+    return encodeBatchFrames(await reader.read(given.task));
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     return { fault: encodeFault(thrown) };
   }
 }
 
-function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
+function encodeBatchFrames({ rows, evidence }: ReadBatch): IntakeFrames {
   const batch = new FrameBatch();
   const whole = evidence === undefined ? undefined : identified(evidence);
   if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeEvidence(whole));

@@ -19,7 +19,7 @@ import {
 import { listSegments, readSegment, type Segment } from "../../store/decisions/segments.ts";
 import {
   type EventSource,
-  eventIdOf,
+  deriveEventId,
   type Reading,
   type WebhookEvent,
 } from "../../webhooks/event.ts";
@@ -69,7 +69,7 @@ export class DecisionEvents implements EventSource {
   }
 
   read(from: unknown): { readings: Reading[]; next: DecisionPlace } {
-    const at = placeOf(from);
+    const at = parseDecisionPlace(from);
     const segments = listSegments(this.#directory);
     const found = segments.find(({ name }) => name === at.segment);
     const following = segments.find(({ name }) => name > at.segment);
@@ -122,26 +122,26 @@ export class DecisionEvents implements EventSource {
     const isDenied = (flags & FLAG_LET_THROUGH) === 0;
     const isFraud = columns.texts[9]![row]!.includes(FRAUD);
     if (!isDenied && !isFraud) return [];
-    const data = decisionOf(columns, row);
+    const data = readDecisionRecord(columns, row);
     const atMs = columns.numbers[0]![row]!;
     const { tenant, agent_id: lane } = data;
     const common = { tenant, lane, atMs, data };
     const events: WebhookEvent[] = [];
     if (isDenied) {
-      const id = eventIdOf(this.#serviceId, NAME, segment, index, "denied");
+      const id = deriveEventId(this.#serviceId, NAME, segment, index, "denied");
       events.push({ ...common, id, type: "decision.denied" });
     }
     if (isFraud) {
       // One id for all of a day: an endpoint is told of the first, and knows a repeat by it.
       const day = new Date(atMs).toISOString().slice(0, 10);
-      const id = eventIdOf(this.#serviceId, NAME, "fraud", tenant, lane, day);
+      const id = deriveEventId(this.#serviceId, NAME, "fraud", tenant, lane, day);
       events.push({ ...common, id, type: "agent.fraud_flagged" });
     }
     return events;
   }
 }
 
-function placeOf(value: unknown): DecisionPlace {
+function parseDecisionPlace(value: unknown): DecisionPlace {
   if (!isObject(value)) return BEGINNING;
   const { segment, byte, before, taken } = value;
   if (typeof segment !== "string") return BEGINNING;
@@ -150,7 +150,7 @@ function placeOf(value: unknown): DecisionPlace {
 }
 
 /** The columns of a record in its order (store/decisions/rows.ts), as a receiver reads them. */
-function decisionOf({ indexes, numbers, texts, counts }: DecisionColumns, row: number) {
+function readDecisionRecord({ indexes, numbers, texts, counts }: DecisionColumns, row: number) {
   const index = (column: number) => indexes[column]![row]!;
   const number = (column: number) => numbers[column]![row]!;
   const text = (column: number) => texts[column]![row]!;

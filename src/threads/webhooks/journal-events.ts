@@ -14,7 +14,7 @@ import {
 import { type JournalReader, openJournalReader } from "../../journal/reader.ts";
 import {
   type EventSource,
-  eventIdOf,
+  deriveEventId,
   type Reading,
   type WebhookEvent,
 } from "../../webhooks/event.ts";
@@ -52,7 +52,7 @@ export class JournalEvents implements EventSource {
       const told = toldBy(bytes, at);
       if (told === undefined) return;
       const { about = lsn, ...event } = told;
-      const id = eventIdOf(this.#serviceId, NAME, about);
+      const id = deriveEventId(this.#serviceId, NAME, about);
       readings.push({ events: [{ id, ...event }], next: lsn });
     });
     return { readings, next };

@@ -6,7 +6,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import { KAIZEN_STATE_PATH, type Promotion } from "../../kaizen/service/files.ts";
 import {
   type EventSource,
-  eventIdOf,
+  deriveEventId,
   type Reading,
   type WebhookEvent,
 } from "../../webhooks/event.ts";
@@ -37,7 +37,7 @@ export class KaizenEvents implements EventSource {
   }
 
   read(from: unknown): { readings: Reading[]; next: KaizenPlace } {
-    const after = placeOf(from);
+    const after = parseKaizenPlace(from);
     const readings = this.#all().filter(({ next }) => isLater(next as KaizenPlace, after));
     const last = readings.at(-1)?.next as KaizenPlace | undefined;
     return { readings, next: last ?? after };
@@ -64,7 +64,7 @@ export class KaizenEvents implements EventSource {
     const common = { tenant: null, lane: "" } as const;
     const promoted: WebhookEvent = {
       ...common,
-      id: eventIdOf(this.#serviceId, NAME, run_id, "promoted"),
+      id: deriveEventId(this.#serviceId, NAME, run_id, "promoted"),
       type: "kaizen.promoted",
       atMs,
       data: { run_id, kind, config_from: parent, config_to: version },
@@ -73,7 +73,7 @@ export class KaizenEvents implements EventSource {
     const { reason, left = parent } = back;
     const rolledBack: WebhookEvent = {
       ...common,
-      id: eventIdOf(this.#serviceId, NAME, run_id, "rolled_back"),
+      id: deriveEventId(this.#serviceId, NAME, run_id, "rolled_back"),
       type: "kaizen.rolled_back",
       atMs: back.at_ms,
       data: { run_id, reason, config_from: version, config_to: left },
@@ -82,7 +82,7 @@ export class KaizenEvents implements EventSource {
   }
 }
 
-function placeOf(value: unknown): KaizenPlace {
+function parseKaizenPlace(value: unknown): KaizenPlace {
   if (!isObject(value) || typeof value["atMs"] !== "number") return BEGINNING;
   return { atMs: value["atMs"], name: typeof value["name"] === "string" ? value["name"] : "" };
 }

@@ -25,9 +25,9 @@ import {
   unsupported,
   verified,
 } from "./source-findings.ts";
-import { isGrave, UNKNOWN, UNREGISTERED, worstOf } from "../sources/statuses.ts";
+import { isGrave, UNKNOWN, UNREGISTERED, selectWorstCitation } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
-import { countsQuestion, textKindOf } from "../calibration/text-kinds.ts";
+import { countsQuestion, classifyText } from "../calibration/text-kinds.ts";
 import type { TextKind } from "../../contract/vocabulary.ts";
 import { TextScorer } from "../grounding/text-scorer.ts";
 import type { CitedText } from "../grounding/text-scorer.ts";
@@ -176,12 +176,12 @@ export class VaultAssessor {
     if (content === undefined || texts.length === 0) return undefined;
     this.#backlog?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
-    const given = textKindOf(context, isStructured, false);
+    const given = classifyText(context, isStructured, false);
     const asked = countsQuestion(given) ? (question ?? "") : "";
     const { top_share } = this.#numbers.kinds[given];
-    const reading = this.#scorer.score(content, asked, texts, cited.map(idOf), top_share);
+    const reading = this.#scorer.score(content, asked, texts, cited.map(readCitedId), top_share);
     if (reading === undefined) return undefined;
-    return { reading, kind: textKindOf(context, isStructured, reading.sentenceCount === 1) };
+    return { reading, kind: classifyText(context, isStructured, reading.sentenceCount === 1) };
   }
 
   #weigh(
@@ -196,7 +196,7 @@ export class VaultAssessor {
     const deferred = this.#backlog?.workFor(texts) ?? 0;
     const work = (content?.length ?? 0) * texts.length + deferred;
     const scored = work > this.#workMax ? undefined : this.#score(context, cited, texts);
-    const worst = worstOf(cited);
+    const worst = selectWorstCitation(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
     if (isUnknown) return allUnknown(cited);
@@ -226,7 +226,7 @@ export class VaultAssessor {
   #seenBefore(tenant: string, digest: string | undefined, cited: readonly Cited[]) {
     if (digest === undefined) return { isChanged: false, since: undefined };
     const now = Math.floor(this.#clock() / 1000);
-    return this.#citations.note(tenant, digest, cited.map(idOf), now);
+    return this.#citations.note(tenant, digest, cited.map(readCitedId), now);
   }
 
   /** H6: whether this version of a source was registered after the content was first seen. */
@@ -246,7 +246,7 @@ const GONE = {
 /** Findings that a remark may still follow. */
 const UNDOUBTED: ReadonlySet<string> = new Set(["", "GROUNDING_NOT_EVALUATED"]);
 
-const idOf = ({ id }: Cited) => id;
+const readCitedId = ({ id }: Cited) => id;
 
 function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");

@@ -2,7 +2,7 @@
 // sources (provenance 4, H6). One table for all threads, of a fixed size, that forgets: a miss
 // proves nothing, a hit is exact enough to ask for a second look. Threads may write the same entry
 // at once; its check word then turns it into a miss.
-import { digestWord, keyOf, keyWords, tenantWord } from "../sources/catalogue-keys.ts";
+import { digestWord, encodeSourceKey, keyWords, tenantWord } from "../sources/catalogue-keys.ts";
 
 const ENTRIES = 1 << 16;
 /**
@@ -41,13 +41,15 @@ export class CitationMemory {
     const since = table[at + 2]!;
     const before = table[at + 1]!;
     const isKnown =
-      table[at] === content && since !== 0 && table[at + 3] === checkOf(content, before, since);
+      table[at] === content &&
+      since !== 0 &&
+      table[at + 3] === computeMemoryCheck(content, before, since);
     const isChanged = isKnown && before !== cited;
     const first = isKnown ? since : now;
     table[at] = content;
     table[at + 1] = cited;
     table[at + 2] = first;
-    table[at + 3] = checkOf(content, cited, first);
+    table[at + 3] = computeMemoryCheck(content, cited, first);
     return { isChanged, since: isKnown ? since : undefined };
   }
 }
@@ -55,7 +57,7 @@ export class CitationMemory {
 /** Order does not count. */
 function citedWord(sources: readonly string[]): number {
   let sum = sources.length;
-  for (const id of sources) sum = (sum + mixed(keyWords[keyOf(id) + 1]!, GOLDEN)) | 0;
+  for (const id of sources) sum = (sum + mixed(keyWords[encodeSourceKey(id) + 1]!, GOLDEN)) | 0;
   return sum >>> 0;
 }
 
@@ -64,6 +66,6 @@ function mixed(left: number, right: number): number {
   return (product ^ (product >>> 15)) >>> 0;
 }
 
-function checkOf(content: number, cited: number, since: number): number {
+function computeMemoryCheck(content: number, cited: number, since: number): number {
   return mixed(mixed(content, cited), since);
 }

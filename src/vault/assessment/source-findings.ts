@@ -3,7 +3,7 @@ import { ONE } from "../../../assembly/grounding/layout.ts";
 import { finding, quote, unknownFinding } from "./findings.ts";
 import type { Finding } from "./findings.ts";
 import type { GroundingReading } from "../grounding/grounding.ts";
-import { isHardMismatch, linesOf, UNKNOWN } from "../sources/statuses.ts";
+import { isHardMismatch, listSourceStatuses, UNKNOWN } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
 
 const SOURCE_REASONS: Readonly<Record<Status, string>> = {
@@ -34,12 +34,12 @@ export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
     isDoubtful: !UNKNOWN.has(worst.status),
     // An identifier that cannot exist may be a slip of the pen: broken, yet no proof of invention.
     isHallucinated: isHard,
-    sources: linesOf(cited),
+    sources: listSourceStatuses(cited),
   });
 }
 
 export function allUnknown(cited: readonly Cited[]): Finding {
-  return unknownFinding(linesOf(cited));
+  return unknownFinding(listSourceStatuses(cited));
 }
 
 /** H6: the same content under other sources; worse when one of them is younger than the content. */
@@ -59,7 +59,7 @@ export function citationsChanged(
     isDoubtful: true,
     isHallucinated: false,
     isVerified: worst.status === "SOURCE_VERIFIED",
-    sources: linesOf(cited),
+    sources: listSourceStatuses(cited),
   });
 }
 
@@ -89,18 +89,18 @@ export function unsupported(
     code: "UNSUPPORTED_CONTENT",
     reason:
       `Sentence ${worstNumber + 1} is not supported by the cited sources: ${said}` +
-      `${gapOf(content, reading)}.`,
+      `${findUnsupportedTerm(content, reading)}.`,
     isHard: false,
     isDoubtful: true,
     isHallucinated: isContradicted && reading.risk >= tau_hi,
     isVerified: worst.status === "SOURCE_VERIFIED",
     penalty: 1 / (1 + Math.exp(-reading.risk / ONE)),
-    sources: linesOf(cited),
+    sources: listSourceStatuses(cited),
   });
 }
 
 /** The first number or name of the sentence that no source holds, and whether one has another. */
-function gapOf(content: string, reading: GroundingReading): string {
+function findUnsupportedTerm(content: string, reading: GroundingReading): string {
   const { unsupportedKind, unsupportedStart, unsupportedEnd, isContradicted } = reading;
   if (unsupportedKind === 0) return "";
   const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
@@ -116,7 +116,7 @@ export function verified(
   isTooLarge: boolean,
   reading: GroundingReading | undefined,
 ): Finding {
-  const sources = linesOf(cited);
+  const sources = listSourceStatuses(cited);
   const base = { isHard: false, isDoubtful: false, isHallucinated: false, isVerified: true };
   const intact = SOURCE_REASONS.SOURCE_VERIFIED;
   if (content !== undefined && reading === undefined && isTooLarge) {
@@ -146,6 +146,6 @@ export function sourceNewer(cited: readonly Cited[], newer: Cited): Finding {
     isDoubtful: false,
     isHallucinated: false,
     isVerified: true,
-    sources: linesOf(cited),
+    sources: listSourceStatuses(cited),
   });
 }

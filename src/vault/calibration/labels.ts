@@ -47,7 +47,7 @@ interface Kept {
 }
 
 /** The event of these labels; texts without a score are left out. */
-export function labelEventOf(
+export function buildLabelEvent(
   items: readonly TextLabel[],
   measured: readonly (Measured | undefined)[],
   by: { tenant: string; registrar: string; at: number; model: string },
@@ -56,13 +56,13 @@ export function labelEventOf(
     const found = measured[index];
     if (found === undefined) return [];
     const { kind, risk } = found;
-    return [{ digest: digestOf(item), kind, risk, supported: item.label === "supported" }];
+    return [{ digest: digestLabel(item), kind, risk, supported: item.label === "supported" }];
   });
   return { ...by, labels };
 }
 
 /** Digest of a text and its citations: of two labels of the same text the later one counts. */
-function digestOf({ content, cited_sources, question }: TextLabel): string {
+function digestLabel({ content, cited_sources, question }: TextLabel): string {
   const parts = JSON.stringify([content, question ?? "", cited_sources.toSorted()]);
   return createHash("sha256").update(parts).digest("hex").slice(0, 24);
 }

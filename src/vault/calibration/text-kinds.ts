@@ -12,7 +12,7 @@ export function countsQuestion(kind: TextKind): boolean {
 const NAMED = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
 
 /** The kind of a text: as its media type names it, else inferred from its sources and question. */
-export function textKindOf(
+export function classifyText(
   { content_type, question }: Pick<VerifyContext, "content_type" | "question">,
   isStructured: boolean,
   isOneSentence: boolean,

@@ -1,6 +1,6 @@
 // Thresholds of tenants that labelled enough of their own texts, in shared memory: written by one
 // thread, read by all. A kind without one is judged by the shipped numbers.
-import { ownerOf } from "../sources/catalogue-keys.ts";
+import { encodeTenantWords } from "../sources/catalogue-keys.ts";
 import { TEXT_KINDS } from "../../contract/vocabulary.ts";
 import type { TextKind } from "../../contract/vocabulary.ts";
 
@@ -54,7 +54,7 @@ export class TenantThresholds {
     if (count === 0) return undefined;
     const known = this.#places.get(tenant);
     if (known !== undefined) return known;
-    const [low, high] = ownerOf(tenant);
+    const [low, high] = encodeTenantWords(tenant);
     for (let place = HEADER_WORDS; place < HEADER_WORDS + count * ENTRY_WORDS;) {
       if (this.#words[place]! >>> 0 === low && this.#words[place + 1]! >>> 0 === high) {
         this.#places.set(tenant, place);
@@ -69,7 +69,7 @@ export class TenantThresholds {
     const count = Atomics.load(this.#words, 0);
     if (count >= TENANTS_MAX) return undefined;
     const place = HEADER_WORDS + count * ENTRY_WORDS;
-    const [low, high] = ownerOf(tenant);
+    const [low, high] = encodeTenantWords(tenant);
     this.#words[place] = low;
     this.#words[place + 1] = high;
     Atomics.store(this.#words, 0, count + 1);

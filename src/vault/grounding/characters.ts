@@ -39,12 +39,12 @@ export function fillCharacters(
   }
   for (let place = 0; place < FOLD_COUNT; place++) {
     const character = characterAt(place);
-    folds[place] = foldOf(character, place, digitValues, lookalikes);
+    folds[place] = foldCharacter(character, place, digitValues, lookalikes);
     if (CAPITAL.test(character)) capitals[place >> 3]! |= 1 << (place & 7);
   }
 }
 
-function foldOf(
+function foldCharacter(
   character: string,
   place: number,
   digitValues: ReadonlyMap<string, number>,
@@ -52,17 +52,17 @@ function foldOf(
 ): number {
   // Syllables would decompose into their first sound alone.
   if (place >= HANGUL_FIRST && place <= HANGUL_LAST) return place;
-  const base = firstOf(character.normalize("NFKD"));
+  const base = readFirstCodePoint(character.normalize("NFKD"));
   if (base.length > 1) return FOLD_SEPARATOR;
   if (IGNORED.test(base)) return FOLD_IGNORED;
   const digit = digitValues.get(base);
   if (digit !== undefined) return ZERO + digit;
   if (!LETTER.test(base)) return FOLD_SEPARATOR;
-  const lower = firstOf(base.toLowerCase().normalize("NFKD"));
+  const lower = readFirstCodePoint(base.toLowerCase().normalize("NFKD"));
   if (lower.length > 1) return FOLD_SEPARATOR;
   return (lookalikes.get(lower) ?? lower).charCodeAt(0);
 }
 
-function firstOf(text: string): string {
+function readFirstCodePoint(text: string): string {
   return String.fromCodePoint(text.codePointAt(0)!);
 }

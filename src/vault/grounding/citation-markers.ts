@@ -25,7 +25,7 @@ const AUTHOR_YEAR = new RegExp(
 );
 
 /** Markers of a text in the order of the text; `ids` are the cited sources. */
-export function markersOf(text: string, ids: readonly string[]): Marker[] {
+export function findCitationMarkers(text: string, ids: readonly string[]): Marker[] {
   const found = [
     ...(text.includes("[") ? [...numbered(text, ids.length), ...byId(text, ids)] : []),
     ...(text.includes("(") ? [...byAuthor(text, ids), ...narrated(text, ids)] : []),
@@ -34,7 +34,7 @@ export function markersOf(text: string, ids: readonly string[]): Marker[] {
 }
 
 /** The first matches of a pattern. */
-function* matchesOf(text: string, pattern: RegExp): Generator<RegExpExecArray> {
+function* iterateMatches(text: string, pattern: RegExp): Generator<RegExpExecArray> {
   let count = 0;
   for (const match of text.matchAll(pattern)) {
     if (++count > MARKERS_MAX) return;
@@ -55,15 +55,15 @@ export function withoutMarkers(text: string, markers: readonly Marker[]): string
 }
 
 function* numbered(text: string, count: number): Generator<Marker> {
-  for (const match of matchesOf(text, NUMBERS)) {
-    const sources = sourcesOf(match[0].slice(1, -1).replaceAll("^", ""), count);
+  for (const match of iterateMatches(text, NUMBERS)) {
+    const sources = parseSourceList(match[0].slice(1, -1).replaceAll("^", ""), count);
     if (sources === undefined) continue;
     yield { start: match.index, end: match.index + match[0].length, sources };
   }
 }
 
 /** `1, 3-4` as places from 0; undefined when one of them is not a source. */
-function sourcesOf(list: string, count: number): number[] | undefined {
+function parseSourceList(list: string, count: number): number[] | undefined {
   const sources: number[] = [];
   for (const part of list.split(/[,;]/)) {
     const [first = 0, last = first] = part.split(/[–-]/).map(Number);
@@ -88,7 +88,7 @@ function* byId(text: string, ids: readonly string[]): Generator<Marker> {
 
 /** `(Smith, 2020; Jones et al. 2021)`: every part must name a source. */
 function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
-  for (const match of matchesOf(text, AUTHORS)) {
+  for (const match of iterateMatches(text, AUTHORS)) {
     const parts = match[1]!.split(";").map((part) => AUTHOR_YEAR.exec(part));
     const sources = parts.map((part) => part && sourceBy(part[1]!, part[2]!, ids));
     if (!sources.every((source) => typeof source === "number" && source >= 0)) continue;
@@ -99,7 +99,7 @@ function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
 
 /** `Smith (2020) found`: the name belongs to the sentence, the year to the marker. */
 function* narrated(text: string, ids: readonly string[]): Generator<Marker> {
-  for (const match of matchesOf(text, NARRATIVE)) {
+  for (const match of iterateMatches(text, NARRATIVE)) {
     const source = sourceBy(match[1]!, match[2]!, ids);
     if (source < 0) continue;
     const end = match.index + match[0].length;

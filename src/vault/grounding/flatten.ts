@@ -86,7 +86,7 @@ function valueText(value: unknown): string {
 }
 
 /** Words of a key: camelCase, snake_case and kebab-case apart. */
-function wordsOf(key: string): string {
+function splitKeyIntoWords(key: string): string {
   return key
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .replaceAll(/[_-]+/g, " ")
@@ -95,17 +95,17 @@ function wordsOf(key: string): string {
 
 /** `Wi Fi WiFi`: a text may write either. */
 function bothForms(key: string): string {
-  const words = wordsOf(key);
+  const words = splitKeyIntoWords(key);
   const joined = words.replaceAll(" ", "");
   return words.includes(" ") && joined.length <= JOINED_LENGTH_MAX ? `${words} ${joined}` : words;
 }
 
 /** A first word that siblings share names their family, not the leaf (`RestaurantsTakeOut`). */
 function withoutShared(name: string, siblings: readonly string[]): string {
-  const words = wordsOf(name).split(" ");
+  const words = splitKeyIntoWords(name).split(" ");
   if (words.length < 2) return name;
   const isShared = siblings.some(
-    (other) => other !== name && wordsOf(other).split(" ")[0] === words[0],
+    (other) => other !== name && splitKeyIntoWords(other).split(" ")[0] === words[0],
   );
   return isShared ? words.slice(1).join(" ") : name;
 }
@@ -119,11 +119,11 @@ function leafLines(negatives: readonly Leaf[], text: string): string {
   );
   const lines: string[] = [];
   for (const { kind, key, parent } of negatives) {
-    const words = wordsOf(key).toLowerCase();
+    const words = splitKeyIntoWords(key).toLowerCase();
     // A single word that the document also uses elsewhere (`street`) needs its parent beside it.
     const isAmbiguous = !words.includes(" ") && held.has(singular(words));
     if (words === "" || (isAmbiguous && parent === "")) continue;
-    const beside = isAmbiguous ? ` ${wordsOf(parent).split(" ").at(-1)}` : "";
+    const beside = isAmbiguous ? ` ${splitKeyIntoWords(parent).split(" ").at(-1)}` : "";
     lines.push(`${kind}${words}${beside}`);
     if (words.includes(" ")) lines.push(`${kind}${words.replaceAll(" ", "")}${beside}`);
   }

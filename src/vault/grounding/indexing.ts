@@ -6,7 +6,7 @@ import { decodeWithoutText } from "../sources/events.ts";
 import type { SourceEvent } from "../sources/events.ts";
 import { flattenDocument, isJsonKind } from "./flatten.ts";
 import type { TextPlace } from "./index-backlog.ts";
-import { signatureOf } from "./minhash.ts";
+import { computeMinHash } from "./minhash.ts";
 
 /**
  * Most units of one request's texts that are indexed in place: a third of a millisecond at the 21
@@ -63,7 +63,7 @@ export function makeReady(
   build: (text: string, leaves: string) => number,
 ): ReadyText {
   if (isTaint(state)) {
-    return { document: 0, isStructured: false, signature: signatureOf(text) };
+    return { document: 0, isStructured: false, signature: computeMinHash(text) };
   }
   const flat = flattenDocument(text, kind);
   const { isStructured } = flat;

@@ -37,7 +37,7 @@ export function createMinHashMemory(): MinHashMemory {
 const FAMILY = Uint32Array.from({ length: HASHES * 2 }, (_, at) => hashWord(`minhash ${at}`) | 1);
 
 /** Signature of a text; undefined when it has fewer than five words. */
-export function signatureOf(text: string, signature = new Uint32Array(HASHES)) {
+export function computeMinHash(text: string, signature = new Uint32Array(HASHES)) {
   const words = text.normalize("NFKC").toLowerCase().match(WORD);
   if (words === null || words.length < SHINGLE_WORDS) return undefined;
   const hashes = words.slice(0, WORDS_MAX).map(hashWord);
@@ -97,7 +97,7 @@ export class TaintedTexts {
   holds(text: string, owner: number): boolean {
     const count = this.size;
     if (count === 0) return false;
-    const signature = signatureOf(text, this.#asked);
+    const signature = computeMinHash(text, this.#asked);
     if (signature === undefined) return false;
     for (let band = 0; band < BANDS; band++) {
       if (this.#isNearIn(bandHash(signature, band), signature, count, owner)) return true;

@@ -6,7 +6,7 @@ import { ONE, ROW_END, ROW_NUMBER, ROW_START } from "../../../assembly/grounding
 import { NOT_FOUND } from "../sources/catalogue.ts";
 import { GroundingReader } from "./grounding.ts";
 import type { GroundingReading } from "./grounding.ts";
-import { markersOf, sentencesCiting, withoutMarkers } from "./citation-markers.ts";
+import { findCitationMarkers, sentencesCiting, withoutMarkers } from "./citation-markers.ts";
 import type { Marker, Span } from "./citation-markers.ts";
 import type { Cited } from "../sources/statuses.ts";
 
@@ -43,7 +43,7 @@ export class TextScorer {
     ids: readonly string[],
     topShare: number,
   ): GroundingReading | undefined {
-    const markers = markersOf(content, ids);
+    const markers = findCitationMarkers(content, ids);
     const blanked = markers.length === 0 ? content : withoutMarkers(content, markers);
     const documents = texts.map(({ document }) => document);
     const scored = this.#reader.score(blanked, question, documents, topShare);

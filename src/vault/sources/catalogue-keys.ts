@@ -13,8 +13,8 @@ const ids: (string | undefined)[] = Array.from({ length: PLACES }, () => undefin
 export const keyWords = new Uint32Array(PLACES * KEY_WORDS);
 
 /** Offset in `keyWords` of the key of a source id, valid until the next call. */
-export function keyOf(sourceId: string): number {
-  const place = placeOf(sourceId);
+export function encodeSourceKey(sourceId: string): number {
+  const place = hashIdEnd(sourceId);
   const at = place * KEY_WORDS;
   if (ids[place] === sourceId) return at;
   const digest = hash("sha256", sourceId, "hex");
@@ -24,7 +24,7 @@ export function keyOf(sourceId: string): number {
 }
 
 /** By the end of an id, where ids differ. */
-function placeOf(id: string): number {
+function hashIdEnd(id: string): number {
   let sum = id.length;
   for (let at = Math.max(0, id.length - 24); at < id.length; at++) {
     sum = Math.imul(sum ^ id.charCodeAt(at), 0x01000193);
@@ -36,7 +36,7 @@ const OWNERS_MAX = 8192;
 const owners = new Map<string, readonly [number, number]>([["", [0, 0]]]);
 
 /** A tenant in two words; both are zero for the public tenant. */
-export function ownerOf(tenant: string): readonly [number, number] {
+export function encodeTenantWords(tenant: string): readonly [number, number] {
   const known = owners.get(tenant);
   if (known !== undefined) return known;
   const digest = hash("sha256", tenant, "hex");
@@ -52,7 +52,7 @@ export function ownerOf(tenant: string): readonly [number, number] {
 
 /** A tenant in one word, for checks that only raise doubt: 0 is public. */
 export function tenantWord(tenant: string): number {
-  return tenant === "" ? 0 : ownerOf(tenant)[0] || 1;
+  return tenant === "" ? 0 : encodeTenantWords(tenant)[0] || 1;
 }
 
 /** Word `at` of a digest of 64 hex digits, the first digit the highest. */

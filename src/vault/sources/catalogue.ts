@@ -9,8 +9,14 @@
 // guard. Slots move only when a source is forgotten (slots.ts): a miss counts if none moved meanwhile.
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import type { EvidenceState } from "../../contract/vocabulary.ts";
-import { isSettled, movesOf, removeSlot } from "./slots.ts";
-import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
+import { isSettled, readMoveCount, removeSlot } from "./slots.ts";
+import {
+  digestWord,
+  KEY_WORDS,
+  encodeSourceKey,
+  keyWords,
+  encodeTenantWords,
+} from "./catalogue-keys.ts";
 
 /*
  * Entry, 72 bytes:
@@ -116,8 +122,8 @@ export class Catalogue {
     const number = this.#free.pop() ?? this.size;
     if (number >= ENTRIES_MAX) return NOT_FOUND;
     const at = number * ENTRY_WORDS;
-    const key = keyOf(entry.sourceId);
-    const [low, high] = ownerOf(entry.tenant);
+    const key = encodeSourceKey(entry.sourceId);
+    const [low, high] = encodeTenantWords(entry.tenant);
     for (let word = 0; word < KEY_WORDS; word++) this.#entries[at + word] = keyWords[key + word]!;
     for (let word = 0; word < DIGEST_WORDS; word++) {
       this.#entries[at + DIGEST_AT + word] = digestWord(entry.sha256, word);
@@ -138,10 +144,10 @@ export class Catalogue {
   /** The source as visible to this tenant: its own first, else the public one. -1 when unknown. */
   find(tenant: string, sourceId: string): number {
     if (this.size === 0) return NOT_FOUND;
-    const key = keyOf(sourceId);
-    const [low, high] = ownerOf(tenant);
+    const key = encodeSourceKey(sourceId);
+    const [low, high] = encodeTenantWords(tenant);
     for (let looks = 0; ; looks++) {
-      const moves = movesOf(this.#header);
+      const moves = readMoveCount(this.#header);
       const number = this.#lookFor(key, low, high);
       if (this.#isOwn(number, low, high) || isSettled(this.#header, moves, looks)) return number;
     }
@@ -176,7 +182,7 @@ export class Catalogue {
   stateOfContent(tenant: string, sha256: string): EvidenceState | undefined {
     if (Atomics.load(this.#header, LISTED_AT) === 0) return undefined;
     for (let looks = 0; ; looks++) {
-      const moves = movesOf(this.#header);
+      const moves = readMoveCount(this.#header);
       const state = this.#worstOfContent(tenant, sha256);
       if (isSettled(this.#header, moves, looks)) return state;
     }
@@ -287,7 +293,7 @@ export class Catalogue {
     const low = this.#entries[at + TENANT_AT];
     const high = this.#entries[at + TENANT_AT + 1];
     if (low === 0 && high === 0) return true;
-    const owner = ownerOf(tenant);
+    const owner = encodeTenantWords(tenant);
     return owner[0] === low && owner[1] === high;
   }
 

@@ -67,7 +67,7 @@ export class EntryUse {
    */
   reserve(events: readonly SourceEvent[]): () => void {
     const owners = events.map(ownerOfHeld);
-    for (const [owner, count] of countsOf(owners)) {
+    for (const [owner, count] of countByOwner(owners)) {
       while (owner !== "" && this.#of(owner) + count > this.#perTenant) {
         const revoked = this.#longestRevoked(owner);
         if (revoked === undefined) {
@@ -149,7 +149,7 @@ export class EntryUse {
   }
 }
 
-function countsOf(owners: readonly string[]): Map<string, number> {
+function countByOwner(owners: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const owner of owners) book(counts, owner, 1);
   return counts;

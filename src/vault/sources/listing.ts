@@ -2,7 +2,7 @@
 // a bounded number of places, so that a search without findings blocks nobody.
 import type { EvidenceList } from "../../contract/schemas/sources.ts";
 import type { EvidenceQuestion } from "../../contract/sources.ts";
-import { type Held, recordOf } from "./records.ts";
+import { type Held, buildEvidenceRecord } from "./records.ts";
 
 /** Records of a page. */
 export const LIST_MAX = 1000;
@@ -10,7 +10,7 @@ export const LIST_MAX = 1000;
 const LOOKED_MAX = 50_000;
 
 /** Records of `tenant` and public ones that are asked for; `next_before` where older ones may follow. */
-export function pageOf(
+export function listEvidencePage(
   byIndex: readonly (Held | undefined)[],
   tenant: string,
   { prefix = "", state, before = byIndex.length, limit = LIST_MAX }: EvidenceQuestion,
@@ -24,7 +24,7 @@ export function pageOf(
     if (held === undefined || (held.visibility !== "public" && held.tenant !== tenant)) continue;
     if (state !== undefined && held.state !== state) continue;
     if (startsWith(held.source_id, wanted) || startsWith(held.title, wanted)) {
-      records.push(recordOf(held));
+      records.push(buildEvidenceRecord(held));
     }
   }
   return at === 0 ? { records } : { records, next_before: at };

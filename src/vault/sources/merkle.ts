@@ -49,13 +49,13 @@ export class MerkleTree {
   #rootOf(from: number, count: number): Buffer {
     const level = Math.log2(count);
     if (Number.isInteger(level) && from % count === 0) return this.#levels[level]![from / count]!;
-    const left = splitOf(count);
+    const left = computeSplit(count);
     return sha256(NODE, this.#rootOf(from, left), this.#rootOf(from + left, count - left));
   }
 
   #pathOf(index: number, from: number, count: number): Buffer[] {
     if (count <= 1) return [];
-    const left = splitOf(count);
+    const left = computeSplit(count);
     if (index < left) {
       return [...this.#pathOf(index, from, left), this.#rootOf(from + left, count - left)];
     }
@@ -64,7 +64,7 @@ export class MerkleTree {
 }
 
 /** The largest power of two below `count`. */
-function splitOf(count: number): number {
+function computeSplit(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }
 

@@ -53,27 +53,27 @@ export function checkIdentifier(id: string, now: () => number): IdentifierFindin
   const rest = id.slice(colon + 1);
   switch (scheme) {
     case "isbn":
-      return { scheme, validity: validityOf(isIsbn(rest)) };
+      return { scheme, validity: describeValidity(isIsbn(rest)) };
     case "issn":
-      return { scheme, validity: validityOf(isIssn(rest)) };
+      return { scheme, validity: describeValidity(isIssn(rest)) };
     case "orcid":
-      return { scheme, validity: validityOf(isOrcid(rest)) };
+      return { scheme, validity: describeValidity(isOrcid(rest)) };
     case "doi":
       return { scheme, validity: DOI.test(rest) ? "valid" : "doubtful" };
     case "arxiv":
-      return { scheme, validity: validityOf(isArxiv(rest, now())) };
+      return { scheme, validity: describeValidity(isArxiv(rest, now())) };
     case "http":
     case "https":
       return checkUrl(id, now);
     default: {
       const digits = DIGEST_LENGTHS.get(scheme);
       if (digits === undefined) return { scheme: "other", validity: "valid" };
-      return { scheme: "hash", validity: validityOf(isHex(rest, digits)) };
+      return { scheme: "hash", validity: describeValidity(isHex(rest, digits)) };
     }
   }
 }
 
-function validityOf(isValid: boolean): IdentifierValidity {
+function describeValidity(isValid: boolean): IdentifierValidity {
   return isValid ? "valid" : "malformed";
 }
 

@@ -21,14 +21,14 @@ export interface Held extends Omit<SourceEvent, "text"> {
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
 /** Key of a source among those of its tenant, or of the public ones. */
-export const nameOf = (tenant: string, visibility: string, id: string) =>
+export const buildSourceKey = (tenant: string, visibility: string, id: string) =>
   `${visibility === "public" ? "" : tenant}\n${id}`;
 
 export const nameOfEvent = ({ tenant, visibility, source_id }: SourceEvent): string =>
-  nameOf(tenant, visibility, source_id);
+  buildSourceKey(tenant, visibility, source_id);
 
 /** The text of an event, as it is indexed. */
-export function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefined {
+export function selectTextToIndex({ text, kind, state }: SourceEvent): TextToIndex | undefined {
   return text === undefined ? undefined : { text, kind, state };
 }
 
@@ -37,7 +37,7 @@ export function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefi
  * @throws ServiceFault `insufficient_scope` for a public source without `admin`, `invalid_request`
  *   when digest and text disagree.
  */
-export function eventOf(
+export function buildSourceEvent(
   item: EvidenceItem,
   by: EvidenceRegistrar,
   now: number,
@@ -93,7 +93,7 @@ export function keepsText(before: Held | undefined, event: SourceEvent): boolean
 }
 
 /** The record as sent in answers. */
-export function recordOf(held: Held): EvidenceRecord {
+export function buildEvidenceRecord(held: Held): EvidenceRecord {
   const { source_id, sha256, size, kind, title, tenant, visibility, state, registrar } = held;
   return {
     source_id,

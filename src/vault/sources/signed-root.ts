@@ -41,8 +41,8 @@ export class RootSeal {
     this.#signer = signer;
     this.#clock = clock;
     this.#key = signer.publicKey;
-    this.#jwk = jwkOf(this.#key);
-    this.#header = headerOf(this.#jwk);
+    this.#jwk = buildPublicJwk(this.#key);
+    this.#header = buildRootHeader(this.#jwk);
   }
 
   /** The head with its signature; the same until the tree grows or an hour has passed. */
@@ -66,13 +66,13 @@ export class RootSeal {
     const { publicKey } = this.#signer;
     if (publicKey === this.#key) return;
     this.#key = publicKey;
-    this.#jwk = jwkOf(publicKey);
-    this.#header = headerOf(this.#jwk);
+    this.#jwk = buildPublicJwk(publicKey);
+    this.#header = buildRootHeader(this.#jwk);
     this.#newest = undefined;
   }
 }
 
-function jwkOf(publicKey: Uint8Array): SignedRoot["jwk"] {
+function buildPublicJwk(publicKey: Uint8Array): SignedRoot["jwk"] {
   const x = Buffer.from(publicKey).toString("base64url");
   // RFC 7638: required members in lexical order.
   const thumbprint = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
@@ -80,6 +80,6 @@ function jwkOf(publicKey: Uint8Array): SignedRoot["jwk"] {
   return { kty: "OKP", crv: "Ed25519", x, kid, alg: "EdDSA", use: "sig" };
 }
 
-function headerOf({ kid }: SignedRoot["jwk"]): string {
+function buildRootHeader({ kid }: SignedRoot["jwk"]): string {
   return encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
 }

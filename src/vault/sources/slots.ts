@@ -14,7 +14,7 @@ const EAGER_LOOKS = 1 << 10;
 const PAUSE_MS = 0.05;
 
 /** The count of moves, for `isSettled`. */
-export function movesOf(header: Uint32Array): number {
+export function readMoveCount(header: Uint32Array): number {
   return Atomics.load(header, MOVES_AT);
 }
 

@@ -36,10 +36,11 @@ export function isHardMismatch({ status, number }: Cited): boolean {
 }
 
 /** The gravest; of mismatches a hard one first. */
-export function worstOf(cited: readonly Cited[]): Cited {
+export function selectWorstCitation(cited: readonly Cited[]): Cited {
   const rank = (each: Cited) => STATUSES.indexOf(each.status) + (isHardMismatch(each) ? 0.5 : 0);
   return cited.reduce((worst, each) => (rank(each) > rank(worst) ? each : worst));
 }
 
 /** One line for each source of an answer. */
-export const linesOf = (cited: readonly Cited[]) => cited.map(({ id, status }) => ({ id, status }));
+export const listSourceStatuses = (cited: readonly Cited[]) =>
+  cited.map(({ id, status }) => ({ id, status }));

@@ -8,14 +8,14 @@ import {
   type WebhookHeaders,
   WebhookVerificationError,
 } from "../../../src/client/webhooks/verify.ts";
-import { secretOf, signedHeaders } from "../../../src/webhooks/signature.ts";
+import { formatSecret, signedHeaders } from "../../../src/webhooks/signature.ts";
 import { rejection } from "../_replies.ts";
 
 const NOW_MS = 1_772_000_000_000;
 const now = () => NOW_MS;
 const EVENT = { type: "decision.denied", timestamp: "2026-02-25T00:00:00.000Z", tenant: "acme" };
 const BODY = JSON.stringify({ ...EVENT, data: { agent_id: "agent://ünï/cøde" } });
-const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => secretOf(new Uint8Array(32).fill(n)));
+const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => formatSecret(new Uint8Array(32).fill(n)));
 const headers = signedHeaders([SECRET!, FORMER!], "evt_1", NOW_MS, BODY);
 
 const refusal = async (

@@ -1,6 +1,6 @@
 // Health as an operator sees it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { partsOf, type Status } from "../../../src/console/pages/health/parts.ts";
+import { listHealthParts, type Status } from "../../../src/console/pages/health/parts.ts";
 import { type ConsoleStage, openConsole } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -68,12 +68,14 @@ const WELL: Status = {
 
 describe("the state of a part", () => {
   const alertOf = (name: string, change: Partial<Status>) => {
-    const found = partsOf({ ...WELL, ...change }).find((each) => each.name === name)!;
+    const found = listHealthParts({ ...WELL, ...change }).find((each) => each.name === name)!;
     return [found.state, found.alert];
   };
 
   it("asks for nothing while all is well", () => {
-    expect(partsOf(WELL).every(({ state, alert }) => state === "ok" && alert === "")).toBe(true);
+    expect(listHealthParts(WELL).every(({ state, alert }) => state === "ok" && alert === "")).toBe(
+      true,
+    );
   });
 
   it("is that of its alert, which it names", () => {
@@ -115,10 +117,10 @@ describe("the state of a part", () => {
       away_since: null as string | null,
     };
     const told = (change: Partial<typeof stream>) =>
-      partsOf({ ...WELL, stream: { ...stream, ...change } }).find(
+      listHealthParts({ ...WELL, stream: { ...stream, ...change } }).find(
         ({ name }) => name === "Cluster",
       )!;
-    expect(partsOf(WELL).some(({ name }) => name === "Cluster")).toBe(false);
+    expect(listHealthParts(WELL).some(({ name }) => name === "Cluster")).toBe(false);
     expect(told({})).toMatchObject({
       state: "ok",
       says: "node a at message 1,200, 3 behind, answers 240 ms old",

@@ -2,17 +2,17 @@
 // a book made from its own list, as a snapshot keeps it, goes on like the first.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ReviewBook, stateOf } from "../../../src/contract/reviews/book.ts";
+import { ReviewBook, computeReviewState } from "../../../src/contract/reviews/book.ts";
 import {
   isReviewId,
   REVIEW_KEPT_MS,
   type ReviewAsked,
   reviewDay,
   type ReviewEvent,
-  reviewIdOf,
+  deriveReviewId,
   type ReviewKey,
   REVIEWS_PER_TENANT_MAX,
-  subjectOf,
+  buildReviewSubject,
 } from "../../../src/contract/reviews/events.ts";
 import { REVIEW_LEVELS } from "../../../src/contract/vocabulary.ts";
 
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 function askedOf(key: ReviewKey, atMs: number, stakes = 1): ReviewAsked {
   return {
     ...key,
-    id: reviewIdOf(key),
+    id: deriveReviewId(key),
     reason: "RISK_ABOVE_BORDER",
     count: 1,
     first_request_id: `first-${atMs}`,
@@ -58,7 +58,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 function eventOf({ kind, key: { dayIndex, ...rest }, ...told }: Step, atMs: number): ReviewEvent {
   const day = reviewDay(START_MS + 24 * HOUR_MS * dayIndex);
   const of: ReviewKey = { ...rest, day };
-  const id = reviewIdOf(of);
+  const id = deriveReviewId(of);
   if (kind === "open") {
     return { event: "review.opened", at_ms: atMs, ...askedOf(of, atMs, told.stakes) };
   }
@@ -99,11 +99,13 @@ describe("the book", () => {
             }
             expect(review.count).toBe(calls.get(review.id));
             expect(review.stakes_max).toBeGreaterThanOrEqual(review.last_stakes);
-            expect(stateOf(review, event.at_ms) === "decided").toBe(review.decision !== null);
+            expect(computeReviewState(review, event.at_ms) === "decided").toBe(
+              review.decision !== null,
+            );
           }
           if (event.event === "review.decided" && before.has(event.id)) {
-            const of = subjectOf(event);
-            const same = [...book.all()].filter((each) => subjectOf(each) === of);
+            const of = buildReviewSubject(event);
+            const same = [...book.all()].filter((each) => buildReviewSubject(each) === of);
             expect(same.every((each) => each.decision !== null)).toBe(true);
             const [ruling] = book.rulings(of);
             expect(ruling).toMatchObject({ decision: event.decision, until_ms: event.until_ms });
@@ -142,7 +144,7 @@ describe("the book", () => {
     for (const day of days) {
       book.apply({ event: "review.opened", at_ms: START_MS, ...askedOf({ ...of, day }, START_MS) });
     }
-    const decided = { ...of, day: days[0], id: reviewIdOf({ ...of, day: days[0] }) };
+    const decided = { ...of, day: days[0], id: deriveReviewId({ ...of, day: days[0] }) };
     const by = { at_ms: START_MS + 5, who: "ann", actor: "key-1", until_ms: START_MS + HOUR_MS };
     const decision = { decision: "overturned", note: "known", max_stakes: 9 } as const;
     book.apply({ event: "review.decided", ...decided, ...by, ...decision });
@@ -183,7 +185,7 @@ describe("an id", () => {
       { ...of, level: "L3" as const },
       { ...of, day: "2026-01-02" },
       { ...of, round: 1 },
-    ].map((each) => reviewIdOf(each));
+    ].map((each) => deriveReviewId(each));
     expect(new Set(ids).size).toBe(6);
     expect(ids.every(isReviewId)).toBe(true);
     expect(isReviewId("019abc00-0000-7000-8000-000000000000")).toBe(false);

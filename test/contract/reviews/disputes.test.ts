@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { parseDispute, parseDisputeForm } from "../../../src/contract/parse/reviews.ts";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";
-import { type Dispute, disputeIdOf } from "../../../src/contract/reviews/disputes.ts";
+import { type Dispute, deriveDisputeId } from "../../../src/contract/reviews/disputes.ts";
 import { isReviewId, reviewDay, type ReviewOpened } from "../../../src/contract/reviews/events.ts";
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
@@ -56,7 +56,7 @@ describe("the count of a day", () => {
     const key = { tenant, agent, level: "L2", day: reviewDay(atMs), round: 0 } as const;
     const first = { first_request_id: "r", first_stakes: 0, first_ms: atMs };
     const last = { last_request_id: "r", last_stakes: 0, last_ms: atMs, stakes_max: 0 };
-    const id = disputeIdOf(key, nth);
+    const id = deriveDisputeId(key, nth);
     const counts = { reason: "", count: 1, ...first, ...last };
     return { event: "review.opened", at_ms: atMs, ...key, id, ...counts, dispute: said };
   };

@@ -12,7 +12,7 @@ export interface BucketTask {
 }
 
 const { memory, gate, limit, takes } = workerData as BucketTask;
-const buckets = { memory, numberOf: () => 7 };
+const buckets = { memory, findKeyNumber: () => 7 };
 const limiter = new RateLimiter({ score: limit }, () => 0, buckets);
 const principal = {
   keyId: "k",

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { RefusalCounts } from "../../../src/http/access/refusals.ts";
+import { RefusalCollector } from "../../../src/http/access/refusals.ts";
 import { EARLIER_SECRETS_MAX } from "../../../src/http/access/key-file.ts";
-import { makeSecret } from "../../../src/http/access/key-format.ts";
+import { generateKeySecret } from "../../../src/http/access/key-format.ts";
 import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
-import { excessOf } from "../../../src/http/access/key-changes.ts";
+import { listPrivilegeErrors } from "../../../src/http/access/key-changes.ts";
 import type { Scope } from "../../../src/contract/vocabulary.ts";
 
 const HOUR_MS = 3_600_000;
@@ -112,14 +112,14 @@ describe("rotation", () => {
     const { keyring, key, id } = await openWithKey();
     await keyring.rotate(id, HOUR_MS);
     nowMs += HOUR_MS;
-    const guess = makeSecret("live", id).text;
+    const guess = generateKeySecret("live", id).text;
     const counted: string[] = [];
-    const refusals = new RefusalCounts(({ counts }) =>
+    const refusals = new RefusalCollector(({ counts }) =>
       counted.push(...counts.map(({ reason }) => reason)),
     );
     for (const text of [key, guess]) {
       expect(keyring.authenticate(bearer(text))).toBeUndefined();
-      refusals.note(
+      refusals.countRefusal(
         {
           head: { authorization: bearer(text) } as never,
           requestId: "r",
@@ -169,7 +169,7 @@ describe("rotation", () => {
       fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
         await rm(path.join(dataDir, "keys.json"), { force: true });
         let { keyring, key, id } = await openWithKey();
-        const follower = new Keyring({ dataDir: "", now }, keyring.storedKeys());
+        const follower = new Keyring({ dataDir: "", now }, keyring.listStoredKeys());
         const model: Model = {
           texts: [{ text: key, untilMs: Infinity }],
           isRevoked: false,
@@ -197,7 +197,7 @@ describe("rotation", () => {
             for (const text of model.texts) text.untilMs = Math.min(text.untilMs, untilMs);
             model.texts.push({ text: rotated.key, untilMs: Infinity });
           }
-          follower.adopt(keyring.stored(id)!);
+          follower.applyStoredKey(keyring.findStoredKey(id)!);
           for (const { text, untilMs } of model.texts) {
             const isGood = !model.isRevoked && nowMs < model.expiresAtMs && nowMs < untilMs;
             for (const open of [keyring, follower]) {
@@ -275,24 +275,30 @@ describe("excess", () => {
 
   it("is a scope that the giver lacks and the key did not have", () => {
     const asked = power(["score:read", "kaizen:run"]);
-    expect(excessOf(giver("score:read"), null, asked)).toMatchObject([
+    expect(listPrivilegeErrors(giver("score:read"), null, asked)).toMatchObject([
       { pointer: "/scopes/1", code: "insufficient_scope" },
     ]);
-    expect(excessOf(giver("score:read"), null, asked, power(["kaizen:run"]))).toEqual([]);
-    expect(excessOf(giver("admin"), null, asked)).toEqual([]);
+    expect(listPrivilegeErrors(giver("score:read"), null, asked, power(["kaizen:run"]))).toEqual(
+      [],
+    );
+    expect(listPrivilegeErrors(giver("admin"), null, asked)).toEqual([]);
   });
 
   it("is an admin key that outlives the one that makes it", () => {
     const admin = giver("admin");
     const outlives = [{ pointer: "/expires_at", code: "range" }];
-    expect(excessOf(admin, 1000, power(["admin"]))).toMatchObject(outlives);
-    expect(excessOf(admin, 1000, power(["admin"], 1001))).toMatchObject(outlives);
-    expect(excessOf(admin, 1000, power(["admin"], 1000))).toEqual([]);
-    expect(excessOf(admin, 1000, power(["score:read"]))).toEqual([]);
-    expect(excessOf(admin, null, power(["admin"]))).toEqual([]);
+    expect(listPrivilegeErrors(admin, 1000, power(["admin"]))).toMatchObject(outlives);
+    expect(listPrivilegeErrors(admin, 1000, power(["admin"], 1001))).toMatchObject(outlives);
+    expect(listPrivilegeErrors(admin, 1000, power(["admin"], 1000))).toEqual([]);
+    expect(listPrivilegeErrors(admin, 1000, power(["score:read"]))).toEqual([]);
+    expect(listPrivilegeErrors(admin, null, power(["admin"]))).toEqual([]);
     // A label of an eternal key may be changed by one that is not.
-    expect(excessOf(admin, 1000, power(["admin"]), power(["admin"]))).toEqual([]);
-    expect(excessOf(admin, 1000, power(["admin"]), power(["admin"], 1000))).toMatchObject(outlives);
-    expect(excessOf(admin, 1000, power(["admin"]), power(["score:read"]))).toMatchObject(outlives);
+    expect(listPrivilegeErrors(admin, 1000, power(["admin"]), power(["admin"]))).toEqual([]);
+    expect(
+      listPrivilegeErrors(admin, 1000, power(["admin"]), power(["admin"], 1000)),
+    ).toMatchObject(outlives);
+    expect(listPrivilegeErrors(admin, 1000, power(["admin"]), power(["score:read"]))).toMatchObject(
+      outlives,
+    );
   });
 });

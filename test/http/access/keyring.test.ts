@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { voiceOf } from "../../../src/contract/voices.ts";
-import { makeKey, parseKey } from "../../../src/http/access/key-format.ts";
+import { hashKeyToVoice } from "../../../src/contract/voices.ts";
+import { generateApiKey, parseApiKey } from "../../../src/http/access/key-format.ts";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
 import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
 
@@ -27,21 +27,24 @@ afterEach(async () => {
 
 describe("key format", () => {
   it("is tr, environment, id, secret and checksum", () => {
-    const made = makeKey("live");
+    const made = generateApiKey("live");
     expect(made.text).toMatch(/^tr_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
-    expect(parseKey(made.text)).toEqual({ keyId: made.keyId, secret: made.secret });
-    expect(makeKey("live").text).not.toBe(made.text);
+    expect(parseApiKey(made.text)).toEqual({ keyId: made.keyId, secret: made.secret });
+    expect(generateApiKey("live").text).not.toBe(made.text);
   });
 
   it("computes the checksum that it always did", () => {
     // CRC-32 (as zlib computes it) of the text before it: changing it would lock every key out.
     const covered = `tr_live_0123456789_${"a".repeat(43)}`;
-    expect(parseKey(`${covered}01NP3H`)).toEqual({ keyId: "0123456789", secret: "a".repeat(43) });
-    expect(parseKey(`${covered}000000`)).toBeUndefined();
+    expect(parseApiKey(`${covered}01NP3H`)).toEqual({
+      keyId: "0123456789",
+      secret: "a".repeat(43),
+    });
+    expect(parseApiKey(`${covered}000000`)).toBeUndefined();
   });
 
   it("refuses any single changed character", () => {
-    const { text } = makeKey("test");
+    const { text } = generateApiKey("test");
     const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     fc.assert(
       fc.property(
@@ -49,12 +52,12 @@ describe("key format", () => {
         fc.constantFrom(...digits.split(""), "_", "-", " ", "é"),
         (at, character) => {
           fc.pre(character !== text[at]);
-          return parseKey(text.slice(0, at) + character + text.slice(at + 1)) === undefined;
+          return parseApiKey(text.slice(0, at) + character + text.slice(at + 1)) === undefined;
         },
       ),
       { numRuns: 1000 },
     );
-    expect(parseKey(text)).toBeDefined();
+    expect(parseApiKey(text)).toBeDefined();
   });
 });
 
@@ -63,13 +66,13 @@ describe("keyring", () => {
     const keyring = await openKeyring({ dataDir, now });
     const { key, description } = await keyring.create({ tenant: "acme", scopes: ["score:read"] });
     const text = await readFile(file(), "utf8");
-    const { secret } = parseKey(key)!;
+    const { secret } = parseApiKey(key)!;
     expect(text).not.toContain(secret);
     expect(JSON.stringify(keyring.list())).not.toContain(secret);
     expect((await stat(file())).mode & 0o777).toBe(0o600);
     expect(await readdir(dataDir)).toEqual(["keys.json"]);
     expect(description).toEqual({
-      key_id: parseKey(key)!.keyId,
+      key_id: parseApiKey(key)!.keyId,
       tenant: "acme",
       scopes: ["score:read"],
       minimum_scores: { L0: 300, L1: 300, L2: 507, L3: 550 },
@@ -118,7 +121,7 @@ describe("keyring", () => {
       minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
       isShadow: true,
       isFirstParty: true,
-      voice: voiceOf(kept.description.key_id),
+      voice: hashKeyToVoice(kept.description.key_id),
     });
     expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
     expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();
@@ -180,7 +183,7 @@ describe("keyring", () => {
 
   it("installs a string that happens to look like one of our keys", async () => {
     const keyring = await openKeyring({ dataDir, now });
-    const { text } = makeKey("live");
+    const { text } = generateApiKey("live");
     keyring.installAdminKey(text);
     expect(keyring.authenticate(`Bearer ${text}`)?.scopes).toEqual(new Set(["admin"]));
   });
@@ -218,8 +221,8 @@ describe("a keyring in a cluster", () => {
     const { key, description } = await keyring.create(REQUEST);
     const header = `Bearer ${key}`;
     expect(keyring.authenticate(header)).toBeDefined();
-    const revoked = { ...keyring.stored(description.key_id)!, revokedAtMs: nowMs };
-    const isWritten = keyring.learn(revoked);
+    const revoked = { ...keyring.findStoredKey(description.key_id)!, revokedAtMs: nowMs };
+    const isWritten = keyring.applyReplicatedKey(revoked);
     expect(keyring.authenticate(header)).toBeUndefined();
     await isWritten;
     const again = await openKeyring({ dataDir, now });
@@ -231,17 +234,17 @@ describe("a keyring in a cluster", () => {
     const keyring = await openKeyring({ dataDir, now, onChange: (stored) => told.push(stored) });
     const { key, description } = await keyring.create(REQUEST);
     const keyId = description.key_id;
-    const revoked = { ...keyring.stored(keyId)!, revokedAtMs: nowMs };
+    const revoked = { ...keyring.findStoredKey(keyId)!, revokedAtMs: nowMs };
     // The revocation comes back from the log first.
-    keyring.follow(async () => void keyring.learn(revoked));
+    keyring.appendChangesTo(async () => void keyring.applyReplicatedKey(revoked));
     await keyring.change(keyId, { label: "till" });
-    await keyring.settled();
+    await keyring.waitForChanges();
     expect(keyring.authenticate(`Bearer ${key}`)).toBeUndefined();
-    expect(keyring.stored(keyId)).toMatchObject({ label: "till", revokedAtMs: nowMs });
+    expect(keyring.findStoredKey(keyId)).toMatchObject({ label: "till", revokedAtMs: nowMs });
     const further = new Keyring({ dataDir: "", now }, []);
-    for (const stored of told) further.adopt(stored);
-    expect(further.stored(keyId)).toEqual(keyring.stored(keyId));
+    for (const stored of told) further.applyStoredKey(stored);
+    expect(further.findStoredKey(keyId)).toEqual(keyring.findStoredKey(keyId));
     const again = await openKeyring({ dataDir, now });
-    expect(again.stored(keyId)).toEqual(keyring.stored(keyId));
+    expect(again.findStoredKey(keyId)).toEqual(keyring.findStoredKey(keyId));
   });
 });

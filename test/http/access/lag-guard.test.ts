@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
 import { StreamFigures } from "../../../src/stream/figures.ts";
-import { lagGuardOf } from "../../../src/threads/http/lag.ts";
+import { createLagGuard } from "../../../src/threads/http/lag.ts";
 import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
 
 const REFUSE_MS = 10_000;
@@ -102,10 +102,10 @@ describeAdapters("answers of a node of a cluster", (adapter) => {
 it("a further thread reads the same figures", () => {
   const figures = new StreamFigures();
   const { shared } = new LagGuard(figures, REFUSE_MS, () => 0);
-  const guard = lagGuardOf(shared, () => 50_000)!;
+  const guard = createLagGuard(shared, () => 50_000)!;
   const ask = () => guard.assertCurrent({ keyId: "k1" }, undefined);
   expect(ask).toThrow("has not heard");
   figures.caughtUp(49_000);
   expect(ask).not.toThrow();
-  expect(lagGuardOf(undefined, () => 0)).toBeUndefined();
+  expect(createLagGuard(undefined, () => 0)).toBeUndefined();
 });

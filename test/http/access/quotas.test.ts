@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import {
   createQuotaMemory,
-  QuotaBoard,
+  QuotaWriter,
   QUOTAS_MAX,
 } from "../../../src/http/access/quota-memory.ts";
 import { QuotaGuard } from "../../../src/http/access/quotas.ts";
@@ -13,28 +13,28 @@ const END_MS = Date.parse("2026-03-01T00:00:00.000Z");
 function openGuard() {
   const clock = { nowMs: END_MS - 10 * 86_400_000 };
   const memory = createQuotaMemory();
-  const board = new QuotaBoard(memory);
+  const board = new QuotaWriter(memory);
   board.monthEndMs = END_MS;
   return { clock, board, guard: new QuotaGuard(memory, () => clock.nowMs) };
 }
 
 it("a tenant with a quota is told what is left, others nothing", () => {
   const { board, guard } = openGuard();
-  expect(guard.statusOf("acme")).toBeUndefined();
+  expect(guard.readStatus("acme")).toBeUndefined();
   board.write("käufer", 1000, 3);
   board.write("acme", 10, 4);
-  expect(guard.statusOf("other")).toBeUndefined();
-  expect(guard.statusOf("acme")).toEqual({
+  expect(guard.readStatus("other")).toBeUndefined();
+  expect(guard.readStatus("acme")).toEqual({
     headers: ["RateLimit-Policy", '"month";q=10;w=2419200', "RateLimit", '"month";r=6;t=864000'],
     fault: undefined,
   });
-  expect(guard.statusOf("käufer")?.headers[3]).toBe('"month";r=997;t=864000');
+  expect(guard.readStatus("käufer")?.headers[3]).toBe('"month";r=997;t=864000');
 });
 
 it("one that has used it up is refused, until it is raised, taken away or the month is over", () => {
   const { clock, board, guard } = openGuard();
   board.write("acme", 10, 12);
-  expect(guard.statusOf("acme")).toMatchObject({
+  expect(guard.readStatus("acme")).toMatchObject({
     headers: ["RateLimit-Policy", expect.anything(), "RateLimit", '"month";r=0;t=864000'],
     fault: {
       code: "quota_exceeded",
@@ -44,31 +44,31 @@ it("one that has used it up is refused, until it is raised, taken away or the mo
     },
   });
   clock.nowMs = END_MS - 2500;
-  expect(guard.statusOf("acme")?.fault?.retryAfterSec).toBe(3);
+  expect(guard.readStatus("acme")?.fault?.retryAfterSec).toBe(3);
   board.write("acme", 13, 12);
-  expect(guard.statusOf("acme")?.fault).toBeUndefined();
+  expect(guard.readStatus("acme")?.fault).toBeUndefined();
   board.write("acme", 13, 13);
-  expect(guard.statusOf("acme")?.fault?.code).toBe("quota_exceeded");
+  expect(guard.readStatus("acme")?.fault?.code).toBe("quota_exceeded");
   board.write("acme", undefined, 0);
-  expect(guard.statusOf("acme")).toBeUndefined();
+  expect(guard.readStatus("acme")).toBeUndefined();
   board.write("acme", 0, 0);
-  expect(guard.statusOf("acme")?.fault?.code, "none at all").toBe("quota_exceeded");
+  expect(guard.readStatus("acme")?.fault?.code, "none at all").toBe("quota_exceeded");
 });
 
 it("what is told is made once while nothing changes", () => {
   const { clock, board, guard } = openGuard();
   board.write("acme", 10, 4);
-  const told = guard.statusOf("acme");
+  const told = guard.readStatus("acme");
   clock.nowMs += 10;
-  expect(guard.statusOf("acme")).toBe(told);
+  expect(guard.readStatus("acme")).toBe(told);
   board.write("acme", 10, 5);
-  expect(guard.statusOf("acme")).not.toBe(told);
+  expect(guard.readStatus("acme")).not.toBe(told);
 });
 
 it("the board has room for so many tenants, and finds each again", () => {
   const { board, guard } = openGuard();
   for (let n = 0; n < QUOTAS_MAX; n++) board.write(`tenant-${n}`, n, 0);
-  expect([board.hasRoomFor("tenant-7"), board.hasRoomFor("more")]).toEqual([true, false]);
-  expect(guard.statusOf("tenant-9999")?.headers[1]).toBe('"month";q=9999;w=2419200');
-  expect(guard.statusOf("tenant-0")?.fault?.code).toBe("quota_exceeded");
+  expect([board.hasCapacityFor("tenant-7"), board.hasCapacityFor("more")]).toEqual([true, false]);
+  expect(guard.readStatus("tenant-9999")?.headers[1]).toBe('"month";q=9999;w=2419200');
+  expect(guard.readStatus("tenant-0")?.fault?.code).toBe("quota_exceeded");
 });

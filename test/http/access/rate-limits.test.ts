@@ -87,7 +87,7 @@ describe("RateLimiter", () => {
   it("keeps the buckets of keys and classes apart", () => {
     const limit = { perSecond: 1, burst: 1 };
     const limits = { score: limit, outcomes: limit };
-    const buckets = { memory: createBucketMemory(), numberOf: (id: string) => Number(id) };
+    const buckets = { memory: createBucketMemory(), findKeyNumber: (id: string) => Number(id) };
     const limiter = new RateLimiter(limits, () => 0, buckets);
     for (const rateClass of ["score", "outcomes"] as const) {
       for (const keyId of ["0", "1", "2"]) {

@@ -3,12 +3,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   RefusalAudit,
-  RECORD_EARNED_MS,
+  RECORD_REFILL_MS,
   RECORDS_BURST,
-  REPEAT_MS,
+  RECORD_INTERVAL_MS,
   SOURCES_MAX,
 } from "../../../src/http/access/refusal-audit.ts";
-import { type RefusalCount, networkOf } from "../../../src/http/access/refusals.ts";
+import { type RefusalCount, truncateToNetwork } from "../../../src/http/access/refusals.ts";
 
 const START_MS = Date.UTC(2026, 4, 1);
 const DAY_MS = 86_400_000;
@@ -48,16 +48,16 @@ function denied(address: string, count = 1): RefusalCount {
   };
 }
 
-const take = (...counts: RefusalCount[]) => trail.take({ counts, overflow: 0 });
+const take = (...counts: RefusalCount[]) => trail.addBatch({ counts, overflow: 0 });
 const counted = () => events.reduce((sum, event) => sum + (event["count"] as number), 0);
 
 describe("the trail of refused access", () => {
   it("counts every refusal by reason, on record or not", () => {
     mayWrite = false;
     const tried = { ...denied("192.0.2.2", 4), reason: "wrong_secret" } as const;
-    trail.take({ counts: [denied("192.0.2.1", 3), tried, denied("192.0.2.3")], overflow: 9 });
+    trail.addBatch({ counts: [denied("192.0.2.1", 3), tried, denied("192.0.2.3")], overflow: 9 });
     expect(events).toEqual([]);
-    expect(trail.figure()).toEqual([
+    expect(trail.countByReason()).toEqual([
       { labels: ["no_key"], value: 4 },
       { labels: ["wrong_secret"], value: 4 },
       { labels: ["other"], value: 9 },
@@ -68,21 +68,21 @@ describe("the trail of refused access", () => {
   it("has a source on record at once, and then with its count every ten minutes", () => {
     take(denied("192.0.2.1", 3));
     expect(events).toMatchObject([{ event: "access.denied", address: "192.0.2.1", count: 3 }]);
-    for (let second = 1; second < REPEAT_MS / 1000; second++) {
+    for (let second = 1; second < RECORD_INTERVAL_MS / 1000; second++) {
       nowMs += 1000;
       take(denied("192.0.2.1", 5));
     }
     expect(events).toHaveLength(1);
     nowMs += 1000;
-    trail.record();
+    trail.writeDueRecords();
     expect(events).toHaveLength(2);
     expect(events[1]).toMatchObject({
-      count: 5 * (REPEAT_MS / 1000 - 1),
+      count: 5 * (RECORD_INTERVAL_MS / 1000 - 1),
       first_at: new Date(START_MS + 1000).toISOString(),
     });
     // Quiet since: nothing more to say.
-    nowMs += 10 * REPEAT_MS;
-    trail.record();
+    nowMs += 10 * RECORD_INTERVAL_MS;
+    trail.writeDueRecords();
     expect(events).toHaveLength(2);
   });
 
@@ -90,10 +90,10 @@ describe("the trail of refused access", () => {
     let sent = 0;
     for (; nowMs < START_MS + DAY_MS; nowMs += 60_000) {
       const batch = Array.from({ length: 200 }, () => denied(`2001:db8:${(sent++).toString(16)}`));
-      trail.take({ counts: batch, overflow: 7 });
+      trail.addBatch({ counts: batch, overflow: 7 });
     }
     const minutes = DAY_MS / 60_000;
-    const recordsMax = RECORDS_BURST + DAY_MS / RECORD_EARNED_MS + DAY_MS / REPEAT_MS;
+    const recordsMax = RECORDS_BURST + DAY_MS / RECORD_REFILL_MS + DAY_MS / RECORD_INTERVAL_MS;
     expect(events.length).toBeLessThanOrEqual(recordsMax + 1);
     await trail.close();
     expect(counted()).toBe(minutes * 207);
@@ -104,7 +104,7 @@ describe("the trail of refused access", () => {
     take(...Array.from({ length: SOURCES_MAX + 500 }, (_, n) => denied(`198.51.100.${n}`)));
     for (let minute = 0; minute < 30; minute++) {
       nowMs += 60_000;
-      trail.record();
+      trail.writeDueRecords();
     }
     take(denied("192.0.2.9"));
     expect(events.at(-1)).toMatchObject({ address: "192.0.2.9", count: 1 });
@@ -117,7 +117,7 @@ describe("the trail of refused access", () => {
     take(denied("192.0.2.1"));
     expect(events).toEqual([]);
     mayWrite = true;
-    trail.record();
+    trail.writeDueRecords();
     expect(events).toMatchObject([{ count: 2 }]);
   });
 
@@ -141,5 +141,5 @@ it.each([
   ["", ""],
   ["no:address", "no:address"],
 ])("of %s, %s is what a caller cannot change at will", (text, network) => {
-  expect(networkOf(text)).toBe(network);
+  expect(truncateToNetwork(text)).toBe(network);
 });

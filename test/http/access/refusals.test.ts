@@ -1,6 +1,6 @@
 // Counting of refused authorisations in one thread, over real HTTP and both servers.
 import { afterEach, expect, it } from "vitest";
-import { type RefusalBatch, RefusalCounts } from "../../../src/http/access/refusals.ts";
+import { type RefusalBatch, RefusalCollector } from "../../../src/http/access/refusals.ts";
 import { CHECK_BODY, describeAdapters, openTestServer, type TestServer } from "../_setup.ts";
 
 let service: TestServer | undefined;
@@ -9,7 +9,7 @@ afterEach(() => service?.stop());
 describeAdapters("refused authorisations", (adapter) => {
   it("are counted by reason, address and key, and handed on within a moment", async () => {
     const batches: RefusalBatch[] = [];
-    const denials = new RefusalCounts((batch) => batches.push(batch), 20);
+    const denials = new RefusalCollector((batch) => batches.push(batch), 20);
     const opened = (service = await openTestServer(adapter, { refusals: denials }));
     const expiresAtMs = opened.clock.nowMs + 1000;
     const expired = await opened.makeKey(["score:read"], { expiresAtMs });
@@ -56,11 +56,11 @@ describeAdapters("refused authorisations", (adapter) => {
 
 it("more sources than are told apart are a number", () => {
   const batches: RefusalBatch[] = [];
-  const book = new RefusalCounts((batch) => batches.push(batch), 60_000);
+  const book = new RefusalCollector((batch) => batches.push(batch), 60_000);
   for (let each = 0; each < 1000; each++) {
-    book.note(exchangeFrom(`192.0.${each >> 8}.${each & 0xff}`), "unauthenticated");
+    book.countRefusal(exchangeFrom(`192.0.${each >> 8}.${each & 0xff}`), "unauthenticated");
   }
-  book.note(exchangeFrom("192.0.0.0"), "not_found");
+  book.countRefusal(exchangeFrom("192.0.0.0"), "not_found");
   book.flush();
   book.flush();
   expect(batches).toHaveLength(1);
@@ -69,7 +69,7 @@ it("more sources than are told apart are a number", () => {
 });
 
 /** As much of an exchange as is looked at. */
-function exchangeFrom(address: string): Parameters<RefusalCounts["note"]>[0] {
+function exchangeFrom(address: string): Parameters<RefusalCollector["countRefusal"]>[0] {
   return {
     head: {},
     services: { clock: () => 0, routes: [] },

@@ -8,7 +8,7 @@ import { DAY_MS } from "../../../src/contract/usage.ts";
 import {
   createUsageMemory,
   KEYS_COUNTED_MAX,
-  readUsage,
+  visitUsage,
 } from "../../../src/http/access/usage-memory.ts";
 import { UsageMeter } from "../../../src/http/access/usage.ts";
 
@@ -79,14 +79,14 @@ it("a day that ends keeps its sums for a day, and gives none to the next but one
 
 it("a key beyond those that can be counted is not answered", () => {
   const memory = createUsageMemory();
-  const meter = new UsageMeter({ now: () => START_MS, memory, numberOf: () => 7 });
+  const meter = new UsageMeter({ now: () => START_MS, memory, findKeyNumber: () => 7 });
   for (let key = 0; key < KEYS_COUNTED_MAX; key++) meter.countOutcomes(holder(`k${key}`), 1);
   expect(() => meter.countRead(holder("more"), "verify", AGENT)).toThrow(
     expect.objectContaining({ code: "overloaded" }),
   );
   meter.countOutcomes(holder("k0"), 1);
   let count = 0;
-  readUsage(memory, (number, _day, { outcomes }) => {
+  visitUsage(memory, (number, _day, { outcomes }) => {
     expect(number).toBe(7);
     count += outcomes;
   });

@@ -1,7 +1,7 @@
 // The warning of a service in which nothing is vouched for, and the cases in which it is silent.
 import { expect, test } from "vitest";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
-import { vouchingWarning } from "../../../src/http/access/vouching.ts";
+import { buildVouchingWarning } from "../../../src/http/access/vouching.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 let made = 0;
@@ -33,8 +33,8 @@ test.each<[string, StoredKey[]]>([
   ["beside one that has expired", [key(), vouched({ expiresAtMs: NOW_MS })]],
   ["beside one that may only read", [key(), vouched({ scopes: ["score:read"] })]],
 ])("warns: %s", (_name, keys) => {
-  expect(vouchingWarning(keys, NOW_MS, false)).toMatch(/^nothing is vouched for: [^\n]+$/);
-  expect(vouchingWarning(keys, NOW_MS, true), "seeds, or signatures required").toBe("");
+  expect(buildVouchingWarning(keys, NOW_MS, false)).toMatch(/^nothing is vouched for: [^\n]+$/);
+  expect(buildVouchingWarning(keys, NOW_MS, true), "seeds, or signatures required").toBe("");
 });
 
 test.each<[string, StoredKey[]]>([
@@ -45,5 +45,5 @@ test.each<[string, StoredKey[]]>([
   ["beside keys of others", [key(), vouched({ expiresAtMs: NOW_MS + 1 })]],
   ["keys for reporting that are revoked", [key({ revokedAtMs: 1 })]],
 ])("keeps silent: %s", (_name, keys) => {
-  expect(vouchingWarning(keys, NOW_MS, false)).toBe("");
+  expect(buildVouchingWarning(keys, NOW_MS, false)).toBe("");
 });

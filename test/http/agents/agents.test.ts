@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ListedAgent, RecordedOutcome } from "../../../src/contract/schemas/agents.ts";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 
@@ -18,7 +18,7 @@ let acme = "";
 let globex = "";
 
 beforeAll(async () => {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import * as words from "../../../src/contract/vocabulary.ts";
 import { bodyFormat, replyFormat } from "../../../src/http/codec/negotiation.ts";
-import { echoOf, RequestIds, writeId } from "../../../src/http/codec/request-id.ts";
+import { selectEchoedRequestId, RequestIds, writeId } from "../../../src/http/codec/request-id.ts";
 import { writeCheck, writeHandshake } from "../../../src/http/codec/verdict-writer.ts";
 import { verifyBytes } from "../../../src/http/codec/verify-writer.ts";
 import { START_MS } from "../_setup.ts";
@@ -55,8 +55,8 @@ describe("request ids", () => {
     }
     expect(written("the-caller.s-own")).toBe("the-caller.s-own");
     for (const id of [undefined, "", "has space", "x".repeat(129)])
-      expect(echoOf(id, "own")).toBe("own");
-    expect(echoOf("the-caller.s-own", "own")).toBe("the-caller.s-own");
+      expect(selectEchoedRequestId(id, "own")).toBe("own");
+    expect(selectEchoedRequestId("the-caller.s-own", "own")).toBe("the-caller.s-own");
     expect(written("")).toBe("");
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   parseTraceContext,
   parseTraceparent,
-  traceIdOf,
+  parseTraceId,
 } from "../../../src/http/codec/trace-context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -22,7 +22,7 @@ describe("traceparent", () => {
   it("of version 00 is taken as it is", () => {
     expect(parseTraceparent(VALID)).toBe(VALID);
     expect(parseTraceContext(VALID)).toEqual({ traceId: TRACE, parentId: PARENT, isSampled: true });
-    expect(traceIdOf(VALID)).toBe(TRACE);
+    expect(parseTraceId(VALID)).toBe(TRACE);
   });
 
   it("is ignored when it is not what the standard writes", () => {
@@ -46,7 +46,7 @@ describe("traceparent", () => {
     ]) {
       expect([wrong, parseTraceparent(wrong)]).toEqual([wrong, undefined]);
       expect([wrong, parseTraceContext(wrong)]).toEqual([wrong, undefined]);
-      expect([wrong, traceIdOf(wrong)]).toEqual([wrong, ""]);
+      expect([wrong, parseTraceId(wrong)]).toEqual([wrong, ""]);
     }
     expect(parseTraceparent(undefined)).toBeUndefined();
     expect(parseTraceContext(undefined)).toBeUndefined();
@@ -66,7 +66,7 @@ describe("traceparent", () => {
         const header = `${version}-${traceId}-${parentId}-${flags}`;
         const parts = { traceId, parentId, isSampled };
         expect(parseTraceContext(header)).toEqual(isValid ? parts : undefined);
-        expect(traceIdOf(header)).toBe(isValid ? traceId : "");
+        expect(parseTraceId(header)).toBe(isValid ? traceId : "");
         const again = parseTraceparent(header);
         expect(parseTraceContext(again)).toEqual(isValid ? parts : undefined);
       }),
@@ -77,7 +77,7 @@ describe("traceparent", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), (text) => {
         expect(parseTraceContext(text)).toBeUndefined();
-        expect(traceIdOf(text)).toBe("");
+        expect(parseTraceId(text)).toBe("");
       }),
     );
   });

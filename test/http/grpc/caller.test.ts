@@ -1,6 +1,6 @@
 // Names of callers: which ones are agents, and which settings say where they come from.
 import { expect, it } from "vitest";
-import { agentOf, parseCallerSource } from "../../../src/http/grpc/caller.ts";
+import { parseAgentFromUri, parseCallerSource } from "../../../src/http/grpc/caller.ts";
 
 it.each([
   ["agent://acme/shop", "agent://acme/shop"],
@@ -11,7 +11,7 @@ it.each([
   ["SPIFFE://acme.example/shop", undefined],
   ["", undefined],
 ])("the name %j is the agent %j", (name, agent) => {
-  expect(agentOf(name)).toBe(agent);
+  expect(parseAgentFromUri(name)).toBe(agent);
 });
 
 it.each(["header:", "header:X-Agent", "header::path", "subject", "header:a b"])(

@@ -4,9 +4,9 @@ import net from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { faultReply } from "../../../src/http/codec/reply.ts";
-import { answerOf } from "../../../src/http/grpc/answer.ts";
+import { buildCheckAnswer } from "../../../src/http/grpc/answer.ts";
 import { BY_PRINCIPAL, parseCallerSource } from "../../../src/http/grpc/caller.ts";
-import { headOf } from "../../../src/http/grpc/question.ts";
+import { buildRequestHead } from "../../../src/http/grpc/question.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
 import { call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
@@ -150,7 +150,7 @@ describe("whose word counts", () => {
     expect((await ask("agent://test/verify", { context_extensions })).code).toBe(7);
     const unknown = await ask("agent://test/connect", { context_extensions: { tool_level: "L9" } });
     expect(JSON.parse(unknown.body).errors[0].pointer).toBe("/tool_level");
-    const head = headOf(
+    const head = buildRequestHead(
       {
         request: {
           attributes: { contextExtensions: { stakes: "5", agent_id: "agent://a/b" } },
@@ -264,14 +264,14 @@ describe("no verdict", () => {
     ["internal", 13],
   ] as const)("%s is the call's status %i", (code, expected) => {
     const names = { requestId: "r", echoedId: "r" };
-    const answer = answerOf(faultReply(new ServiceFault(code, "no"), "/", names));
+    const answer = buildCheckAnswer(faultReply(new ServiceFault(code, "no"), "/", names));
     expect(answer).toEqual({ failure: { code: expected, details: `${code}: no (request r)` } });
   });
 
   it("within Envoy's deadline, which the service is told", async () => {
     const asked = { request: {}, metadata: () => [] };
     const told = (remainingMs: number) =>
-      headOf({ ...asked, remainingMs }, BY_PRINCIPAL).deadlineMs;
+      buildRequestHead({ ...asked, remainingMs }, BY_PRINCIPAL).deadlineMs;
     expect([told(99.7), told(-3), told(1e9)]).toEqual(["99", "0", "9999999"]);
     const request = from("agent://test/never");
     const answer = await envoy.check(request, { metadata: operator(), deadlineMs: 100 });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { REASON_CLASSES, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
-import { familiesOf, withAdded } from "../../../src/http/metrics/figures.ts";
+import { buildMetricFamilies, withAdded } from "../../../src/http/metrics/figures.ts";
 import { Metrics } from "../../../src/http/metrics/recorder.ts";
 import { requestFigures } from "../../../src/http/metrics/requests.ts";
 import {
@@ -12,8 +12,8 @@ import {
   verdictLabels,
 } from "../../../src/http/metrics/verdict-cells.ts";
 
-const familyOf = (figures: Parameters<typeof familiesOf>[0], name: string) =>
-  familiesOf(figures).find((each) => each.name === `trustrank_${name}`)!;
+const familyOf = (figures: Parameters<typeof buildMetricFamilies>[0], name: string) =>
+  buildMetricFamilies(figures).find((each) => each.name === `trustrank_${name}`)!;
 
 test("requests of several threads are added by route, status and time", () => {
   const routes = ["verify", "unmatched"];

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metrics } from "../../../src/http/metrics/recorder.ts";
-import { quantileMsOf, Series, SERIES_POINTS_MAX } from "../../../src/http/metrics/series.ts";
+import { computeQuantileMs, Series, SERIES_POINTS_MAX } from "../../../src/http/metrics/series.ts";
 import { DURATION_BOUNDS } from "../../../src/platform/histogram.ts";
 
 const START_MS = 1_700_000_000_000;
@@ -87,7 +87,7 @@ describe("series", () => {
     fc.assert(
       fc.property(cells, fc.double({ min: 0.01, max: 1, noNaN: true }), (counts, quantile) => {
         const total = counts.reduce((sum, count) => sum + count, 0);
-        const found = quantileMsOf(counts, quantile);
+        const found = computeQuantileMs(counts, quantile);
         if (total === 0) {
           expect(found).toBeNull();
           return;

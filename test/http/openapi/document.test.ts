@@ -1,8 +1,8 @@
 // The OpenAPI document held to the route table, the parser and the real answers.
 import { describe, expect, it } from "vitest";
 import { SCHEMAS } from "../../../src/http/openapi/schemas.ts";
-import { openApiDocument } from "../../../src/http/openapi/document.ts";
-import { tagOf } from "../../../src/http/openapi/tags.ts";
+import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
+import { findTagName } from "../../../src/http/openapi/tags.ts";
 import type { RouteDescription } from "../../../src/http/route-description.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { call } from "../_client.ts";
@@ -15,7 +15,7 @@ import {
 } from "../_setup.ts";
 
 describe("OpenAPI", () => {
-  const document = openApiDocument(ROUTES, "1.2.3");
+  const document = buildOpenApiDocument(ROUTES, "1.2.3");
   const text = JSON.stringify(document);
 
   it("names only schemas it holds, and holds none it does not name", () => {
@@ -44,11 +44,11 @@ describe("OpenAPI", () => {
   it("has a family for every route, each with a sentence about it", () => {
     const tags = document["tags"] as { name: string; description: string }[];
     expect(tags.every(({ description }) => description.endsWith("."))).toBe(true);
-    const tagged = ROUTES.map(({ path }) => tagOf(path));
+    const tagged = ROUTES.map(({ path }) => findTagName(path));
     expect(new Set(tagged)).toEqual(new Set(tags.map(({ name }) => name)));
     // The last family takes what no other does: nothing that has a version belongs there.
     const strays = ROUTES.filter(
-      ({ path }) => path.startsWith("/v1/") && tagOf(path) === "Service",
+      ({ path }) => path.startsWith("/v1/") && findTagName(path) === "Service",
     );
     expect(strays.map(({ path }) => path)).toEqual([]);
   });

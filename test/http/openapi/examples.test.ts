@@ -2,19 +2,19 @@
 // ones it names.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
-import { openApiDocument } from "../../../src/http/openapi/document.ts";
+import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
 import type {
-  Reference,
-  ShownDocument,
-  ShownOperation,
+  OpenApiReference,
+  OpenApiDocument,
+  OpenApiOperation,
 } from "../../../src/http/openapi/page/shown.ts";
-import { nameOf } from "../../../src/http/openapi/page/shown.ts";
+import { parseReferenceName } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { StreamFigures } from "../../../src/stream/figures.ts";
 import { type Answer, call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 
-const document = openApiDocument(ROUTES, "1.2.3") as unknown as ShownDocument;
+const document = buildOpenApiDocument(ROUTES, "1.2.3") as unknown as OpenApiDocument;
 const { components } = document;
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, described]) => {
@@ -23,7 +23,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 );
 
 /** Path and required parameters of an operation, filled with its examples. */
-function addressOf(path: string, { parameters }: ShownOperation): string {
+function addressOf(path: string, { parameters }: OpenApiOperation): string {
   const given = parameters.flatMap((each) => ("$ref" in each ? [] : [each]));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
     const example = given.find((each) => each.name === name && each.in === "path")?.example;
@@ -35,17 +35,19 @@ function addressOf(path: string, { parameters }: ShownOperation): string {
   return query.length === 0 ? filled : `${filled}?${query.join("&")}`;
 }
 
-const exampleOf = (media: { examples?: Readonly<Record<string, Reference>> }) =>
-  Object.values(media.examples ?? {}).map((each) => components.examples[nameOf(each)]?.value)[0];
+const exampleOf = (media: { examples?: Readonly<Record<string, OpenApiReference>> }) =>
+  Object.values(media.examples ?? {}).map(
+    (each) => components.examples[parseReferenceName(each)]?.value,
+  )[0];
 
 /** Of the connection, and no matter of a document about messages. */
 const TRANSPORT = new Set(
   "content-type content-length date connection keep-alive transfer-encoding".split(" "),
 );
 
-function undocumented(answer: Answer, { responses }: ShownOperation): string[] {
+function undocumented(answer: Answer, { responses }: OpenApiOperation): string[] {
   const given = responses[String(answer.status)] ?? responses["default"]!;
-  const response = "$ref" in given ? components.responses[nameOf(given)]! : given;
+  const response = "$ref" in given ? components.responses[parseReferenceName(given)]! : given;
   const named = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
   return [...answer.headers.keys()].filter((name) => !TRANSPORT.has(name) && !named.has(name));
 }
@@ -107,7 +109,9 @@ describe("headers", () => {
 
   it("of an outcome's signature are read where they are documented, and nowhere else", () => {
     const signed = operations.filter(({ described }) =>
-      described.parameters.some((each) => "$ref" in each && nameOf(each) === "X-JWS-Signature"),
+      described.parameters.some(
+        (each) => "$ref" in each && parseReferenceName(each) === "X-JWS-Signature",
+      ),
     );
     expect(signed.map(({ name }) => name)).toEqual(["report_outcome", "report_outcomes"]);
   });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { ApiPages } from "../../../src/http/openapi/pages.ts";
+import { ApiDocumentation } from "../../../src/http/openapi/pages.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 
@@ -38,7 +38,7 @@ async function lint(document: Uint8Array | string): Promise<Report> {
   }
 }
 
-const pages = new ApiPages(ROUTES, "1.2.3");
+const pages = new ApiDocumentation(ROUTES, "1.2.3");
 
 it("finds nothing in the document", { timeout: WAIT_MS_MAX }, async () => {
   const { problems, totals } = await lint(pages.json);

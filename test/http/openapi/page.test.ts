@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { docsPage } from "../../../src/http/openapi/page/page.ts";
-import type { ShownDocument } from "../../../src/http/openapi/page/shown.ts";
-import { openApiDocument } from "../../../src/http/openapi/document.ts";
-import { STYLE } from "../../../src/http/openapi/page/style.ts";
+import { renderDocsPage } from "../../../src/http/openapi/page/page.ts";
+import type { OpenApiDocument } from "../../../src/http/openapi/page/shown.ts";
+import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
+import { DOCS_STYLE } from "../../../src/http/openapi/page/style.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { DebuggedPage } from "../../_chromium.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
@@ -115,7 +115,7 @@ describe("the page", () => {
       responses: { 200: response },
       isSynchronous: true,
     };
-    return docsPage(openApiDocument([route], HOSTILE) as unknown as ShownDocument);
+    return renderDocsPage(buildOpenApiDocument([route], HOSTILE) as unknown as OpenApiDocument);
   };
 
   it("shows hostile text as text", () => {
@@ -133,9 +133,9 @@ describe("the page", () => {
   });
 
   it("has no style, script or handler of its own in its markup, and its sheet loads nothing", () => {
-    const text = docsPage(openApiDocument(ROUTES, "1") as unknown as ShownDocument);
+    const text = renderDocsPage(buildOpenApiDocument(ROUTES, "1") as unknown as OpenApiDocument);
     expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:/i);
-    expect(STYLE).not.toMatch(/@import|url\(/);
+    expect(DOCS_STYLE).not.toMatch(/@import|url\(/);
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { startService } from "../../../src/service/start.ts";
 import type { Service } from "../../../src/service/start.ts";
 import { AUDITOR, honestHistory, ringReports, SEEDS } from "../../kaizen/_market.ts";
@@ -22,7 +22,7 @@ interface Graph {
 }
 
 beforeAll(async () => {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY, TRUSTRANK_SEEDS: SEEDS },
   );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecisionFacets, LoggedLeg } from "../../../src/contract/schemas/decisions.ts";
 import type { DecisionTrace } from "../../../src/contract/schemas/trace.ts";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
 
 const ADMIN_KEY = "decision-log-test-key-of-enough-length";
@@ -17,7 +17,7 @@ let acme = "";
 let globex = "";
 
 beforeAll(async () => {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

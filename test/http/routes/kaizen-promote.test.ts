@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { startService } from "../../../src/service/start.ts";
 import type { Service } from "../../../src/service/start.ts";
 import { openStage, outcomesOf } from "../../kaizen/_service.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await stage.ledger.appendBatch(outcomesOf(1, 6000, Date.now(), 1.5));
   await stage.kaizen.close();
   await stage.ledger.close();
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { startService } from "../../../src/service/start.ts";
 import type { Service } from "../../../src/service/start.ts";
 
@@ -13,7 +13,7 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 let service: Service;
 
 beforeAll(async () => {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: true },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

@@ -101,7 +101,7 @@ describeAdapters("routes of API keys", (adapter) => {
       const body = { tenant: "operator", scopes: ["admin"] };
       const made = await call(service, "/v1/keys", { key, body });
       expect(problemIn(made).errors).toMatchObject([{ pointer: at, code: "range" }]);
-      const own = service.keyring.stored(key.split("_")[2]!)!;
+      const own = service.keyring.findStoredKey(key.split("_")[2]!)!;
       const longer = await patch(own.keyId, { expires_at: expiresAtMs + 1 }, key);
       expect(problemIn(longer).errors).toMatchObject([{ pointer: at, code: "range" }]);
       const raised = await patch(plain.key_id, { scopes: ["admin"] }, key);

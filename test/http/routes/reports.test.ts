@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AgentReport, ReportLink } from "../../../src/contract/schemas/disputes.ts";
 import type { QueuedReview } from "../../../src/contract/schemas/reviews.ts";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { startService } from "../../../src/service/start.ts";
 import type { Service } from "../../../src/service/start.ts";
 
@@ -22,7 +22,7 @@ let acme: string;
 let globex: string;
 
 beforeAll(async () => {
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: true },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

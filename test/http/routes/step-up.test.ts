@@ -1,8 +1,8 @@
 // Step-up of a CHALLENGE (RFC 9470): the parameters alone, and over both servers for every verdict
 // and every gateway's profile.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openApiDocument } from "../../../src/http/openapi/document.ts";
-import { readStepUp, stepUpChallenge } from "../../../src/http/routes/step-up.ts";
+import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
+import { parseStepUp, formatStepUpChallenge } from "../../../src/http/routes/step-up.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { call, problemIn } from "../_client.ts";
 import { describeAdapters, openTestServer, type TestServer } from "../_setup.ts";
@@ -13,15 +13,15 @@ const CHALLENGE =
 
 describe("step-up", () => {
   it("is off unless asked for, and then says what would do", () => {
-    expect(readStepUp(undefined, undefined, undefined)).toBeUndefined();
-    expect(readStepUp("deny", undefined, undefined)).toBeUndefined();
-    const both = readStepUp("step-up", "urn:acme:mfa phr", "0300")!;
+    expect(parseStepUp(undefined, undefined, undefined)).toBeUndefined();
+    expect(parseStepUp("deny", undefined, undefined)).toBeUndefined();
+    const both = parseStepUp("step-up", "urn:acme:mfa phr", "0300")!;
     const reason = "STAKES_NEED_VERIFICATION";
-    expect(stepUpChallenge(both, reason)).toBe(
+    expect(formatStepUpChallenge(both, reason)).toBe(
       `${CHALLENGE}, acr_values="urn:acme:mfa phr", max_age="300"`,
     );
-    const one = readStepUp("step-up", undefined, "0")!;
-    expect(stepUpChallenge(one, reason)).toBe(`${CHALLENGE}, max_age="0"`);
+    const one = parseStepUp("step-up", undefined, "0")!;
+    expect(formatStepUpChallenge(one, reason)).toBe(`${CHALLENGE}, max_age="0"`);
   });
 
   it.each<(string | undefined)[]>([
@@ -40,11 +40,11 @@ describe("step-up", () => {
     [undefined, "phr", undefined],
     ["deny", undefined, "300"],
   ])("refuses challenge %j with acr_values %j and max_age %j", (challenge, acrValues, maxAge) => {
-    expect(() => readStepUp(challenge, acrValues, maxAge)).toThrow(/^invalid_parameter/);
+    expect(() => parseStepUp(challenge, acrValues, maxAge)).toThrow(/^invalid_parameter/);
   });
 
   it("stands in the OpenAPI document, answers and parameters", () => {
-    const { paths } = openApiDocument(ROUTES, "1") as never as {
+    const { paths } = buildOpenApiDocument(ROUTES, "1") as never as {
       paths: Record<string, Record<string, { parameters: { name: string }[]; responses: object }>>;
     };
     const { parameters, responses } = paths["/v1/gateway/authorize"]!["get"]!;

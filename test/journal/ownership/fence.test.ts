@@ -6,7 +6,7 @@ import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { OwnershipLost } from "../../../src/journal/faults.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
 import { Fence } from "../../../src/journal/ownership/fence.ts";
-import { ownerOf, writeOwner } from "../../../src/journal/ownership/owner.ts";
+import { describeThisOwner, writeOwner } from "../../../src/journal/ownership/owner.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import {
   NOW_MS,
@@ -19,7 +19,7 @@ import {
 
 function owned(epoch = 5) {
   const root = temporaryDirectory();
-  const owner = ownerOf(root, epoch);
+  const owner = describeThisOwner(root, epoch);
   writeOwner(root, owner);
   return { root, owner, fence: new Fence(nodeFiles, root, { owner: owner.id, epoch }) };
 }
@@ -77,7 +77,7 @@ test("a ledger that was overtaken refuses what waits and ends with 70, also at r
   await expect(ledger.append(recordOf(3))).rejects.toMatchObject({ code: "journal_unavailable" });
   expect(ends).toEqual([[70, expect.stringContaining("taken over by epoch 9")]]);
   // Another owner's file stays when this one lets go.
-  const other = { ...ownerOf(dataDir, 9), id: "another" };
+  const other = { ...describeThisOwner(dataDir, 9), id: "another" };
   writeOwner(dataDir, other);
   await ledger.close();
   expect(readdirSync(dataDir)).toContain("owner.json");

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { hasEnded, isCopied, ownerOf } from "../../../src/journal/ownership/owner.ts";
+import { hasEnded, isCopied, describeThisOwner } from "../../../src/journal/ownership/owner.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { needsThat } from "../../_needs.ts";
 
@@ -13,7 +13,7 @@ test("a zombie has ended, a sleeper has not", LINUX, async () => {
   const script = "exec 3<&0; cat <&3 >/dev/null & echo $!; exec sleep 1000";
   const parent = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"] });
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
-  const zombie = { ...ownerOf(temporaryDirectory(), 1), pid: Number(line.toString()) };
+  const zombie = { ...describeThisOwner(temporaryDirectory(), 1), pid: Number(line.toString()) };
   const stat = (pid: number) => readFileSync(`/proc/${pid}/stat`, "latin1");
   await expect.poll(() => stat(parent.pid!)).toContain("(sleep)");
   expect(hasEnded(zombie)).toBe(false);
@@ -30,7 +30,7 @@ test("a zombie has ended, a sleeper has not", LINUX, async () => {
 
 test("a file belongs to the directory that it was written in, also after a boot", () => {
   const directory = temporaryDirectory();
-  const owner = ownerOf(directory, 1);
+  const owner = describeThisOwner(directory, 1);
   const [device, inode] = owner.directory.split(":") as [string, string];
   expect(isCopied(owner, directory)).toBe(false);
   expect(isCopied(owner, temporaryDirectory())).toBe(true);

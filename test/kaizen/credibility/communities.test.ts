@@ -1,7 +1,7 @@
 // Communities of the report graph: markets that deal among themselves are told apart, the same way
 // every time, and a graph without reports has none.
 import { describe, expect, it } from "vitest";
-import { communitiesOf } from "../../../src/kaizen/credibility/communities.ts";
+import { detectCommunities } from "../../../src/kaizen/credibility/communities.ts";
 import { seededRandom } from "../../../src/kaizen/model/random.ts";
 
 const MARKET = 40;
@@ -24,7 +24,7 @@ function marketsOf(markets: number, reports: number, seed: number) {
 describe("communities", () => {
   it("are the markets that deal among themselves", () => {
     const edges = marketsOf(5, 4000, 1);
-    const found = communitiesOf(edges, seededRandom(7));
+    const found = detectCommunities(edges, seededRandom(7));
     const ofMarket = Array.from(
       { length: 5 },
       (_, market) => new Set(found.subarray(market * MARKET, (market + 1) * MARKET)),
@@ -35,7 +35,9 @@ describe("communities", () => {
 
   it("are the same for the same seed", () => {
     const edges = marketsOf(4, 600, 2);
-    expect(communitiesOf(edges, seededRandom(3))).toEqual(communitiesOf(edges, seededRandom(3)));
+    expect(detectCommunities(edges, seededRandom(3))).toEqual(
+      detectCommunities(edges, seededRandom(3)),
+    );
   });
 
   it("are none without reports, nor of agents that are in none", () => {
@@ -45,9 +47,9 @@ describe("communities", () => {
       subjects: new Uint32Array(0),
       count: 0,
     };
-    expect([...communitiesOf(none, seededRandom(1))]).toEqual([0, 0, 0]);
+    expect([...detectCommunities(none, seededRandom(1))]).toEqual([0, 0, 0]);
     const one = { agents: 4, reporters: [0, 2], subjects: [1, 2], count: 2 };
-    const found = communitiesOf(one, seededRandom(1));
+    const found = detectCommunities(one, seededRandom(1));
     expect(found[0]).toBe(found[1]);
     expect([...found.subarray(2)]).toEqual([0, 0]);
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   CREDIBILITY_OPTIONS,
-  credibilityOf,
+  computeCredibility,
   personalisedPageRank,
   reporterClusters,
 } from "../../../src/kaizen/credibility/page-rank.ts";
@@ -58,7 +58,7 @@ describe("personalised PageRank", () => {
     for (const sybils of [20, 200, 2000]) {
       const list = attack(sybils);
       const agents = 11 + sybils;
-      const found = credibilityOf(edgesOf(agents, list), seedsAt(0))!;
+      const found = computeCredibility(edgesOf(agents, list), seedsAt(0))!;
       for (let i = 10; i < agents; i++) expect(found.rho[i]).toBe(CREDIBILITY_OPTIONS.rhoMin);
       const tricked = edgesOf(agents, [...list, [5, 11]]);
       const mass = personalisedPageRank(tricked, seedsAt(0), CREDIBILITY_OPTIONS);
@@ -71,7 +71,7 @@ describe("personalised PageRank", () => {
   it("does not believe a region more the more agents it invents", () => {
     const believed = [50, 500, 5000].map((sybils) => {
       const tricked = edgesOf(11 + sybils, [...attack(sybils), [5, 11]]);
-      const { rho } = credibilityOf(tricked, seedsAt(0))!;
+      const { rho } = computeCredibility(tricked, seedsAt(0))!;
       // Honest standing holds: many poor agents do not shift what is ordinary.
       expect(Math.min(...rho.slice(0, 10))).toBeGreaterThan(0.5);
       return rho.slice(10).reduce((sum, x) => sum + x - CREDIBILITY_OPTIONS.rhoMin, 0);
@@ -100,11 +100,11 @@ describe("personalised PageRank", () => {
 
 describe("credibility", () => {
   it("says nothing without seeds", () => {
-    expect(credibilityOf(edgesOf(31, attack(20)), new Map())).toBeUndefined();
+    expect(computeCredibility(edgesOf(31, attack(20)), new Map())).toBeUndefined();
   });
 
   it("believes whom the operator vouches for, though nobody speaks of them", () => {
-    const { rho } = credibilityOf(edgesOf(3, [[0, 1]]), seedsAt(0))!;
+    const { rho } = computeCredibility(edgesOf(3, [[0, 1]]), seedsAt(0))!;
     expect([...rho]).toEqual([1, expect.any(Number), CREDIBILITY_OPTIONS.rhoMin]);
     expect(rho[1]).toBeGreaterThan(0.5);
   });

@@ -8,7 +8,7 @@ import { defaultConfig } from "../../../src/engine/config.ts";
 import type { TableReader } from "../../../src/engine/reader.ts";
 import type { AgentStanding } from "../../../src/engine/reading.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
-import { parseSeedRules, seedsOf } from "../../../src/kaizen/credibility/seeds.ts";
+import { parseSeedRules, selectSeeds } from "../../../src/kaizen/credibility/seeds.ts";
 import {
   stakesQuantile,
   standingBatch,
@@ -71,7 +71,7 @@ const MARKET: Report[] = [
 const RULES = parseSeedRules("agent://audit/1");
 
 function namedSeeds(text: string, history: StandingHistory): Record<string, number> {
-  const seeds = seedsOf(parseSeedRules(text), history);
+  const seeds = selectSeeds(parseSeedRules(text), history);
   return Object.fromEntries([...seeds].map(([agent, share]) => [history.ids[agent]!, share]));
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { challenge } from "../../../src/kaizen/challenge.ts";
 import type { FitRows } from "../../../src/kaizen/model/holdout.ts";
 import { seededRandom } from "../../../src/kaizen/model/random.ts";
-import { coefficientsOf, rowLogit } from "../../../src/kaizen/model/scorecard.ts";
+import { readCoefficients, rowLogit } from "../../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "../_evidence.ts";
 
 const ROWS = 9000;
@@ -32,7 +32,7 @@ function breadthOf(evidence: FitRows) {
 function withRing(seed: number, nameOf: (row: number, i: number) => number): FitRows {
   const evidence = evidenceFrom(seed, ROWS, CHAMPION);
   const random = seededRandom(seed + 1000);
-  const beta = coefficientsOf(CHAMPION);
+  const beta = readCoefficients(CHAMPION);
   let told = 0;
   for (let row = 0; row < ROWS; row++) {
     const looks = rowLogit(evidence.rows, row, beta);

@@ -8,7 +8,11 @@ import { sliceGate } from "../../../src/kaizen/gates/slices.ts";
 import { forecast } from "../../../src/kaizen/model/holdout.ts";
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";
 import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
-import { calibrationSlices, namespaceOf, slicesOf } from "../../../src/kaizen/model/slices.ts";
+import {
+  calibrationSlices,
+  parseNamespaceOfKey,
+  buildSlices,
+} from "../../../src/kaizen/model/slices.ts";
 import { evidenceFrom } from "../_evidence.ts";
 
 const SHIPPED = defaultConfig();
@@ -27,7 +31,7 @@ describe("slices of a holdout", () => {
 
   it("are everything, newcomers, high stakes and each namespace", () => {
     const column = 4 + FEATURES.indexOf("evidence");
-    const slices = new Map(slicesOf(evidence, 400, ROWS).map(({ name, rows }) => [name, rows]));
+    const slices = new Map(buildSlices(evidence, 400, ROWS).map(({ name, rows }) => [name, rows]));
     expect([...slices.keys()]).toEqual(["all", "new agents", "namespace acme", "namespace bank"]);
     expect(slices.get("all")).toHaveLength(1600);
     expect(slices.get("namespace bank")).toHaveLength(400);
@@ -35,7 +39,7 @@ describe("slices of a holdout", () => {
       evidence.rows.values[(400 + row) * COLUMNS + column]! < Math.log(4);
     expect([...slices.get("new agents")!].every(isNew)).toBe(true);
     const steep = { ...evidence.context, stakes: evidence.context.stakes.map((x, i) => x + i) };
-    const high = slicesOf({ ...evidence, context: steep }, 400, ROWS).find(
+    const high = buildSlices({ ...evidence, context: steep }, 400, ROWS).find(
       ({ name }) => name === "high stakes",
     );
     expect(high!.rows.length).toBeGreaterThanOrEqual(160);
@@ -57,15 +61,15 @@ describe("slices of a holdout", () => {
       challenger: { ...champion, losses },
       config,
     };
-    const gate = sliceGate(holdout, slicesOf(evidence, 0, ROWS), [], GATE_POLICY);
+    const gate = sliceGate(holdout, buildSlices(evidence, 0, ROWS), [], GATE_POLICY);
     expect(gate.passed).toBe(false);
     expect(gate.sentence).toMatch(/^1 of 4 slices .*: namespace bank \(/);
     expect(gate.numbers["all: z"]).toBeGreaterThan(0);
   });
 
   it("knows the namespace of an agent", () => {
-    expect(namespaceOf("agent://acme/buyer")).toBe("acme");
-    expect(namespaceOf("no agent")).toBe("");
+    expect(parseNamespaceOfKey("agent://acme/buyer")).toBe("acme");
+    expect(parseNamespaceOfKey("no agent")).toBe("");
   });
 });
 

@@ -1,7 +1,7 @@
 // One-step deletion against the re-fit that it stands for.
 import { describe, expect, it } from "vitest";
 import { fitsWithout } from "../../../src/kaizen/model/leave-out.ts";
-import { coefficientsOf, fitScorecard } from "../../../src/kaizen/model/scorecard.ts";
+import { readCoefficients, fitScorecard } from "../../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "../_evidence.ts";
 
 const ROWS = 6000;
@@ -35,7 +35,7 @@ describe("the fit without a group", () => {
   });
 
   it("keeps the champion's weight on what the fit may not use", () => {
-    const before = coefficientsOf(champion);
+    const before = readCoefficients(champion);
     USABLE.forEach((isUsable, j) => {
       if (!isUsable) expect(found[0]![j]).toBe(coefficients[j]);
     });

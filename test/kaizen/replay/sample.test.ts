@@ -1,7 +1,7 @@
 // Sample of a long history: all outcomes while they are few, then a random part of each stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sampleOf, shareOut } from "../../../src/kaizen/replay/sample.ts";
+import { sampleOutcomes, shareOut } from "../../../src/kaizen/replay/sample.ts";
 import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
 
 const COUNT = 200_000;
@@ -9,7 +9,7 @@ const all = Uint32Array.from({ length: COUNT }, (_, i) => i);
 /** Outcome i settled at i. */
 const times = Float64Array.from(all);
 const draw = (bounds: Partial<SampleBounds>) =>
-  sampleOf(all, times, { rowsMax: 20_000, bordersMs: [], seed: 7, ...bounds });
+  sampleOutcomes(all, times, { rowsMax: 20_000, bordersMs: [], seed: 7, ...bounds });
 const within = (rows: Uint32Array, from: number, to: number) =>
   rows.filter((i) => i >= from && i < to).length;
 

@@ -7,7 +7,7 @@ import type { Policy } from "../../../src/contract/policy.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
 import { seededRandom } from "../../../src/kaizen/model/random.ts";
 import { backtestPage } from "../../../src/kaizen/report/backtest-page.ts";
-import { money, percent, warningsOf } from "../../../src/kaizen/report/backtest-words.ts";
+import { money, percent, listWarnings } from "../../../src/kaizen/report/backtest-words.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../../src/policy/backtest.ts";
 
@@ -133,7 +133,7 @@ describe("a back-test's page", () => {
 describe("warnings of a back-test", () => {
   const of = (changes: object, promotedAt?: string) => {
     const backtest = backtestOf(LOOSE, 1000);
-    return warningsOf({ ...backtest.findings!, ...changes }, promotedAt).join("\n");
+    return listWarnings({ ...backtest.findings!, ...changes }, promotedAt).join("\n");
   };
 
   it("are none where all is well", () => {

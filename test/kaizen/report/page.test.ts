@@ -2,7 +2,7 @@
 // outside, and legible without telling colours apart.
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
-import { intervalsOf } from "../../../src/kaizen/report/plot-bars.ts";
+import { listGateIntervals } from "../../../src/kaizen/report/plot-bars.ts";
 import { reportPage } from "../../../src/kaizen/report/page.ts";
 import { kaizenRun } from "../../../src/kaizen/run.ts";
 import { CONFIG, evidenceFrom } from "../_evidence.ts";
@@ -98,7 +98,7 @@ describe("a report", () => {
 
 it("draws no interval around what is no number", () => {
   const numbers = { auc_difference: 0.1, standard_error: Number.NaN };
-  expect(intervalsOf({ id: "G3", name: "ranking", passed: true, numbers, sentence: "" })).toEqual(
-    [],
-  );
+  expect(
+    listGateIntervals({ id: "G3", name: "ranking", passed: true, numbers, sentence: "" }),
+  ).toEqual([]);
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
-import { ConfigShelf, differencesOf } from "../../../src/kaizen/service/configs.ts";
-import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
+import { ConfigShelf, listConfigDifferences } from "../../../src/kaizen/service/configs.ts";
+import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 
 const AT_MS = Date.parse("2026-06-01T00:00:00Z");
@@ -17,7 +17,7 @@ const learnt = {
   name: "learnt",
   check: { ...shipped.check, intercept: shipped.check.intercept - 0.25 },
 };
-const [SHIPPED, LEARNT] = [versionOf(shipped), versionOf(learnt)];
+const [SHIPPED, LEARNT] = [computeConfigVersion(shipped), computeConfigVersion(learnt)];
 /** What the ledger does with a config is not looked at here. */
 const ledger = {
   appendConfig: async () => 1,
@@ -125,7 +125,7 @@ it("does not show a file that was changed", async () => {
 it("tells members that one of two lacks", () => {
   const { check, ...rest } = shipped;
   const more = { ...rest, check: { ...check, weights: { ...check.weights, made_up: 2 } } };
-  expect(differencesOf(shipped, more)).toEqual([
+  expect(listConfigDifferences(shipped, more)).toEqual([
     { pointer: "/check/weights/made_up", from: null, to: 2 },
   ]);
 });

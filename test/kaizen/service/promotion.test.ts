@@ -5,13 +5,13 @@ import { defaultConfig } from "../../../src/engine/config.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import type { KaizenOptions } from "../../../src/kaizen/service/options.ts";
-import { versionOf } from "../../../src/kaizen/service/files.ts";
+import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
 const DAY_MS = 86_400_000;
-const SHIPPED = versionOf(defaultConfig());
+const SHIPPED = computeConfigVersion(defaultConfig());
 const ORDER = { by: "k3yid00001", reason: "looked at with the team" };
 const DRY = { ...ASKED, isDryRun: true };
 let stage: Stage | undefined;

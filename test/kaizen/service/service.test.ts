@@ -4,14 +4,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
-import { versionOf } from "../../../src/kaizen/service/files.ts";
+import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
 /** Enough for every gate to have something to look at. */
 const ROWS = 4000;
-const SHIPPED = versionOf(defaultConfig());
+const SHIPPED = computeConfigVersion(defaultConfig());
 let outcomes: OutcomeRecord[];
 let stage: Stage | undefined;
 

@@ -8,7 +8,7 @@ import { afterEach, expect, it } from "vitest";
 import { defaultConfig, type ScoringConfig } from "../../../src/engine/config.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
-import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
+import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import { SharedPromotions } from "../../../src/kaizen/service/shared-promotions.ts";
 
 const AT_MS = Date.UTC(2026, 5, 1);
@@ -66,7 +66,7 @@ class TestNode {
           this.#log.waiting.push({ from: shared, payload: Buffer.from(payload), resolve });
         }),
       installConfig: async (config: unknown) => {
-        this.installed.push(versionOf(config as ScoringConfig));
+        this.installed.push(computeConfigVersion(config as ScoringConfig));
       },
       position: () => this.#log.recorded.length,
     };
@@ -110,8 +110,8 @@ it("drops the promotion of a node that was paused while another promoted", async
   expect(await made).toBe(true);
   expect(await late).toBe(false);
   for (const { champion, installed } of log.nodes) {
-    expect(champion.version).toBe(versionOf(learnt("made")));
-    expect(installed).toEqual([versionOf(learnt("made"))]);
+    expect(champion.version).toBe(computeConfigVersion(learnt("made")));
+    expect(installed).toEqual([computeConfigVersion(learnt("made"))]);
     expect(champion.state.promotions.map(({ at_ms: atMs }) => atMs)).toEqual([AT_MS + 2]);
   }
 });
@@ -128,13 +128,13 @@ it("drops a paused node's promotion where the same weights are live again", asyn
   await settled();
   await log.deliver(1);
   await back;
-  expect(other.champion.version).toBe(versionOf(shipped));
+  expect(other.champion.version).toBe(computeConfigVersion(shipped));
   await log.deliver(0);
   expect(await late).toBe(false);
   const fresh = new TestNode(log);
   fresh.restart();
   for (const { champion } of [paused, other, fresh]) {
-    expect(champion.version).toBe(versionOf(shipped));
+    expect(champion.version).toBe(computeConfigVersion(shipped));
     expect(champion.state.promotions.map(({ at_ms: atMs }) => atMs)).toEqual([AT_MS + 2]);
   }
   // What is tested against the weights as they are now holds.
@@ -142,7 +142,7 @@ it("drops a paused node's promotion where the same weights are live again", asyn
   await settled();
   await log.deliver(0);
   expect(await next).toBe(true);
-  expect(other.champion.version).toBe(versionOf(learnt("next")));
+  expect(other.champion.version).toBe(computeConfigVersion(learnt("next")));
 });
 
 it("takes a promotion back on every node", async () => {
@@ -155,8 +155,8 @@ it("takes a promotion back on every node", async () => {
   const back = two.champion.rollBack("worse", AT_MS + 5);
   await settled();
   await log.deliver(0);
-  expect(await back).toMatchObject({ left: versionOf(shipped) });
-  expect(one.champion.version).toBe(versionOf(shipped));
+  expect(await back).toMatchObject({ left: computeConfigVersion(shipped) });
+  expect(one.champion.version).toBe(computeConfigVersion(shipped));
   expect(one.champion.state).toEqual(two.champion.state);
 });
 
@@ -174,7 +174,7 @@ it("tests no evidence twice: what one node has spent is spent on all", async () 
   const fresh = new TestNode(log);
   fresh.restart();
   for (const { champion } of [one, two, fresh]) {
-    expect(champion.version).toBe(versionOf(shipped));
+    expect(champion.version).toBe(computeConfigVersion(shipped));
     expect(champion.state).toMatchObject({ changes: 1, promotions: [] });
     expect(champion.state.tested_to_ms.check).toBe(AT_MS + 1);
   }
@@ -210,8 +210,9 @@ it("takes a promotion back that another node's run has left as it was meanwhile"
   await kept;
   await log.deliver(0);
   await log.deliver(0);
-  expect(await back).toMatchObject({ left: versionOf(shipped) });
-  for (const { champion } of log.nodes) expect(champion.version).toBe(versionOf(shipped));
+  expect(await back).toMatchObject({ left: computeConfigVersion(shipped) });
+  for (const { champion } of log.nodes)
+    expect(champion.version).toBe(computeConfigVersion(shipped));
   expect(one.champion.state).toEqual(two.champion.state);
 });
 
@@ -220,7 +221,11 @@ it("hands on what a bureau has promoted while it was alone", async () => {
   const [old, other] = [new TestNode(log), new TestNode(log)];
   const files = new KaizenFiles(old.directory);
   const version = files.keepConfig(learnt("own"));
-  const promotion = { run_id: "k-20260101-000000001", version, parent: versionOf(shipped) };
+  const promotion = {
+    run_id: "k-20260101-000000001",
+    version,
+    parent: computeConfigVersion(shipped),
+  };
   const promotions = [{ ...promotion, at_ms: AT_MS }];
   files.saveState({ ...old.champion.state, champion: version, promotions });
   old.restart();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
-import { versionOf } from "../../../src/kaizen/service/files.ts";
+import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenTask } from "../../../src/kaizen/service/task.ts";
 import { ASKED, NOW_MS, openStage } from "../_service.ts";
 import type { Stage } from "../_service.ts";
@@ -71,39 +71,39 @@ function live({ kaizen, engine }: Stage): string {
 }
 
 const fileOf = (at: Stage, config: ScoringConfig) =>
-  join(at.dataDir, "kaizen", "configs", `${versionOf(config)}.json`);
+  join(at.dataDir, "kaizen", "configs", `${computeConfigVersion(config)}.json`);
 
 it("a promotion outlives its release, and its rollback leads back beyond that", async () => {
   await promote(await start(FIRST));
   await start(SECOND);
   const third = await start(THIRD);
-  expect(live(third)).toBe(versionOf(LEARNT));
+  expect(live(third)).toBe(computeConfigVersion(LEARNT));
   // The watch compares with the weights that were replaced, whoever ships them now.
   await third.kaizen.watch();
   expect(tasks.at(-1)!.watch!.check!.parent).toEqual(FIRST);
   expect(await third.kaizen.rollback("a test")).toMatchObject({
-    config_version: versionOf(FIRST),
+    config_version: computeConfigVersion(FIRST),
   });
-  expect(live(third)).toBe(versionOf(FIRST));
+  expect(live(third)).toBe(computeConfigVersion(FIRST));
   // It stays there until something is promoted, and that is taken back to it again.
-  expect(live(await start(THIRD))).toBe(versionOf(FIRST));
+  expect(live(await start(THIRD))).toBe(computeConfigVersion(FIRST));
   const fourth = await start(SECOND);
-  expect(live(fourth)).toBe(versionOf(FIRST));
+  expect(live(fourth)).toBe(computeConfigVersion(FIRST));
   for (let cooling = 0; cooling < 2; cooling++) await fourth.kaizen.start(ASKED)!.done;
   await promote(fourth);
   expect(await fourth.kaizen.rollback("again")).toMatchObject({
-    config_version: versionOf(FIRST),
+    config_version: computeConfigVersion(FIRST),
   });
   expect(told).toEqual(["kaizen_rolled_back", "kaizen_rolled_back"]);
 });
 
 it("who was never promoted follows what is shipped, also after a rollback to it", async () => {
-  expect(live(await start(FIRST))).toBe(versionOf(FIRST));
+  expect(live(await start(FIRST))).toBe(computeConfigVersion(FIRST));
   const second = await start(SECOND);
-  expect(live(second)).toBe(versionOf(SECOND));
+  expect(live(second)).toBe(computeConfigVersion(SECOND));
   await promote(second);
   await second.kaizen.rollback("a test");
-  expect(live(await start(THIRD))).toBe(versionOf(THIRD));
+  expect(live(await start(THIRD))).toBe(computeConfigVersion(THIRD));
   // All that was live lies there by its content.
   for (const config of [FIRST, SECOND, LEARNT, THIRD]) {
     expect(JSON.parse(readFileSync(fileOf(stage!, config), "utf8"))).toEqual(config);
@@ -115,7 +115,7 @@ it("a config lost from the files stops its rollback alone, and nothing changes",
   rmSync(fileOf(stage!, FIRST));
   const second = await start(SECOND);
   await expect(second.kaizen.rollback("a test")).rejects.toThrow(/is missing/);
-  expect(live(second)).toBe(versionOf(LEARNT));
+  expect(live(second)).toBe(computeConfigVersion(LEARNT));
   await second.kaizen.watch();
   expect((await second.kaizen.start({ ...ASKED, isDryRun: true })!.done).state).toBe("dry_run");
   expect(tasks.at(-1)!.watch).toBeUndefined();
@@ -131,11 +131,11 @@ it("a changed config file is mended by the release that ships it, else never use
   spoil(stage!);
   const second = await start(SECOND);
   await expect(second.kaizen.rollback("a test")).rejects.toThrow(/was changed/);
-  expect(live(second)).toBe(versionOf(LEARNT));
+  expect(live(second)).toBe(computeConfigVersion(LEARNT));
   const first = await start(FIRST);
   await first.kaizen.rollback("a test");
-  expect(live(await start(FIRST))).toBe(versionOf(FIRST));
-  expect(live(await start(SECOND))).toBe(versionOf(SECOND));
+  expect(live(await start(FIRST))).toBe(computeConfigVersion(FIRST));
+  expect(live(await start(SECOND))).toBe(computeConfigVersion(SECOND));
 });
 
 it("a service that cannot keep what it ships serves, and promotes nothing", async () => {
@@ -146,5 +146,5 @@ it("a service that cannot keep what it ships serves, and promotes nothing", asyn
   expect(told).toEqual(["kaizen_config_not_kept"]);
   const run = await again.kaizen.start(ASKED)!.done;
   expect(run.reason).toMatch(/champion stays: EISDIR/);
-  expect(live(again)).toBe(versionOf(FIRST));
+  expect(live(again)).toBe(computeConfigVersion(FIRST));
 });

@@ -4,14 +4,14 @@ import { afterEach, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
-import { KaizenFiles, versionOf } from "../../../src/kaizen/service/files.ts";
+import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenResult, KaizenTask } from "../../../src/kaizen/service/task.ts";
 import { versionFor } from "../../../src/kaizen/service/as-of.ts";
 import type { Side } from "../../../src/kaizen/sides.ts";
 import { ASKED, NOW_MS, openStage, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const SHIPPED = versionOf(defaultConfig());
+const SHIPPED = computeConfigVersion(defaultConfig());
 let stage: Stage | undefined;
 
 afterEach(async () => {

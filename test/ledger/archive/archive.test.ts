@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
-import { segmentsOf } from "../../../src/journal/format.ts";
-import { partsOf } from "../../../src/ledger/backup/manifest.ts";
+import { listSegmentFiles } from "../../../src/journal/format.ts";
+import { listStoredParts } from "../../../src/ledger/backup/manifest.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";
 import { readState } from "../../../src/ledger/archive/states.ts";
 import { temporaryDirectory } from "../_fixtures.ts";
@@ -100,7 +100,7 @@ test("what it restores is the journal, to the end and to a point in time", async
   const until = { position: 52 };
   const part = await restoreBackup({ files: nodeFiles, backup: stage.target, dataDir: cut, until });
   expect(part.point.lsn).toBe(50);
-  const newest = segmentsOf(nodeFiles.list(join(cut, "journal"))).at(-1)!.name;
+  const newest = listSegmentFiles(nodeFiles.list(join(cut, "journal"))).at(-1)!.name;
   expect(journalOf(stage.dataDir)[newest]).toMatch(/^TRJOURNL/);
   expect(journalOf(stage.dataDir)[newest]!.startsWith(journalOf(cut)[newest]!)).toBe(true);
 });
@@ -128,7 +128,9 @@ test("stopped at any step, what was shipped is in force, and the same process go
       stage.ship(archive);
       expect([step, stage.verified().damages]).toEqual([step, []]);
       positions.push(stage.manifest().files.length);
-      const named = [...stage.manifest().segments, ...stage.manifest().files].flatMap(partsOf);
+      const named = [...stage.manifest().segments, ...stage.manifest().files].flatMap(
+        listStoredParts,
+      );
       const kept = new Set(named.map(({ sha256 }) => sha256));
       expect(stage.objects().filter((name) => name === "unfinished.tmp")).toEqual([]);
       for (const name of kept) expect(stage.objects()).toContain(name);
@@ -156,7 +158,7 @@ test("a full disk: nothing unnamed stays there, and with room it goes on", () =>
   expect(() => stage.ship(archive)).toThrow(/ENOSPC/);
   expect(stage.verified()).toEqual(former);
   const { segments, files: others } = stage.manifest();
-  const named = [...segments, ...others].flatMap(partsOf).map(({ sha256 }) => sha256);
+  const named = [...segments, ...others].flatMap(listStoredParts).map(({ sha256 }) => sha256);
   expect(stage.objects()).toEqual([...new Set(named)].toSorted());
   isFull = false;
   stage.ship(archive);

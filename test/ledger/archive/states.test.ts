@@ -5,7 +5,11 @@ import { beforeEach, expect, test } from "vitest";
 import { nodeFiles } from "../../../src/journal/files.ts";
 import { GrowingContent } from "../../../src/ledger/archive/growing.ts";
 import { pruneArchive } from "../../../src/ledger/archive/prune.ts";
-import { DAILY_STATES_MAX, readState, statesOf } from "../../../src/ledger/archive/states.ts";
+import {
+  DAILY_STATES_MAX,
+  readState,
+  listArchiveStates,
+} from "../../../src/ledger/archive/states.ts";
 import { BackupObjects } from "../../../src/ledger/backup/objects.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";
 import { snapshotName } from "../../../src/ledger/snapshot/format.ts";
@@ -25,7 +29,7 @@ beforeEach(() => {
 });
 
 const snapshot = (lsn: number) => `snapshots/${snapshotName(lsn)}`;
-const names = () => statesOf(nodeFiles, stage.target).map(({ name }) => name);
+const names = () => listArchiveStates(nodeFiles, stage.target).map(({ name }) => name);
 
 test("what nothing names any more stays for a quarter of an hour, for a copy under way", () => {
   const archive = stage.open();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
-import { segmentName, segmentsOf } from "../../../src/journal/format.ts";
+import { segmentName, listSegmentFiles } from "../../../src/journal/format.ts";
 import { readManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";
 import { setHighWater } from "../../../src/ledger/snapshot/high-water.ts";
@@ -34,7 +34,7 @@ beforeEach(() => {
   return () => journal.core.close();
 });
 
-const segments = () => segmentsOf(nodeFiles.list(join(dataDir, "journal")));
+const segments = () => listSegmentFiles(nodeFiles.list(join(dataDir, "journal")));
 const verified = () => {
   const { manifest, damages } = verifyBackup(nodeFiles, target);
   return { position: manifest.position, damages };

@@ -10,14 +10,14 @@ import { nodeFiles } from "../../../src/journal/files.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import {
-  beginningOf,
+  readLogBeginning,
   type OrderedMessage,
   originAfter,
   RULES,
 } from "../../../src/ledger/ordered/message.ts";
 import {
   lengthen,
-  longestOf,
+  selectLongestJournal,
   readNodeJournal,
   RestoreRefused,
   takeUp,
@@ -72,7 +72,7 @@ test("shorter journals become the longest, and all take up the new log with the 
   const short = await nodeWith(MESSAGES.slice(0, 50), long);
   const empty = await nodeWith(MESSAGES.slice(0, 1), long);
   const nodes = [short, long, empty].map((claim) => readNodeJournal(nodeFiles, claim));
-  const longest = longestOf(nodeFiles, nodes);
+  const longest = selectLongestJournal(nodeFiles, nodes);
   expect(longest.claim).toBe(long);
   expect(longest.mark).toMatchObject({ generation: 1, seq: 120 });
   const copied = nodes.map((node) => lengthen(nodeFiles, node, longest));
@@ -101,7 +101,8 @@ test("journals that parted, of another key, or empty are refused by name", async
   const parted = await nodeWith(other.slice(0, 40), long);
   const stranger = await nodeWith(MESSAGES.slice(0, 5));
   const read = (claim: DataDirectoryClaim) => readNodeJournal(nodeFiles, claim);
-  const among = (claim: DataDirectoryClaim) => longestOf(nodeFiles, [read(claim), read(long)]);
+  const among = (claim: DataDirectoryClaim) =>
+    selectLongestJournal(nodeFiles, [read(claim), read(long)]);
   expect(() => among(parted)).toThrow(RestoreRefused);
   expect(() => among(parted)).toThrow(`the journal of \`${parted.paths.root}\``);
   expect(() => among(stranger)).toThrow("have different signing keys");
@@ -114,8 +115,8 @@ test("a journal that has not come so far does not take up the log", async () => 
   const long = await nodeWith(MESSAGES);
   const { tail } = readNodeJournal(nodeFiles, long);
   const first = beginning(tail.lsn, tail.chain);
-  expect(beginningOf(first)).toEqual({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
-  expect(beginningOf(MESSAGES[0]!)).toBeUndefined();
+  expect(readLogBeginning(first)).toEqual({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
+  expect(readLogBeginning(MESSAGES[0]!)).toBeUndefined();
   const claim = await claimDataDirectory(temporaryDirectory());
   copyFileSync(long.paths.bureauKey, claim.paths.bureauKey);
   const core = open(claim, loadBureauKey(claim.paths.bureauKey, false), 2);

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
 import { encodedKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
-import { publishedKeys, thumbprintOf } from "../../../src/journal/signing/key-set.ts";
+import { publishedKeys, computeThumbprint } from "../../../src/journal/signing/key-set.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { rotateInFiles } from "../../../src/ledger/signing/rotate-in-files.ts";
-import { tableSeedOf } from "../../../src/ledger/snapshot/format.ts";
+import { deriveTableSeed } from "../../../src/ledger/snapshot/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../_fixtures.ts";
 
 const ROTATED_MS = Date.UTC(2026, 2, 1);
@@ -85,7 +85,7 @@ describe("a rotation of the bureau's key", () => {
   });
 
   it("lets another key sign, announced and vouched for by the former", () => {
-    const seed = tableSeedOf(root, first);
+    const seed = deriveTableSeed(root, first);
     const second = rotateInFiles(claim(), ROTATED_MS)!;
     report(3, 3);
     const third = rotateInFiles(claim(), ROTATED_MS + 5000)!;
@@ -103,11 +103,16 @@ describe("a rotation of the bureau's key", () => {
     ]);
     expect(isVouchedFor(set.links[1]!, x1)).toBe(false);
     expect(isVouchedFor({ ...set.links[1]!, x: x1 }, x2)).toBe(false);
-    expect(tableSeedOf(root, third)).toBe(seed);
+    expect(deriveTableSeed(root, third)).toBe(seed);
     expect(publishedKeys(set, x3).keys).toMatchObject([
       { x: x3, valid_from: "2026-03-01T00:00:05.000Z", valid_until: null },
       { x: x2, valid_from: "2026-03-01T00:00:00.000Z", valid_until: "2026-03-01T00:00:05.000Z" },
-      { x: x1, kid: thumbprintOf(x1), valid_from: null, valid_until: "2026-03-01T00:00:00.000Z" },
+      {
+        x: x1,
+        kid: computeThumbprint(x1),
+        valid_from: null,
+        valid_until: "2026-03-01T00:00:00.000Z",
+      },
     ]);
     for (const name of ["bureau.key", "bureau-keys.json"]) {
       expect(statSync(join(root, name)).mode & 0o777).toBe(0o600);
@@ -120,7 +125,7 @@ describe("a rotation of the bureau's key", () => {
     const outcomesSeen = new Set<string>();
     for (; !isDone && limit < 60; limit++) {
       const before = current();
-      const seed = tableSeedOf(root, before);
+      const seed = deriveTableSeed(root, before);
       try {
         rotateInFiles(claim(), ROTATED_MS, stoppingAt(limit));
         isDone = true;
@@ -135,7 +140,7 @@ describe("a rotation of the bureau's key", () => {
       const after = current();
       outcomesSeen.add(after.publicKey.equals(before.publicKey) ? "former" : "next");
       expect(statSync(dataPaths(root).bureauKey).mode & 0o777).toBe(0o600);
-      expect(tableSeedOf(root, after)).toBe(seed);
+      expect(deriveTableSeed(root, after)).toBe(seed);
       const x = encodedKey(after.publicKey);
       const { keys } = publishedKeys(readKeySet(root, after.publicKey), x);
       expect(keys[0]).toMatchObject({ x, valid_until: null });

@@ -7,7 +7,7 @@ import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
-import { segmentsOf } from "../../../src/journal/format.ts";
+import { listSegmentFiles } from "../../../src/journal/format.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import {
@@ -44,7 +44,7 @@ async function report(dataDir: string, from: number, count: number): Promise<num
 
 function newestSegment(dataDir: string): string {
   const journal = join(dataDir, "journal");
-  return join(journal, segmentsOf(fs.readdirSync(journal)).at(-1)!.name);
+  return join(journal, listSegmentFiles(fs.readdirSync(journal)).at(-1)!.name);
 }
 
 test("an end that was cut is refused, left as it is, and given up on request alone", async () => {

@@ -9,7 +9,7 @@ import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
   SNAPSHOT_HEADER_BYTES,
-  snapshotsOf,
+  listSnapshots,
 } from "../../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../_fixtures.ts";
 
@@ -49,7 +49,7 @@ test("a table of an older layout is made anew from the journal", async () => {
   const before = first.table();
   await first.ledger.close();
   const directory = join(dataDir, "snapshots");
-  const files = snapshotsOf(fs.readdirSync(directory)).map((name) => join(directory, name));
+  const files = listSnapshots(fs.readdirSync(directory)).map((name) => join(directory, name));
   expect(files.length).toBeGreaterThan(0);
   files.forEach(age);
   const second = await openLedger(dataDir);

@@ -6,10 +6,10 @@ import { afterEach, expect, test } from "vitest";
 import { tableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
-import { segmentsOf } from "../../../src/journal/format.ts";
+import { listSegmentFiles } from "../../../src/journal/format.ts";
 import { type JournalPoint, recoverJournal } from "../../../src/journal/recovery.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
-import { snapshotsOf } from "../../../src/ledger/snapshot/format.ts";
+import { listSnapshots } from "../../../src/ledger/snapshot/format.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
 
 const PACE = { outcomes: 400, ms: 1e12, outcomesMin: 1e9 };
@@ -60,7 +60,7 @@ async function report({ ledger }: Opened, from: number, count: number): Promise<
 
 function snapshotFiles(dataDir: string): string[] {
   const directory = join(dataDir, "snapshots");
-  return snapshotsOf(fs.readdirSync(directory)).map((name) => join(directory, name));
+  return listSnapshots(fs.readdirSync(directory)).map((name) => join(directory, name));
 }
 
 /** A history of 2,000 outcomes with snapshots in it and records behind the last one. */
@@ -187,7 +187,9 @@ test("segments before the point are passed by their two ends", () => {
   }
   core.close();
   const behind = Array.from({ length: 100 }, (_, n) => 201 + n);
-  const segments = segmentsOf(fs.readdirSync(directory)).map(({ name }) => join(directory, name));
+  const segments = listSegmentFiles(fs.readdirSync(directory)).map(({ name }) =>
+    join(directory, name),
+  );
   const [first = "", second = ""] = segments;
   expect(recover(directory, point)).toEqual(behind);
   expect(recover(directory, { lsn: 200, chain: Buffer.alloc(32) })).toMatch(/no commit like it/);

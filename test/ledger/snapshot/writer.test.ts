@@ -13,7 +13,7 @@ import { serveSnapshotWriter } from "../../../src/ledger/snapshot/writer.ts";
 import {
   type FromSnapshotWriter,
   SnapshotTaker,
-  snapshotPaceOf,
+  computeSnapshotPace,
 } from "../../../src/ledger/snapshot/taker.ts";
 
 const MIB = 1024 * 1024;
@@ -72,7 +72,7 @@ test("every part of the state is read back as it was copied", async () => {
     guard: new ReplayTable(),
     image: () => ({ layoutVersion: 1, bytes: () => table.length, parts: () => [table] }) as never,
     identity,
-    pace: snapshotPaceOf(1),
+    pace: computeSnapshotPace(1),
     outcomesSaved: 0,
     nowMs: 0,
     startWriter: () => port1,

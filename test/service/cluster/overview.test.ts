@@ -1,9 +1,9 @@
 // An operator's view of a cluster: nodes in order, journals compared, problems in sentences.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { overviewOf } from "../../../src/service/cluster/overview.ts";
+import { buildClusterOverview } from "../../../src/service/cluster/overview.ts";
 import type { LogState } from "../../../src/stream/ordered-log.ts";
-import { compareChains, type NodeReport, viewOf } from "../../../src/stream/reports.ts";
+import { compareChains, type NodeReport, readClusterView } from "../../../src/stream/reports.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const TIMES = { atMs: NOW, nowMs: NOW };
@@ -27,7 +27,11 @@ function reportOf(changes: Partial<NodeReport> = {}): NodeReport {
 }
 
 function overview(reports: Readonly<Record<string, NodeReport>>, state = STATE) {
-  return overviewOf("test", { generation: 1, state, reports: Object.entries(reports) }, TIMES);
+  return buildClusterOverview(
+    "test",
+    { generation: 1, state, reports: Object.entries(reports) },
+    TIMES,
+  );
 }
 
 describe("overviewOf", () => {
@@ -174,7 +178,7 @@ describe("viewOf", () => {
       state: () => Promise.resolve(STATE),
       reports: () => Promise.resolve(found),
     };
-    const { reports } = await viewOf(log);
+    const { reports } = await readClusterView(log);
     expect(reports.map(([node]) => node)).toEqual(["a"]);
   });
 });

@@ -1,6 +1,6 @@
 // Figures of the service under the names of the table of metrics.
 import { expect, test } from "vitest";
-import { familiesOf, METRICS } from "../../../src/http/metrics/figures.ts";
+import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/figures.ts";
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {
@@ -124,8 +124,8 @@ test("every name is in the table, and one that is not ends the scrape", () => {
   const admission = { refusedFull: 1, refusedLimited: 2, keysLimited: 3 };
   const use = { bytes: 1, bytesMax: 2, share: 0.5, pairs: 3, overflow: 0 };
   const figures = { ...tableFigures(use as never, admission), ...storeFigures(STATE_START, 0) };
-  expect(familiesOf(figures)).toHaveLength(Object.keys(METRICS).length);
-  expect(() => familiesOf({ lag: 2 } as never)).toThrow("lag");
+  expect(buildMetricFamilies(figures)).toHaveLength(Object.keys(METRICS).length);
+  expect(() => buildMetricFamilies({ lag: 2 } as never)).toThrow("lag");
 });
 
 test("webhooks; nothing before the first endpoint", () => {

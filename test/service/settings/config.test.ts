@@ -2,18 +2,22 @@
 import { describe, expect, it } from "vitest";
 
 import { formatTable } from "../../../src/cli/output.ts";
-import { dataDirOf, serveConfigOf, serverAccessOf } from "../../../src/service/settings/config.ts";
+import {
+  parseDataDirectory,
+  parseServeConfig,
+  parseServerAccess,
+} from "../../../src/service/settings/config.ts";
 import { InvalidSetting } from "../../../src/service/settings/settings.ts";
 
 const flags = { sample: true };
 
 function isEnabled(environment: Record<string, string>): boolean {
-  return serveConfigOf(flags, environment).isReservedEnabled;
+  return parseServeConfig(flags, environment).isReservedEnabled;
 }
 
 describe("settings of serve", () => {
   it("have defaults", () => {
-    expect(serveConfigOf(flags, {})).toEqual({
+    expect(parseServeConfig(flags, {})).toEqual({
       log: { level: "info", format: undefined },
       watch: { accessLogShare: 0, traces: undefined },
       host: "127.0.0.1",
@@ -62,7 +66,7 @@ describe("settings of serve", () => {
   it("name an archive beside the working directory, and how often it is shipped to", () => {
     const working = { INIT_CWD: "/srv", TRUSTRANK_ARCHIVE_EVERY_SECONDS: "2.5" };
     const archiveOf = (more: object, environment: Record<string, string>) =>
-      serveConfigOf({ ...flags, ...more }, environment).archive;
+      parseServeConfig({ ...flags, ...more }, environment).archive;
     expect(archiveOf({ archive: "copy" }, working)).toEqual({
       directory: "/srv/copy",
       everyMs: 2500,
@@ -75,7 +79,7 @@ describe("settings of serve", () => {
 
   it("say which requests are logged, and where spans go", () => {
     const watchOf = (environment: Record<string, string>, accessLog?: string) =>
-      serveConfigOf({ ...flags, ...(accessLog === undefined ? {} : { accessLog }) }, environment)
+      parseServeConfig({ ...flags, ...(accessLog === undefined ? {} : { accessLog }) }, environment)
         .watch;
     expect(watchOf({ TRUSTRANK_ACCESS_LOG: "0.01" })).toEqual({
       accessLogShare: 0.01,
@@ -111,7 +115,7 @@ describe("settings of serve", () => {
   it("say whom the operator vouches for", () => {
     const seeds = " agent://acme/buyer, agent://globex/*,keys ";
     expect(
-      serveConfigOf(flags, { TRUSTRANK_SEEDS: seeds, TRUSTRANK_CREDIBILITY: "off" }),
+      parseServeConfig(flags, { TRUSTRANK_SEEDS: seeds, TRUSTRANK_CREDIBILITY: "off" }),
     ).toMatchObject({
       isCredibilityWanted: false,
       seeds: {
@@ -122,14 +126,18 @@ describe("settings of serve", () => {
       },
     });
     for (const wrong of ["acme", "agent://acme", "agent://*/x", "agent://acme/*/x", "everybody"]) {
-      expect(() => serveConfigOf(flags, { TRUSTRANK_SEEDS: wrong }), wrong).toThrow(InvalidSetting);
+      expect(() => parseServeConfig(flags, { TRUSTRANK_SEEDS: wrong }), wrong).toThrow(
+        InvalidSetting,
+      );
     }
-    expect(() => serveConfigOf(flags, { TRUSTRANK_CREDIBILITY: "maybe" })).toThrow(InvalidSetting);
+    expect(() => parseServeConfig(flags, { TRUSTRANK_CREDIBILITY: "maybe" })).toThrow(
+      InvalidSetting,
+    );
   });
 
   it("keep a part of the disk free, as large as wanted", () => {
     const bytes = (text: string) =>
-      serveConfigOf(flags, { TRUSTRANK_DISK_RESERVE_MB: text }).journal.reserveBytes;
+      parseServeConfig(flags, { TRUSTRANK_DISK_RESERVE_MB: text }).journal.reserveBytes;
     expect(bytes("8")).toBe(8 * 1024 * 1024);
     expect(bytes("0")).toBe(0);
     expect(() => bytes("much")).toThrow(InvalidSetting);
@@ -137,7 +145,7 @@ describe("settings of serve", () => {
 
   it("look at the journal's old segments as often as wanted", () => {
     const everyMs = (text: string) =>
-      serveConfigOf(flags, { TRUSTRANK_SCRUB_HOURS: text }).journal.scrubEveryMs;
+      parseServeConfig(flags, { TRUSTRANK_SCRUB_HOURS: text }).journal.scrubEveryMs;
     expect(everyMs("168")).toBe(168 * 3_600_000);
     expect(everyMs("0.5")).toBe(1_800_000);
     expect(everyMs("0")).toBeUndefined();
@@ -148,9 +156,9 @@ describe("settings of serve", () => {
   it("say who signatures are for, and whether they must be there", () => {
     const environment = { TRUSTRANK_SERVICE_ID: "bureau.example", OUTCOMES_REQUIRE_SIGNATURE: "1" };
     const expected = { serviceId: "bureau.example", isSignatureRequired: true };
-    expect(serveConfigOf(flags, environment)).toMatchObject(expected);
+    expect(parseServeConfig(flags, environment)).toMatchObject(expected);
     const spaced = { TRUSTRANK_SERVICE_ID: "two words" };
-    expect(() => serveConfigOf(flags, spaced)).toThrow(InvalidSetting);
+    expect(() => parseServeConfig(flags, spaced)).toThrow(InvalidSetting);
   });
 
   it("come from flags before the environment, and an empty variable is unset", () => {
@@ -161,38 +169,38 @@ describe("settings of serve", () => {
       TRUSTRANK_DATA_DIR: "/d",
       TRUSTRANK_ADMIN_KEY: "",
     };
-    expect(serveConfigOf(flags, environment)).toMatchObject({
+    expect(parseServeConfig(flags, environment)).toMatchObject({
       port: 1,
       host: "::1",
       dataDir: "/d",
       adminKey: undefined,
     });
-    expect(serveConfigOf({ ...flags, port: "0", host: "h" }, environment)).toMatchObject({
+    expect(parseServeConfig({ ...flags, port: "0", host: "h" }, environment)).toMatchObject({
       port: 0,
       host: "h",
     });
-    expect(serveConfigOf(flags, { PORT: "2" }).port).toBe(2);
-    expect(dataDirOf("/e", environment)).toBe("/e");
+    expect(parseServeConfig(flags, { PORT: "2" }).port).toBe(2);
+    expect(parseDataDirectory("/e", environment)).toBe("/e");
   });
 
   it("refuse what is no port", () => {
     for (const port of ["x", "-1", "65536", "80.5", " 80", "1e3"]) {
-      expect(() => serveConfigOf({ ...flags, port }, {})).toThrow(InvalidSetting);
+      expect(() => parseServeConfig({ ...flags, port }, {})).toThrow(InvalidSetting);
     }
   });
 
   it("name the HTTP threads: one to fifteen, by flag or environment", () => {
     const environment = { TRUSTRANK_HTTP_THREADS: "3" };
-    expect(serveConfigOf(flags, environment).httpThreads).toBe(3);
-    expect(serveConfigOf({ ...flags, httpThreads: "15" }, environment).httpThreads).toBe(15);
+    expect(parseServeConfig(flags, environment).httpThreads).toBe(3);
+    expect(parseServeConfig({ ...flags, httpThreads: "15" }, environment).httpThreads).toBe(15);
     for (const httpThreads of ["0", "16", "two", "1.5", "-1", ""]) {
-      expect(() => serveConfigOf({ ...flags, httpThreads }, {})).toThrow(InvalidSetting);
+      expect(() => parseServeConfig({ ...flags, httpThreads }, {})).toThrow(InvalidSetting);
     }
   });
 
   it("listen for Envoy where a port is named, and name its callers as told", () => {
     const grpcOf = (given: { grpcPort?: string }, environment: Record<string, string>) =>
-      serveConfigOf({ ...flags, ...given }, environment).grpc;
+      parseServeConfig({ ...flags, ...given }, environment).grpc;
     const named = { port: 8081, source: { header: undefined } };
     expect(grpcOf({ grpcPort: "8081" }, { TRUSTRANK_GRPC_PORT: "9" })).toEqual(named);
     expect(
@@ -204,12 +212,12 @@ describe("settings of serve", () => {
 
   it("limit rates per key, with a burst of their own or that of one second", () => {
     const environment = { TRUSTRANK_RATE_SCORE: "2000", TRUSTRANK_RATE_OUTCOMES: "100/400" };
-    expect(serveConfigOf(flags, environment).rateLimits).toEqual({
+    expect(parseServeConfig(flags, environment).rateLimits).toEqual({
       score: { perSecond: 2000, burst: 2000 },
       outcomes: { perSecond: 100, burst: 400 },
     });
     for (const rate of ["0", "10/0", "x", "1/2/3", "-1", "1e9", "/5"]) {
-      const wrong = () => serveConfigOf(flags, { TRUSTRANK_RATE_OUTCOMES: rate });
+      const wrong = () => parseServeConfig(flags, { TRUSTRANK_RATE_OUTCOMES: rate });
       expect(wrong, rate).toThrow(/TRUSTRANK_RATE_OUTCOMES/);
     }
   });
@@ -222,11 +230,11 @@ describe("settings of serve", () => {
   });
 
   it("find a server's key in three places", () => {
-    expect(serverAccessOf({}, {})).toEqual({ url: undefined, key: undefined });
+    expect(parseServerAccess({}, {})).toEqual({ url: undefined, key: undefined });
     const environment = { TRUSTRANK_ADMIN_KEY: "c", TRUSTRANK_KEY: "b", TRUSTRANK_URL: "u" };
-    expect(serverAccessOf({ key: "a" }, environment)).toEqual({ url: "u", key: "a" });
-    expect(serverAccessOf({}, environment).key).toBe("b");
-    expect(serverAccessOf({}, { TRUSTRANK_ADMIN_KEY: "c" }).key).toBe("c");
+    expect(parseServerAccess({ key: "a" }, environment)).toEqual({ url: "u", key: "a" });
+    expect(parseServerAccess({}, environment).key).toBe("b");
+    expect(parseServerAccess({}, { TRUSTRANK_ADMIN_KEY: "c" }).key).toBe("c");
   });
 });
 

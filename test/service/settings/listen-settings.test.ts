@@ -1,7 +1,7 @@
 // Addresses of the service: one list of an address and sockets.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { listenList } from "../../../src/service/settings/listen-settings.ts";
 import { InvalidSetting } from "../../../src/service/settings/settings.ts";
 
@@ -60,7 +60,7 @@ describe("settings of serve", () => {
       TRUSTRANK_PORT: "9",
       TRUSTRANK_LISTEN: "unix:/a",
     };
-    expect(serveConfigOf(flags, environment)).toMatchObject({
+    expect(parseServeConfig(flags, environment)).toMatchObject({
       isTcpWanted: false,
       sockets: { paths: ["/a"], mode: 0o660, group: undefined },
     });
@@ -70,7 +70,7 @@ describe("settings of serve", () => {
       socketMode: "0600",
       socketGroup: "www-data",
     };
-    expect(serveConfigOf(both, environment)).toMatchObject({
+    expect(parseServeConfig(both, environment)).toMatchObject({
       host: "::",
       port: 81,
       isTcpWanted: true,
@@ -80,9 +80,9 @@ describe("settings of serve", () => {
 
   test("refuse what says two things", () => {
     const listen = "unix:/a";
-    const twice = () => serveConfigOf({ ...flags, listen, port: "80" }, {});
+    const twice = () => parseServeConfig({ ...flags, listen, port: "80" }, {});
     expect(twice).toThrow("leave --host and --port out");
-    const threads = () => serveConfigOf({ ...flags, listen }, { TRUSTRANK_HTTP_THREADS: "2" });
+    const threads = () => parseServeConfig({ ...flags, listen }, { TRUSTRANK_HTTP_THREADS: "2" });
     expect(threads).toThrow("several HTTP threads share a port: --listen has none");
   });
 
@@ -90,7 +90,7 @@ describe("settings of serve", () => {
   test.each(["432", "384", "511", "0o660", "066", "888", "0560", ""])(
     "know no mode `%s`",
     (text) => {
-      const config = () => serveConfigOf({ ...flags, socketMode: text }, {});
+      const config = () => parseServeConfig({ ...flags, socketMode: text }, {});
       expect(config).toThrow(InvalidSetting);
       expect(config).toThrow("--socket-mode");
     },

@@ -17,7 +17,7 @@ function openKeeper() {
   const now = () => clock.nowMs;
   const memories = [createUsageMemory(), createUsageMemory()];
   const meters = memories.map(
-    (memory) => new UsageMeter({ now, memory, numberOf: (keyId) => KEYS.indexOf(keyId) }),
+    (memory) => new UsageMeter({ now, memory, findKeyNumber: (keyId) => KEYS.indexOf(keyId) }),
   );
   const journal: UsageRow[][] = [];
   const events: string[] = [];

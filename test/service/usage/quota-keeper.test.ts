@@ -42,8 +42,8 @@ it("warns at 80 % and at the end, once a month, and a new month begins with all 
   read("2026-01", 10);
   quotas.tell();
   expect(events).toEqual(["quota_nearly_used acme", "quota_used_up acme"]);
-  expect(guard.statusOf("acme")?.fault?.retryAfterSec).toBe(1);
-  expect(quotas.of("acme")).toEqual({
+  expect(guard.readStatus("acme")?.fault?.retryAfterSec).toBe(1);
+  expect(quotas.find("acme")).toEqual({
     tenant: "acme",
     paid_reads_per_month: 10,
     used: 10,
@@ -52,7 +52,7 @@ it("warns at 80 % and at the end, once a month, and a new month begins with all 
   });
   clock.nowMs += 1000;
   quotas.tell();
-  expect(guard.statusOf("acme")).toMatchObject({
+  expect(guard.readStatus("acme")).toMatchObject({
     headers: ["RateLimit-Policy", '"month";q=10;w=2419200', "RateLimit", '"month";r=10;t=2419200'],
     fault: undefined,
   });
@@ -68,9 +68,9 @@ it("quotas are there after a start, and gone when they were taken away", async (
     { tenant: "acme", paid_reads_per_month: 20 },
     { tenant: "other", paid_reads_per_month: 0 },
   ]);
-  expect(again.guard.statusOf("other")?.fault?.code).toBe("quota_exceeded");
+  expect(again.guard.readStatus("other")?.fault?.code).toBe("quota_exceeded");
   await again.quotas.remove("other");
-  expect(again.guard.statusOf("other")).toBeUndefined();
+  expect(again.guard.readStatus("other")).toBeUndefined();
   await expect(again.quotas.remove("other")).rejects.toMatchObject({ code: "not_found" });
   expect((await openKeeper(dataDir)).quotas.list()).toHaveLength(1);
 });

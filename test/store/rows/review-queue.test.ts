@@ -3,7 +3,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";
-import { reviewDay, type ReviewEvent, reviewIdOf } from "../../../src/contract/reviews/events.ts";
+import {
+  reviewDay,
+  type ReviewEvent,
+  deriveReviewId,
+} from "../../../src/contract/reviews/events.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
 import { compactCalls, spareCalls } from "../../../src/store/rows/review-queue.ts";
@@ -24,7 +28,7 @@ function eventOf(each: Step, at: number): ReviewEvent {
   const { kind, agent, round, stakes } = each;
   const atMs = NOW_MS + 1000 * at;
   const key = { tenant: "acme", agent, level: "L2", day: reviewDay(NOW_MS), round } as const;
-  const id = reviewIdOf(key);
+  const id = deriveReviewId(key);
   const last = { last_request_id: `r-${at}`, last_stakes: stakes, last_ms: atMs };
   const calls = { count: 1 + (at % 3), ...last, stakes_max: stakes };
   if (kind === "count") {

@@ -2,7 +2,7 @@
 // and one that cannot start.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
-import { createUsageMemory, readUsage } from "../../../src/http/access/usage-memory.ts";
+import { createUsageMemory, visitUsage } from "../../../src/http/access/usage-memory.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import { openHttpThreads } from "../../../src/threads/http/threads.ts";
@@ -26,7 +26,7 @@ test("a thread tells what it alone has counted", async () => {
   const [counts, ...others] = await threads.counts();
   expect(others).toEqual([]);
   const counted: unknown[] = [];
-  readUsage(usageMemory, (number, _day, { check, verify }) => {
+  visitUsage(usageMemory, (number, _day, { check, verify }) => {
     counted.push({ number, check, verify });
   });
   expect(counted).toEqual([{ number: 0, check: 3, verify: 0 }]);

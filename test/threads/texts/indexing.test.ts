@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
-import { serveConfigOf } from "../../../src/service/settings/config.ts";
+import { parseServeConfig } from "../../../src/service/settings/config.ts";
 import { openCore } from "../../../src/service/core.ts";
 import { startIndexing } from "../../../src/threads/texts/indexing.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
@@ -133,7 +133,7 @@ it("ends in the middle of it when the service ends", async () => {
 
 it("opens the port at once and is right from the first answer on", async () => {
   lines.length = 0;
-  const config = serveConfigOf(
+  const config = parseServeConfig(
     { port: "0", dataDir, sample: false },
     { TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
   );

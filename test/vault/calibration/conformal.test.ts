@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { cleanNeeded, conformalThreshold } from "../../../src/vault/calibration/conformal.ts";
 import { readNumbers } from "../../../src/vault/grounding/tables.ts";
 import { TEXT_KINDS } from "../../../src/contract/vocabulary.ts";
-import { textKindOf } from "../../../src/vault/calibration/text-kinds.ts";
+import { classifyText } from "../../../src/vault/calibration/text-kinds.ts";
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 
@@ -55,7 +55,7 @@ describe("the kind of a text", () => {
     [{}, false, true, "claim"],
     [{ question: "" }, false, false, "summary"],
   ] as const)("%o: %s, %s -> %s", (context, isStructured, isOneSentence, kind) => {
-    expect(textKindOf(context, isStructured, isOneSentence)).toBe(kind);
+    expect(classifyText(context, isStructured, isOneSentence)).toBe(kind);
   });
 
   it("has thresholds in order, and promises only what its sources allow", () => {

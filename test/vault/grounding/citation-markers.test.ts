@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import {
-  markersOf,
+  findCitationMarkers,
   sentencesCiting,
   withoutMarkers,
 } from "../../../src/vault/grounding/citation-markers.ts";
@@ -11,7 +11,7 @@ import { ACME, BRIDGE, itemOf, openVault } from "../_setup.ts";
 import { cpuMs } from "../../_patience.ts";
 
 const sourcesIn = (text: string, ids: readonly string[]) =>
-  markersOf(text, ids).map(({ sources }) => sources);
+  findCitationMarkers(text, ids).map(({ sources }) => sources);
 
 describe("markers", () => {
   const three = ["a", "b", "c"];
@@ -41,12 +41,15 @@ describe("markers", () => {
 
   it("blanks markers and nothing else, at the same length", () => {
     expect(
-      withoutMarkers("It is long [1]. See [9].", markersOf("It is long [1]. See [9].", ["a"])),
+      withoutMarkers(
+        "It is long [1]. See [9].",
+        findCitationMarkers("It is long [1]. See [9].", ["a"]),
+      ),
     ).toBe("It is long    . See [9].");
     fc.assert(
       fc.property(fc.string({ unit: "grapheme-ascii", maxLength: 60 }), (text) => {
         const given = `${text} [1] (Smith, 2020) ${text}`;
-        const blanked = withoutMarkers(given, markersOf(given, ["smith-2020"]));
+        const blanked = withoutMarkers(given, findCitationMarkers(given, ["smith-2020"]));
         expect(blanked).toHaveLength(given.length);
         expect(blanked.trimEnd().startsWith(text.trimEnd())).toBe(true);
       }),
@@ -55,7 +58,7 @@ describe("markers", () => {
 
   it("belong to the sentence they stand in or behind", () => {
     const text = "One is here [1]. Two is there.[2] Three is gone.";
-    const markers = markersOf(text, ["a", "b"]);
+    const markers = findCitationMarkers(text, ["a", "b"]);
     const blanked = withoutMarkers(text, markers);
     const spans = ["One is here", "Two is there", "Three is gone"].map((sentence) => {
       const start = text.indexOf(sentence);
@@ -72,7 +75,7 @@ describe("markers", () => {
     const ids = Array.from({ length: 64 }, (_, at) => `source-${at}`);
     const startedAt = cpuMs();
     for (const piece of ["[1]", "(Aaaa ", "A", "[", "(", "[1,1,1", "Smith (2020) ", "(((2020)"]) {
-      markersOf(piece.repeat(65_536 / piece.length), ids);
+      findCitationMarkers(piece.repeat(65_536 / piece.length), ids);
     }
     expect(cpuMs() - startedAt).toBeLessThan(4000);
   });

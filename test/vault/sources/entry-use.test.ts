@@ -6,7 +6,7 @@ import {
   createCatalogueMemory,
   NOT_FOUND,
 } from "../../../src/vault/sources/catalogue.ts";
-import { movesOf, removeSlot } from "../../../src/vault/sources/slots.ts";
+import { readMoveCount, removeSlot } from "../../../src/vault/sources/slots.ts";
 import { seededRandom } from "../../ledger/_fixtures.ts";
 import { ACME, ADMIN, itemOf, openVault, RIVAL } from "../_setup.ts";
 
@@ -153,7 +153,7 @@ describe("slots", () => {
       }
       expect([...held].every(([each, itsFirst]) => has(itsFirst, each))).toBe(true);
     }
-    expect(movesOf(header) % 2).toBe(0);
+    expect(readMoveCount(header) % 2).toBe(0);
   });
 
   it("of the catalogue: a forgotten source is unknown, its content no longer listed", () => {

@@ -27,7 +27,7 @@ interface Body {
 }
 
 /** Draws the members of a cluster to their middle. */
-function togetherOf(bodies: readonly Body[]) {
+function pullClustersTogether(bodies: readonly Body[]) {
   const groups = new Map<number, Body[]>();
   for (const body of bodies) {
     if (body.cluster === 0) continue;
@@ -46,7 +46,7 @@ function togetherOf(bodies: readonly Body[]) {
 }
 
 /** A place for each node, within the picture. */
-export function layoutOf({ nodes, edges }: Graph): Spot[] {
+export function computeLayout({ nodes, edges }: Graph): Spot[] {
   const most = Math.max(...nodes.map(({ mass }) => mass), 1e-9);
   const bodies = nodes.map(({ mass, cluster }) => ({
     radius: 4 + 8 * Math.sqrt(mass / most),
@@ -67,7 +67,7 @@ export function layoutOf({ nodes, edges }: Graph): Spot[] {
     )
     .force("x", forceX(0).strength(0.05))
     .force("y", forceY(0).strength(0.07))
-    .force("together", togetherOf(bodies))
+    .force("together", pullClustersTogether(bodies))
     .stop();
   simulation.tick(nodes.length > LARGE ? STEPS_LARGE : STEPS);
   return fitted(bodies);
@@ -75,8 +75,8 @@ export function layoutOf({ nodes, edges }: Graph): Spot[] {
 
 /** Stretched evenly until it fills the picture. */
 function fitted(bodies: readonly Body[]): Spot[] {
-  const [left, right] = rangeOf(bodies.map(({ x }) => x));
-  const [top, bottom] = rangeOf(bodies.map(({ y }) => y));
+  const [left, right] = computeRange(bodies.map(({ x }) => x));
+  const [top, bottom] = computeRange(bodies.map(({ y }) => y));
   const scale = Math.min(
     (WIDTH - 2 * EDGE) / Math.max(1, right - left),
     (HEIGHT - 2 * EDGE) / Math.max(1, bottom - top),
@@ -89,7 +89,7 @@ function fitted(bodies: readonly Body[]): Spot[] {
   }));
 }
 
-function rangeOf(values: readonly number[]): [number, number] {
+function computeRange(values: readonly number[]): [number, number] {
   let [least, most] = [Infinity, -Infinity];
   for (const value of values) {
     least = Math.min(least, value);
@@ -99,7 +99,7 @@ function rangeOf(values: readonly number[]): [number, number] {
 }
 
 /** Outline around some spots, counter-clockwise (monotone chain). */
-export function hullOf(spots: readonly Spot[]): Spot[] {
+export function computeConvexHull(spots: readonly Spot[]): Spot[] {
   const sorted = spots.toSorted((a, b) => a.x - b.x || a.y - b.y);
   if (sorted.length < 3) return sorted;
   const isLeft = (a: Spot, b: Spot, c: Spot) =>

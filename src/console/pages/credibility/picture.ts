@@ -2,7 +2,7 @@
 // clusters within an outline. The table beside it says the same.
 import { number, percent, plain } from "../../format.ts";
 import { html, useMemo, type VNode } from "../../html.ts";
-import { HEIGHT, hullOf, layoutOf, type Spot, WIDTH } from "./layout.ts";
+import { HEIGHT, computeConvexHull, computeLayout, type Spot, WIDTH } from "./layout.ts";
 import { KINDS, type Graph, type Reporter } from "./shapes.ts";
 
 /** Names written beside their nodes: more would cover one another. */
@@ -16,18 +16,18 @@ interface PictureProps {
   readonly onChoose: (id: string) => void;
 }
 
-const shortOf = (id: string): string => {
+const shortenAgentId = (id: string): string => {
   const name = plain(id).replace(/^agent:\/\//, "");
   return name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}…` : name;
 };
 
-function saidOf({ id, kind, credibility, mass, cluster, reports }: Reporter): string {
+function describeReporter({ id, kind, credibility, mass, cluster, reports }: Reporter): string {
   const where = cluster === 0 ? "" : `, cluster ${cluster}`;
-  return `${shortOf(id)}: ${kind}, credibility ${number(credibility, 2)}, ${percent(mass)} of the mass, ${number(reports)} outcomes${where}`;
+  return `${shortenAgentId(id)}: ${kind}, credibility ${number(credibility, 2)}, ${percent(mass)} of the mass, ${number(reports)} outcomes${where}`;
 }
 
 export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
-  const spots = useMemo(() => layoutOf(graph), [graph]);
+  const spots = useMemo(() => computeLayout(graph), [graph]);
   const { nodes, edges } = graph;
   const near = new Set(
     edges.flatMap(({ from, to }) => (from === chosen || to === chosen ? [from, to] : [])),
@@ -74,7 +74,7 @@ export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
           y=${spot.y + 4}
           text-anchor=${isRight ? "end" : "start"}
         >
-          ${shortOf(id)}
+          ${shortenAgentId(id)}
         </text>`;
       })}
     </svg>
@@ -98,7 +98,7 @@ interface NodeProps {
 function Node({ node, spot, isChosen, isDim, onChoose }: NodeProps): VNode {
   const { x, y, radius: r } = spot;
   const kind = `node ${node.kind} ${isChosen ? "chosen" : ""} ${isDim ? "faint" : ""}`;
-  const title = html`<title>${saidOf(node)}</title>`;
+  const title = html`<title>${describeReporter(node)}</title>`;
   const choose = () => onChoose(node.id);
   return node.kind === "seed"
     ? html`<rect
@@ -123,7 +123,7 @@ function Hulls({ nodes, spots }: { nodes: readonly Reporter[]; spots: readonly S
     groups.set(cluster, [...(groups.get(cluster) ?? []), spot]);
   });
   return [...groups].map(([cluster, members]) => {
-    const points = hullOf(members).map(({ x, y }) => `${x},${y}`);
+    const points = computeConvexHull(members).map(({ x, y }) => `${x},${y}`);
     return html`<polygon class="hull" points=${points.join(" ")}
       ><title>cluster ${cluster}</title></polygon
     >`;

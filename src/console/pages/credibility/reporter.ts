@@ -20,7 +20,7 @@ interface Counts {
 }
 
 /** A reporter is an agent identifier: it holds no quotes; they are doubled all the same. */
-const countsOf = (
+const loadReporterCounts = (
   id: string,
 ) => `SELECT outcomes::INTEGER AS outcomes, subjects::INTEGER AS subjects, failure_rate, signed_share,
 first_settled_at, last_settled_at FROM reporters WHERE reporter = '${id.replaceAll("'", "''")}'`;
@@ -33,7 +33,7 @@ interface Other {
   readonly mass: number;
 }
 
-function othersOf({ nodes, edges }: Graph, at: number): Other[] {
+function listNeighbors({ nodes, edges }: Graph, at: number): Other[] {
   return edges.flatMap(({ from, to, weight, mass }): Other[] => {
     if (from !== at && to !== at) return [];
     const node = nodes[from === at ? to : from];
@@ -66,7 +66,10 @@ const COLUMNS = [
 export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode | null {
   const node = graph.nodes[at];
   const id = node?.id ?? "";
-  const { value, error, reload } = useData((signal) => query<Counts>(countsOf(id), signal), [id]);
+  const { value, error, reload } = useData(
+    (signal) => query<Counts>(loadReporterCounts(id), signal),
+    [id],
+  );
   const [{ around }, set] = useParameters();
   if (node === undefined) return null;
   const [counts] = value ?? [];
@@ -96,7 +99,7 @@ export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode
     <${Table}
       label="who vouches"
       columns=${COLUMNS}
-      rows=${othersOf(graph, at)}
+      rows=${listNeighbors(graph, at)}
       empty="Nobody in this picture: an edge is a success that one reporter has reported of another."
     />
   <//>`;

@@ -1,5 +1,5 @@
 // Answers of credibility's routes, as far as its page reads them, and links within the page.
-import { linkTo, placeOf } from "../../location.ts";
+import { linkTo, parsePlace } from "../../location.ts";
 
 export type Kind = "seed" | "believed" | "stranger";
 
@@ -57,5 +57,5 @@ export const TONES: Readonly<Record<Kind, string>> = {
 
 /** A link to the page as it is, with `change`. */
 export function here(change: Readonly<Record<string, string>>): string {
-  return linkTo("credibility", { ...placeOf(location.hash).parameters, ...change });
+  return linkTo("credibility", { ...parsePlace(location.hash).parameters, ...change });
 }

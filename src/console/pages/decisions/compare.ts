@@ -7,7 +7,7 @@ import { Failure, Loading } from "../../parts/notices.ts";
 import { Table } from "../../parts/table.ts";
 import { Text } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
-import { textOf } from "./replay.ts";
+import { formatReplayValue } from "./replay.ts";
 
 interface Member {
   readonly name: string;
@@ -21,8 +21,8 @@ interface Read {
 
 const COLUMNS = (here: string, there: string) => [
   { label: "member", cell: ({ name }: Member) => name },
-  { label: here, cell: (each: Member) => html`<${Text} text=${textOf(each.here)} />` },
-  { label: there, cell: (each: Member) => html`<${Text} text=${textOf(each.there)} />` },
+  { label: here, cell: (each: Member) => html`<${Text} text=${formatReplayValue(each.here)} />` },
+  { label: there, cell: (each: Member) => html`<${Text} text=${formatReplayValue(each.there)} />` },
 ];
 
 interface CompareProps {
@@ -60,5 +60,5 @@ function differing(mine: ReplayableLeg, theirs: ReplayableLeg): Member[] {
   return names
     .filter((name) => name !== "request_id" && name !== "inputs")
     .map((name) => ({ name, here: mine[name], there: theirs[name] }))
-    .filter(({ here, there }) => textOf(here) !== textOf(there));
+    .filter(({ here, there }) => formatReplayValue(here) !== formatReplayValue(there));
 }

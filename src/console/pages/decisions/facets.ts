@@ -4,7 +4,7 @@ import { number, plain } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import type { Parameters } from "../../location.ts";
 import { Empty } from "../../parts/notices.ts";
-import { type Choice, choicesOf, FACET_LABELS } from "./query.ts";
+import { type Choice, listActiveChoices, FACET_LABELS } from "./query.ts";
 
 /** Values of a facet that are shown at once. */
 const SHOWN = 8;
@@ -23,7 +23,7 @@ const LABELS: Readonly<Record<string, string>> = {
   subject: "Agent judged",
 };
 
-const wordOf = (name: string, value: string) => plain(WORDS[name]?.[value] ?? value);
+const describeFacetValue = (name: string, value: string) => plain(WORDS[name]?.[value] ?? value);
 
 interface FacetsProps {
   readonly counts: DecisionFacets;
@@ -80,7 +80,7 @@ interface ValueProps {
 }
 
 function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps): VNode {
-  const word = wordOf(facet, value);
+  const word = describeFacetValue(facet, value);
   return html`<li>
     <button
       type="button"
@@ -100,7 +100,7 @@ function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps):
 
 /** What is chosen, each to be taken away. */
 export function Chosen({ parameters, onChange }: Omit<FacetsProps, "counts">): VNode | null {
-  const chosen = choicesOf(parameters);
+  const chosen = listActiveChoices(parameters);
   const isRange = parameters["since"] !== undefined || parameters["before"] !== undefined;
   if (chosen.length === 0 && !isRange) return null;
   const cleared = Object.fromEntries(chosen.map(([name]) => [name, undefined]));
@@ -111,10 +111,10 @@ export function Chosen({ parameters, onChange }: Omit<FacetsProps, "counts">): V
           type="button"
           key=${name}
           class="small"
-          aria-label=${`Remove ${LABELS[name]} ${wordOf(name, value)}`}
+          aria-label=${`Remove ${LABELS[name]} ${describeFacetValue(name, value)}`}
           onClick=${() => onChange({ [name]: undefined, behind: undefined })}
         >
-          <span class="dim">${LABELS[name]}:</span> <bdi>${wordOf(name, value)}</bdi>
+          <span class="dim">${LABELS[name]}:</span> <bdi>${describeFacetValue(name, value)}</bdi>
           <span aria-hidden="true"> ×</span>
         </button>`,
     )}

@@ -33,7 +33,7 @@ const CHOICES = [...FACET_LABELS.map(([facet]) => facet), "agent", "subject"] as
 export type Choice = (typeof CHOICES)[number];
 
 /** What is chosen at present. */
-export function choicesOf(parameters: Parameters): (readonly [Choice, string])[] {
+export function listActiveChoices(parameters: Parameters): (readonly [Choice, string])[] {
   return CHOICES.flatMap((name) => {
     const value = parameters[name];
     return value === undefined || value === "" ? [] : [[name, value] as const];
@@ -41,11 +41,11 @@ export function choicesOf(parameters: Parameters): (readonly [Choice, string])[]
 }
 
 /** Parameters of the API; a range of the address counts back from `nowMs`. */
-export function askedOf(parameters: Parameters, nowMs: number): Asked {
+export function buildDecisionQuery(parameters: Parameters, nowMs: number): Asked {
   const { since, before, range } = parameters;
   const hours = RANGES.find(([name]) => name === range)?.[2];
   return {
-    ...Object.fromEntries(choicesOf(parameters)),
+    ...Object.fromEntries(listActiveChoices(parameters)),
     since: since ?? (hours === undefined ? undefined : Math.floor(nowMs - hours * HOUR_MS)),
     before,
   };

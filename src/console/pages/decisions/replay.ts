@@ -22,12 +22,15 @@ const COLUMNS = [
   { label: "member", cell: (each: Difference) => each.member },
   {
     label: "recorded",
-    cell: (each: Difference) => html`<${Text} text=${textOf(each.recorded)} />`,
+    cell: (each: Difference) => html`<${Text} text=${formatReplayValue(each.recorded)} />`,
   },
-  { label: "now", cell: (each: Difference) => html`<${Text} text=${textOf(each.replayed)} />` },
+  {
+    label: "now",
+    cell: (each: Difference) => html`<${Text} text=${formatReplayValue(each.replayed)} />`,
+  },
 ];
 
-export function textOf(value: unknown): string {
+export function formatReplayValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -91,7 +91,7 @@ function Features({ leg: { features } }: { leg: Traced }): VNode {
     { label: "value", isNumber: true, cell: (each: Feature) => number(each.value, 3) },
     { label: "weight", isNumber: true, cell: (each: Feature) => number(each.weight, 3) },
     { label: "log-odds", isNumber: true, cell: (each: Feature) => number(each.log_odds, 3) },
-    { label: "points", isNumber: true, cell: (each: Feature) => pointsOf(each.points) },
+    { label: "points", isNumber: true, cell: (each: Feature) => formatPoints(each.points) },
     { label: "drawn", cell: (each: Feature) => drawnPoints(each.points ?? 0, most) },
   ];
   return html`<${Table} label="features" columns=${columns} rows=${features} />
@@ -100,7 +100,7 @@ function Features({ leg: { features } }: { leg: Traced }): VNode {
     </p>`;
 }
 
-function pointsOf(points: number | null): string {
+function formatPoints(points: number | null): string {
   if (points === null) return "–";
   const sign = points > POINTS_SHOWN ? "+" : "";
   return `${sign}${number(Math.abs(points) < POINTS_SHOWN ? 0 : points, 1)}`;
@@ -127,7 +127,7 @@ function drawnPoints(points: number, most: number): VNode {
 }
 
 /** Where a probability stands on a rail of odds: 0.1 % at the left, 99.9 % at the right. */
-function placeOf(probability: number): number {
+function computeOddsPosition(probability: number): number {
   const end = Math.log(999);
   const held = Math.min(0.999, Math.max(0.001, probability));
   return 50 + (50 * Math.log(held / (1 - held))) / end;
@@ -135,11 +135,9 @@ function placeOf(probability: number): number {
 
 function Risk({ leg: { risk, stakes, score } }: { leg: Traced }): VNode {
   const { borders } = stakes;
-  const [low, dot, high] = [risk.optimistic, risk.expected, risk.pessimistic].map(placeOf) as [
-    number,
-    number,
-    number,
-  ];
+  const [low, dot, high] = [risk.optimistic, risk.expected, risk.pessimistic].map(
+    computeOddsPosition,
+  ) as [number, number, number];
   const marks = borders === null ? [] : [borders.connect, borders.connect_with_verification];
   const shown = marks.filter((border) => border < 1);
   const words = `failure expected ${percent(risk.expected)}, between ${percent(risk.optimistic)} and ${percent(risk.pessimistic)}`;
@@ -153,7 +151,7 @@ function Risk({ leg: { risk, stakes, score } }: { leg: Traced }): VNode {
       <line class="rail" x1="0" x2="100" y1="23" y2="23" />
       <line class="span" x1=${low} x2=${high} y1="23" y2="23" />
       <rect class="dot" x=${dot - 0.35} y="13" width="0.7" height="20" />
-      ${shown.map((border) => html`<line class="border" x1=${placeOf(border)} x2=${placeOf(border)} y1="4" y2="42" />`)}
+      ${shown.map((border) => html`<line class="border" x1=${computeOddsPosition(border)} x2=${computeOddsPosition(border)} y1="4" y2="42" />`)}
     </svg>
     <${Facts}
       facts=${[
@@ -178,12 +176,12 @@ function Risk({ leg: { risk, stakes, score } }: { leg: Traced }): VNode {
           "same answer up to stakes of",
           stakes.max_stakes === null ? "any" : number(stakes.max_stakes, 2),
         ],
-        ["record is thin", wordOf(risk.thin)],
+        ["record is thin", formatFlag(risk.thin)],
       ]}
     />`;
 }
 
-function wordOf(flag: boolean | null): string {
+function formatFlag(flag: boolean | null): string {
   if (flag === null) return "not known";
   return flag ? "yes" : "no";
 }

@@ -37,7 +37,7 @@ export async function check(proof: Proof, index: number): Promise<Checked> {
   for (const sibling of proof.path) {
     isTooLong ||= last === 0;
     const isRight = at % 2 === 1 || at === last;
-    const other = bytesOf(sibling);
+    const other = decodeProofBytes(sibling);
     found = await (isRight ? sha256([1], other, found) : sha256([1], found, other));
     const what = isRight ? "byte 1, neighbour, hash above" : "byte 1, hash above, neighbour";
     steps.push({ what, sibling: hex(other), found: hex(found) });
@@ -91,7 +91,7 @@ async function sha256(
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-function bytesOf(name: string): Uint8Array {
+function decodeProofBytes(name: string): Uint8Array {
   const digits = name.replace("sha256:", "").match(/../g) ?? [];
   return Uint8Array.from(digits, (pair) => Number.parseInt(pair, 16));
 }

@@ -115,7 +115,7 @@ function part(
   return href === undefined ? known : { ...known, href };
 }
 
-export function partsOf(status: Status): Part[] {
+export function listHealthParts(status: Status): Part[] {
   const { http, table, reviews } = status;
   const isTableFull = table.share > TABLE_FULL;
   return [

@@ -15,7 +15,7 @@ const SIGNS: Readonly<Record<Measure["comparison"], string>> = {
 
 const figure = (value: number): string => number(value, Math.abs(value) >= 100 ? 0 : 4);
 
-function boundOf({ comparison, bound, bound_high: high }: Measure): string {
+function formatBound({ comparison, bound, bound_high: high }: Measure): string {
   const sign = SIGNS[comparison];
   return high === undefined
     ? `${sign} ${figure(bound)}`
@@ -42,7 +42,10 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const words = (name: string): string => WORDS[name] ?? name.replaceAll("_", " ");
 
-function verdictOf({ passed, is_warning: isWarning }: Pick<Gate, "passed" | "is_warning">) {
+function describeGateVerdict({
+  passed,
+  is_warning: isWarning,
+}: Pick<Gate, "passed" | "is_warning">) {
   if (!passed) return ["failed", "deny"] as const;
   return isWarning ? (["passed, look", "warn"] as const) : (["passed", "allow"] as const);
 }
@@ -52,7 +55,7 @@ const COLUMNS = [
   {
     label: "verdict",
     cell: (gate: Gate) => {
-      const [word, tone] = verdictOf(gate);
+      const [word, tone] = describeGateVerdict(gate);
       return html`<${Tag} word=${word} tone=${tone} />`;
     },
   },
@@ -71,7 +74,7 @@ const COLUMNS = [
           (measure) =>
             html`<li>
               ${words(measure.name)} <b>${figure(measure.value)}</b>${" "}
-              <span class=${measure.is_within ? "dim" : "warn"}>${boundOf(measure)}</span>
+              <span class=${measure.is_within ? "dim" : "warn"}>${formatBound(measure)}</span>
             </li>`,
         )}
       </ul>`,
@@ -104,6 +107,6 @@ export function Passes({ gates }: { gates: readonly Verdict[] | undefined }): VN
       ? `all ${gates.length} passed`
       : `${failed.map(({ side, id }) => `${id} of ${side}`).join(", ")} failed`;
   return html`<span class="passes" role="img" aria-label=${said} title=${said}>
-    ${gates.map((gate) => html`<i class=${verdictOf(gate)[1]}></i>`)}
+    ${gates.map((gate) => html`<i class=${describeGateVerdict(gate)[1]}></i>`)}
   </span>`;
 }

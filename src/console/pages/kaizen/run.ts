@@ -14,7 +14,7 @@ import { Promote } from "./actions.ts";
 import { Gates } from "./gates.ts";
 import {
   SIDES,
-  stateOf,
+  describeRunState,
   type Figures,
   type Run,
   type SideFindings,
@@ -93,7 +93,7 @@ const ofAll = ({ rows_of: all }: Run) =>
   all === undefined ? "" : `, a random sample of ${number(all)}`;
 
 function RunFacts({ run }: { run: Run }): VNode {
-  const [word, tone] = stateOf(run);
+  const [word, tone] = describeRunState(run);
   const back = run.rolled_back;
   const { promotion } = run;
   const facts = [

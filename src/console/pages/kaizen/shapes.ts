@@ -143,7 +143,7 @@ export const SIDES: Readonly<Record<Side, string>> = {
 };
 
 /** The state as a word and its colour. */
-export function stateOf({ state, rolled_back: back }: RunRow): readonly [string, string] {
+export function describeRunState({ state, rolled_back: back }: RunRow): readonly [string, string] {
   if (back !== undefined) return ["rolled back", "warn"];
   if (state === "dry_run") return ["dry run", ""];
   const tones = { running: "warn", kept: "", promoted: "allow", failed: "deny" };

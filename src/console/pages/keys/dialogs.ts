@@ -7,7 +7,7 @@ import { Confirm } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Field } from "../../parts/page.ts";
 import { session } from "../../session.ts";
-import { type Draft, draftOf, endOf, KeyForm } from "./form.ts";
+import { type Draft, buildKeyDraft, readDraftExpiryMs, KeyForm } from "./form.ts";
 import { DAY_MS, type Key, type KeyWithSecret } from "./shapes.ts";
 
 export type Doing = "create" | "change" | "rotate" | "revoke";
@@ -24,9 +24,9 @@ export interface DialogProps {
 }
 
 export function CreateDialog({ tenant, tenants, onSecret, onDone, onClose }: DialogProps): VNode {
-  const [draft, setDraft] = useState(() => draftOf(undefined, tenant));
+  const [draft, setDraft] = useState(() => buildKeyDraft(undefined, tenant));
   const create = async () => {
-    const endMs = endOf(draft, Date.now());
+    const endMs = readDraftExpiryMs(draft, Date.now());
     const made = await send<KeyWithSecret>("POST", "/v1/keys", {
       tenant: draft.tenant.trim(),
       scopes: draft.scopes,
@@ -43,9 +43,9 @@ export function CreateDialog({ tenant, tenants, onSecret, onDone, onClose }: Dia
 }
 
 export function ChangeDialog({ target, onDone, onClose }: DialogProps): VNode {
-  const [draft, setDraft] = useState(() => draftOf(target, ""));
+  const [draft, setDraft] = useState(() => buildKeyDraft(target, ""));
   const change = async () => {
-    onDone(await send<Key>("PATCH", pathOf(target!), changeOf(draft, target!)));
+    onDone(await send<Key>("PATCH", buildKeyPath(target!), buildKeyChange(draft, target!)));
   };
   return html`<${Confirm}
     title=${`Change ${target!.key_id}`}
@@ -59,15 +59,15 @@ export function ChangeDialog({ target, onDone, onClose }: DialogProps): VNode {
 }
 
 /** What the draft says otherwise than the key. @throws Error when it says nothing else. */
-function changeOf(draft: Draft, key: Key): Record<string, unknown> {
-  const before = draftOf(key, "");
+function buildKeyChange(draft: Draft, key: Key): Record<string, unknown> {
+  const before = buildKeyDraft(key, "");
   const label = draft.label.trim();
   const change = {
     ...(label === before.label ? {} : { label: label === "" ? null : label }),
     ...(String(draft.scopes) === String(before.scopes) ? {} : { scopes: draft.scopes }),
     ...(draft.ends === before.ends && draft.endsAt === before.endsAt
       ? {}
-      : { expires_at: endOf(draft, Date.now()) }),
+      : { expires_at: readDraftExpiryMs(draft, Date.now()) }),
   };
   if (Object.keys(change).length === 0) throw new Error("nothing is changed yet");
   return change;
@@ -81,7 +81,7 @@ export function RotateDialog({ target, onSecret, onDone, onClose }: DialogProps)
   const [overlapMs, setOverlapMs] = useState(3_600_000);
   const rotate = async () => {
     const body = { overlap_sec: overlapMs / 1000 };
-    const made = await send<KeyWithSecret>("POST", `${pathOf(target!)}/rotate`, body);
+    const made = await send<KeyWithSecret>("POST", `${buildKeyPath(target!)}/rotate`, body);
     onSecret(made);
     onDone(made);
   };
@@ -114,7 +114,7 @@ export function RotateDialog({ target, onSecret, onDone, onClose }: DialogProps)
 }
 
 export function RevokeDialog({ target, onDone, onClose }: DialogProps): VNode {
-  const revoke = async () => onDone(await send<Key>("DELETE", pathOf(target!)));
+  const revoke = async () => onDone(await send<Key>("DELETE", buildKeyPath(target!)));
   return html`<${Confirm}
     title=${`Revoke ${target!.key_id} for good?`}
     name=${target!.key_id}
@@ -134,6 +134,6 @@ function OwnKey({ target }: { target: Key }): VNode | null {
   return html`<${Notice} kind="warn">You are logged in with this key: this session ends.<//>`;
 }
 
-function pathOf(key: Key): string {
+function buildKeyPath(key: Key): string {
   return `/v1/keys/${encodeURIComponent(key.key_id)}`;
 }

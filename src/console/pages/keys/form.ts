@@ -17,7 +17,7 @@ export interface Draft {
   readonly endsAt: string;
 }
 
-export function draftOf(key: Key | undefined, tenant: string): Draft {
+export function buildKeyDraft(key: Key | undefined, tenant: string): Draft {
   const endsAt = key?.expires_at ?? null;
   return {
     tenant: key?.tenant ?? tenant,
@@ -30,7 +30,7 @@ export function draftOf(key: Key | undefined, tenant: string): Draft {
 }
 
 /** Epoch ms; null: never. @throws Error with a sentence for people. */
-export function endOf({ ends, endsAt }: Draft, nowMs: number): number | null {
+export function readDraftExpiryMs({ ends, endsAt }: Draft, nowMs: number): number | null {
   if (ends === "never") return null;
   if (ends !== "at") return nowMs + Number(ends) * DAY_MS;
   const at = new Date(endsAt).getTime();
@@ -59,7 +59,7 @@ const ENDS: readonly (readonly [string, string])[] = [
   ["at", "at a time"],
 ];
 
-const valueOf = (event: Event) => (event.target as HTMLInputElement).value;
+const readInputValue = (event: Event) => (event.target as HTMLInputElement).value;
 
 export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode {
   const id = useId();
@@ -73,7 +73,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
         list=${name === "tenant" ? `${id}-tenants` : undefined}
         autocomplete="off"
         spellcheck=${false}
-        onInput=${(event: Event) => set({ [name]: valueOf(event) })}
+        onInput=${(event: Event) => set({ [name]: readInputValue(event) })}
       />
     <//>`;
   return html`
@@ -98,7 +98,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
       <select
         id=${`${id}-ends`}
         value=${draft.ends}
-        onChange=${(event: Event) => set({ ends: valueOf(event) })}
+        onChange=${(event: Event) => set({ ends: readInputValue(event) })}
       >
         ${ENDS.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
       </select>
@@ -110,7 +110,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
           id=${`${id}-at`}
           type="datetime-local"
           value=${draft.endsAt}
-          onInput=${(event: Event) => set({ endsAt: valueOf(event) })}
+          onInput=${(event: Event) => set({ endsAt: readInputValue(event) })}
         />
       <//>`
     }

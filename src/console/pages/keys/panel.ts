@@ -7,7 +7,13 @@ import { Card, Facts } from "../../parts/page.ts";
 import { Tag, Text, Time } from "../../parts/words.ts";
 import { session } from "../../session.ts";
 import type { Doing } from "./dialogs.ts";
-import { isRotating, type Key, type KeyWithSecret, SCOPE_WORDS, stateOf } from "./shapes.ts";
+import {
+  isRotating,
+  type Key,
+  type KeyWithSecret,
+  SCOPE_WORDS,
+  computeKeyState,
+} from "./shapes.ts";
 
 interface SecretProps {
   readonly made: KeyWithSecret;
@@ -38,7 +44,7 @@ interface PanelProps {
 
 export function Panel({ target, onDo, onClose }: PanelProps): VNode {
   const now = Date.now();
-  const state = stateOf(target, now);
+  const state = computeKeyState(target, now);
   const { key_id: id, minimum_scores: minimums } = target;
   const act = (doing: Doing, label: string) =>
     html`<button type="button" onClick=${() => onDo(doing)}>${label}</button>`;
@@ -94,7 +100,7 @@ export function Panel({ target, onDo, onClose }: PanelProps): VNode {
 }
 
 export function StateTag({ target }: { target: Key }): VNode {
-  const state = stateOf(target, Date.now());
+  const state = computeKeyState(target, Date.now());
   const isOverlapping = isRotating(target, Date.now());
   return html`<${Tag} word=${state} tone=${state === "expired" ? "warn" : undefined} />
     ${isOverlapping && html` <${Tag} word="two secrets" tone="warn" />`}`;

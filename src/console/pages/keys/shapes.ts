@@ -40,7 +40,7 @@ export const STATES = {
 } as const;
 export type State = keyof typeof STATES;
 
-export function stateOf(key: Key, nowMs: number): "active" | "expired" | "revoked" {
+export function computeKeyState(key: Key, nowMs: number): "active" | "expired" | "revoked" {
   if (key.revoked_at !== null) return "revoked";
   const isOver = key.expires_at !== null && Date.parse(key.expires_at) <= nowMs;
   return isOver ? "expired" : "active";
@@ -49,12 +49,12 @@ export function stateOf(key: Key, nowMs: number): "active" | "expired" | "revoke
 /** Whether an earlier secret of an active key works. */
 export function isRotating(key: Key, nowMs: number): boolean {
   const { overlap_ends_at: until } = key;
-  return stateOf(key, nowMs) === "active" && until !== null && Date.parse(until) > nowMs;
+  return computeKeyState(key, nowMs) === "active" && until !== null && Date.parse(until) > nowMs;
 }
 
 export function isIn(key: Key, state: State, nowMs: number): boolean {
   if (state === "all") return true;
-  const own = stateOf(key, nowMs);
+  const own = computeKeyState(key, nowMs);
   if (state === "expired" || state === "revoked") return own === state;
   if (own !== "active") return false;
   if (state === "unused") return key.last_used_at === null;

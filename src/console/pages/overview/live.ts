@@ -7,7 +7,7 @@ import { Chart } from "../../parts/chart.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
 import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
 import { Standing } from "./standing.ts";
-import { lastOf, rates, type Seconds, SERIES, useSeries } from "../../series.ts";
+import { takeLastSeconds, rates, type Seconds, SERIES, useSeries } from "../../series.ts";
 
 /** Minutes by their name in the address. */
 const RANGES: Readonly<Record<string, number>> = { "1m": 60, "5m": 300, "15m": 900 };
@@ -34,7 +34,7 @@ export function Live(): VNode {
     <//>`;
   }
   return html`${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Seen} series=${lastOf(value, seconds)} span=${seconds} choice=${choice} />`;
+    <${Seen} series=${takeLastSeconds(value, seconds)} span=${seconds} choice=${choice} />`;
 }
 
 interface SeenProps {

@@ -55,12 +55,12 @@ export function Recent(): VNode {
         <${ByMinute} minutes=${value.minutes} />
       <//>
       <${Card} title="Denials by reason, one day" span=${5}>
-        <${Bars} bars=${value.reasons.map(barOf)} empty="No denials in the last day." />
+        <${Bars} bars=${value.reasons.map(buildReasonBar)} empty="No denials in the last day." />
       <//>
     <//>`;
 }
 
-function barOf({ reason, decision, denials }: Reason): Bar {
+function buildReasonBar({ reason, decision, denials }: Reason): Bar {
   const behind = reason === null ? { decision } : { reason };
   const href = linkTo("decisions", { ...behind, effective: "deny", range: "24h" });
   return { label: reason ?? decision, value: denials, href };

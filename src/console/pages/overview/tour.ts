@@ -38,7 +38,7 @@ function isDismissed(): boolean {
 /** Where to go, the words of the link, and what is there. */
 type Step = readonly [href: string, words: string, what: string];
 
-function stepsOf(isSample: boolean): readonly Step[] {
+function listTourSteps(isSample: boolean): readonly Step[] {
   const look = isSample ? "Look at an agent that turned bad" : "Look at an agent";
   return [
     [
@@ -84,7 +84,7 @@ export function Tour({ onDismiss }: { onDismiss: () => void }): VNode {
       }
     </p>
     <ol class="tour">
-      ${stepsOf(isSample).map(
+      ${listTourSteps(isSample).map(
         ([href, words, what]) =>
           html`<li>
             <a href=${href}>${words}</a>

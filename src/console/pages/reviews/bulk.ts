@@ -5,7 +5,7 @@ import { html, useState, type VNode } from "../../html.ts";
 import { Confirm } from "../../parts/actions.ts";
 import type { Desk, Terms } from "./desk.ts";
 import type { Entry } from "./queue.ts";
-import { upToOf } from "./terms.ts";
+import { proposeMaxStakes } from "./terms.ts";
 
 interface Props {
   readonly entries: readonly Entry[];
@@ -22,7 +22,7 @@ export function Bulk({ entries, desk, terms, onDone }: Props): VNode {
     const decided: string[] = [];
     for (const entry of entries) {
       // Each up to the stakes that it asked for.
-      const each = { ...terms, note: reason, upTo: upToOf(entry.stakes_max) };
+      const each = { ...terms, note: reason, upTo: proposeMaxStakes(entry.stakes_max) };
       const isDone = await desk.decide(entry, asked!, each);
       if (isDone) decided.push(entry.id);
     }

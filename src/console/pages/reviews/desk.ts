@@ -62,14 +62,14 @@ export function useDesk(onChange: () => void): Desk {
     claim: (review) =>
       run(async () => {
         const { claimed_until: until } = await change(review, "claim", {});
-        return `${nameOf(review)} is yours until ${clock(until)}.`;
+        return `${shortenReviewedAgent(review)} is yours until ${clock(until)}.`;
       }),
     decide: (review, decision, terms) =>
       run(async () => {
-        const decided = await change(review, "decision", bodyOf(decision, terms));
+        const decided = await change(review, "decision", buildDecisionBody(decision, terms));
         const decidedMs = Date.parse(decided.decided_at ?? "");
         done.current.push({ review: decided, decidedMs, hereMs: performance.now() });
-        return toldOf(decided, review.waiting);
+        return describeDecided(decided, review.waiting);
       }),
     undo: () =>
       run(async () => {
@@ -81,7 +81,7 @@ export function useDesk(onChange: () => void): Desk {
         done.current.pop();
         return (
           `Taken back: within ${UNDO_MS / 1000} seconds the policy alone decides on ` +
-          `${nameOf(last.review)}, and its next held back call opens a review again. ` +
+          `${shortenReviewedAgent(last.review)}, and its next held back call opens a review again. ` +
           "Callers that waited have had their answer: that cannot be taken back."
         );
       }),
@@ -115,7 +115,7 @@ function useOneAtATime(onChange: () => void) {
   return { ...state, run };
 }
 
-function bodyOf(decision: ReviewDecision, { note, days, upTo }: Terms): object {
+function buildDecisionBody(decision: ReviewDecision, { note, days, upTo }: Terms): object {
   const stakes = upTo.trim() === "" ? undefined : Number(upTo);
   return {
     decision,
@@ -125,15 +125,15 @@ function bodyOf(decision: ReviewDecision, { note, days, upTo }: Terms): object {
   };
 }
 
-function toldOf({ decision, until, ...review }: QueuedReview, waiting: number): string {
+function describeDecided({ decision, until, ...review }: QueuedReview, waiting: number): string {
   const what = decision === "overturned" ? "Approved" : "Denied";
   const effect = decision === "overturned" ? "let through" : "blocked";
   const told =
     waiting === 0 ? "" : ` ${waiting} waiting ${waiting === 1 ? "caller" : "callers"} told.`;
-  return `${what} (${decision}): ${nameOf(review)} is ${effect} at ${review.level} until ${clock(until)}.${told}`;
+  return `${what} (${decision}): ${shortenReviewedAgent(review)} is ${effect} at ${review.level} until ${clock(until)}.${told}`;
 }
 
-function nameOf({ agent }: Pick<QueuedReview, "agent">): string {
+function shortenReviewedAgent({ agent }: Pick<QueuedReview, "agent">): string {
   return plain(agent).replace(/^agent:\/\//, "");
 }
 

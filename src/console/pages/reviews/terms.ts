@@ -50,7 +50,7 @@ export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNo
         maxlength="500"
         placeholder="Why, for those who look at it later. Esc leaves the field."
         value=${terms.note}
-        onInput=${(event: Event) => setTerms({ ...terms, note: valueOf(event).replaceAll("\n", " ") })}
+        onInput=${(event: Event) => setTerms({ ...terms, note: readTermValue(event).replaceAll("\n", " ") })}
         onKeyDown=${leave}
       ></textarea>
     </div>
@@ -65,7 +65,7 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
       <select
         id="review-days"
         value=${terms.days}
-        onChange=${(event: Event) => setTerms({ ...terms, days: Number(valueOf(event)) })}
+        onChange=${(event: Event) => setTerms({ ...terms, days: Number(readTermValue(event)) })}
       >
         ${DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
       </select>
@@ -79,7 +79,7 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
         step="any"
         placeholder="any"
         value=${terms.upTo}
-        onInput=${(event: Event) => setTerms({ ...terms, upTo: valueOf(event) })}
+        onInput=${(event: Event) => setTerms({ ...terms, upTo: readTermValue(event) })}
         onKeyDown=${leave}
       />
     </div>
@@ -90,7 +90,7 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
         maxlength="64"
         placeholder="the key's id"
         value=${desk.who}
-        onInput=${(event: Event) => desk.setWho(valueOf(event))}
+        onInput=${(event: Event) => desk.setWho(readTermValue(event))}
         onKeyDown=${leave}
       />
     </div>
@@ -102,7 +102,7 @@ function leave(event: KeyboardEvent): void {
   if (event.key === "Escape") (event.target as HTMLElement).blur();
 }
 
-function valueOf(event: Event): string {
+function readTermValue(event: Event): string {
   return (event.target as HTMLInputElement).value;
 }
 
@@ -127,7 +127,7 @@ export function useTerms(
     const { id, days, note, upTo } = written.current;
     if (each !== undefined && id === each.id) return { days, note, upTo };
     const stakes = each?.stakes_max ?? 0;
-    return { days, note: "", upTo: upToOf(stakes) };
+    return { days, note: "", upTo: proposeMaxStakes(stakes) };
   };
   const set = (terms: Terms) => {
     written.current = { ...terms, id: entry?.id };
@@ -137,6 +137,6 @@ export function useTerms(
 }
 
 /** Stakes as they are proposed: what was asked for, rounded up to hundredths; empty for any. */
-export function upToOf(stakes: number): string {
+export function proposeMaxStakes(stakes: number): string {
   return stakes === 0 ? "" : String(Math.ceil(stakes * 100) / 100);
 }

@@ -145,7 +145,7 @@ function Chosen(props: ChosenProps): VNode {
       }
       <${Table}
         label="reviews that wait"
-        columns=${columnsOf(marked, skipped, mark)}
+        columns=${buildWaitingColumns(marked, skipped, mark)}
         rows=${left}
         keyOf=${(row: Entry) => row.id}
         chosen=${index}
@@ -188,7 +188,7 @@ function One({ entry, desk, work }: OneProps): VNode {
   </div>`;
 }
 
-function columnsOf(
+function buildWaitingColumns(
   marked: ReadonlySet<string>,
   skipped: ReadonlySet<string>,
   mark: (entry: Entry) => void,

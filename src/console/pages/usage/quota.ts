@@ -5,14 +5,14 @@ import { html, useId, useState, type VNode } from "../../html.ts";
 import { Confirm } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Field } from "../../parts/page.ts";
-import { shareOf, type TenantRow, toneOf } from "./shapes.ts";
+import { computeQuotaShare, type TenantRow, selectShareTone } from "./shapes.ts";
 
 /** Used beside the bound, as a bar and in words. */
 export function QuotaUse({ row }: { row: TenantRow }): VNode {
   const { quota } = row;
   if (quota === undefined) return html`<span class="dim">no bound</span>`;
-  const share = shareOf(row)!;
-  const tone = toneOf(share) ?? "";
+  const share = computeQuotaShare(row)!;
+  const tone = selectShareTone(share) ?? "";
   return html`<div class="meter">
     <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect class=${`bar ${tone}`} width=${Math.min(100, 100 * share)} height="6" />
@@ -28,7 +28,7 @@ interface QuotaProps {
   readonly onClose: () => void;
 }
 
-function pathOf({ tenant }: TenantRow): string {
+function buildQuotaPath({ tenant }: TenantRow): string {
   return `/v1/quotas/${encodeURIComponent(tenant)}`;
 }
 
@@ -40,7 +40,7 @@ export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
   const isUsedUp = typed !== "" && quota !== undefined && limit <= quota.used;
   const set = async () => {
     if (typed.trim() === "") throw new Error("say how many paid reads a month");
-    await send("PUT", pathOf(row), { paid_reads_per_month: limit });
+    await send("PUT", buildQuotaPath(row), { paid_reads_per_month: limit });
     onDone();
   };
   return html`<${Confirm}
@@ -75,7 +75,7 @@ export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
 
 export function RemoveQuota({ row, onDone, onClose }: QuotaProps): VNode {
   const remove = async () => {
-    await send("DELETE", pathOf(row));
+    await send("DELETE", buildQuotaPath(row));
     onDone();
   };
   return html`<${Confirm}

@@ -51,32 +51,35 @@ export interface Days {
   readonly to: string;
 }
 
-export function rangeOf({ range = "" }: Parameters): Range {
+export function readRange({ range = "" }: Parameters): Range {
   return Object.hasOwn(RANGES, range) ? (range as Range) : "30d";
 }
 
-export function shownOf({ show = "" }: Parameters): Shown {
+export function readShownCount({ show = "" }: Parameters): Shown {
   return Object.hasOwn(SHOWN, show) ? (show as Shown) : "all";
 }
 
 /** First and last day, UTC. */
-export function daysOf(range: Range, nowMs: number): Days {
+export function computeFirstAndLastDay(range: Range, nowMs: number): Days {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-  const to = dayOf(nowMs);
-  if (range === "month") return { from: dayOf(Date.UTC(year, month)), to };
+  const to = formatUtcDay(nowMs);
+  if (range === "month") return { from: formatUtcDay(Date.UTC(year, month)), to };
   if (range === "before") {
-    return { from: dayOf(Date.UTC(year, month - 1)), to: dayOf(Date.UTC(year, month) - DAY_MS) };
+    return {
+      from: formatUtcDay(Date.UTC(year, month - 1)),
+      to: formatUtcDay(Date.UTC(year, month) - DAY_MS),
+    };
   }
-  return { from: dayOf(nowMs - (Number.parseInt(range, 10) - 1) * DAY_MS), to };
+  return { from: formatUtcDay(nowMs - (Number.parseInt(range, 10) - 1) * DAY_MS), to };
 }
 
-function dayOf(ms: number): string {
+function formatUtcDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, DAY_LENGTH);
 }
 
 /** Those of `counted` added up. */
-export function sumOf(counted: readonly Counts[]): Counts {
+export function sumCounts(counted: readonly Counts[]): Counts {
   const sum = (pick: (each: Counts) => number) =>
     counted.reduce((total, each) => total + pick(each), 0);
   const reads = Object.fromEntries(KINDS.map((kind) => [kind, sum((each) => each.reads[kind])]));
@@ -102,7 +105,7 @@ export function tenantRows(
     ...report.keys.map(({ tenant }) => tenant),
   ]);
   const rows = [...names].map((tenant): TenantRow => {
-    const counts = sumOf(report.keys.filter((key) => key.tenant === tenant));
+    const counts = sumCounts(report.keys.filter((key) => key.tenant === tenant));
     const description = known?.find((each) => each.tenant === tenant);
     const { keys, keys_active, last_used_at, quota } = description ?? {};
     const ownQuota = tenant === own ? report.quota : undefined;
@@ -119,13 +122,13 @@ export function tenantRows(
 }
 
 /** Share of the quota that is used, 1 for one of nought; undefined without a quota. */
-export function shareOf({ quota }: Pick<TenantRow, "quota">): number | undefined {
+export function computeQuotaShare({ quota }: Pick<TenantRow, "quota">): number | undefined {
   if (quota === undefined) return undefined;
   const { used, paid_reads_per_month: most } = quota;
   return most === 0 ? 1 : used / most;
 }
 
-export function toneOf(share: number | undefined): "warn" | "deny" | undefined {
+export function selectShareTone(share: number | undefined): "warn" | "deny" | undefined {
   if (share === undefined || share < NEAR) return undefined;
   return share < 1 ? "warn" : "deny";
 }
@@ -134,7 +137,7 @@ export function isShown(row: TenantRow, shown: Shown): boolean {
   if (shown === "all") return true;
   if (shown === "used") return row.paid_reads + row.test_reads + row.outcomes_reported > 0;
   if (shown === "quota") return row.quota !== undefined;
-  return toneOf(shareOf(row)) !== undefined;
+  return selectShareTone(computeQuotaShare(row)) !== undefined;
 }
 
 /** Sums of each day, of one tenant or all; days without a use are there with nought. */
@@ -145,7 +148,7 @@ export function byDay(
 ): { at: number[]; paid: number[]; reported: number[] } {
   const sums = new Map<string, { paid: number; reported: number }>();
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) {
-    sums.set(dayOf(at), { paid: 0, reported: 0 });
+    sums.set(formatUtcDay(at), { paid: 0, reported: 0 });
   }
   for (const row of rows) {
     const sum = sums.get(row.day ?? "");

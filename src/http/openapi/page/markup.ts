@@ -9,7 +9,7 @@ export class Markup {
   }
 }
 
-export type Piece = Markup | string | number | readonly Piece[];
+export type MarkupPiece = Markup | string | number | readonly MarkupPiece[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -20,36 +20,36 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** Markup from a template; pieces that are none are escaped, for text and quoted attributes. */
-export function markup(parts: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
+export function markup(parts: TemplateStringsArray, ...pieces: readonly MarkupPiece[]): Markup {
   let text = parts[0]!;
-  for (const [index, piece] of pieces.entries()) text += textOf(piece) + parts[index + 1]!;
+  for (const [index, piece] of pieces.entries()) text += escapePiece(piece) + parts[index + 1]!;
   return new Markup(text);
 }
 
-export const NOTHING = new Markup("");
+export const EMPTY_MARKUP = new Markup("");
 
-function textOf(piece: Piece): string {
+function escapePiece(piece: MarkupPiece): string {
   if (piece instanceof Markup) return piece.text;
-  if (typeof piece === "object") return piece.map(textOf).join("");
+  if (typeof piece === "object") return piece.map(escapePiece).join("");
   return String(piece).replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
 }
 
 /** Prose with code in backticks. */
-export function prose(text: string): Markup {
+export function renderProse(text: string): Markup {
   const parts = text.split(/`([^`]*)`/);
-  return markup`${parts.map((part, index) => (index % 2 === 0 ? part : code(part)))}`;
+  return markup`${parts.map((part, index) => (index % 2 === 0 ? part : renderCode(part)))}`;
 }
 
-export function code(text: string): Markup {
+export function renderCode(text: string): Markup {
   return markup`<code>${text}</code>`;
 }
 
 /** Pieces with a separator between two. */
-export function joined(pieces: readonly Piece[], separator: string): Markup {
+export function joinMarkup(pieces: readonly MarkupPiece[], separator: string): Markup {
   return markup`${pieces.flatMap((piece, index) => (index === 0 ? [piece] : [separator, piece]))}`;
 }
 
 /** An identifier for an anchor: letters, digits, `_` and `-`. */
-export function anchor(kind: string, name: string): string {
+export function formatAnchor(kind: string, name: string): string {
   return `${kind}-${name.replaceAll(/[^A-Za-z0-9_-]/g, "-")}`;
 }

@@ -1,154 +1,181 @@
 // One operation of the OpenAPI document as a part of the page: what it asks for, what it answers, and
 // the command that asks.
-import { curlOf } from "./curl.ts";
-import { anchor, code, joined, markup, type Markup, NOTHING, prose } from "./markup.ts";
-import { typeOf } from "./schema-table.ts";
+import { formatCurlCommand } from "./curl.ts";
 import {
-  nameOf,
-  type Reference,
-  type ShownContent,
-  type ShownDocument,
-  type ShownMedia,
-  type ShownOperation,
-  type ShownParameter,
-  type ShownResponse,
+  formatAnchor,
+  renderCode,
+  joinMarkup,
+  markup,
+  type Markup,
+  EMPTY_MARKUP,
+  renderProse,
+} from "./markup.ts";
+import { renderSchemaType } from "./schema-table.ts";
+import {
+  parseReferenceName,
+  type OpenApiReference,
+  type OpenApiContent,
+  type OpenApiDocument,
+  type OpenApiMedia,
+  type OpenApiOperation,
+  type OpenApiParameter,
+  type OpenApiResponse,
 } from "./shown.ts";
 
 /** An operation with where it stands. */
-export interface Operation {
+export interface PathOperation {
   readonly method: string;
   readonly path: string;
-  readonly described: ShownOperation;
+  readonly described: OpenApiOperation;
 }
 
-type Components = ShownDocument["components"];
+type OpenApiComponents = OpenApiDocument["components"];
 
 /** The part of the page about an operation. */
-export function operationPart(
-  { method, path, described }: Operation,
-  components: Components,
+export function renderOperation(
+  { method, path, described }: PathOperation,
+  components: OpenApiComponents,
 ): Markup {
   const { operationId, summary, security, requestBody } = described;
   const parameters = described.parameters.map((each) =>
-    isReference(each) ? components.parameters[nameOf(each)]! : each,
+    isReference(each) ? components.parameters[parseReferenceName(each)]! : each,
   );
   const needsKey = security.length > 0;
-  const body = bodyOf(requestBody?.content, components);
-  const command = curlOf({ method, path, parameters, needsKey, ...body });
-  return markup`<article id="${anchor("op", operationId)}">
-<h3>${methodBadge(method)} ${code(path)}</h3>
-<p>${prose(summary)}. ${accessOf(described)}</p>
-${parameterTable(parameters)}${bodyPart(requestBody)}<h4>Example</h4>
+  const body = buildExampleBody(requestBody?.content, components);
+  const command = formatCurlCommand({ method, path, parameters, needsKey, ...body });
+  return markup`<article id="${formatAnchor("op", operationId)}">
+<h3>${renderMethodBadge(method)} ${renderCode(path)}</h3>
+<p>${renderProse(summary)}. ${renderAccess(described)}</p>
+${renderParameterTable(parameters)}${renderRequestBody(requestBody)}<h4>Example</h4>
 <pre>${command}</pre>
-${responseTable(described, components)}</article>
+${renderResponseTable(described, components)}</article>
 `;
 }
 
-export function methodBadge(method: string): Markup {
+export function renderMethodBadge(method: string): Markup {
   return markup`<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-function isReference(value: object): value is Reference {
+function isReference(value: object): value is OpenApiReference {
   return "$ref" in value;
 }
 
-function accessOf({ security, "x-required-scope": scope }: ShownOperation): Markup {
+function renderAccess({ security, "x-required-scope": scope }: OpenApiOperation): Markup {
   if (security.length === 0) return markup`Open to all.`;
   if (security.length > 1) return markup`Any key, or what the body has in its place.`;
-  return scope === undefined ? markup`Any valid key.` : markup`Scope ${code(scope)}.`;
+  return scope === undefined ? markup`Any valid key.` : markup`Scope ${renderCode(scope)}.`;
 }
 
 /** Parameters of path and query as a table; headers as links, because most routes read the same. */
-function parameterTable(parameters: readonly ShownParameter[]): Markup {
+function renderParameterTable(parameters: readonly OpenApiParameter[]): Markup {
   const headers = parameters.filter((each) => each.in === "header");
   const rows = parameters.filter((each) => each.in !== "header");
   const names = headers.map(({ name }) => name);
   const table = markup`<h4>Parameters</h4>
-<div class="wide"><table><tbody>${rows.map(parameterRow)}</tbody></table></div>
+<div class="wide"><table><tbody>${rows.map(renderParameterRow)}</tbody></table></div>
 `;
-  return markup`${rows.length === 0 ? NOTHING : table}${headerLine("request", names)}`;
+  return markup`${rows.length === 0 ? EMPTY_MARKUP : table}${renderHeaderLinks("request", names)}`;
 }
 
-function parameterRow({ name, in: place, required, schema, description = "" }: ShownParameter) {
+function renderParameterRow({
+  name,
+  in: place,
+  required,
+  schema,
+  description = "",
+}: OpenApiParameter) {
   const where = required === true ? place : `${place}, optional`;
-  const cells = markup`<td>${typeOf(schema)}</td><td>${prose(description)}</td>`;
-  return markup`<tr><td>${code(name)} <small>${where}</small></td>${cells}</tr>
+  const cells = markup`<td>${renderSchemaType(schema)}</td><td>${renderProse(description)}</td>`;
+  return markup`<tr><td>${renderCode(name)} <small>${where}</small></td>${cells}</tr>
 `;
 }
 
-function headerLine(kind: "request" | "response", names: readonly string[]): Markup {
-  if (names.length === 0) return NOTHING;
-  const links = names.map((name) => markup`<a href="#${anchor(kind, name)}">${code(name)}</a>`);
-  return markup`<p><small>Headers: ${joined(links, ", ")}</small></p>
+function renderHeaderLinks(kind: "request" | "response", names: readonly string[]): Markup {
+  if (names.length === 0) return EMPTY_MARKUP;
+  const links = names.map(
+    (name) => markup`<a href="#${formatAnchor(kind, name)}">${renderCode(name)}</a>`,
+  );
+  return markup`<p><small>Headers: ${joinMarkup(links, ", ")}</small></p>
 `;
 }
 
-function bodyPart(requestBody: ShownOperation["requestBody"]): Markup {
-  if (requestBody === undefined) return NOTHING;
+function renderRequestBody(requestBody: OpenApiOperation["requestBody"]): Markup {
+  if (requestBody === undefined) return EMPTY_MARKUP;
   const { content, description } = requestBody;
   return markup`<h4>Body</h4>
-${kindsOf(content)}<p><small>${description}.</small></p>
+${renderContentKinds(content)}<p><small>${description}.</small></p>
 `;
 }
 
 /** An example of the body, in the first of its media types. */
-function bodyOf(content: ShownContent | undefined, components: Components) {
+function buildExampleBody(content: OpenApiContent | undefined, components: OpenApiComponents) {
   const [first] = Object.entries(content ?? {});
   if (first === undefined) return {};
-  const value = exampleOf(first[1], components);
+  const value = findFirstExample(first[1], components);
   return { body: { type: first[0], text: value === undefined ? value : JSON.stringify(value) } };
 }
 
 /** The value of the first example of a content. */
-function exampleOf({ examples = {} }: ShownMedia, components: Components): unknown {
+function findFirstExample({ examples = {} }: OpenApiMedia, components: OpenApiComponents): unknown {
   const [first] = Object.values(examples);
-  return first === undefined ? undefined : components.examples[nameOf(first)]?.value;
+  return first === undefined ? undefined : components.examples[parseReferenceName(first)]?.value;
 }
 
 /** Answers of the operation's own; those that many operations share stand once on the page. */
-function responseTable({ responses }: ShownOperation, components: Components): Markup {
+function renderResponseTable(
+  { responses }: OpenApiOperation,
+  components: OpenApiComponents,
+): Markup {
   const rows: Markup[] = [];
   const links: Markup[] = [];
   for (const [status, given] of Object.entries(responses)) {
-    if (isReference(given)) links.push(problemLink(status, given));
-    else rows.push(responseRow(code(status), given, components));
+    if (isReference(given)) links.push(renderProblemLink(status, given));
+    else rows.push(renderResponseRow(renderCode(status), given, components));
   }
   return markup`<h4>Answers</h4>
 <div class="wide"><table><tbody>${rows}</tbody></table></div>
-<p><small>Problems: ${joined(links, ", ")}</small></p>
+<p><small>Problems: ${joinMarkup(links, ", ")}</small></p>
 `;
 }
 
-function problemLink(status: string, given: Reference): Markup {
-  return markup`<a href="#${anchor("problem", nameOf(given))}">${code(status)}</a>`;
+function renderProblemLink(status: string, given: OpenApiReference): Markup {
+  return markup`<a href="#${formatAnchor("problem", parseReferenceName(given))}">${renderCode(status)}</a>`;
 }
 
 /** Answers that operations share, by their names. */
-export function sharedResponses(components: Components): Markup {
+export function renderSharedResponses(components: OpenApiComponents): Markup {
   const rows = Object.entries(components.responses).map(([name, given]) =>
-    responseRow(markup`<b id="${anchor("problem", name)}">${name}</b>`, given, components),
+    renderResponseRow(
+      markup`<b id="${formatAnchor("problem", name)}">${name}</b>`,
+      given,
+      components,
+    ),
   );
   return markup`<div class="wide"><table><tbody>${rows}</tbody></table></div>`;
 }
 
-function responseRow(name: Markup, response: ShownResponse, components: Components): Markup {
+function renderResponseRow(
+  name: Markup,
+  response: OpenApiResponse,
+  components: OpenApiComponents,
+): Markup {
   const { description, headers = {}, content = {} } = response;
   const json = Object.keys(content).find((type) => type.endsWith("json"));
-  const value = json === undefined ? undefined : exampleOf(content[json]!, components);
+  const value = json === undefined ? undefined : findFirstExample(content[json]!, components);
   const text = JSON.stringify(value, null, 1);
   const sample = markup`<details><summary>Example</summary><pre>${text}</pre></details>`;
-  const told = markup`${prose(description)}${headerLine("response", Object.keys(headers))}`;
-  return markup`<tr><td>${name}</td><td>${told}${value === undefined ? NOTHING : sample}</td>
-<td>${kindsOf(content)}</td></tr>
+  const told = markup`${renderProse(description)}${renderHeaderLinks("response", Object.keys(headers))}`;
+  return markup`<tr><td>${name}</td><td>${told}${value === undefined ? EMPTY_MARKUP : sample}</td>
+<td>${renderContentKinds(content)}</td></tr>
 `;
 }
 
 /** What a body holds: each message once, with its media types. */
-function kindsOf(content: ShownContent): Markup[] {
+function renderContentKinds(content: OpenApiContent): Markup[] {
   const kinds = new Map<string, { link: Markup; types: string[] }>();
   for (const [type, { schema }] of Object.entries(content)) {
     const isMessage = schema?.$ref !== undefined || schema?.anyOf !== undefined;
-    const link = isMessage ? typeOf(schema) : markup`text`;
+    const link = isMessage ? renderSchemaType(schema) : markup`text`;
     const kind = kinds.get(link.text) ?? { link, types: [] };
     kind.types.push(type);
     kinds.set(link.text, kind);

@@ -1,17 +1,17 @@
 // Shapes of the OpenAPI document as far as the page shows it, and the look-up of its references.
 
-export interface Reference {
+export interface OpenApiReference {
   readonly $ref: string;
 }
 
-export interface ShownSchema {
+export interface OpenApiSchema {
   readonly $ref?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly type?: string | readonly string[];
-  readonly anyOf?: readonly ShownSchema[];
-  readonly items?: ShownSchema;
-  readonly properties?: Readonly<Record<string, ShownSchema>>;
+  readonly anyOf?: readonly OpenApiSchema[];
+  readonly items?: OpenApiSchema;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
   readonly required?: readonly string[];
   readonly description?: string;
   readonly format?: string;
@@ -24,55 +24,55 @@ export interface ShownSchema {
   readonly maxItems?: number;
 }
 
-export interface ShownHeader {
+export interface OpenApiHeader {
   readonly description?: string;
-  readonly schema: ShownSchema;
+  readonly schema: OpenApiSchema;
 }
 
-export interface ShownParameter extends ShownHeader {
+export interface OpenApiParameter extends OpenApiHeader {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
   readonly example?: string | number;
 }
 
-export interface ShownMedia {
-  readonly schema?: ShownSchema;
-  readonly examples?: Readonly<Record<string, Reference>>;
+export interface OpenApiMedia {
+  readonly schema?: OpenApiSchema;
+  readonly examples?: Readonly<Record<string, OpenApiReference>>;
 }
-export type ShownContent = Readonly<Record<string, ShownMedia>>;
+export type OpenApiContent = Readonly<Record<string, OpenApiMedia>>;
 
-export interface ShownResponse {
+export interface OpenApiResponse {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, Reference>>;
-  readonly content?: ShownContent;
+  readonly headers?: Readonly<Record<string, OpenApiReference>>;
+  readonly content?: OpenApiContent;
 }
 
-export interface ShownOperation {
+export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags?: readonly string[];
   readonly security: readonly object[];
   readonly "x-required-scope"?: string;
-  readonly parameters: readonly (Reference | ShownParameter)[];
-  readonly requestBody?: { readonly description: string; readonly content: ShownContent };
-  readonly responses: Readonly<Record<string, Reference | ShownResponse>>;
+  readonly parameters: readonly (OpenApiReference | OpenApiParameter)[];
+  readonly requestBody?: { readonly description: string; readonly content: OpenApiContent };
+  readonly responses: Readonly<Record<string, OpenApiReference | OpenApiResponse>>;
 }
 
-export interface ShownDocument {
+export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, ShownOperation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, ShownSchema>>;
-    readonly parameters: Readonly<Record<string, ShownParameter>>;
-    readonly headers: Readonly<Record<string, ShownHeader>>;
-    readonly responses: Readonly<Record<string, ShownResponse>>;
+    readonly schemas: Readonly<Record<string, OpenApiSchema>>;
+    readonly parameters: Readonly<Record<string, OpenApiParameter>>;
+    readonly headers: Readonly<Record<string, OpenApiHeader>>;
+    readonly responses: Readonly<Record<string, OpenApiResponse>>;
     readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
   };
 }
 
 /** The name at the end of a reference. */
-export function nameOf({ $ref: reference }: Reference): string {
+export function parseReferenceName({ $ref: reference }: OpenApiReference): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }

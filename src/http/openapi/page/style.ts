@@ -1,6 +1,6 @@
 // Style sheet of the page: the reader's own fonts and choice of dark or light, nothing that loads.
 
-export const STYLE = `:root {
+export const DOCS_STYLE = `:root {
   color-scheme: light dark;
   --ink: light-dark(#1b1f24, #e4e7eb);
   --soft: light-dark(#5b6570, #9aa5b1);
