@@ -53,10 +53,10 @@ const store = await startStore({
 });
 try {
   const base: AgentFilter = { tenant: undefined, order: "name", limit: PAGE };
-  store.showScores(madeTable());
+  store.setAgentTable(madeTable());
   const readAt = performance.now();
   for (;;) {
-    const { total } = await store.directory.read("agents", base);
+    const { total } = await store.agentDirectory.read("agents", base);
     if (total === AGENTS) break;
     process.stderr.write(`read ${total} of ${AGENTS}\n`);
   }
@@ -69,7 +69,7 @@ try {
   ];
   const pages: Record<string, { first_ms: number; behind_ms: number }> = {};
   for (const [name, ask] of asks) {
-    const { last } = await store.directory.read("agents", { ...base, ...ask });
+    const { last } = await store.agentDirectory.read("agents", { ...base, ...ask });
     const first_ms = await medianMs({ ...base, ...ask });
     const behind_ms = last === undefined ? 0 : await medianMs({ ...base, ...ask, after: last });
     pages[name] = { first_ms, behind_ms };
@@ -94,7 +94,7 @@ async function medianMs(filter: AgentFilter): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const startedAt = performance.now();
-    await store.directory.read("agents", filter);
+    await store.agentDirectory.read("agents", filter);
     times.push(performance.now() - startedAt);
   }
   times.sort((a, b) => a - b);

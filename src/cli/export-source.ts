@@ -1,7 +1,7 @@
 // Source of an export: the server that holds the data, or the store opened on the files, with the
 // scores of a replayed table.
 import type { ExportDay, ExportView } from "../contract/views.ts";
-import type { AsOf, StoreDescription } from "../store/store.ts";
+import type { SnapshotPosition, StoreDescription } from "../store/store.ts";
 import type { ExportRequest } from "./export-command.ts";
 import { withStore } from "./file-store.ts";
 import type { ServerClient } from "./server-client.ts";
@@ -9,7 +9,7 @@ import type { ServerClient } from "./server-client.ts";
 export interface ExportSource {
   readonly by: ExportDay;
   /** The views, and as of which position they are at least. */
-  describe(): Promise<StoreDescription & { asOf: AsOf }>;
+  describe(): Promise<StoreDescription & { asOf: SnapshotPosition }>;
   /** Days that a view has rows of. */
   days(view: ExportView): Promise<string[]>;
   /** One day of a view as Parquet; undefined for a view that is one file. */
@@ -60,10 +60,10 @@ export function withStoreSource<T>(
       by,
       async describe() {
         const { asOf } = await store.query("SELECT 1", POSITION_LIMITS);
-        return { ...(await store.describe()), asOf };
+        return { ...(await store.describeViews()), asOf };
       },
-      days: (view) => store.exportDays(view, { sinceMs, by }),
-      file: (view, day) => store.exportFile(view, day, { sinceMs, by }),
+      days: (view) => store.listExportDays(view, { sinceMs, by }),
+      file: (view, day) => store.exportParquet(view, day, { sinceMs, by }),
     }),
   );
 }

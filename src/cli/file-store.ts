@@ -40,7 +40,7 @@ async function onTable<T>(
     log,
   });
   try {
-    store.showScores(ledger.engineMemory);
+    store.setAgentTable(ledger.engineMemory);
     return await work(store);
   } finally {
     await ledger.close();

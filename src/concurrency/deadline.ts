@@ -16,7 +16,7 @@ export async function withDeadline<T, Late>(
       try {
         resolve(onLate());
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     }, ms);
   });

@@ -8,7 +8,7 @@ import { nodeFiles } from "../journal/files.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { knownPosition, setHighWater } from "../ledger/snapshot/high-water.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
-import { DATABASE_FILE, setAside } from "../store/files.ts";
+import { DATABASE_FILE, moveDatabaseAside } from "../store/files.ts";
 
 export interface AcceptedLoss {
   readonly firstLost: number;
@@ -42,7 +42,7 @@ export function acceptEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undef
   if (tail.lsn >= known.lsn) return undefined;
   removeSnapshots(nodeFiles, paths.snapshots);
   // Rows of lost records would stand beside those that come to their positions.
-  if (existsSync(join(paths.store, DATABASE_FILE))) setAside(paths.store, nowMs);
+  if (existsSync(join(paths.store, DATABASE_FILE))) moveDatabaseAside(paths.store, nowMs);
   setHighWater(nodeFiles, paths.root, tail.lsn);
   return { firstLost: tail.lsn + 1, lastLost: known.lsn };
 }

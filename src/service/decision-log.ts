@@ -1,8 +1,8 @@
 // Composition of the decision log's rings: one for each HTTP thread, one for each pool thread, all
 // of them read by the store thread.
 import type { DecisionLog } from "../contract/decisions.ts";
-import { createDecisionRing, decisionCounts } from "../store/decisions/ring-layout.ts";
-import { DecisionRing } from "../store/decisions/ring.ts";
+import { createDecisionRing, readRingCounters } from "../store/decisions/ring-layout.ts";
+import { DecisionRingWriter } from "../store/decisions/ring.ts";
 
 export interface OpenDecisionLog {
   /** Of the main thread. */
@@ -31,7 +31,7 @@ export function openDecisionLog(
   const httpRings = Array.from({ length: httpThreads - 1 }, () => createDecisionRing());
   const poolRings = Array.from({ length: poolThreads }, () => createDecisionRing());
   const rings = [own, ...httpRings, ...poolRings];
-  const log = new DecisionRing(own, { waitMs: 0, letThroughPerSecond });
+  const log = new DecisionRingWriter(own, { waitMs: 0, allowedPerSecond: letThroughPerSecond });
   return {
     log,
     httpRings,
@@ -39,7 +39,7 @@ export function openDecisionLog(
     poolRings,
     rings,
     gauges: () => {
-      const counts = rings.map((ring) => decisionCounts(ring));
+      const counts = rings.map((ring) => readRingCounters(ring));
       return {
         decisions_recorded_total: counts.reduce((sum, each) => sum + each.recorded, 0),
         decisions_dropped_total: counts.reduce((sum, each) => sum + each.dropped, 0),

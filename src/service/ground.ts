@@ -78,11 +78,11 @@ export async function openGround(
     onReviewNews: (news) => subscribers.sendReview(news),
     onTable: (memory) => {
       subscribers.rebind(memory);
-      store.showScores(memory);
+      store.setAgentTable(memory);
     },
   });
   clock.begin(evidence.ledger.replay.lastRecordMs);
-  store.showScores(evidence.ledger.engineMemory);
+  store.setAgentTable(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
   const policies = openPolicies(evidence, subscribers, clock);
@@ -128,7 +128,7 @@ function openStore(
   onAhead: (position: number, durableLsn: number) => void,
 ): Promise<OpenStore> {
   return startStore({
-    onAhead,
+    onJournalEndLost: onAhead,
     dataDir: config.dataDir,
     node: config.cluster?.node,
     rings: decisions.rings,

@@ -58,7 +58,7 @@ export async function openLearning(
     store,
   );
   closers.push(() => kaizen.close());
-  store.whenRebuilt(() => void kaizen.catchUpRows());
+  store.onRebuilt(() => void kaizen.catchUpRows());
   const credibility = await openCredibility({
     ...shared,
     engine,

@@ -5,8 +5,8 @@ import type { MovedNote } from "../contract/notes.ts";
 import type { Log } from "../platform/log.ts";
 
 interface NoteSource {
-  unjournaled(): Promise<MovedNote[]>;
-  appliedUpTo(position: number): Promise<void>;
+  listUnjournaledNotes(): Promise<MovedNote[]>;
+  waitUntilApplied(position: number): Promise<void>;
 }
 
 interface NoteTarget {
@@ -25,13 +25,13 @@ export async function moveOldNotes(
 ): Promise<void> {
   let count = 0;
   try {
-    await store.appliedUpTo(ledger.position());
+    await store.waitUntilApplied(ledger.position());
     for (;;) {
-      const found = await store.unjournaled();
+      const found = await store.listUnjournaledNotes();
       if (found.length === 0) break;
       let position = 0;
       for (const note of found) position = await notes.move(note);
-      await store.appliedUpTo(position);
+      await store.waitUntilApplied(position);
       count += found.length;
     }
     if (count > 0) log.info("notes_moved", { detail: `${count} notes are in the journal now` });

@@ -31,7 +31,7 @@ export interface ReportersOptions {
   /** Called with every change of a namespace's owner, once it is durable. */
   readonly onNamespaceEvent?: (event: NamespaceEvent) => void;
   /** Looks up signed ids that the ledger no longer remembers; left out, they are refused. */
-  readonly store?: Pick<OpenStore, "appliedUpTo" | "findSigned">;
+  readonly store?: Pick<OpenStore, "waitUntilApplied" | "findSigned">;
 }
 
 export interface Reporters {
@@ -84,9 +84,9 @@ export function openReporters(options: ReportersOptions): Reporters {
 const CATCH_UP_MS = 3000;
 
 /** Looks up signed ids once the store has applied all records acknowledged before. */
-function finder(store: Pick<OpenStore, "appliedUpTo" | "findSigned">, ledger: OpenLedger) {
+function finder(store: Pick<OpenStore, "waitUntilApplied" | "findSigned">, ledger: OpenLedger) {
   return async (id: SignedId): Promise<SignedRecords> => {
-    await withDeadline(store.appliedUpTo(ledger.position()), CATCH_UP_MS, () => {
+    await withDeadline(store.waitUntilApplied(ledger.position()), CATCH_UP_MS, () => {
       throw new ServiceFault("store_unavailable", "the outcome store is catching up");
     });
     return store.findSigned(id);

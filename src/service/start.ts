@@ -117,7 +117,7 @@ async function openService(
   const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
-  closers.push(() => ground.store.endQueries());
+  closers.push(() => ground.store.endQueriesSoon());
   closers.push(tendReviews(evidence, clock.now));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -137,7 +137,7 @@ async function openService(
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
     get isThreadLate() {
-      return ground.store.isLate || ground.archive.isLate;
+      return ground.store.hasCloseTimedOut || ground.archive.isLate;
     },
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),

@@ -8,25 +8,30 @@ import type { UsageRow } from "../contract/usage.ts";
 import type { MovedNote } from "../contract/notes.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
-import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
-import { type OpenStore, STATE_START, type StoreOptions, threadData } from "./options.ts";
-import type { OpenedStream } from "./query/row-streams.ts";
+import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
+import {
+  type OpenStore,
+  INITIAL_STORE_STATE,
+  type StoreOptions,
+  buildStoreThreadData,
+} from "./options.ts";
+import type { RowStreamHandle } from "./query/row-streams.ts";
 import type {
   DecisionPage,
   ExportOptions,
   QueryLimits,
   QueryResult,
-  Review,
+  ReviewRow,
   StoreDescription,
   StoreEvents,
   StreamedRows,
   UsageRange,
 } from "./store.ts";
-import { streamedRows } from "./streamed-rows.ts";
-import { type AskedCall, storeEnded } from "./calls.ts";
+import { createStreamedRows } from "./streamed-rows.ts";
+import { type PendingStoreCall, createStoreEndedFault } from "./calls.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
-import { Waiting } from "./waiting.ts";
-import { directoryBy } from "./directory/client.ts";
+import { PositionWaiters } from "./waiting.ts";
+import { createAgentDirectory } from "./directory/client.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
 import { decodeFault } from "../contract/encoded-fault.ts";
 
@@ -40,9 +45,9 @@ export {
 export type { OpenStore } from "./options.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
-export const QUERIES_MAX = 16;
+export const STORE_READS_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
-const FINDS_MAX = 1000;
+const SIGNED_LOOKUPS_MAX = 1000;
 /** Reads of the decision log waiting or running; queries do not count. */
 const LOG_READS_MAX = 16;
 /** States of kaizen's runs waiting to be committed: by count and by bytes. */
@@ -59,7 +64,7 @@ const CLOSE_MS_MAX = 6000;
 export async function startStore(options: StoreOptions): Promise<OpenStore> {
   const claim = await claimDataDirectory(options.dataDir);
   const channel = new MessageChannel();
-  const data = threadData(options, claim.paths);
+  const data = buildStoreThreadData(options, claim.paths);
   const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
     name: "store",
     workerData: { ...data, ledgerPort: channel.port2 },
@@ -68,8 +73,8 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
   const client = new StoreClient(worker, claim, channel.port1, options);
   if (!data.isStandalone) return client;
   try {
-    await client.firstState();
-    await client.appliedUpTo(client.status().durableLsn);
+    await client.waitForFirstState();
+    await client.waitUntilApplied(client.status().durableLsn);
   } catch (error) {
     await client.close();
     throw error;
@@ -78,59 +83,63 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
 }
 
 class StoreClient implements OpenStore {
-  isLate = false;
+  hasCloseTimedOut = false;
   readonly ledgerPort: MessagePort;
   readonly #worker: Worker;
   readonly #isStandalone: boolean;
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
-  #state = STATE_START;
-  #calls = new Map<number, AskedCall>();
-  readonly #waiting = new Waiting();
-  #hasState = Promise.withResolvers<void>();
+  #state = INITIAL_STORE_STATE;
+  #calls = new Map<number, PendingStoreCall>();
+  readonly #positionWaiters = new PositionWaiters();
+  #firstStateReceived = Promise.withResolvers<void>();
   #nextId = 1;
-  readonly #onRebuilt: (() => void)[] = [];
+  readonly #rebuildListeners: (() => void)[] = [];
   readonly #onAhead: (position: number, durableLsn: number) => void;
-  readonly #reads = new AdmissionLimit({
-    countMax: QUERIES_MAX,
+  readonly #readLimit = new AdmissionLimit({
+    countMax: STORE_READS_MAX,
     detail: "too many queries are waiting",
   });
-  readonly #logReads = new AdmissionLimit({
+  readonly #logReadLimit = new AdmissionLimit({
     countMax: LOG_READS_MAX,
     detail: "too many reads of the log are waiting",
   });
-  readonly #finds = new AdmissionLimit({
-    countMax: FINDS_MAX,
+  readonly #signedLookupLimit = new AdmissionLimit({
+    countMax: SIGNED_LOOKUPS_MAX,
     detail: "too many repeats are being looked up",
   });
-  readonly #runs = new AdmissionLimit({
+  readonly #runLimit = new AdmissionLimit({
     countMax: RUNS_MAX,
     bytesMax: RUN_BYTES_MAX,
     detail: "too many runs are waiting",
   });
-  readonly directory = directoryBy((ask) => this.#call({ name: "directory", ask }));
-  #isOver = false;
+  readonly agentDirectory = createAgentDirectory((ask) => this.#call({ name: "directory", ask }));
+  #hasEnded = false;
   #whenExited: Promise<void>;
 
   constructor(
     worker: Worker,
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
-    { log = () => undefined, onAhead = () => undefined, isStandalone = false }: StoreOptions,
+    {
+      log = () => undefined,
+      onJournalEndLost = () => undefined,
+      isStandalone = false,
+    }: StoreOptions,
   ) {
     this.#worker = worker;
     this.#isStandalone = isStandalone;
     this.#claim = claim;
     this.ledgerPort = ledgerPort;
     this.#log = log;
-    this.#onAhead = onAhead;
-    worker.on("message", (message: FromStore) => this.#receive(message));
+    this.#onAhead = onJournalEndLost;
+    worker.on("message", (message: MessageFromStore) => this.#receive(message));
     worker.on("error", (error) => this.#log("store_thread_failed", String(error)));
     // Only a store on its own waits for it.
-    this.#hasState.promise.catch(() => undefined);
+    this.#firstStateReceived.promise.catch(() => undefined);
     this.#whenExited = new Promise((resolve) => {
       worker.once("exit", () => {
-        this.#end();
+        this.#rejectPending();
         resolve();
       });
     });
@@ -140,8 +149,8 @@ class StoreClient implements OpenStore {
     return this.#state;
   }
 
-  notify(position: number): void {
-    if (!this.#isOver) this.#send({ kind: "notify", lsn: position });
+  announceDurablePosition(position: number): void {
+    if (!this.#hasEnded) this.#send({ kind: "notify", lsn: position });
   }
 
   query(
@@ -151,92 +160,92 @@ class StoreClient implements OpenStore {
     withheld: readonly string[] = [],
     handle?: string,
   ): Promise<QueryResult> {
-    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld }, handle });
+    return this.#callForCaller({ name: "query", sql, limits, asker: { tenant, withheld }, handle });
   }
 
   cancelQuery(handle: string): Promise<boolean> {
     return this.#call({ name: "cancelQuery", handle });
   }
 
-  async stream(
+  async openStream(
     sql: string,
     tenant?: string,
     withheld: readonly string[] = [],
   ): Promise<StreamedRows> {
     const asker = { tenant, withheld };
-    const opened = await this.#ofCaller<OpenedStream>({ name: "openStream", sql, asker });
-    return streamedRows(opened, (call) => this.#call(call));
+    const opened = await this.#callForCaller<RowStreamHandle>({ name: "openStream", sql, asker });
+    return createStreamedRows(opened, (call) => this.#call(call));
   }
 
-  ask(sql: string): Promise<unknown[][]> {
-    return this.#read({ name: "ask", sql });
+  queryTrusted(sql: string): Promise<unknown[][]> {
+    return this.#callWithinReadLimit({ name: "ask", sql });
   }
 
-  describe(): Promise<StoreDescription> {
-    return this.#read({ name: "describe" });
+  describeViews(): Promise<StoreDescription> {
+    return this.#callWithinReadLimit({ name: "describe" });
   }
 
-  usage(range: UsageRange): Promise<UsageRow[]> {
-    return this.#read({ name: "usage", range });
+  readUsage(range: UsageRange): Promise<UsageRow[]> {
+    return this.#callWithinReadLimit({ name: "usage", range });
   }
 
-  endQueries(): void {
-    if (!this.#isOver) this.#send({ kind: "endQueries" });
+  endQueriesSoon(): void {
+    if (!this.#hasEnded) this.#send({ kind: "endQueries" });
   }
 
-  showScores(engineMemory: WebAssembly.Memory): void {
-    if (!this.#isOver) this.#send({ kind: "table", engineMemory });
+  setAgentTable(engineMemory: WebAssembly.Memory): void {
+    if (!this.#hasEnded) this.#send({ kind: "table", engineMemory });
   }
 
   findSigned(id: SignedId): ReturnType<OpenStore["findSigned"]> {
-    return this.#finds.run(() => this.#call({ name: "findSigned", id }));
+    return this.#signedLookupLimit.run(() => this.#call({ name: "findSigned", id }));
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.decisionPage(filter).then(({ legs }) => legs);
+  listDecisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return this.readDecisionPage(filter).then(({ legs }) => legs);
   }
 
-  decisionPage(filter: DecisionFilter): Promise<DecisionPage> {
-    return this.#logReads.run(() => this.#call({ name: "decisions", filter }));
+  readDecisionPage(filter: DecisionFilter): Promise<DecisionPage> {
+    return this.#logReadLimit.run(() => this.#call({ name: "decisions", filter }));
   }
 
-  decisionCounts(filter: DecisionFilter): Promise<DecisionCounts> {
-    return this.#logReads.run(() => this.#call({ name: "decisionCounts", filter }));
+  countDecisions(filter: DecisionFilter): Promise<DecisionCounts> {
+    return this.#logReadLimit.run(() => this.#call({ name: "decisionCounts", filter }));
   }
 
-  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#logReads.run(() => this.#call({ name: "reviews", filter, isOpen }));
+  listReviews(filter: DecisionFilter, isOpen: boolean): Promise<ReviewRow[]> {
+    return this.#logReadLimit.run(() => this.#call({ name: "reviews", filter, isOpen }));
   }
 
-  exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
-    return this.#read({ name: "exportDays", view, options });
+  listExportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
+    return this.#callWithinReadLimit({ name: "exportDays", view, options });
   }
 
-  exportFile(view: ExportView, day: string | undefined, options: ExportOptions) {
-    return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
+  exportParquet(view: ExportView, day: string | undefined, options: ExportOptions) {
+    return this.#callWithinReadLimit<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
-  note(_table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void> {
+  recordRun(_table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void> {
     const bytes = JSON.stringify(event).length;
-    return this.#runs.run(() => this.#call({ name: "note", event }), bytes);
+    return this.#runLimit.run(() => this.#call({ name: "note", event }), bytes);
   }
 
   /** Beside a ledger they have a process and a bounded line of their own. */
-  #ofCaller<T>(call: StoreCall): Promise<T> {
-    return this.#isStandalone ? this.#read(call) : this.#call(call);
+  #callForCaller<T>(call: StoreCall): Promise<T> {
+    return this.#isStandalone ? this.#callWithinReadLimit(call) : this.#call(call);
   }
 
-  unjournaled(): Promise<MovedNote[]> {
+  listUnjournaledNotes(): Promise<MovedNote[]> {
     return this.#call({ name: "unjournaled" });
   }
 
   /** All reads wait in one line: more would only time out. */
-  #read<T>(call: StoreCall): Promise<T> {
-    return this.#reads.run(() => this.#call<T>(call));
+  #callWithinReadLimit<T>(call: StoreCall): Promise<T> {
+    return this.#readLimit.run(() => this.#call<T>(call));
   }
 
   #call<T>(call: StoreCall): Promise<T> {
-    if (this.#isOver) return Promise.reject(storeEnded());
+    if (this.#hasEnded) return Promise.reject(createStoreEndedFault());
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#calls.set(id, { resolve, reject });
@@ -244,37 +253,37 @@ class StoreClient implements OpenStore {
     });
   }
 
-  appliedUpTo(position: number, waitMsMax?: number): Promise<void> {
+  waitUntilApplied(position: number, waitMsMax?: number): Promise<void> {
     if (this.#state.appliedLsn >= position) return Promise.resolve();
-    if (this.#isOver) return Promise.reject(storeEnded());
-    return this.#waiting.until(position, waitMsMax, () => this.#state.appliedLsn);
+    if (this.#hasEnded) return Promise.reject(createStoreEndedFault());
+    return this.#positionWaiters.waitFor(position, waitMsMax, () => this.#state.appliedLsn);
   }
 
   /** Resolves with the first state received after the start. */
-  firstState(): Promise<void> {
-    return this.#hasState.promise;
+  waitForFirstState(): Promise<void> {
+    return this.#firstStateReceived.promise;
   }
 
   async close(): Promise<void> {
-    if (!this.#isOver) this.#send({ kind: "close" });
+    if (!this.#hasEnded) this.#send({ kind: "close" });
     await withDeadline(this.#whenExited, CLOSE_MS_MAX, () => {
-      this.isLate = true;
+      this.hasCloseTimedOut = true;
       this.#log("store_close_late", "a call into the database does not come back");
     });
     this.ledgerPort.close();
     await this.#claim.release();
   }
 
-  #send(message: ToStore): void {
+  #send(message: MessageToStore): void {
     this.#worker.postMessage(message, []);
   }
 
-  #receive(message: FromStore): void {
+  #receive(message: MessageFromStore): void {
     if (message.kind === "state") {
-      this.#hearState(message.state);
+      this.#receiveState(message.state);
     } else if (message.kind === "ahead") {
       const { position, durableLsn } = message;
-      this.#hasState.reject(new JournalEndLost(durableLsn, position, "the store"));
+      this.#firstStateReceived.reject(new JournalEndLost(durableLsn, position, "the store"));
       this.#onAhead(position, durableLsn);
     } else if (message.kind === "log") {
       this.#log(message.event, message.detail);
@@ -286,23 +295,23 @@ class StoreClient implements OpenStore {
     }
   }
 
-  whenRebuilt(listener: () => void): void {
-    this.#onRebuilt.push(listener);
+  onRebuilt(listener: () => void): void {
+    this.#rebuildListeners.push(listener);
   }
 
-  #hearState(state: StoreState): void {
+  #receiveState(state: StoreState): void {
     const isRebuilt = state.rebuildCount > this.#state.rebuildCount;
     this.#state = state;
-    if (isRebuilt) for (const listener of this.#onRebuilt) listener();
-    this.#hasState.resolve();
-    this.#waiting.reached(state.appliedLsn);
+    if (isRebuilt) for (const listener of this.#rebuildListeners) listener();
+    this.#firstStateReceived.resolve();
+    this.#positionWaiters.resolveUpTo(state.appliedLsn);
   }
 
-  #end(): void {
-    this.#isOver = true;
-    for (const call of this.#calls.values()) call.reject(storeEnded());
-    this.#hasState.reject(storeEnded());
-    this.#waiting.end(storeEnded());
+  #rejectPending(): void {
+    this.#hasEnded = true;
+    for (const call of this.#calls.values()) call.reject(createStoreEndedFault());
+    this.#firstStateReceived.reject(createStoreEndedFault());
+    this.#positionWaiters.rejectAll(createStoreEndedFault());
     this.#calls.clear();
   }
 }

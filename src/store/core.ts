@@ -5,13 +5,13 @@ import * as fs from "node:fs";
 import { JournalDamaged } from "../journal/faults.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { ReadQueue } from "./query/read-queue.ts";
-import type { Connections } from "./connections.ts";
-import { Database } from "./database.ts";
+import type { DatabaseConnections } from "./connections.ts";
+import { DatabaseLifecycle } from "./database.ts";
 import type { Connection } from "./duckdb.ts";
 import { KeptRows } from "./kept.ts";
-import type { DescribeRecord } from "./rows/journal.ts";
+import type { RecordDescriber } from "./rows/journal.ts";
 import {
-  type Applied,
+  type AppliedPosition,
   applyRecords,
   expireOutcomes,
   expireProvenance,
@@ -27,12 +27,12 @@ const CATCH_UP_RECORDS_MAX = 20_000;
 const APPLY_SHARE_MIN = 1 / 256;
 const DAY_MS = 86_400_000;
 
-export interface StoreCoreOptions {
+export interface JournalFollowerOptions {
   /** The store's directory; made when missing. */
   directory: string;
   reader: JournalReader;
   /** Decodes records other than outcomes. */
-  describe: DescribeRecord;
+  describeRecord: RecordDescriber;
   /** Outcomes recorded longer ago than this are counted by day and their rows removed. */
   outcomesKeptDays: number;
   /** Rows of provenance told longer ago are removed; as long as outcomes by default. */
@@ -49,7 +49,7 @@ export interface StoreCoreOptions {
 }
 
 /** The store has rows of positions that the journal does not have: the journal's end is lost. */
-export class StoreAhead extends Error {
+export class StoreAheadOfJournal extends Error {
   readonly position: number;
 
   constructor(position: number, durableLsn: number) {
@@ -59,44 +59,49 @@ export class StoreAhead extends Error {
 }
 
 /** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
-export class StoreCore {
-  applied: Applied = NOTHING_APPLIED;
+export class JournalFollower {
+  applied: AppliedPosition = NOTHING_APPLIED;
   /** Reads of the database, beside the apply. */
   readonly readQueue: ReadQueue;
   /** Reads of the decision log, on a connection of their own: no query holds them up. */
   readonly logQueue: ReadQueue;
   /** Files of rows beside the database. */
-  readonly kept: KeptRows;
+  readonly keptRows: KeptRows;
   /** Raised after every write: while it is the same, so are the rows. */
   writeCount = 0;
-  readonly #options: StoreCoreOptions;
-  readonly #database: Database;
+  readonly #options: JournalFollowerOptions;
+  readonly #database: DatabaseLifecycle;
   #opening: Promise<void> | undefined;
   #hasCheckedJournal = false;
   /** Positions up to which a new database has to come before it is whole. */
-  #buildingUpto = 0;
+  #rebuildTargetLsn = 0;
   #applyShare = 1;
   /** An error of a query that points to a broken database; `follow` checks it. */
-  #suspicion: Error | undefined;
+  #suspectedError: Error | undefined;
   readonly #writes = new SerialQueue();
 
-  constructor(options: StoreCoreOptions) {
+  constructor(options: JournalFollowerOptions) {
     this.#options = options;
     const opened = async () => {
       await this.open();
-      return this.#database.connections as Connections;
+      return this.#database.connections as DatabaseConnections;
     };
-    const suspect = (error: Error) => void (this.#suspicion ??= error);
+    const suspect = (error: Error) => void (this.#suspectedError ??= error);
     this.readQueue = new ReadQueue(opened, suspect, options.clock);
-    const openedForLog = async () => (await opened()).forLog();
+    const openedForLog = async () => (await opened()).withLogReader();
     this.logQueue = new ReadQueue(openedForLog, suspect, options.clock);
     // Files in there were left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
     fs.mkdirSync(this.exportDirectory, { recursive: true, mode: 0o700 });
-    this.kept = new KeptRows(this.keptDirectory, this.exportDirectory);
-    const { exportDirectory: exchange, keptDirectory, kept } = this;
-    this.#database = new Database({ ...options, exchange, keptDirectory, kept });
+    this.keptRows = new KeptRows(this.keptDirectory, this.exportDirectory);
+    const { exportDirectory, keptDirectory, keptRows } = this;
+    this.#database = new DatabaseLifecycle({
+      ...options,
+      exportDirectory,
+      keptDirectory,
+      keptRows,
+    });
   }
 
   /** The one directory in which the database may write files. */
@@ -130,17 +135,17 @@ export class StoreCore {
 
   /** Whether a new database has not caught up with the journal yet. */
   get isBuilding(): boolean {
-    return this.applied.lsn < this.#buildingUpto;
+    return this.applied.lsn < this.#rebuildTargetLsn;
   }
 
   /** True when a query met an error that the next `follow` must check. */
   get isSuspect(): boolean {
-    return this.#suspicion !== undefined;
+    return this.#suspectedError !== undefined;
   }
 
   /** Opens the database, rebuilding it when it does not open or is inconsistent. */
   open(): Promise<void> {
-    this.#opening ??= this.#become(() => this.#database.open());
+    this.#opening ??= this.#adoptDatabase(() => this.#database.open());
     return this.#opening;
   }
 
@@ -151,36 +156,37 @@ export class StoreCore {
    * @throws StoreAhead when the journal ends before the rows; any other Error when it cannot go on
    *   now; trying again is safe.
    */
-  follow(durableLsn: number): Promise<boolean> {
-    return this.#inTurn(() => this.#followOnce(durableLsn));
+  applyNextBatch(durableLsn: number): Promise<boolean> {
+    return this.#runSerially(() => this.#recoverAndApply(durableLsn));
   }
 
-  async #followOnce(durableLsn: number): Promise<boolean> {
+  async #recoverAndApply(durableLsn: number): Promise<boolean> {
     await this.open();
     if (!this.#hasCheckedJournal) await this.#checkJournal(durableLsn);
-    if (this.#suspicion !== undefined) {
-      const suspicion = this.#suspicion;
-      this.#suspicion = undefined;
-      if (await this.#database.isBroken(this.applied)) await this.#mend(suspicion.message);
+    if (this.#suspectedError !== undefined) {
+      const suspicion = this.#suspectedError;
+      this.#suspectedError = undefined;
+      if (await this.#database.isBroken(this.applied))
+        await this.#reopenDatabase(suspicion.message);
       else this.#options.log("store_error", suspicion.message);
     }
     const backlog = durableLsn - this.applied.lsn;
-    if (this.#database.isNew) this.#buildingUpto = durableLsn;
+    if (this.#database.isNew) this.#rebuildTargetLsn = durableLsn;
     this.#database.isNew = false;
     if (backlog <= 0) return false;
-    await this.#apply(durableLsn, backlog);
+    await this.#applyBatch(durableLsn, backlog);
     return this.applied.lsn < durableLsn;
   }
 
-  async #apply(durableLsn: number, backlog: number): Promise<void> {
-    const { reader, describe, outcomesKeptDays, provenanceKeptDays } = this.#options;
+  async #applyBatch(durableLsn: number, backlog: number): Promise<void> {
+    const { reader, describeRecord, outcomesKeptDays, provenanceKeptDays } = this.#options;
     const recordsMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
     const options = {
       uptoLsn: durableLsn,
       countMax: Math.ceil(recordsMax * this.#applyShare),
       cutoffMs: this.#cutoffMs(outcomesKeptDays),
       provenanceCutoffMs: this.#cutoffMs(provenanceKeptDays ?? outcomesKeptDays),
-      describe,
+      describe: describeRecord,
     };
     try {
       this.applied = await applyRecords(this.#writer, reader, this.applied, options);
@@ -191,19 +197,19 @@ export class StoreCore {
       if (error instanceof JournalDamaged) throw error;
       this.#applyShare = Math.max(APPLY_SHARE_MIN, this.#applyShare / 4);
       if (!(await this.#database.isBroken(this.applied, error))) throw error;
-      await this.#mend(String(error));
+      await this.#reopenDatabase(String(error));
     }
   }
 
   /** Writes rows that are not in the journal, between two applies. */
   write(run: (writer: Connection) => Promise<void>): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runSerially(async () => {
       await this.open();
       try {
         await run(this.#writer);
       } catch (error) {
         // The next `follow` finds out whether the database or the query is at fault.
-        this.#suspicion ??= error instanceof Error ? error : new Error(String(error));
+        this.#suspectedError ??= error instanceof Error ? error : new Error(String(error));
         throw error;
       }
     });
@@ -218,7 +224,7 @@ export class StoreCore {
       const isAnyGone = await expireProvenance(writer, this.#cutoffMs(provenanceKeptDays));
       if (applied === this.applied && !isAnyGone) return;
       this.applied = applied;
-      await checkpoint(writer);
+      await tryCheckpoint(writer);
     });
   }
 
@@ -230,7 +236,7 @@ export class StoreCore {
   }
 
   /** Runs writes one after another: the database has one writer. */
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+  #runSerially<T>(run: () => Promise<T>): Promise<T> {
     return this.#writes.run(async () => {
       try {
         return await run();
@@ -249,7 +255,7 @@ export class StoreCore {
 
   /** Of the open database: there is none before `open`, and none while a rebuild replaces it. */
   get #writer(): Connection {
-    return (this.#database.connections as Connections).writer;
+    return (this.#database.connections as DatabaseConnections).writer;
   }
 
   /** A database beside the journal shows that the journal was replaced. */
@@ -257,26 +263,26 @@ export class StoreCore {
     const { lsn } = this.applied;
     if (lsn > durableLsn) {
       const isOther = durableLsn > 0 && !isSameJournal(this.#options.reader, this.applied, 1);
-      if (!isOther) throw new StoreAhead(lsn, durableLsn);
+      if (!isOther) throw new StoreAheadOfJournal(lsn, durableLsn);
     }
     if (lsn > durableLsn || !isSameJournal(this.#options.reader, this.applied, lsn)) {
       const reason = `the journal (up to ${durableLsn}) does not hold what is applied at ${lsn}`;
-      await this.#replace(() => this.#database.rebuild(reason));
+      await this.#replaceDatabase(() => this.#database.rebuild(reason));
     }
     this.#hasCheckedJournal = true;
   }
 
-  #mend(reason: string): Promise<void> {
-    return this.#replace(() => this.#database.reopen(reason));
+  #reopenDatabase(reason: string): Promise<void> {
+    return this.#replaceDatabase(() => this.#database.reopen(reason));
   }
 
   /** Opens another database while queries may be running or waiting: they end, later ones wait. */
-  async #replace(open: () => Promise<Applied>): Promise<void> {
+  async #replaceDatabase(open: () => Promise<AppliedPosition>): Promise<void> {
     const stopped = this.#stopReads();
-    const resume = [this.readQueue.hold(), this.logQueue.hold()];
+    const resume = [this.readQueue.pause(), this.logQueue.pause()];
     try {
       await stopped;
-      this.#opening = this.#become(open);
+      this.#opening = this.#adoptDatabase(open);
       await this.#opening;
     } finally {
       for (const each of resume) each();
@@ -288,7 +294,7 @@ export class StoreCore {
     await Promise.all([this.readQueue.stop(), this.logQueue.stop()]);
   }
 
-  async #become(open: () => Promise<Applied>): Promise<void> {
+  async #adoptDatabase(open: () => Promise<AppliedPosition>): Promise<void> {
     try {
       this.applied = await open();
     } catch (error) {
@@ -299,6 +305,6 @@ export class StoreCore {
 }
 
 /** A running query refuses it; then the next ordinary checkpoint does it. */
-export function checkpoint(writer: Connection): Promise<void> {
+export function tryCheckpoint(writer: Connection): Promise<void> {
   return writer.run("CHECKPOINT").catch(() => undefined);
 }

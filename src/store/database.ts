@@ -3,19 +3,24 @@
 // again before they are condemned; and condemned files are kept, never deleted in silence.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { Connections } from "./connections.ts";
-import { DATABASE_FILE, setAside } from "./files.ts";
+import { DatabaseConnections } from "./connections.ts";
+import { DATABASE_FILE, moveDatabaseAside } from "./files.ts";
 import type { KeptRows } from "./kept.ts";
-import { adoptSpool, restoreRows, saveRows } from "./rebuild-carry-over.ts";
-import { type Applied, NOTHING_APPLIED, prepareWriter, readApplied } from "./rows/outcomes.ts";
-import { createSchema, isEmpty } from "./schema.ts";
+import { migrateOldSpool, restoreCarriedRows, saveCarriedRows } from "./rebuild-carry-over.ts";
+import {
+  type AppliedPosition,
+  NOTHING_APPLIED,
+  createExpiredTable,
+  readAppliedPosition,
+} from "./rows/outcomes.ts";
+import { createSchema, isDatabaseEmpty } from "./schema.ts";
 
-export interface DatabaseOptions {
+export interface DatabaseLifecycleOptions {
   readonly directory: string;
   /** The one directory in which the database may write. */
-  readonly exchange: string;
+  readonly exportDirectory: string;
   readonly keptDirectory: string;
-  readonly kept: KeptRows;
+  readonly keptRows: KeptRows;
   readonly memoryMegabytes: number;
   readonly timeZone?: string;
   /** Epoch ms. */
@@ -24,15 +29,16 @@ export interface DatabaseOptions {
 }
 
 /** A file that another process holds is whole: there is nothing to mend. */
-const IS_LOCKED = /lock on file/i;
+const LOCKED_ERROR = /lock on file/i;
 /** A log may need more memory to be replayed and put into the file than it took to write. */
-const NEEDS_MEMORY = /out of memory|memory limit|failed to (allocate|pin)|could not allocate/i;
+const OUT_OF_MEMORY_ERROR =
+  /out of memory|memory limit|failed to (allocate|pin)|could not allocate/i;
 const REPLAY_MEMORY_FACTOR = 4;
 /** Applies without memory after which the files are opened again. */
-const STARVED_MAX = 2;
+const OUT_OF_MEMORY_MAX = 2;
 
-export class Database {
-  connections: Connections | undefined;
+export class DatabaseLifecycle {
+  connections: DatabaseConnections | undefined;
   /** Rises with every opening. */
   generation = 0;
   rebuildCount = 0;
@@ -41,11 +47,11 @@ export class Database {
   reopenedAtMs = 0;
   /** True after an opening that began with nothing. */
   isNew = false;
-  readonly #options: DatabaseOptions;
+  readonly #options: DatabaseLifecycleOptions;
   /** Applies that found no memory since it was opened. */
-  #starvedCount = 0;
+  #outOfMemoryCount = 0;
 
-  constructor(options: DatabaseOptions) {
+  constructor(options: DatabaseLifecycleOptions) {
     this.#options = options;
   }
 
@@ -53,12 +59,12 @@ export class Database {
    * Opens or makes the database; one that does not open or is inconsistent is rebuilt.
    * @throws DuckDB's error when another process holds the file, or nothing can be made.
    */
-  async open(): Promise<Applied> {
-    if (!fs.existsSync(this.#path)) return this.#make([]);
+  async open(): Promise<AppliedPosition> {
+    if (!fs.existsSync(this.#path)) return this.#createDatabase([]);
     try {
-      return await this.#openWhole();
+      return await this.#openAndCheck();
     } catch (error) {
-      if (IS_LOCKED.test(String(error))) {
+      if (LOCKED_ERROR.test(String(error))) {
         this.close();
         throw error;
       }
@@ -67,42 +73,44 @@ export class Database {
   }
 
   /** Closes the files and opens the same again; rebuilds when they are not whole. */
-  async reopen(reason: string): Promise<Applied> {
+  async reopen(reason: string): Promise<AppliedPosition> {
     const { log, clock } = this.#options;
     this.close();
     try {
-      const applied = await this.#openWhole();
-      if ((await this.#reads()) === "rotten") throw new Error("it does not read whole");
+      const applied = await this.#openAndCheck();
+      if ((await this.#checkReadable()) === "rotten") throw new Error("it does not read whole");
       this.reopenCount += 1;
       this.reopenedAtMs = clock();
-      log("store_reopened", `${firstLine(reason)}; nothing is lost`);
+      log("store_reopened", `${takeFirstLine(reason)}; nothing is lost`);
       return applied;
     } catch (error) {
-      return this.rebuild(`${firstLine(reason)}; opened again: ${firstLine(String(error))}`);
+      return this.rebuild(
+        `${takeFirstLine(reason)}; opened again: ${takeFirstLine(String(error))}`,
+      );
     }
   }
 
   /** Moves the files aside, starts from nothing but what they can still give. */
-  async rebuild(reason: string): Promise<Applied> {
+  async rebuild(reason: string): Promise<AppliedPosition> {
     const { directory, log, clock } = this.#options;
     const saved = await this.#saveRows();
     this.close();
-    const { aside, removed } = setAside(directory, clock());
+    const { aside, removed } = moveDatabaseAside(directory, clock());
     this.rebuildCount += 1;
-    log("store_rebuild", `${firstLine(reason)}; the old files are in ${aside}`);
+    log("store_rebuild", `${takeFirstLine(reason)}; the old files are in ${aside}`);
     for (const name of removed) log("store_aside_removed", `${name}, the oldest of too many`);
-    return this.#make(saved);
+    return this.#createDatabase(saved);
   }
 
   /**
    * Whether it answers no more, has rotted, or is at another position than it should be; or, by the
    * error of an apply, has found no memory again: what fills it goes with the instance.
    */
-  async isBroken(expected: Applied, error?: unknown): Promise<boolean> {
-    if (error !== undefined && isOutOfMemory(error)) this.#starvedCount += 1;
-    if (this.#starvedCount >= STARVED_MAX) return true;
-    if ((await this.#reads()) !== "whole") return true;
-    const applied = await readApplied((this.connections as Connections).writer);
+  async isBroken(expected: AppliedPosition, error?: unknown): Promise<boolean> {
+    if (error !== undefined && isOutOfMemory(error)) this.#outOfMemoryCount += 1;
+    if (this.#outOfMemoryCount >= OUT_OF_MEMORY_MAX) return true;
+    if ((await this.#checkReadable()) !== "whole") return true;
+    const applied = await readAppliedPosition((this.connections as DatabaseConnections).writer);
     return applied?.lsn !== expected.lsn;
   }
 
@@ -110,10 +118,10 @@ export class Database {
    * Reads every stored value once: block checksums show rot. Without the memory for it the answer is
    * `unknown`, which is no reason to condemn a file.
    */
-  async #reads(): Promise<"whole" | "rotten" | "unknown"> {
-    const { writer } = this.connections as Connections;
+  async #checkReadable(): Promise<"whole" | "rotten" | "unknown"> {
+    const { writer } = this.connections as DatabaseConnections;
     try {
-      await readApplied(writer);
+      await readAppliedPosition(writer);
       await writer.rows("SELECT max(hash(r)) FROM outcome_rows AS r");
       return "whole";
     } catch (error) {
@@ -133,42 +141,42 @@ export class Database {
     return join(this.#options.directory, DATABASE_FILE);
   }
 
-  async #openWhole(): Promise<Applied> {
+  async #openAndCheck(): Promise<AppliedPosition> {
     const { memoryMegabytes } = this.#options;
     try {
-      return await this.#openWith(memoryMegabytes);
+      return await this.#openWithMemory(memoryMegabytes);
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
       // Once with more, so that its log is in the file and the next opening needs no replay.
       this.close();
-      const applied = await this.#openWith(memoryMegabytes * REPLAY_MEMORY_FACTOR);
+      const applied = await this.#openWithMemory(memoryMegabytes * REPLAY_MEMORY_FACTOR);
       this.close();
       await this.#connect(memoryMegabytes);
-      await prepareWriter(this.connections!.writer);
+      await createExpiredTable(this.connections!.writer);
       return applied;
     }
   }
 
-  async #openWith(memoryMegabytes: number): Promise<Applied> {
+  async #openWithMemory(memoryMegabytes: number): Promise<AppliedPosition> {
     await this.#connect(memoryMegabytes);
-    const { writer } = this.connections as Connections;
-    if (await isEmpty(writer)) throw new Error("the database is empty");
+    const { writer } = this.connections as DatabaseConnections;
+    if (await isDatabaseEmpty(writer)) throw new Error("the database is empty");
     await writer.run("CHECKPOINT");
-    const applied = await readApplied(writer);
+    const applied = await readAppliedPosition(writer);
     if (applied === undefined) throw new Error("rows and position disagree");
-    await prepareWriter(writer);
+    await createExpiredTable(writer);
     return applied;
   }
 
-  async #make(saved: readonly string[]): Promise<Applied> {
-    const { exchange, directory, keptDirectory, memoryMegabytes } = this.#options;
+  async #createDatabase(saved: readonly string[]): Promise<AppliedPosition> {
+    const { exportDirectory, directory, keptDirectory, memoryMegabytes } = this.#options;
     try {
-      adoptSpool({ oldSpool: join(directory, "spool"), segments: keptDirectory });
+      migrateOldSpool({ oldSpool: join(directory, "spool"), segments: keptDirectory });
       await this.#connect(memoryMegabytes);
       const { writer } = this.connections!;
       await createSchema(writer);
-      await restoreRows(writer, exchange, saved);
-      await prepareWriter(writer);
+      await restoreCarriedRows(writer, exportDirectory, saved);
+      await createExpiredTable(writer);
     } catch (error) {
       this.close();
       throw error;
@@ -178,15 +186,20 @@ export class Database {
   }
 
   async #connect(memoryMegabytes: number): Promise<void> {
-    const { exchange, timeZone } = this.#options;
-    this.connections = await Connections.open(this.#path, memoryMegabytes, exchange, timeZone);
+    const { exportDirectory, timeZone } = this.#options;
+    this.connections = await DatabaseConnections.open(
+      this.#path,
+      memoryMegabytes,
+      exportDirectory,
+      timeZone,
+    );
     this.generation += 1;
-    this.#starvedCount = 0;
+    this.#outOfMemoryCount = 0;
   }
 
   /** Opens the files once more where only the instance has ended: most of them can still be read. */
-  async #answersAgain(): Promise<boolean> {
-    if (await answers(this.connections as Connections)) return true;
+  async #ensureReadable(): Promise<boolean> {
+    if (await acceptsStatements(this.connections as DatabaseConnections)) return true;
     this.close();
     return this.#connect(this.#options.memoryMegabytes).then(
       () => true,
@@ -196,11 +209,11 @@ export class Database {
 
   /** Saves what only the old database knows, as far as it still opens. */
   async #saveRows(): Promise<readonly string[]> {
-    if (this.connections === undefined || !(await this.#answersAgain())) return [];
-    const { exchange, kept, clock, directory, keptDirectory, log } = this.#options;
-    const { saved, lost } = await saveRows(this.connections.writer, {
-      exchange,
-      kept,
+    if (this.connections === undefined || !(await this.#ensureReadable())) return [];
+    const { exportDirectory, keptRows, clock, directory, keptDirectory, log } = this.#options;
+    const { saved, lost } = await saveCarriedRows(this.connections.writer, {
+      exportDirectory,
+      keptRows,
       nowMs: clock(),
       oldSpool: join(directory, "spool"),
       segments: keptDirectory,
@@ -214,17 +227,17 @@ export class Database {
 
 /** Whether an error of the database says that it found no memory. */
 export function isOutOfMemory(error: unknown): boolean {
-  return NEEDS_MEMORY.test(String(error));
+  return OUT_OF_MEMORY_ERROR.test(String(error));
 }
 
 /** Whether an instance takes statements: after a FATAL error it takes none. */
-function answers({ writer }: Connections): Promise<boolean> {
+function acceptsStatements({ writer }: DatabaseConnections): Promise<boolean> {
   return writer.rows("SELECT 1").then(
     () => true,
     () => false,
   );
 }
 
-function firstLine(text: string): string {
+function takeFirstLine(text: string): string {
   return text.split("\n", 1)[0] as string;
 }

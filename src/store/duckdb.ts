@@ -3,7 +3,7 @@
 // values into JSON.
 import { createRequire } from "node:module";
 import type * as DuckDB from "@duckdb/node-api";
-import { instantText, LocalTimes } from "./local-time.ts";
+import { formatUtcTimestamp, LocalTimeFormatter } from "./local-time.ts";
 
 // Required, not imported: to learn the names that this package exports, `import` scans its 180 files
 // before it loads them, which costs every store thread a tenth of a second of CPU.
@@ -21,7 +21,7 @@ const {
   VARCHAR,
 } = createRequire(import.meta.url)("@duckdb/node-api") as typeof DuckDB;
 
-export type Row = unknown[];
+export type RowValues = unknown[];
 
 /** One table's appender: values in column order, then `endRow`. */
 export type RowAppender = Pick<
@@ -36,16 +36,16 @@ export type RowAppender = Pick<
   | "endRow"
 > & { appendInstant(epochMs: number): void; appendTexts(values: readonly string[]): void };
 
-export interface Columns {
+export interface StreamColumn {
   name: string;
   type: string;
 }
 
 /** A statement's answer, pulled in parts: a huge one is never held whole. */
 export interface RowStream {
-  columns: Columns[];
+  columns: StreamColumn[];
   /** The next rows, or undefined at the end. `rows`, called once, turns them into values here. */
-  next(): Promise<{ rows: () => Row[] } | undefined>;
+  next(): Promise<{ rows: () => RowValues[] } | undefined>;
   /** Must be called; the connection serves no other statement before. */
   close(): void;
 }
@@ -54,7 +54,7 @@ export interface Connection {
   /** Runs statements without an answer. */
   run(sql: string): Promise<void>;
   /** Runs a statement with text parameters and returns all rows. For our own small queries. */
-  rows(sql: string, parameters?: readonly (string | null)[]): Promise<Row[]>;
+  rows(sql: string, parameters?: readonly (string | null)[]): Promise<RowValues[]>;
   /** Appends rows inside the open transaction; `fill` must be synchronous. */
   append(table: string, fill: (appender: RowAppender) => void): Promise<void>;
   /** Appends whole columns, inside the open transaction. Types are UTINYINT, DOUBLE, VARCHAR. */
@@ -74,7 +74,7 @@ export interface Connection {
   close(): void;
 }
 
-export interface Database {
+export interface DuckDatabase {
   connect(): Promise<Connection>;
   /** Close every connection first: an open one keeps the file locked. */
   close(): void;
@@ -84,7 +84,7 @@ export interface Database {
 export class StatementRefused extends Error {}
 
 /** Where a query may put what its memory does not hold, and how much of it. */
-export interface Spill {
+export interface SpillOptions {
   readonly directory: string;
   readonly megabytes: number;
 }
@@ -101,8 +101,11 @@ export async function openDatabase(
   memoryMegabytes: number,
   exportDirectory: string,
   timeZone = "UTC",
-  { access = "READ_WRITE", spill }: { access?: "READ_WRITE" | "READ_ONLY"; spill?: Spill } = {},
-): Promise<Database> {
+  {
+    access = "READ_WRITE",
+    spill,
+  }: { access?: "READ_WRITE" | "READ_ONLY"; spill?: SpillOptions } = {},
+): Promise<DuckDatabase> {
   const instance = await DuckDBInstance.create(path, {
     access_mode: access,
     threads: "1",
@@ -113,7 +116,7 @@ export async function openDatabase(
     allow_community_extensions: "false",
   });
   const connection = await instance.connect();
-  const localTimes = new LocalTimes(timeZone);
+  const localTimes = new LocalTimeFormatter(timeZone);
   try {
     const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
     await connection.run(`SET GLOBAL TimeZone = ${quoted(timeZone)}`);
@@ -131,22 +134,25 @@ export async function openDatabase(
   }
   connection.closeSync();
   return {
-    connect: async () => new NodeConnection(await instance.connect(), localTimes),
+    connect: async () => new DuckConnection(await instance.connect(), localTimes),
     close: () => instance.closeSync(),
   };
 }
 
-const READING: ReadonlySet<number> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
+const READ_STATEMENT_TYPES: ReadonlySet<number> = new Set([
+  StatementType.SELECT,
+  StatementType.EXPLAIN,
+]);
 
 /** Most rows in a chunk of this DuckDB. */
 const CHUNK_ROWS = 2048;
 const COLUMN_TYPES: Readonly<Record<string, DuckDB.DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
 
-class NodeConnection implements Connection {
+class DuckConnection implements Connection {
   readonly #connection: DuckDB.DuckDBConnection;
-  readonly #localTimes: LocalTimes;
+  readonly #localTimes: LocalTimeFormatter;
 
-  constructor(connection: DuckDB.DuckDBConnection, localTimes: LocalTimes) {
+  constructor(connection: DuckDB.DuckDBConnection, localTimes: LocalTimeFormatter) {
     this.#connection = connection;
     this.#localTimes = localTimes;
   }
@@ -155,9 +161,9 @@ class NodeConnection implements Connection {
     await this.#connection.run(sql);
   }
 
-  async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<Row[]> {
+  async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<RowValues[]> {
     const result = await this.#connection.run(sql, [...parameters]);
-    return result.convertRows(jsonConverter(() => undefined, this.#localTimes));
+    return result.convertRows(createJsonConverter(() => undefined, this.#localTimes));
   }
 
   async append(table: string, fill: (appender: RowAppender) => void): Promise<void> {
@@ -209,12 +215,13 @@ class NodeConnection implements Connection {
     if (extracted.count !== 1) throw new StatementRefused("more than one statement");
     const prepared = await extracted.prepare(0);
     try {
-      if (!READING.has(prepared.statementType)) throw new StatementRefused("not a SELECT");
+      if (!READ_STATEMENT_TYPES.has(prepared.statementType))
+        throw new StatementRefused("not a SELECT");
       const result = await prepared.stream();
-      const converter = jsonConverter(onText, this.#localTimes);
+      const converter = createJsonConverter(onText, this.#localTimes);
       const atEnd = async () => {
         // A failure between two chunks looks like the end: only the transaction tells.
-        await this.#connection.run("SELECT 1").catch(failedLate);
+        await this.#connection.run("SELECT 1").catch(throwLateFailure);
       };
       return openRowStream(result, () => prepared.destroySync(), converter, atEnd);
     } catch (error) {
@@ -232,7 +239,7 @@ class NodeConnection implements Connection {
   }
 }
 
-function failedLate(error: Error): never {
+function throwLateFailure(error: Error): never {
   if (!error.message.includes("transaction is aborted")) throw error;
   throw new Error("the query failed after its first rows: one of fewer rows says why");
 }
@@ -269,9 +276,9 @@ const DECIMAL_DIGITS_MAX = 15;
  * Values as JSON can carry them: integers as numbers while exact, else text; timestamps (which
  * are UTC here) in RFC 3339, those with a zone in local time; the rest as DuckDB's own JSON form.
  */
-function jsonConverter(
+function createJsonConverter(
   onText: (length: number) => void,
-  localTimes: LocalTimes,
+  localTimes: LocalTimeFormatter,
 ): DuckDB.DuckDBValueConverter<DuckDB.Json> {
   return (value, type, converter) => {
     // Most values are plain, and are told from the rest by less than the general conversion does.
@@ -285,9 +292,9 @@ function jsonConverter(
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
     }
-    if (value instanceof DuckDBTimestampValue) return instantText(value.toString());
+    if (value instanceof DuckDBTimestampValue) return formatUtcTimestamp(value.toString());
     if (value instanceof DuckDBTimestampTZValue) {
-      return value.isFinite ? localTimes.text(value.micros) : value.toString();
+      return value.isFinite ? localTimes.format(value.micros) : value.toString();
     }
     const json = JsonDuckDBValueConverter(value, type, converter);
     if (typeof json !== "string") return json;

@@ -3,8 +3,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { ExportView } from "../contract/views.ts";
-import type { StoreCore } from "./core.ts";
-import { viewFor } from "./query/views.ts";
+import type { JournalFollower } from "./core.ts";
+import { buildViewQuery } from "./query/views.ts";
 import type { ExportOptions } from "./store.ts";
 
 /** The column that gives a row's day; null: the view is exported as one file. */
@@ -29,38 +29,42 @@ const DAY_COLUMNS: Readonly<Record<ExportView, string | null>> = {
 };
 
 export class StoreExports {
-  readonly #core: StoreCore;
+  readonly #core: JournalFollower;
   #count = 0;
 
-  constructor(core: StoreCore) {
+  constructor(core: JournalFollower) {
     this.#core = core;
   }
 
   /** Days that a view has rows of; none for a view without days. */
-  async days(view: ExportView, options: ExportOptions): Promise<string[]> {
-    const column = dayColumn(view, options);
+  async listDays(view: ExportView, options: ExportOptions): Promise<string[]> {
+    const column = selectDayColumn(view, options);
     if (column === null) return [];
     return this.#core.readQueue.read(async (connection) => {
       const rows = await connection.rows(
         `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
-         FROM (${await viewFor(connection, view, options.tenant)})
-         WHERE ${since(column, options.sinceMs)} ORDER BY 1`,
+         FROM (${await buildViewQuery(connection, view, options.tenant)})
+         WHERE ${buildSinceCondition(column, options.sinceMs)} ORDER BY 1`,
       );
       return rows.map(([day]) => String(day));
     });
   }
 
   /** `day` must have the form of a date: it goes into SQL as it is. Undefined: every row. */
-  file(view: ExportView, day: string | undefined, options: ExportOptions): Promise<Uint8Array> {
-    const column = dayColumn(view, options);
+  exportParquet(
+    view: ExportView,
+    day: string | undefined,
+    options: ExportOptions,
+  ): Promise<Uint8Array> {
+    const column = selectDayColumn(view, options);
     const path = join(this.#core.exportDirectory, `${this.#count++}.parquet`);
     return this.#core.readQueue.read(async (connection) => {
-      const rows = await viewFor(connection, view, options.tenant);
+      const rows = await buildViewQuery(connection, view, options.tenant);
       const chosen =
         column === null || day === undefined
           ? ""
           : `WHERE CAST(${column} AS DATE) = DATE '${day}'
-             AND ${since(column, options.sinceMs)} ORDER BY ${column}`;
+             AND ${buildSinceCondition(column, options.sinceMs)} ORDER BY ${column}`;
       try {
         await connection.run(
           `COPY (FROM (${rows}) ${chosen}) TO '${path.replaceAll("'", "''")}'
@@ -74,10 +78,10 @@ export class StoreExports {
   }
 }
 
-function dayColumn(view: ExportView, { by }: ExportOptions): string | null {
+function selectDayColumn(view: ExportView, { by }: ExportOptions): string | null {
   return view === "outcomes" && by === "settled" ? "settled_at" : DAY_COLUMNS[view];
 }
 
-function since(column: string, sinceMs: number): string {
+function buildSinceCondition(column: string, sinceMs: number): string {
   return `${column} >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`;
 }

@@ -15,7 +15,10 @@ const ASIDE_MAX = 5;
  * Moves the database aside, into a directory named with the time: 14 digits, UTC.
  * @returns its new directory, and those removed for it.
  */
-export function setAside(directory: string, nowMs: number): { aside: string; removed: string[] } {
+export function moveDatabaseAside(
+  directory: string,
+  nowMs: number,
+): { aside: string; removed: string[] } {
   const taken = fs.readdirSync(directory).filter((name) => ASIDE.test(name));
   const numbers = taken.map((name) => Number(ASIDE.exec(name)?.[1]));
   const time = Number(new Date(nowMs).toISOString().replaceAll(/\D/g, "").slice(0, 14));
@@ -51,7 +54,7 @@ export function moveDurably(from: string, to: string): void {
 }
 
 /** Names in a directory; none when it is not there. */
-export function listIfThere(directory: string): string[] {
+export function listDirectoryOrEmpty(directory: string): string[] {
   return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
 }
 

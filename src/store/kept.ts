@@ -4,21 +4,21 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "./duckdb.ts";
-import { listIfThere, moveDurably } from "./files.ts";
-import { literal } from "./view.ts";
+import { listDirectoryOrEmpty, moveDurably } from "./files.ts";
+import { quoteLiteral } from "./view.ts";
 
 /**
  * Tables by the first word of their files' names. The number in a name: of `days` the midnight
  * (epoch ms) up to which decisions are counted, of `rows` when they were saved (epoch ms), of
  * `scores` the day (since 1970).
  */
-const TABLES = {
+const KEPT_TABLES = {
   days: "decision_day_rows",
   rows: "decision_rows",
   scores: "score_day_rows",
 } as const;
 
-export type KeptKind = keyof typeof TABLES;
+export type KeptKind = keyof typeof KEPT_TABLES;
 
 /** One file of kept rows. */
 export interface KeptFile {
@@ -27,30 +27,30 @@ export interface KeptFile {
   readonly number: number;
 }
 
-const NAME = /^(days|rows|scores)-(\d+)\.parquet$/;
+const KEPT_FILE_NAME = /^(days|rows|scores)-(\d+)\.parquet$/;
 
 export class KeptRows {
   readonly #directory: string;
   /** The one in which the database may read and write. */
-  readonly #exchange: string;
+  readonly #exportDirectory: string;
 
   constructor(directory: string, exchange: string) {
     this.#directory = directory;
-    this.#exchange = exchange;
+    this.#exportDirectory = exchange;
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
   }
 
   /** All files, oldest first within a kind. */
   list(): KeptFile[] {
-    return listIfThere(this.#directory)
+    return listDirectoryOrEmpty(this.#directory)
       .flatMap((name) => {
-        const [, kind, number] = NAME.exec(name) ?? [];
+        const [, kind, number] = KEPT_FILE_NAME.exec(name) ?? [];
         return kind === undefined ? [] : [{ name, kind: kind as KeptKind, number: Number(number) }];
       })
       .toSorted((left, right) => left.number - right.number);
   }
 
-  nameOf(kind: KeptKind, number: number): string {
+  formatName(kind: KeptKind, number: number): string {
     return `${kind}-${number}.parquet`;
   }
 
@@ -64,13 +64,14 @@ export class KeptRows {
     number: number,
     condition = "true",
   ): Promise<void> {
-    const name = this.nameOf(kind, number);
-    const path = join(this.#exchange, name);
+    const name = this.formatName(kind, number);
+    const path = join(this.#exportDirectory, name);
     // Somebody may have cleared them away: the rows are worth more than the directory.
-    for (const each of [this.#directory, this.#exchange]) fs.mkdirSync(each, { recursive: true });
+    for (const each of [this.#directory, this.#exportDirectory])
+      fs.mkdirSync(each, { recursive: true });
     try {
       await connection.run(
-        `COPY (FROM ${TABLES[kind]} WHERE ${condition}) TO ${literal(path)}
+        `COPY (FROM ${KEPT_TABLES[kind]} WHERE ${condition}) TO ${quoteLiteral(path)}
          (FORMAT parquet, COMPRESSION zstd)`,
       );
       moveDurably(path, join(this.#directory, name));
@@ -84,10 +85,10 @@ export class KeptRows {
    * Columns that are new since stay empty, columns that are no longer there are left out.
    */
   async restore(connection: Connection, file: KeptFile, condition = "true"): Promise<void> {
-    const path = join(this.#exchange, file.name);
+    const path = join(this.#exportDirectory, file.name);
     fs.copyFileSync(join(this.#directory, file.name), path, fs.constants.COPYFILE_FICLONE);
     try {
-      await insertFile(connection, TABLES[file.kind], path, condition);
+      await insertParquetRows(connection, KEPT_TABLES[file.kind], path, condition);
     } finally {
       fs.rmSync(path, { force: true });
     }
@@ -99,13 +100,13 @@ export class KeptRows {
 }
 
 /** Inserts the rows of a Parquet file into a table, by the columns that both have. */
-export async function insertFile(
+export async function insertParquetRows(
   connection: Connection,
   table: string,
   path: string,
   condition = "true",
 ): Promise<void> {
-  const file = `read_parquet(${literal(path)})`;
+  const file = `read_parquet(${quoteLiteral(path)})`;
   const found = await connection.rows(
     `SELECT column_name FROM (DESCRIBE ${table})
      WHERE column_name IN (SELECT column_name FROM (DESCRIBE SELECT * FROM ${file}))`,

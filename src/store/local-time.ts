@@ -3,7 +3,7 @@
 /** Offsets change at whole quarters of an hour, as far as zones of this century go. */
 const QUARTER_MS = 900_000;
 /** Quarters whose offsets are kept: ten years of them would be 350,000. */
-const KEPT_MAX = 50_000;
+const CACHED_OFFSETS_MAX = 50_000;
 const MINUTE_MS = 60_000;
 
 /** Whether the name is that of a time zone, such as `Europe/Berlin`. */
@@ -15,20 +15,20 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-export class LocalTimes {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #minutes = new Map<number, number>();
+export class LocalTimeFormatter {
+  readonly #zoneFormat: Intl.DateTimeFormat;
+  readonly #offsetMinutesByQuarter = new Map<number, number>();
 
   /** @throws RangeError when there is no such zone. */
   constructor(timeZone: string) {
     const timeZoneName = "longOffset";
-    this.#format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName, hour: "numeric" });
+    this.#zoneFormat = new Intl.DateTimeFormat("en", { timeZone, timeZoneName, hour: "numeric" });
   }
 
   /** RFC 3339 with milliseconds, or microseconds where there are any; years 0 to 9999. */
-  text(micros: bigint): string {
+  format(micros: bigint): string {
     const epochMs = Number(micros / 1000n) - (micros < 0n && micros % 1000n !== 0n ? 1 : 0);
-    const minutes = this.#offsetMinutes(epochMs);
+    const minutes = this.#findOffsetMinutes(epochMs);
     const [local = ""] = new Date(epochMs + minutes * MINUTE_MS).toISOString().split("Z");
     const rest = Number(micros - BigInt(epochMs) * 1000n);
     const fraction = rest === 0 ? "" : String(rest).padStart(3, "0");
@@ -37,22 +37,23 @@ export class LocalTimes {
     return `${local}${fraction}${sign}${parts.map((part) => String(part).padStart(2, "0")).join(":")}`;
   }
 
-  #offsetMinutes(epochMs: number): number {
+  #findOffsetMinutes(epochMs: number): number {
     const quarter = Math.floor(epochMs / QUARTER_MS);
-    const known = this.#minutes.get(quarter);
+    const known = this.#offsetMinutesByQuarter.get(quarter);
     if (known !== undefined) return known;
-    const parts = this.#format.formatToParts(quarter * QUARTER_MS);
+    const parts = this.#zoneFormat.formatToParts(quarter * QUARTER_MS);
     const name = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
     const [, sign = "+", hours = "0", rest = "0"] = /([+-])(\d\d):(\d\d)/.exec(name) ?? [];
     const minutes = (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(rest));
-    if (this.#minutes.size >= KEPT_MAX) this.#minutes.clear();
-    this.#minutes.set(quarter, minutes);
+    if (this.#offsetMinutesByQuarter.size >= CACHED_OFFSETS_MAX)
+      this.#offsetMinutesByQuarter.clear();
+    this.#offsetMinutesByQuarter.set(quarter, minutes);
     return minutes;
   }
 }
 
 /** DuckDB's text of a timestamp in RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
-export function instantText(text: string): string {
+export function formatUtcTimestamp(text: string): string {
   const [day = "", time = ""] = text.split(" ");
   if (!/^\d{4}-\d\d-\d\d$/.test(day)) return text;
   const [clock = "", fraction = ""] = time.split(".");

@@ -2,38 +2,38 @@
 // answer queries in between. A failure to apply is logged and tried again.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
-import { APPLY_RECORDS_MAX, StoreAhead, type StoreCore } from "./core.ts";
-import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
+import { APPLY_RECORDS_MAX, StoreAheadOfJournal, type JournalFollower } from "./core.ts";
+import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
 import {
-  isOfCaller,
-  performForCaller,
-  performForStore,
-  readsScores,
-  scoreWaits,
-  transferable,
+  isCallerCall,
+  runCallerCall,
+  runStoreCall,
+  mayReadScores,
+  selectScoreWaitsMs,
+  listTransferables,
 } from "./calls.ts";
 import { StoreExports } from "./exports.ts";
-import { STATE_START } from "./options.ts";
-import type { StoreRecords } from "./records.ts";
+import { INITIAL_STORE_STATE } from "./options.ts";
+import type { StoreDecisionLog } from "./records.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
-import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
+import { ScoreRefresher, type ScoreSource } from "./score-keeper.ts";
 import { encodeFault } from "../contract/encoded-fault.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
 /** Time that callers' SQL is left at the service's end. */
-const QUERIES_END_MS = 2000;
+const QUERIES_END_GRACE_MS = 2000;
 /** Interval between two checks of the rings: it bounds the loss of denials in a crash. */
-const LOOK_INTERVAL_MS = 50;
+const DUE_WORK_INTERVAL_MS = 50;
 /** Interval at which the figures of the decision log are told while they change. */
-const TELL_INTERVAL_MS = 1000;
+const DECISION_METRICS_INTERVAL_MS = 1000;
 
 export interface StoreLoopOptions {
   port: MessagePort;
   /** Where the ledger announces positions; undefined for a store on its own. */
   ledgerPort: MessagePort | undefined;
-  core: StoreCore;
-  records: StoreRecords;
+  core: JournalFollower;
+  records: StoreDecisionLog;
   /** Opens the table that scores are read from. */
   openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
   /** Days that daily scores are kept. */
@@ -61,20 +61,20 @@ class StoreLoop {
   #timer: NodeJS.Timeout | undefined;
   #applying: Promise<void> | undefined;
   #isClosing = false;
-  #looking: NodeJS.Timeout | undefined;
-  #draining: Promise<void> | undefined;
-  #told = "0 0";
-  #toldAtMs = 0;
-  readonly #scores: ScoreKeeper;
+  #checkTimer: NodeJS.Timeout | undefined;
+  #ingesting: Promise<void> | undefined;
+  #sentDecisionMetrics = "0 0";
+  #decisionMetricsSentAtMs = 0;
+  readonly #scoreRefresher: ScoreRefresher;
   readonly #exports: StoreExports;
   readonly #sandbox: Sandbox | undefined;
-  #ending: NodeJS.Timeout | undefined;
+  #endQueriesTimer: NodeJS.Timeout | undefined;
 
   constructor(options: StoreLoopOptions) {
     this.#options = options;
     this.#durableLsn = options.durableLsn;
     this.#exports = new StoreExports(options.core);
-    this.#scores = new ScoreKeeper({
+    this.#scoreRefresher = new ScoreRefresher({
       core: options.core,
       openSource: options.openScores,
       position: () => this.#durableLsn ?? 0,
@@ -93,7 +93,7 @@ class StoreLoop {
       readScores: (call) => this.#readScores(call),
       settle: async () => {
         const asOfMs = this.#options.clock();
-        await this.#settle();
+        await this.#ingestAllDecisions();
         return asOfMs;
       },
       onChange: () => this.#sendState(),
@@ -103,58 +103,62 @@ class StoreLoop {
 
   start(): void {
     const { port, ledgerPort } = this.#options;
-    port.on("message", (message: ToStore) => this.#take(message));
-    ledgerPort?.on("message", (lsn: number) => this.#hear(lsn));
-    if (this.#durableLsn !== undefined) this.#schedule(0);
-    this.#looking = setInterval(() => this.#look(), LOOK_INTERVAL_MS);
+    port.on("message", (message: MessageToStore) => this.#receive(message));
+    ledgerPort?.on("message", (lsn: number) => this.#receiveDurablePosition(lsn));
+    if (this.#durableLsn !== undefined) this.#scheduleApply(0);
+    this.#checkTimer = setInterval(() => this.#checkDueWork(), DUE_WORK_INTERVAL_MS);
   }
 
   /** The rings are drained without waiting for the database or for its readers. */
-  #look(): void {
+  #checkDueWork(): void {
     const { records, clock } = this.#options;
     const nowMs = clock();
     try {
-      if (records.rings.isDue(nowMs)) records.rings.empty(nowMs);
+      if (records.ringDrain.isDue(nowMs)) records.ringDrain.drain(nowMs);
     } catch (error) {
       this.#logDecisionFailure(error);
     }
-    if (records.isIngestDue(nowMs)) void this.#ingest();
-    this.#tell(nowMs);
-    if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
+    if (records.isIngestDue(nowMs)) void this.#ingestDecisions();
+    this.#sendDecisionMetrics(nowMs);
+    if (this.#scoreRefresher.isSampleDue(nowMs)) void this.#scoreRefresher.refresh();
   }
 
-  #tell(nowMs: number): void {
-    const { spoolBytes, decisionsCounted } = this.#options.records.gauges();
+  #sendDecisionMetrics(nowMs: number): void {
+    const { spoolBytes, decisionsCounted } = this.#options.records.readMetrics();
     const figures = `${spoolBytes} ${decisionsCounted}`;
-    if (figures === this.#told || nowMs - this.#toldAtMs < TELL_INTERVAL_MS) return;
-    this.#told = figures;
-    this.#toldAtMs = nowMs;
+    if (
+      figures === this.#sentDecisionMetrics ||
+      nowMs - this.#decisionMetricsSentAtMs < DECISION_METRICS_INTERVAL_MS
+    )
+      return;
+    this.#sentDecisionMetrics = figures;
+    this.#decisionMetricsSentAtMs = nowMs;
     this.#sendState();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
-  #ingest(): Promise<void> {
-    return this.#draining ?? this.#drain((nowMs) => this.#options.records.ingest(nowMs));
+  #ingestDecisions(): Promise<void> {
+    return this.#ingesting ?? this.#runIngest((nowMs) => this.#options.records.ingestPart(nowMs));
   }
 
   /** Ingests to the end of the spool; after a failure reads go on with the rows there are. */
-  async #settle(): Promise<void> {
+  async #ingestAllDecisions(): Promise<void> {
     // The drain in progress may have begun before the last decision.
-    while (this.#draining !== undefined) await this.#draining;
-    await this.#drain((nowMs) => this.#options.records.settle(nowMs));
+    while (this.#ingesting !== undefined) await this.#ingesting;
+    await this.#runIngest((nowMs) => this.#options.records.ingestAll(nowMs));
   }
 
-  #drain(run: (nowMs: number) => Promise<void>): Promise<void> {
+  #runIngest(run: (nowMs: number) => Promise<void>): Promise<void> {
     const done = run(this.#options.clock())
       .catch((error: unknown) => {
         this.#logDecisionFailure(error);
-        this.#schedule(0);
+        this.#scheduleApply(0);
       })
       .finally(() => {
-        this.#draining = undefined;
+        this.#ingesting = undefined;
         this.#sendState();
       });
-    this.#draining = done;
+    this.#ingesting = done;
     return done;
   }
 
@@ -162,33 +166,33 @@ class StoreLoop {
     this.#send({ kind: "log", event: "decision_log_failed", detail: String(error) });
   }
 
-  async #end(): Promise<void> {
+  async #closeRecords(): Promise<void> {
     const { records, clock } = this.#options;
     await records.close(clock()).catch((error: unknown) => this.#logDecisionFailure(error));
   }
 
-  #take(message: ToStore): void {
-    if (message.kind === "notify") this.#hear(message.lsn);
+  #receive(message: MessageToStore): void {
+    if (message.kind === "notify") this.#receiveDurablePosition(message.lsn);
     else if (message.kind === "call") void this.#answer(message);
     else if (message.kind === "endQueries") this.#endQueriesSoon();
-    else if (message.kind === "table") this.#scores.open(message.engineMemory);
+    else if (message.kind === "table") this.#scoreRefresher.setAgentTable(message.engineMemory);
     else void this.#close();
   }
 
   #endQueriesSoon(): void {
-    this.#ending ??= setTimeout(() => void this.#sandbox?.end(), QUERIES_END_MS);
+    this.#endQueriesTimer ??= setTimeout(() => void this.#sandbox?.end(), QUERIES_END_GRACE_MS);
   }
 
-  #hear(lsn: number): void {
+  #receiveDurablePosition(lsn: number): void {
     const isFirst = this.#durableLsn === undefined;
     if (lsn <= (this.#durableLsn ?? -1)) return;
     this.#durableLsn = lsn;
     const backlog = lsn - this.#options.core.applied.lsn;
-    this.#schedule(isFirst || backlog >= APPLY_RECORDS_MAX ? 0 : APPLY_INTERVAL_MS);
+    this.#scheduleApply(isFirst || backlog >= APPLY_RECORDS_MAX ? 0 : APPLY_INTERVAL_MS);
   }
 
   /** One apply at a time; a timer that is set stays, unless there is reason to hurry. */
-  #schedule(delayMs: number): void {
+  #scheduleApply(delayMs: number): void {
     if (this.#isClosing || this.#applying !== undefined || this.#durableLsn === undefined) return;
     if (this.#timer !== undefined && delayMs > 0) return;
     clearTimeout(this.#timer);
@@ -201,26 +205,26 @@ class StoreLoop {
   async #apply(durableLsn: number): Promise<void> {
     let delayMs = APPLY_INTERVAL_MS;
     try {
-      const hasMore = await this.#options.core.follow(durableLsn);
+      const hasMore = await this.#options.core.applyNextBatch(durableLsn);
       this.#failure = "";
       if (hasMore) delayMs = 0;
     } catch (error) {
       this.#failure = String(error);
       this.#send({ kind: "log", event: "store_apply_failed", detail: this.#failure });
-      if (error instanceof StoreAhead) {
+      if (error instanceof StoreAheadOfJournal) {
         this.#send({ kind: "ahead", position: error.position, durableLsn });
       }
       delayMs = RETRY_INTERVAL_MS;
     }
     this.#applying = undefined;
     this.#sendState();
-    if (this.#isBehind() || this.#failure !== "") this.#schedule(delayMs);
+    if (this.#isBehind() || this.#failure !== "") this.#scheduleApply(delayMs);
   }
 
-  async #answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
+  async #answer({ id, call }: Extract<MessageToStore, { kind: "call" }>): Promise<void> {
     try {
       const result = await this.#perform(call);
-      this.#send({ kind: "answer", id, result }, transferable(result));
+      this.#send({ kind: "answer", id, result }, listTransferables(result));
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       if (!isFault) this.#send({ kind: "log", event: "store_call_failed", detail: String(error) });
@@ -230,24 +234,30 @@ class StoreLoop {
       this.#send({ kind: "refusal", id, fault: encodeFault(fault) });
     }
     // A query can have found the database broken: the next apply looks into it.
-    if (this.#options.core.isSuspect) this.#schedule(0);
+    if (this.#options.core.isSuspect) this.#scheduleApply(0);
   }
 
   async #perform(call: StoreCall): Promise<unknown> {
     const { core, records, clock } = this.#options;
-    const freshen = () => this.#freshen(call);
-    if (isOfCaller(call)) return performForCaller(call, core, this.#sandbox, freshen);
-    return performForStore(call, { core, records, exports: this.#exports, clock, freshen });
+    const freshen = () => this.#refreshRows(call);
+    if (isCallerCall(call)) return runCallerCall(call, core, this.#sandbox, freshen);
+    return runStoreCall(call, {
+      core,
+      records,
+      exports: this.#exports,
+      clock,
+      refreshRows: freshen,
+    });
   }
 
   /** A read sees all decisions made before it (but for lists), and scores that are not old. */
-  async #freshen(call: StoreCall): Promise<void> {
-    if (call.name !== "directory") await this.#settle();
+  async #refreshRows(call: StoreCall): Promise<void> {
+    if (call.name !== "directory") await this.#ingestAllDecisions();
     await this.#readScores(call);
   }
 
   async #readScores(call: StoreCall): Promise<void> {
-    if (readsScores(call)) await this.#scores.refresh(...scoreWaits(call));
+    if (mayReadScores(call)) await this.#scoreRefresher.refresh(...selectScoreWaitsMs(call));
   }
 
   #isBehind(): boolean {
@@ -258,14 +268,14 @@ class StoreLoop {
   async #close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#timer);
-    clearInterval(this.#looking);
-    clearTimeout(this.#ending);
+    clearInterval(this.#checkTimer);
+    clearTimeout(this.#endQueriesTimer);
     // First: a copy for it may hold up the apply.
     await this.#sandbox?.end();
     await this.#applying;
-    await this.#draining;
-    await this.#scores.close();
-    await this.#end();
+    await this.#ingesting;
+    await this.#scoreRefresher.close();
+    await this.#closeRecords();
     await this.#options.core.close();
     this.#options.ledgerPort?.close();
     this.#options.port.close();
@@ -285,9 +295,9 @@ class StoreLoop {
       isBuilding: core.isBuilding,
       behindSinceMs: this.#behindSinceMs,
       failure: this.#failure,
-      tiers: this.#scores.tiers,
-      queries: this.#sandbox?.figures ?? STATE_START.queries,
-      ...records.gauges(),
+      tiers: this.#scoreRefresher.tiers,
+      queries: this.#sandbox?.metrics ?? INITIAL_STORE_STATE.queries,
+      ...records.readMetrics(),
     };
     const text = JSON.stringify(state);
     if (text === this.#sentState) return;
@@ -295,7 +305,7 @@ class StoreLoop {
     this.#send({ kind: "state", state });
   }
 
-  #send(message: FromStore, transfer: ArrayBuffer[] = []): void {
+  #send(message: MessageFromStore, transfer: ArrayBuffer[] = []): void {
     this.#options.port.postMessage(message, transfer);
   }
 }

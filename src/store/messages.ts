@@ -2,9 +2,9 @@
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
-import type { SpoolMark } from "./decisions/segments.ts";
-import type { DirectoryAsk } from "./directory/asks.ts";
-import type { Asker } from "./query/guard.ts";
+import type { SpoolPosition } from "./decisions/segments.ts";
+import type { AgentDirectoryRequest } from "./directory/asks.ts";
+import type { QueryRights } from "./query/guard.ts";
 import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
 import { type EncodedFault } from "../contract/encoded-fault.ts";
 
@@ -28,14 +28,20 @@ export interface StoreThreadData {
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
-  | { name: "query"; sql: string; limits: QueryLimits; asker: Asker; handle?: string | undefined }
+  | {
+      name: "query";
+      sql: string;
+      limits: QueryLimits;
+      asker: QueryRights;
+      handle?: string | undefined;
+    }
   | { name: "cancelQuery"; handle: string }
-  | { name: "openStream"; sql: string; asker: Asker }
+  | { name: "openStream"; sql: string; asker: QueryRights }
   | { name: "nextPart"; stream: number }
   | { name: "closeStream"; stream: number }
   | { name: "ask"; sql: string }
   | { name: "describe" }
-  | { name: "directory"; ask: DirectoryAsk }
+  | { name: "directory"; ask: AgentDirectoryRequest }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "decisionCounts"; filter: DecisionFilter }
@@ -46,7 +52,7 @@ export type StoreCall =
   | { name: "exportDays"; view: ExportView; options: ExportOptions }
   | { name: "exportFile"; view: ExportView; day: string | undefined; options: ExportOptions };
 
-export type ToStore =
+export type MessageToStore =
   | { kind: "call"; id: number; call: StoreCall }
   | { kind: "notify"; lsn: number }
   /** The agent table whose scores are shown from now on. */
@@ -56,7 +62,7 @@ export type ToStore =
   | { kind: "close" };
 
 /** Figures of the process that runs callers' SQL. */
-export interface QueryFigures {
+export interface QueryProcessMetrics {
   /** 1 while the process is there. */
   running: number;
   /** How many times it had to be killed, or ended by itself. */
@@ -68,7 +74,7 @@ export interface QueryFigures {
 }
 
 /** Figures of the decision log (StoreRecords). */
-export interface LogFigures {
+export interface DecisionLogMetrics {
   /** Decision segments and kept files that a new database still lacks. */
   restoringCount: number;
   /** Decision records that could not be read. */
@@ -81,7 +87,7 @@ export interface LogFigures {
   /** Repeated denials counted in another's row, since the start. */
   decisionsCounted: number;
   /** Up to where own decisions are on disk. */
-  spoolMark: SpoolMark;
+  spoolMark: SpoolPosition;
 }
 
 /** Agents by tier, at one time (epoch ms). */
@@ -91,7 +97,7 @@ export interface TierCounts {
 }
 
 /** The state of the store, sent after every change. */
-export interface StoreState extends LogFigures {
+export interface StoreState extends DecisionLogMetrics {
   appliedLsn: number;
   durableLsn: number;
   outcomeCount: number;
@@ -108,10 +114,10 @@ export interface StoreState extends LogFigures {
   /** Agents by tier at the last reading of all scores; undefined before the first. */
   tiers?: TierCounts | undefined;
   /** The process for callers' SQL. */
-  queries: QueryFigures;
+  queries: QueryProcessMetrics;
 }
 
-export type FromStore =
+export type MessageFromStore =
   | { kind: "state"; state: StoreState }
   | { kind: "answer"; id: number; result: unknown }
   /** The store has rows of positions that the journal lacks: nothing is applied any more. */

@@ -35,7 +35,7 @@ export interface StoreOptions {
   /** Called for rebuilds and failures, one line each. */
   log?: (event: string, detail: string) => void;
   /** Called when the store has rows of positions that the journal lacks: its end is lost. */
-  onAhead?: (position: number, durableLsn: number) => void;
+  onJournalEndLost?: (position: number, durableLsn: number) => void;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
 }
@@ -46,19 +46,19 @@ export interface OpenStore extends Store {
   /** The last state received. */
   status(): StoreState;
   /** Gives callers' SQL two more seconds: an end of the service waits for none. */
-  endQueries(): void;
+  endQueriesSoon(): void;
   /** `listener` is called each time that the database was set aside and made anew. */
-  whenRebuilt(listener: () => void): void;
+  onRebuilt(listener: () => void): void;
   /** True when `close` did not wait for the thread any longer: native code still runs there. */
-  readonly isLate: boolean;
+  readonly hasCloseTimedOut: boolean;
   /** Notes that only the rows of an older version hold, some of them: none is left at last. */
-  unjournaled(): Promise<MovedNote[]>;
+  listUnjournaledNotes(): Promise<MovedNote[]>;
   /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
-  showScores(engineMemory: WebAssembly.Memory): void;
+  setAgentTable(engineMemory: WebAssembly.Memory): void;
 }
 
 /** Start data of the thread. */
-export function threadData(options: StoreOptions, paths: DataPaths): StoreThreadData {
+export function buildStoreThreadData(options: StoreOptions, paths: DataPaths): StoreThreadData {
   return {
     journal: paths.journal,
     store: paths.store,
@@ -75,7 +75,7 @@ export function threadData(options: StoreOptions, paths: DataPaths): StoreThread
 }
 
 /** Until the first state has come. */
-export const STATE_START: StoreState = {
+export const INITIAL_STORE_STATE: StoreState = {
   appliedLsn: 0,
   durableLsn: 0,
   outcomeCount: 0,

@@ -6,24 +6,24 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "./duckdb.ts";
 import { moveDurably } from "./files.ts";
-import { insertFile, type KeptRows } from "./kept.ts";
-import { TABLES } from "./rows/events.ts";
-import { literal } from "./view.ts";
+import { insertParquetRows, type KeptRows } from "./kept.ts";
+import { EVENT_TABLES } from "./rows/events.ts";
+import { quoteLiteral } from "./view.ts";
 
 const DAY_MS = 86_400_000;
-const SUFFIX = ".spool";
+const OLD_SPOOL_SUFFIX = ".spool";
 
-export interface CarryOver {
+export interface CarryOverResult {
   /** Tables of which rows were saved for the new database. */
   readonly saved: readonly string[];
   /** Tables that exist and could not be read. */
   readonly lost: readonly string[];
 }
 
-export interface CarryOptions {
-  readonly kept: KeptRows;
+export interface CarryOverOptions {
+  readonly keptRows: KeptRows;
   /** The one directory in which the database may write. */
-  readonly exchange: string;
+  readonly exportDirectory: string;
   readonly nowMs: number;
   /** Where earlier versions kept decisions on their way; they move to `segments`. */
   readonly oldSpool: string;
@@ -31,7 +31,10 @@ export interface CarryOptions {
 }
 
 /** Saves what the database alone knows. */
-export async function saveRows(connection: Connection, options: CarryOptions): Promise<CarryOver> {
+export async function saveCarriedRows(
+  connection: Connection,
+  options: CarryOverOptions,
+): Promise<CarryOverResult> {
   const saved: string[] = [];
   const lost: string[] = [];
   const save = async (table: string, work: () => Promise<unknown>) => {
@@ -44,36 +47,36 @@ export async function saveRows(connection: Connection, options: CarryOptions): P
       return false;
     }
   };
-  for (const table of Object.values(TABLES)) {
+  for (const table of Object.values(EVENT_TABLES)) {
     const isSaved = await save(table, async () => {
       const isPlaced = await hasColumn(connection, table, "position");
-      const path = buildCarryOverPath(options.exchange, table);
+      const path = buildCarryOverPath(options.exportDirectory, table);
       const rows = `FROM ${table}${isPlaced ? " WHERE position IS NULL" : ""}`;
-      await connection.run(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet)`);
+      await connection.run(`COPY (${rows}) TO ${quoteLiteral(path)} (FORMAT parquet)`);
     });
     if (isSaved) saved.push(table);
   }
   if (await hasColumn(connection, "spool_taken", "is_done").catch(() => true)) {
     return { saved, lost };
   }
-  await save("decision_rows", () => keepDecisions(connection, options));
-  await save("score_day_rows", () => keepScores(connection, options));
+  await save("decision_rows", () => saveOldDecisions(connection, options));
+  await save("score_day_rows", () => saveOldScores(connection, options));
   await save("spool_taken", async () => {
     const rows = await connection.rows("SELECT file FROM spool_taken");
-    adoptSpool(options, new Set(rows.map(([file]) => String(file))));
+    migrateOldSpool(options, new Set(rows.map(([file]) => String(file))));
   });
   return { saved, lost };
 }
 
 /** Puts saved rows into the new tables. */
-export async function restoreRows(
+export async function restoreCarriedRows(
   connection: Connection,
   exchange: string,
   saved: readonly string[],
 ): Promise<void> {
   for (const table of saved) {
     const path = buildCarryOverPath(exchange, table);
-    await insertFile(connection, table, path);
+    await insertParquetRows(connection, table, path);
     fs.rmSync(path, { force: true });
   }
 }
@@ -82,12 +85,12 @@ export async function restoreRows(
  * Moves the spool files of an earlier version to the segments; those whose rows are in the database
  * (`taken`) go. Harmless when there are none.
  */
-export function adoptSpool(
-  { oldSpool, segments }: Pick<CarryOptions, "oldSpool" | "segments">,
+export function migrateOldSpool(
+  { oldSpool, segments }: Pick<CarryOverOptions, "oldSpool" | "segments">,
   taken: ReadonlySet<string> = new Set(),
 ): void {
   if (!fs.existsSync(oldSpool)) return;
-  for (const file of fs.readdirSync(oldSpool).filter((name) => name.endsWith(SUFFIX))) {
+  for (const file of fs.readdirSync(oldSpool).filter((name) => name.endsWith(OLD_SPOOL_SUFFIX))) {
     if (taken.has(file)) fs.rmSync(join(oldSpool, file));
     else moveDurably(join(oldSpool, file), join(segments, file));
   }
@@ -103,22 +106,28 @@ async function hasColumn(connection: Connection, table: string, column: string):
 }
 
 /** Rows of single decisions begin where the daily counts end. */
-async function keepDecisions(connection: Connection, { kept, nowMs }: CarryOptions): Promise<void> {
+async function saveOldDecisions(
+  connection: Connection,
+  { keptRows, nowMs }: CarryOverOptions,
+): Promise<void> {
   const [row] = await connection.rows(
     `SELECT coalesce(min(evaluated_ms), ${nowMs}) FROM decision_rows`,
   );
   const cutoffMs = Math.floor(Number(row?.[0]) / DAY_MS) * DAY_MS;
-  await kept.save(connection, "days", cutoffMs);
-  await kept.save(connection, "rows", nowMs);
+  await keptRows.save(connection, "days", cutoffMs);
+  await keptRows.save(connection, "rows", nowMs);
 }
 
-async function keepScores(connection: Connection, { kept }: CarryOptions): Promise<void> {
+async function saveOldScores(
+  connection: Connection,
+  { keptRows }: CarryOverOptions,
+): Promise<void> {
   const rows = await connection.rows(
     "SELECT DISTINCT date_diff('day', DATE '1970-01-01', day) FROM score_day_rows",
   );
   for (const [day] of rows) {
     const ofDay = `day = DATE '1970-01-01' + ${Number(day)}`;
-    await kept.save(connection, "scores", Number(day), ofDay);
+    await keptRows.save(connection, "scores", Number(day), ofDay);
   }
 }
 

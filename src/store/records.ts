@@ -1,19 +1,19 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
-import { DecisionFollower } from "./decisions/follower.ts";
+import { DecisionProjector } from "./decisions/follower.ts";
 import { DRAIN_INTERVAL_MS, RingDrain, SPOOL_BYTES_MAX } from "./decisions/ring-drain.ts";
 import { countDecisions, readDecisions } from "./decisions/read.ts";
-import { CopiedSegments } from "./decisions/copied.ts";
-import type { SpoolMark } from "./decisions/segments.ts";
+import { PendingCopies } from "./decisions/copied.ts";
+import type { SpoolPosition } from "./decisions/segments.ts";
 import { DecisionSpool } from "./decisions/spool.ts";
 import { Upkeep } from "./upkeep.ts";
-import { insertRun } from "./rows/events.ts";
+import { insertKaizenRun } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import type { Connection } from "./duckdb.ts";
-import type { StoreCore } from "./core.ts";
-import type { LogFigures } from "./messages.ts";
-import type { DecisionPage, Review, StoreEvents } from "./store.ts";
+import type { JournalFollower } from "./core.ts";
+import type { DecisionLogMetrics } from "./messages.ts";
+import type { DecisionPage, ReviewRow, StoreEvents } from "./store.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
 
 /** Milliseconds before a database that failed is tried again. */
@@ -33,8 +33,8 @@ const RESTORE_WAIT_MS = 3000;
 /** Longest that a read of the log waits for older decisions than the newest part to become rows. */
 const READ_WAIT_MS = 1000;
 
-export interface StoreRecordsOptions {
-  core: StoreCore;
+export interface StoreDecisionLogOptions {
+  core: JournalFollower;
   rings: readonly SharedArrayBuffer[];
   /** Epoch ms of this start. */
   startMs: number;
@@ -43,7 +43,7 @@ export interface StoreRecordsOptions {
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
   /** Reads wait until a rebuilt database has everything. */
-  isPatient?: boolean;
+  waitsForRebuild?: boolean;
   /** Longest that a read waits for older decisions to become rows, ms; 1000 by default. */
   readWaitMs?: number;
   /** Whether the clock can be trusted to delete by; left out, it can. */
@@ -51,86 +51,86 @@ export interface StoreRecordsOptions {
   log?: (event: string, detail: string) => void;
 }
 
-export class StoreRecords {
+export class StoreDecisionLog {
   /** Where decisions come from. */
-  readonly rings: RingDrain;
-  readonly #core: StoreCore;
+  readonly ringDrain: RingDrain;
+  readonly #core: JournalFollower;
   readonly #spool: DecisionSpool;
-  readonly #follower: DecisionFollower;
+  readonly #projector: DecisionProjector;
   /** Of other nodes' decisions. */
-  readonly #copied: CopiedSegments;
+  readonly #pendingCopies: PendingCopies;
   readonly #upkeep: Upkeep;
-  readonly #isPatient: boolean;
+  readonly #waitsForRebuild: boolean;
   readonly #readWaitMs: number;
-  #ingestAtMs = 0;
+  #nextIngestAtMs = 0;
 
-  constructor({ core, rings, startMs, ...options }: StoreRecordsOptions) {
+  constructor({ core, rings, startMs, ...options }: StoreDecisionLogOptions) {
     this.#core = core;
     this.#spool = new DecisionSpool(core.keptDirectory, startMs);
-    this.rings = new RingDrain(rings, this.#spool);
-    this.#follower = new DecisionFollower(
+    this.ringDrain = new RingDrain(rings, this.#spool);
+    this.#projector = new DecisionProjector(
       core,
       core.keptDirectory,
       options.node ?? "",
       options.log,
     );
-    this.#copied = new CopiedSegments(core.keptDirectory);
+    this.#pendingCopies = new PendingCopies(core.keptDirectory);
     this.#upkeep = new Upkeep({ ...options, core, keptDays: options.decisionsKeptDays });
-    this.#isPatient = options.isPatient ?? false;
+    this.#waitsForRebuild = options.waitsForRebuild ?? false;
     this.#readWaitMs = options.readWaitMs ?? READ_WAIT_MS;
   }
 
-  gauges(): LogFigures {
+  readMetrics(): DecisionLogMetrics {
     return {
-      restoringCount: this.#follower.restoringCount,
-      damagedRecords: this.#follower.damagedCount,
-      segmentCount: this.#upkeep.kept.count,
-      segmentBytes: this.#upkeep.kept.bytes,
-      spoolBytes: this.#spool.waitingBytes,
-      decisionsCounted: this.rings.countedTotal,
-      spoolMark: this.#spool.mark,
+      restoringCount: this.#projector.restoringCount,
+      damagedRecords: this.#projector.damagedCount,
+      segmentCount: this.#upkeep.compressedSegments.count,
+      segmentBytes: this.#upkeep.compressedSegments.bytes,
+      spoolBytes: this.#spool.pendingBytes,
+      decisionsCounted: this.ringDrain.mergedDenialsTotal,
+      spoolMark: this.#spool.writtenUpTo,
     };
   }
 
   /** Quiet: every second. Busy: only old bytes, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
-    if (nowMs < this.#ingestAtMs) return false;
+    if (nowMs < this.#nextIngestAtMs) return false;
     if (this.#isRestoring) return true;
-    if (this.#spool.waitingBytes === 0) {
-      return this.#areCopiesDue(nowMs) || this.#upkeep.isDue(nowMs);
+    if (this.#spool.pendingBytes === 0) {
+      return this.#findPendingCopies(nowMs) || this.#upkeep.isDue(nowMs);
     }
-    const ageMs = nowMs - this.#spool.waitingSinceMs;
-    return ageMs >= (this.rings.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
+    const ageMs = nowMs - this.#spool.pendingSinceMs;
+    return ageMs >= (this.ringDrain.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
 
   /** Turns a part of the spool into rows, and once a day removes expired rows. */
-  async ingest(nowMs: number): Promise<void> {
+  async ingestPart(nowMs: number): Promise<void> {
     try {
-      await this.#ingestOne(nowMs);
-      if (!this.#isRestoring) await this.#upkeep.run(nowMs);
+      await this.#ingestStep(nowMs);
+      if (!this.#isRestoring) await this.#upkeep.runIfDue(nowMs);
     } catch (error) {
-      this.#ingestAtMs = nowMs + RETRY_INTERVAL_MS;
+      this.#nextIngestAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
   }
 
   /** Turns all waiting records into rows, so that a read sees every decision made before it. */
-  async settle(nowMs: number): Promise<void> {
+  async ingestAll(nowMs: number): Promise<void> {
     const startedAt = performance.now();
     for (let isFull = true; isFull;) {
-      this.rings.empty(nowMs, true);
-      isFull = this.#spool.waitingBytes >= SPOOL_BYTES_MAX;
+      this.ringDrain.drain(nowMs, true);
+      isFull = this.#spool.pendingBytes >= SPOOL_BYTES_MAX;
       // Records that arrive meanwhile are for the next call.
-      for (let left = this.#spool.waitingBytes; left > 0;) {
-        const taken = await this.#ingestOne(nowMs);
+      for (let left = this.#spool.pendingBytes; left > 0;) {
+        const taken = await this.#ingestStep(nowMs);
         left = taken === 0 ? 0 : left - taken;
       }
     }
-    const isInTime = () => this.#isPatient || performance.now() - startedAt < RESTORE_WAIT_MS;
-    while (this.#isRestoring && isInTime()) await this.#ingestOne(nowMs);
-    this.#copied.look(this.#follower.taken, nowMs);
-    while (this.#copied.next() !== undefined) await this.#ingestOne(nowMs);
-    if (!this.#isRestoring) await this.#upkeep.run(nowMs);
+    const isInTime = () => this.#waitsForRebuild || performance.now() - startedAt < RESTORE_WAIT_MS;
+    while (this.#isRestoring && isInTime()) await this.#ingestStep(nowMs);
+    this.#pendingCopies.scan(this.#projector.progress, nowMs);
+    while (this.#pendingCopies.peekNext() !== undefined) await this.#ingestStep(nowMs);
+    if (!this.#isRestoring) await this.#upkeep.runIfDue(nowMs);
   }
 
   /**
@@ -139,29 +139,29 @@ export class StoreRecords {
    * everything that a flood left.
    * @returns whether every decision made before the call is a row now.
    */
-  async #settleNewest(nowMs: number): Promise<boolean> {
+  async #ingestNewestFirst(nowMs: number): Promise<boolean> {
     try {
-      this.rings.empty(nowMs, true);
+      this.ringDrain.drain(nowMs, true);
     } catch {
       // The loop's own attempts log it.
     }
-    const mark = this.#spool.mark;
-    if (!(await this.#ingestNewest(nowMs, mark))) return false;
+    const mark = this.#spool.writtenUpTo;
+    if (!(await this.#tryIngestNewest(nowMs, mark))) return false;
     const deadline = new AbortController();
-    const ingest = this.#ingestOlder(nowMs, mark, deadline.signal);
+    const ingest = this.#ingestUntilDeadline(nowMs, mark, deadline.signal);
     await withDeadline(ingest, this.#readWaitMs, () => deadline.abort());
-    return !this.#isLacking(mark);
+    return !this.#hasPendingBefore(mark);
   }
 
   /** Whether decisions before `mark`, or those that a rebuilt database lacks, are no rows yet. */
-  #isLacking(mark: SpoolMark): boolean {
-    return this.#isRestoring || this.#spool.nextBefore(mark) !== undefined;
+  #hasPendingBefore(mark: SpoolPosition): boolean {
+    return this.#isRestoring || this.#spool.findNewestPendingBefore(mark) !== undefined;
   }
 
   /** One part. @returns false when the database refuses: the read returns the rows there are. */
-  async #ingestNewest(nowMs: number, mark: SpoolMark): Promise<boolean> {
+  async #tryIngestNewest(nowMs: number, mark: SpoolPosition): Promise<boolean> {
     try {
-      if (this.#isLacking(mark)) await this.#ingestOne(nowMs, mark);
+      if (this.#hasPendingBefore(mark)) await this.#ingestStep(nowMs, mark);
       return true;
     } catch {
       // The next ingest logs why.
@@ -169,26 +169,30 @@ export class StoreRecords {
     }
   }
 
-  async #ingestOlder(nowMs: number, mark: SpoolMark, deadline: AbortSignal): Promise<void> {
+  async #ingestUntilDeadline(
+    nowMs: number,
+    mark: SpoolPosition,
+    deadline: AbortSignal,
+  ): Promise<void> {
     const startedAt = performance.now();
-    while (!deadline.aborted && this.#isLacking(mark)) {
-      const isDone = await this.#ingestNewest(nowMs + performance.now() - startedAt, mark);
+    while (!deadline.aborted && this.#hasPendingBefore(mark)) {
+      const isDone = await this.#tryIngestNewest(nowMs + performance.now() - startedAt, mark);
       if (!isDone) return;
     }
   }
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
-    this.rings.empty(nowMs, true);
-    for (let part = 0; part < CLOSING_SEGMENTS_MAX && this.#spool.waitingBytes > 0; part += 1) {
-      await this.#ingestOne(nowMs);
+    this.ringDrain.drain(nowMs, true);
+    for (let part = 0; part < CLOSING_SEGMENTS_MAX && this.#spool.pendingBytes > 0; part += 1) {
+      await this.#ingestStep(nowMs);
     }
     this.#spool.close();
   }
 
   /** Whether the open database lacks something, or has not been looked at yet. */
   get #isRestoring(): boolean {
-    return this.#follower.isStale || this.#follower.restoringCount > 0;
+    return this.#projector.isStale || this.#projector.restoringCount > 0;
   }
 
   /**
@@ -196,76 +200,81 @@ export class StoreRecords {
    * a rebuilt database lacks.
    * @returns the bytes that it took off the spool.
    */
-  async #ingestOne(nowMs: number, mark?: SpoolMark): Promise<number> {
+  async #ingestStep(nowMs: number, mark?: SpoolPosition): Promise<number> {
     const startedAt = performance.now();
     let taken = 0;
     await this.#core.write(async (writer) => {
-      if (this.#follower.isStale) {
-        await this.#follower.load(writer);
-        this.#spool.resume(this.#follower.taken.bytes);
-        this.#copied.renew();
-        this.#upkeep.renew();
+      if (this.#projector.isStale) {
+        await this.#projector.loadProgress(writer);
+        this.#spool.restoreProgress(this.#projector.progress.bytesByName);
+        this.#pendingCopies.reset();
+        this.#upkeep.reset();
       }
-      const next = mark === undefined ? this.#spool.next() : this.#spool.nextBefore(mark);
+      const next =
+        mark === undefined
+          ? this.#spool.findOldestPending()
+          : this.#spool.findNewestPendingBefore(mark);
       if (next === undefined) {
         if (mark === undefined && (await this.#ingestCopy(writer, nowMs))) return;
-        await this.#follower.restoreOne(writer);
+        await this.#projector.restoreNextFile(writer);
         return;
       }
       const { segment, from, size } = next;
       // This process has written whole blocks up to `size`: what does not verify will not come.
-      const step = await this.#follower.project(writer, segment, from, size);
-      this.#spool.took(segment.name, step.to, nowMs);
-      this.#upkeep.sawDecisions(step.oldestMs, nowMs);
-      taken = step.to - from;
+      const step = await this.#projector.projectSegment(writer, segment, from, size);
+      this.#spool.markIngested(segment.name, step.toByte, nowMs);
+      this.#upkeep.noteOldestDecision(step.oldestMs, nowMs);
+      taken = step.toByte - from;
     });
-    for (const each of [this.#spool, this.#copied]) {
-      const keptBytes = each.keepOne();
-      if (keptBytes > 0) this.#upkeep.sawKept(keptBytes);
+    for (const each of [this.#spool, this.#pendingCopies]) {
+      const keptBytes = each.compressOne();
+      if (keptBytes > 0) this.#upkeep.addCompressedSegment(keptBytes);
     }
     const tookMs = performance.now() - startedAt;
-    this.#ingestAtMs = nowMs + tookMs * (1 + (this.rings.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
+    this.#nextIngestAtMs =
+      nowMs + tookMs * (1 + (this.ringDrain.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
     return taken;
   }
 
   /** Whether other nodes' decisions wait; looks for them now and then. */
-  #areCopiesDue(nowMs: number): boolean {
-    if (this.#copied.isLookDue(nowMs)) this.#copied.look(this.#follower.taken, nowMs);
-    return this.#copied.next() !== undefined;
+  #findPendingCopies(nowMs: number): boolean {
+    if (this.#pendingCopies.isScanDue(nowMs))
+      this.#pendingCopies.scan(this.#projector.progress, nowMs);
+    return this.#pendingCopies.peekNext() !== undefined;
   }
 
   /** @returns whether there was one. */
   async #ingestCopy(writer: Connection, nowMs: number): Promise<boolean> {
-    const next = this.#copied.next();
+    const next = this.#pendingCopies.peekNext();
     if (next === undefined) return false;
     // Whole blocks alone: the rest of the last one may still come.
-    const step = await this.#follower.project(writer, next.segment, next.from, undefined);
-    this.#copied.took(next);
-    this.#upkeep.sawDecisions(step.oldestMs, nowMs);
+    const step = await this.#projector.projectSegment(writer, next.segment, next.from, undefined);
+    this.#pendingCopies.markIngested(next);
+    this.#upkeep.noteOldestDecision(step.oldestMs, nowMs);
     return true;
   }
 
   /** Commits one state of a kaizen run. */
-  async note(event: StoreEvents["kaizen_runs"]): Promise<void> {
-    await this.#core.write((writer) => inTransaction(writer, () => insertRun(writer, event)));
+  async recordRun(event: StoreEvents["kaizen_runs"]): Promise<void> {
+    await this.#core.write((writer) => inTransaction(writer, () => insertKaizenRun(writer, event)));
   }
 
   /** Reads the log in a lane of its own: behind no query, and behind no flood of decisions. */
-  async decisions(filter: DecisionFilter, nowMs: number): Promise<DecisionPage> {
-    const isComplete = await this.#settleNewest(nowMs);
+  async readDecisionPage(filter: DecisionFilter, nowMs: number): Promise<DecisionPage> {
+    const isComplete = await this.#ingestNewestFirst(nowMs);
     const legs = await this.#core.logQueue.read((reader) => readDecisions(reader, filter));
     return { legs, isComplete };
   }
 
   /** The same lane: what is listed is what is counted. */
-  async counts(filter: DecisionFilter, nowMs: number): Promise<DecisionCounts> {
-    const isSettled = await this.#settleNewest(nowMs);
+  async countDecisions(filter: DecisionFilter, nowMs: number): Promise<DecisionCounts> {
+    const isSettled = await this.#ingestNewestFirst(nowMs);
     const counts = await this.#core.logQueue.read((reader) => countDecisions(reader, filter));
     return { ...counts, isComplete: counts.isComplete && isSettled };
   }
 
-  async reviews(filter: DecisionFilter, isOpen: boolean, nowMs: number): Promise<Review[]> {
-    await this.#settleNewest(nowMs);
+  async listReviews(filter: DecisionFilter, isOpen: boolean, nowMs: number): Promise<ReviewRow[]> {
+    await this.#ingestNewestFirst(nowMs);
     return this.#core.logQueue.read(async (connection) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
       const rows = await connection.rows(
@@ -275,7 +284,7 @@ export class StoreRecords {
          ORDER BY evaluated_at DESC LIMIT ${filter.limit}`,
         tenant,
       );
-      return rows.map(([text]) => JSON.parse(String(text)) as Review);
+      return rows.map(([text]) => JSON.parse(String(text)) as ReviewRow);
     });
   }
 }

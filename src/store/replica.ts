@@ -3,13 +3,13 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { type Connection, openDatabase } from "./duckdb.ts";
-import type { AsOf, StoreDescription } from "./store.ts";
-import { literal } from "./view.ts";
+import type { SnapshotPosition, StoreDescription } from "./store.ts";
+import { quoteLiteral } from "./view.ts";
 
 const MEMORY_MEGABYTES = 512;
-const FILE = "trustrank.duckdb";
+const REPLICA_FILE = "trustrank.duckdb";
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
  * Writes `trustrank.duckdb` from the Parquet files below `directory`, of which each view has a folder.
@@ -19,9 +19,9 @@ const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 export async function writeReplica(
   directory: string,
   { views, timeZone }: StoreDescription,
-  asOf: AsOf,
+  asOf: SnapshotPosition,
 ): Promise<string> {
-  const partial = join(directory, `.${FILE}.partial`);
+  const partial = join(directory, `.${REPLICA_FILE}.partial`);
   const leftovers = [partial, `${partial}.wal`];
   for (const path of leftovers) fs.rmSync(path, { force: true });
   const database = await openDatabase(partial, MEMORY_MEGABYTES, directory, timeZone);
@@ -40,7 +40,7 @@ export async function writeReplica(
   }
   // A tool that opens it for writing would keep the next reader out.
   fs.chmodSync(partial, 0o444);
-  const path = join(directory, FILE);
+  const path = join(directory, REPLICA_FILE);
   fs.renameSync(partial, path);
   return path;
 }
@@ -50,17 +50,17 @@ async function addTable(
   directory: string,
   { name, comment, columns }: StoreDescription["views"][number],
 ): Promise<void> {
-  const table = quoted(name);
-  const typed = columns.map((column) => `${quoted(column.name)} ${column.type}`);
+  const table = quoteIdentifier(name);
+  const typed = columns.map((column) => `${quoteIdentifier(column.name)} ${column.type}`);
   await connection.run(`CREATE TABLE ${table} (${typed.join(", ")})`);
-  await connection.run(`COMMENT ON TABLE ${table} IS ${literal(comment)}`);
+  await connection.run(`COMMENT ON TABLE ${table} IS ${quoteLiteral(comment)}`);
   for (const column of columns) {
-    const target = `${table}.${quoted(column.name)}`;
-    await connection.run(`COMMENT ON COLUMN ${target} IS ${literal(column.comment)}`);
+    const target = `${table}.${quoteIdentifier(column.name)}`;
+    await connection.run(`COMMENT ON COLUMN ${target} IS ${quoteLiteral(column.comment)}`);
   }
   const files = listParquetFiles(join(directory, name));
   if (files.length === 0) return;
-  const list = files.map(literal).join(", ");
+  const list = files.map(quoteLiteral).join(", ");
   await connection.run(
     `INSERT INTO ${table} BY NAME FROM read_parquet([${list}], hive_partitioning = false)`,
   );

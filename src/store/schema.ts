@@ -4,16 +4,16 @@
 //
 // House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on each
 // of them); DDL is followed by a CHECKPOINT.
-import { decisionTables } from "./decisions/rows.ts";
+import { buildDecisionTableSql } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
-import { eventTables } from "./rows/events.ts";
-import { journalTables } from "./rows/journal.ts";
-import { policyTables } from "./rows/policies.ts";
-import { reviewQueueTables } from "./rows/review-queue.ts";
-import { scoreTables } from "./rows/scores.ts";
-import { usageTables } from "./rows/usage.ts";
-import { outcomeTables } from "./rows/outcome-views.ts";
-import { viewStatements } from "./query/views.ts";
+import { buildEventTableSql } from "./rows/events.ts";
+import { buildJournalTableSql } from "./rows/journal.ts";
+import { buildPolicyTableSql } from "./rows/policies.ts";
+import { buildReviewQueueTableSql } from "./rows/review-queue.ts";
+import { buildScoreTableSql } from "./rows/scores.ts";
+import { buildUsageTableSql } from "./rows/usage.ts";
+import { buildOutcomeTableSql } from "./rows/outcome-views.ts";
+import { buildViewSql } from "./query/views.ts";
 
 /**
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
@@ -27,7 +27,7 @@ export const SCHEMA_VERSION = 16;
  */
 export async function createSchema(connection: Connection): Promise<void> {
   // All in one call: some 360 calls take twice the CPU.
-  await connection.run(["BEGIN TRANSACTION", ...statements(), "COMMIT"].join(";\n"));
+  await connection.run(["BEGIN TRANSACTION", ...buildSchemaSql(), "COMMIT"].join(";\n"));
   await connection.run("CHECKPOINT");
 }
 
@@ -35,20 +35,20 @@ export async function createSchema(connection: Connection): Promise<void> {
  * Whether the database is empty, as left by a process that died before the schema was committed, or
  * by a log that was cut.
  */
-export async function isEmpty(connection: Connection): Promise<boolean> {
+export async function isDatabaseEmpty(connection: Connection): Promise<boolean> {
   return (await connection.rows("SELECT 1 FROM duckdb_tables() LIMIT 1")).length === 0;
 }
 
-function statements(): string[] {
+function buildSchemaSql(): string[] {
   return [
-    ...outcomeTables(),
-    ...journalTables(),
-    ...decisionTables(),
-    ...eventTables(),
-    ...policyTables(),
-    ...reviewQueueTables(),
-    ...scoreTables(),
-    ...usageTables(),
-    ...viewStatements(),
+    ...buildOutcomeTableSql(),
+    ...buildJournalTableSql(),
+    ...buildDecisionTableSql(),
+    ...buildEventTableSql(),
+    ...buildPolicyTableSql(),
+    ...buildReviewQueueTableSql(),
+    ...buildScoreTableSql(),
+    ...buildUsageTableSql(),
+    ...buildViewSql(),
   ];
 }

@@ -5,7 +5,7 @@ import type { UsageRow } from "../contract/usage.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
-import type { Directory } from "./directory/client.ts";
+import type { AgentDirectory } from "./directory/client.ts";
 
 export interface QueryLimits {
   rowsMax: number;
@@ -13,7 +13,7 @@ export interface QueryLimits {
 }
 
 /** State of the store that an answer shows. */
-export interface AsOf {
+export interface SnapshotPosition {
   /** Position of the journal up to which its records are in the rows. */
   position: number;
   /** When the rows were read, epoch ms: decisions made before are among them. */
@@ -33,13 +33,13 @@ export interface QueryResult {
   /** True when rowsMax cut the answer. */
   isTruncated: boolean;
   elapsedMs: number;
-  asOf: AsOf;
+  asOf: SnapshotPosition;
 }
 
 /** Rows of one query as lines of JSON objects, taken in parts. */
 export interface StreamedRows {
   columns: QueryColumn[];
-  asOf: AsOf;
+  asOf: SnapshotPosition;
   /**
    * The next whole lines, or undefined after the last.
    * @throws ServiceFault when the rest will not come.
@@ -115,7 +115,7 @@ export interface UsageRange {
 }
 
 /** A review: the decision, and a person's resolution of it. */
-export type Review = Record<string, unknown>;
+export type ReviewRow = Record<string, unknown>;
 
 export interface Store {
   /**
@@ -144,13 +144,13 @@ export interface Store {
    * not hold up other queries.
    * @throws ServiceFault as `query`; `overloaded` when too many are open.
    */
-  stream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  openStream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
   /** Lists of agents and outcomes, and one agent's days. */
-  readonly directory: Directory;
+  readonly agentDirectory: AgentDirectory;
   /** All rows of a small query of our own, never of a caller's text: nothing limits it. */
-  ask(sql: string): Promise<unknown[][]>;
+  queryTrusted(sql: string): Promise<unknown[][]>;
   /** The documented views, with the meaning of every column. */
-  describe(): Promise<StoreDescription>;
+  describeViews(): Promise<StoreDescription>;
   /**
    * Records under a signed id, as far as the store has applied the journal.
    * @throws ServiceFault `overloaded` when too many look-ups wait, `store_unavailable` when the
@@ -158,40 +158,40 @@ export interface Store {
    */
   findSigned(id: SignedId): Promise<SignedRecords>;
   /** Logged decisions, newest first; those made before the call are among them (`decisionPage`). */
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
+  listDecisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
   /**
    * The same, and whether they are all: after a flood of decisions older ones may still wait to
    * become rows, and the newest are read first.
    */
-  decisionPage(filter: DecisionFilter): Promise<DecisionPage>;
+  readDecisionPage(filter: DecisionFilter): Promise<DecisionPage>;
   /** Counts of the newest of them by value and over time; `limit` does not matter. */
-  decisionCounts(filter: DecisionFilter): Promise<DecisionCounts>;
+  countDecisions(filter: DecisionFilter): Promise<DecisionCounts>;
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
-  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
+  listReviews(filter: DecisionFilter, isOpen: boolean): Promise<ReviewRow[]>;
   /**
    * Records one state of a run. Resolves once it is committed.
    * @throws ServiceFault `overloaded` when too many wait, `store_unavailable` when the store cannot
    *   write.
    */
-  note(table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void>;
+  recordRun(table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void>;
   /** Days (`2026-01-31`, UTC) that a view has rows of; none for a view that is exported whole. */
-  exportDays(view: ExportView, options: ExportOptions): Promise<string[]>;
+  listExportDays(view: ExportView, options: ExportOptions): Promise<string[]>;
   /** One day of a view as a Parquet file; without a day all of it. */
-  exportFile(
+  exportParquet(
     view: ExportView,
     day: string | undefined,
     options: ExportOptions,
   ): Promise<Uint8Array>;
   /** Usage by key and day, as far as the store has applied the journal; at most `rowsMax` rows. */
-  usage(range: UsageRange): Promise<UsageRow[]>;
+  readUsage(range: UsageRange): Promise<UsageRow[]>;
   /** Sends the store the durable position; it applies the journal up to there in its own time. */
-  notify(position: number): void;
+  announceDurablePosition(position: number): void;
   /**
    * Resolves once everything up to `position` is applied and committed.
    * @param waitMsMax longest wait; without it as long as it takes.
    * @throws ServiceFault `store_behind` when that is over, `overloaded` when too many wait,
    *   `store_unavailable` when the store ends.
    */
-  appliedUpTo(position: number, waitMsMax?: number): Promise<void>;
+  waitUntilApplied(position: number, waitMsMax?: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 // The store thread's stream of rows as its client sees it. One part is fetched ahead, so that the store
 // makes the next while the last is on its way: at most two parts are held for each stream.
 import type { StoreCall } from "./messages.ts";
-import type { OpenedStream } from "./query/row-streams.ts";
+import type { RowStreamHandle } from "./query/row-streams.ts";
 import type { StreamedRows } from "./store.ts";
 
 /** Sends a call to the store thread. */
-export type Ask = <T>(call: StoreCall) => Promise<T>;
+export type StoreCaller = <T>(call: StoreCall) => Promise<T>;
 
-export function streamedRows(opened: OpenedStream, ask: Ask): StreamedRows {
+export function createStreamedRows(opened: RowStreamHandle, ask: StoreCaller): StreamedRows {
   const { id: stream, columns, asOf } = opened;
   const fetch = () => {
     const part = ask<Uint8Array | undefined>({ name: "nextPart", stream });

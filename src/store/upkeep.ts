@@ -2,18 +2,18 @@
 // they could be made from again.
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
-import { listCopies, listSegments, type Segment } from "./decisions/segments.ts";
+import { listSegmentCopies, listSegments, type DecisionSegment } from "./decisions/segments.ts";
 import { pruneDecisions } from "./decisions/rows.ts";
-import { compactTaken, noteTaken } from "./decisions/taken.ts";
-import { checkpoint, type StoreCore } from "./core.ts";
+import { compactProjectionProgress, recordProjectionProgress } from "./decisions/taken.ts";
+import { tryCheckpoint, type JournalFollower } from "./core.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
-import { compactCalls, spareCalls } from "./rows/review-queue.ts";
-import { compactUsage, replacedUsage } from "./rows/usage.ts";
+import { compactCallRows, countSpareCallRows } from "./rows/review-queue.ts";
+import { deleteReplacedUsageRows, countReplacedUsageRows } from "./rows/usage.ts";
 
 const DAY_MS = 86_400_000;
 /** Compressed segments beyond this, the oldest, go before their time; their rows stay. */
-export const KEPT_BYTES_MAX = 64 * 1024 * 1024 * 1024;
+export const COMPRESSED_BYTES_MAX = 64 * 1024 * 1024 * 1024;
 
 /** Rows about what is taken that are not worth a compaction. */
 const TAKEN_ROWS_SPARE = 1000;
@@ -22,13 +22,13 @@ const USAGE_ROWS_SPARE = 10_000;
 /** Counts of calls that wait for a review that are not: a row for each review and five seconds. */
 const CALL_ROWS_SPARE = 10_000;
 
-export interface KeptSize {
+export interface CompressedSegmentTotals {
   readonly count: number;
   readonly bytes: number;
 }
 
 export interface UpkeepOptions {
-  readonly core: StoreCore;
+  readonly core: JournalFollower;
   /** Of rows of the decision log. */
   readonly keptDays: number;
   /** Whether the clock can be trusted to delete by; left out, it can. */
@@ -38,8 +38,8 @@ export interface UpkeepOptions {
 
 export class Upkeep {
   /** Compressed segments as of the last look. */
-  kept: KeptSize = { count: 0, bytes: 0 };
-  readonly #core: StoreCore;
+  compressedSegments: CompressedSegmentTotals = { count: 0, bytes: 0 };
+  readonly #core: JournalFollower;
   readonly #keptDays: number;
   readonly #mayExpire: () => boolean;
   readonly #log: (event: string, detail: string) => void;
@@ -57,66 +57,69 @@ export class Upkeep {
   }
 
   /** Another database is open: it is to be looked at again. */
-  renew(): void {
+  reset(): void {
     this.#doneDay = 0;
   }
 
   /** Rows that an earlier process left may have expired already. */
-  sawDecisions(oldestMs: number, nowMs: number): void {
+  noteOldestDecision(oldestMs: number, nowMs: number): void {
     if (oldestMs < this.#cutoffMs(nowMs)) this.#doneDay = 0;
   }
 
-  sawKept(bytes: number): void {
-    this.kept = { count: this.kept.count + 1, bytes: this.kept.bytes + bytes };
+  addCompressedSegment(bytes: number): void {
+    this.compressedSegments = {
+      count: this.compressedSegments.count + 1,
+      bytes: this.compressedSegments.bytes + bytes,
+    };
   }
 
   /**
    * Does the day's work unless it is done. Rows go at the old end only, whole days, and the database
    * is checkpointed at once: a log that deletes is not left for a restart to replay.
    */
-  async run(nowMs: number): Promise<void> {
+  async runIfDue(nowMs: number): Promise<void> {
     if (!this.isDue(nowMs)) return;
     await this.#core.expire();
     const cutoffMs = this.#cutoffMs(nowMs);
     await this.#core.write(async (writer) => {
       await this.#prune(writer, cutoffMs);
-      this.#removeFiles(cutoffMs);
+      this.#removeExpiredFiles(cutoffMs);
       await this.#compact(writer);
       this.#doneDay = computeDayNumber(nowMs);
     });
   }
 
   async #prune(writer: Connection, cutoffMs: number): Promise<void> {
-    const { kept } = this.#core;
-    const name = kept.nameOf("days", cutoffMs);
+    const { keptRows } = this.#core;
+    const name = keptRows.formatName("days", cutoffMs);
     const [row] = await writer.rows(
       `SELECT (SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows),
         (SELECT count(*) FROM decision_day_rows)`,
     );
     const isExpired = Number(row?.[0]) < cutoffMs;
-    const isSaved = kept.list().some((file) => file.name === name);
+    const isSaved = keptRows.list().some((file) => file.name === name);
     if (isExpired) {
       await inTransaction(writer, async () => {
         await pruneDecisions(writer, cutoffMs);
-        await noteTaken(writer, name, 0, true);
+        await recordProjectionProgress(writer, name, 0, true);
       });
-      await checkpoint(writer);
+      await tryCheckpoint(writer);
     } else if (isSaved || Number(row?.[1]) === 0) return;
-    else await inTransaction(writer, () => noteTaken(writer, name, 0, true));
-    await kept.save(writer, "days", cutoffMs);
-    for (const file of kept.list()) {
-      if (file.kind === "days" && file.name !== name) kept.remove(file.name);
+    else await inTransaction(writer, () => recordProjectionProgress(writer, name, 0, true));
+    await keptRows.save(writer, "days", cutoffMs);
+    for (const file of keptRows.list()) {
+      if (file.kind === "days" && file.name !== name) keptRows.remove(file.name);
     }
   }
 
   /** Files of which every row has expired, and the oldest segments beyond the bound. */
-  #removeFiles(cutoffMs: number): void {
-    const { kept, keptDirectory } = this.#core;
-    for (const { kind, number, name } of kept.list()) {
-      if (kind === "rows" && number < cutoffMs) kept.remove(name);
+  #removeExpiredFiles(cutoffMs: number): void {
+    const { keptRows, keptDirectory } = this.#core;
+    for (const { kind, number, name } of keptRows.list()) {
+      if (kind === "rows" && number < cutoffMs) keptRows.remove(name);
     }
-    const segments = allSegments(keptDirectory)
-      .filter(({ isKept }) => isKept)
+    const segments = listAllSegments(keptDirectory)
+      .filter(({ isCompressed }) => isCompressed)
       .map((segment) => {
         const path = join(keptDirectory, segment.file);
         return { ...segment, path, bytes: fs.statSync(path).size };
@@ -124,37 +127,37 @@ export class Upkeep {
     let { length: count } = segments;
     let bytes = segments.reduce((sum, each) => sum + each.bytes, 0);
     for (const segment of segments) {
-      const isTooMuch = bytes > KEPT_BYTES_MAX;
+      const isTooMuch = bytes > COMPRESSED_BYTES_MAX;
       if (segment.newestMs >= cutoffMs && !isTooMuch) continue;
       fs.rmSync(segment.path);
       count -= 1;
       bytes -= segment.bytes;
       if (segment.newestMs >= cutoffMs) this.#log("decision_segment_dropped", segment.file);
     }
-    this.kept = { count, bytes };
+    this.compressedSegments = { count, bytes };
   }
 
   async #compact(writer: Connection): Promise<void> {
-    const names = this.#names();
+    const names = this.#listRestorableNames();
     const [row] = await writer.rows("SELECT count(*) FROM spool_taken");
     const isTaken = Number(row?.[0]) > 2 * names.size + TAKEN_ROWS_SPARE;
-    const isUsage = (await replacedUsage(writer)) > USAGE_ROWS_SPARE;
-    const areCalls = (await spareCalls(writer)) > CALL_ROWS_SPARE;
+    const isUsage = (await countReplacedUsageRows(writer)) > USAGE_ROWS_SPARE;
+    const areCalls = (await countSpareCallRows(writer)) > CALL_ROWS_SPARE;
     if (!isTaken && !isUsage && !areCalls) return;
     await inTransaction(writer, async () => {
-      if (isTaken) await compactTaken(writer, (name) => names.has(name));
-      if (isUsage) await compactUsage(writer);
-      if (areCalls) await compactCalls(writer);
+      if (isTaken) await compactProjectionProgress(writer, (name) => names.has(name));
+      if (isUsage) await deleteReplacedUsageRows(writer);
+      if (areCalls) await compactCallRows(writer);
     });
-    await checkpoint(writer);
+    await tryCheckpoint(writer);
   }
 
   /** Names of all that can be taken again. */
-  #names(): ReadonlySet<string> {
-    const { kept, keptDirectory } = this.#core;
+  #listRestorableNames(): ReadonlySet<string> {
+    const { keptRows, keptDirectory } = this.#core;
     return new Set([
-      ...kept.list().map(({ name }) => name),
-      ...allSegments(keptDirectory).map(({ name }) => name),
+      ...keptRows.list().map(({ name }) => name),
+      ...listAllSegments(keptDirectory).map(({ name }) => name),
     ]);
   }
 
@@ -164,9 +167,9 @@ export class Upkeep {
 }
 
 /** Own ones and copies, oldest first: names begin with when their process did. */
-function allSegments(directory: string): Segment[] {
-  const nameOf = ({ file }: Segment) => basename(file);
-  return [...listSegments(directory), ...listCopies(directory)].toSorted((left, right) =>
+function listAllSegments(directory: string): DecisionSegment[] {
+  const nameOf = ({ file }: DecisionSegment) => basename(file);
+  return [...listSegments(directory), ...listSegmentCopies(directory)].toSorted((left, right) =>
     nameOf(left) < nameOf(right) ? -1 : 1,
   );
 }

@@ -4,17 +4,17 @@
 export const CATALOG = "outcomes";
 
 /** SQL of a table in FROM. */
-export type From = (table: BaseTable) => string;
+export type TableFormatter = (table: BaseTable) => string;
 
-export interface View {
-  sql: (from: From) => string;
+export interface ViewDefinition {
+  sql: (from: TableFormatter) => string;
   /** Comment for analysts on the view and its columns. */
   comment: string;
   columns: readonly (readonly [name: string, comment: string])[];
 }
 
 /** Marks of a tenant's rows, as SQL. */
-interface VisibleScope {
+interface TenantConditions {
   tenant: string;
   /** Condition on the namespaces of subject and reporter. */
   owned: string;
@@ -28,7 +28,7 @@ interface VisibleScope {
  * Scores are the same for everybody, but a list of all agents would tell the names of other tenants'.
  * A tenant sees the agents of its namespaces, and those that its outcomes and decisions name.
  */
-function ofKnownAgents({ tenant, owned, named }: VisibleScope): string {
+function buildKnownAgentsCondition({ tenant, owned, named }: TenantConditions): string {
   const main = `${CATALOG}.main`;
   const outcomes = `FROM ${main}.outcome_rows WHERE tenant = ${tenant} OR ${owned}`;
   const days = `FROM ${main}.agent_day_rows WHERE tenant = ${tenant} OR ${owned}`;
@@ -39,7 +39,7 @@ function ofKnownAgents({ tenant, owned, named }: VisibleScope): string {
 }
 
 /** Rows of each table that a tenant sees. */
-export const VISIBLE = {
+export const VISIBLE_ROW_CONDITIONS = {
   outcome_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,
   agent_day_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,
   decision_rows: ({ tenant }) => `tenant = ${tenant}`,
@@ -56,8 +56,8 @@ export const VISIBLE = {
   usage_rows: ({ tenant }) => `tenant = ${tenant}`,
   policy_rows: ({ tenant }) => `tenant = ${tenant}`,
   backtest_rows: ({ tenant }) => `tenant = ${tenant}`,
-  agent_rows: (scope) => ofKnownAgents(scope),
-  score_day_rows: (scope) => ofKnownAgents(scope),
+  agent_rows: (scope) => buildKnownAgentsCondition(scope),
+  score_day_rows: (scope) => buildKnownAgentsCondition(scope),
   // Of reporters whose outcomes it may see.
   standing_rows: ({ tenant, owned }) =>
     `agent IN (SELECT reporter FROM ${CATALOG}.main.outcome_rows
@@ -65,19 +65,19 @@ export const VISIBLE = {
   assessment_rows: ({ tenant }) => `tenant = ${tenant}`,
   // A run covers the evidence of all tenants.
   kaizen_run_rows: () => "false",
-} satisfies Record<string, (scope: VisibleScope) => string>;
+} satisfies Record<string, (scope: TenantConditions) => string>;
 
-export type BaseTable = keyof typeof VISIBLE;
+export type BaseTable = keyof typeof VISIBLE_ROW_CONDITIONS;
 
 /** An instant (a TIMESTAMP in UTC) as a local time that says its zone, the operator's. */
-export function localTime(column: string): string {
+export function buildLocalTimeSql(column: string): string {
   return `timezone('UTC', ${column})`;
 }
 
 /** Comment on such a column. */
-export const IN_LOCAL_TIME = "in local time; the zone is TRUSTRANK_TIME_ZONE, else UTC";
+export const LOCAL_TIME_COMMENT = "in local time; the zone is TRUSTRANK_TIME_ZONE, else UTC";
 
 /** A text as SQL writes it. */
-export function literal(text: string): string {
+export function quoteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -4,15 +4,15 @@ import { ServiceFault } from "../contract/faults.ts";
 /** Callers at one time. */
 const WAITING_MAX = 10_000;
 
-interface Waiter {
+interface PositionWaiter {
   readonly position: number;
   readonly timer: NodeJS.Timeout | undefined;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
-export class Waiting {
-  readonly #waiters = new Set<Waiter>();
+export class PositionWaiters {
+  readonly #waiters = new Set<PositionWaiter>();
 
   /**
    * Resolves once `reached` is called with `position` or more.
@@ -20,7 +20,11 @@ export class Waiting {
    * @param reachedNow position for the error.
    * @throws ServiceFault `store_behind` or `overloaded`, and the error given to `end`.
    */
-  until(position: number, waitMsMax: number | undefined, reachedNow: () => number): Promise<void> {
+  waitFor(
+    position: number,
+    waitMsMax: number | undefined,
+    reachedNow: () => number,
+  ): Promise<void> {
     if (this.#waiters.size >= WAITING_MAX) {
       return Promise.reject(new ServiceFault("overloaded", "too many wait for the store"));
     }
@@ -37,7 +41,7 @@ export class Waiting {
   }
 
   /** Lets those go that waited for `position` or less. */
-  reached(position: number): void {
+  resolveUpTo(position: number): void {
     for (const waiter of this.#waiters) {
       if (waiter.position > position) continue;
       this.#waiters.delete(waiter);
@@ -47,7 +51,7 @@ export class Waiting {
   }
 
   /** Sends all away. */
-  end(error: Error): void {
+  rejectAll(error: Error): void {
     for (const { timer, reject } of this.#waiters) {
       clearTimeout(timer);
       reject(error);

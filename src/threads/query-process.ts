@@ -1,6 +1,6 @@
 // Entry of the process that runs callers' SQL. Composition only; the work is in store/sandbox/server.ts.
 import * as fs from "node:fs";
-import type { ToSandbox } from "../store/sandbox/messages.ts";
+import type { MessageToSandbox } from "../store/sandbox/messages.ts";
 import { SandboxServer } from "../store/sandbox/server.ts";
 
 const OOM_SCORE = "1000";
@@ -15,7 +15,7 @@ function offerToKernel(): void {
 }
 
 const server = new SandboxServer((message) => process.send?.(message));
-process.on("message", (message: ToSandbox) => void server.take(message));
+process.on("message", (message: MessageToSandbox) => void server.answerCall(message));
 // Without the service there is nobody to answer. An orderly exit would wait for the running query.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 offerToKernel();

@@ -9,11 +9,11 @@ import { lowerThreadPriority } from "../platform/thread-priority.ts";
 import { clockOfThread } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
 import { describeRecord } from "./store-payloads.ts";
-import { StoreCore } from "../store/core.ts";
+import { JournalFollower } from "../store/core.ts";
 import { serveStore } from "../store/loop.ts";
-import type { FromStore, StoreThreadData } from "../store/messages.ts";
-import type { FromSandbox } from "../store/sandbox/messages.ts";
-import { StoreRecords } from "../store/records.ts";
+import type { MessageFromStore, StoreThreadData } from "../store/messages.ts";
+import type { MessageFromSandbox } from "../store/sandbox/messages.ts";
+import { StoreDecisionLog } from "../store/records.ts";
 
 interface ThreadData extends StoreThreadData {
   ledgerPort: MessagePort;
@@ -22,13 +22,13 @@ interface ThreadData extends StoreThreadData {
 function main(port: MessagePort, data: ThreadData): void {
   // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
   lowerThreadPriority();
-  const send = (message: FromStore) => port.postMessage(message);
+  const send = (message: MessageFromStore) => port.postMessage(message);
   const clock = clockOfThread();
   const mayExpire = () => clock.isConfirmed;
-  const core = new StoreCore({
+  const core = new JournalFollower({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
-    describe: describeRecord,
+    describeRecord: describeRecord,
     outcomesKeptDays: data.outcomesKeptDays,
     provenanceKeptDays: data.provenanceKeptDays,
     clock: clock.now,
@@ -39,13 +39,13 @@ function main(port: MessagePort, data: ThreadData): void {
   });
   const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
   if (data.isStandalone) data.ledgerPort.close();
-  const records = new StoreRecords({
+  const records = new StoreDecisionLog({
     core,
     rings: data.rings,
     startMs: Date.now(),
     node: data.node,
     decisionsKeptDays: data.decisionsKeptDays,
-    isPatient: data.isStandalone,
+    waitsForRebuild: data.isStandalone,
     log: (event, detail) => send({ kind: "log", event, detail }),
     mayExpire,
   });
@@ -71,13 +71,13 @@ const QUERY_THREADS = 8;
 
 function buildSandboxOptions({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
   const memoryBytes = queryMemoryMegabytes * MEBIBYTE;
-  const start = (onMessage: (message: FromSandbox) => void) =>
+  const start = (onMessage: (message: MessageFromSandbox) => void) =>
     startLimitedProcess({
       entry: new URL("./query-process.ts", import.meta.url),
       memoryBytes,
       heapMegabytes: QUERY_HEAP_MEGABYTES,
       threads: QUERY_THREADS,
-      onMessage: (message) => onMessage(message as FromSandbox),
+      onMessage: (message) => onMessage(message as MessageFromSandbox),
     });
   return { source: store, directory: `${store}-queries`, memoryBytes, timeZone, start };
 }

@@ -3,7 +3,7 @@
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
 import { OutgoingSegments } from "../store/decisions/outgoing.ts";
 import { SegmentCopies } from "../store/decisions/copies.ts";
-import type { SpoolMark } from "../store/decisions/segments.ts";
+import type { SpoolPosition } from "../store/decisions/segments.ts";
 import { Collecting } from "../stream/decisions/collecting.ts";
 import { type DecisionParts, PART_BYTES_MAX } from "../stream/decisions/parts.ts";
 import { Shipping } from "../stream/decisions/shipping.ts";
@@ -40,7 +40,7 @@ export type ToStreamThread = ({ readonly kind: "spread" } & SpreadQuestion) | Wr
 /** Own decisions are on disk up to there. */
 interface WrittenDecisions {
   readonly kind: "written";
-  readonly mark: SpoolMark;
+  readonly mark: SpoolPosition;
 }
 
 /** How many of the nodes that are known have in force what is in the log now? */
@@ -104,7 +104,7 @@ function openDecisionExchange(parts: DecisionParts, options: DecisionOptions) {
   const shipping = new Shipping({
     node,
     parts,
-    read: (place, mark) => outgoing.after(place, mark),
+    read: (place, mark) => outgoing.readPartAfter(place, mark),
     shipped: (bytes) => figures.addShipped(bytes),
     log,
   });

@@ -68,7 +68,7 @@ async function openOn(records: OutcomeRecord[]): Promise<OpenStore> {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
   for (const record of records) writer.fold({ ...record, signatureIndex: 0, voice: 0 });
-  store.showScores(memory);
+  store.setAgentTable(memory);
   return store;
 }
 
@@ -93,7 +93,7 @@ describe.each([
   );
 
   test("every view and every column of a view says what it is", async () => {
-    const { views } = await store.describe();
+    const { views } = await store.describeViews();
     const { rows } = await store.query(
       "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1",
       LIMITS,

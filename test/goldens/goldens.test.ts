@@ -38,10 +38,9 @@ function withoutProse(value: unknown): unknown {
 }
 
 it("OpenAPI", () => {
-  const { paths, components, ...rest } = withoutProse(buildOpenApiDocument(ROUTES, "0.0.0")) as Record<
-    string,
-    Record<string, object>
-  >;
+  const { paths, components, ...rest } = withoutProse(
+    buildOpenApiDocument(ROUTES, "0.0.0"),
+  ) as Record<string, Record<string, object>>;
   const lines = [JSON.stringify(rest)];
   for (const [path, operations] of Object.entries(paths!)) {
     for (const [method, operation] of Object.entries(operations)) {

@@ -12,7 +12,7 @@ const READ_MS = Date.parse("2026-03-01T12:00:00.000Z");
 export function notesTo(store: Store | undefined): NoteTaker {
   return {
     note: async (table, event) => {
-      if (store instanceof RowStore) await store.note(table, event);
+      if (store instanceof RowStore) await store.recordRun(table, event);
       return 1;
     },
   };
@@ -25,7 +25,7 @@ export class RowStore implements Store {
   /** Views that the last asker's scopes do not cover. */
   withheld: readonly string[] = [];
 
-  async usage() {
+  async readUsage() {
     return [];
   }
 
@@ -59,7 +59,7 @@ export class RowStore implements Store {
   }
 
   /** Lists are tested over the real store. */
-  readonly directory: Store["directory"] = {
+  readonly agentDirectory: Store["agentDirectory"] = {
     read: (list) => {
       const page = { agents: [], total: 0, last: undefined, asOfMs: 0 };
       return Promise.resolve((list === "agents" ? page : []) as never);
@@ -77,7 +77,7 @@ export class RowStore implements Store {
   parts: (string | Error)[] = ['{"n":1}\n'];
   cancelCount = 0;
 
-  async stream(sql: string, tenant?: string, withheld?: readonly string[]) {
+  async openStream(sql: string, tenant?: string, withheld?: readonly string[]) {
     const { columns, asOf } = await this.query(sql, undefined, tenant, withheld);
     const parts = [...this.parts];
     return {
@@ -92,11 +92,11 @@ export class RowStore implements Store {
     };
   }
 
-  async ask() {
+  async queryTrusted() {
     return [];
   }
 
-  async describe() {
+  async describeViews() {
     const columns = [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }];
     return { views: [{ name: "outcomes", comment: "outcomes", columns }], timeZone: "UTC" };
   }
@@ -107,7 +107,7 @@ export class RowStore implements Store {
   /** While set, notes wait for it. */
   hold: Promise<void> | undefined = undefined;
 
-  async decisions(filter: DecisionFilter) {
+  async listDecisions(filter: DecisionFilter) {
     return this.legs
       .filter((leg) => filter.tenant === undefined || leg.tenant === filter.tenant)
       .filter((leg) => filter.requestId === undefined || leg.request_id === filter.requestId)
@@ -116,41 +116,43 @@ export class RowStore implements Store {
       .slice(0, filter.limit);
   }
 
-  async decisionPage(filter: DecisionFilter) {
-    return { legs: await this.decisions(filter), isComplete: this.isLogComplete };
+  async readDecisionPage(filter: DecisionFilter) {
+    return { legs: await this.listDecisions(filter), isComplete: this.isLogComplete };
   }
 
-  async decisionCounts(): Promise<DecisionCounts> {
+  async countDecisions(): Promise<DecisionCounts> {
     const facets = Object.fromEntries(FACETS.map((facet) => [facet, []])) as never;
     const none = { entries: 0, lookedAt: 0, decisions: 0, oldestMs: undefined };
     return { ...none, isComplete: true, facets, stepMs: 1000, times: [] };
   }
 
-  async reviews(filter: DecisionFilter) {
-    return (await this.decisions(filter)).filter((leg) => leg.flagged).map((leg) => ({ ...leg }));
+  async listReviews(filter: DecisionFilter) {
+    return (await this.listDecisions(filter))
+      .filter((leg) => leg.flagged)
+      .map((leg) => ({ ...leg }));
   }
 
   async findSigned() {
     return {};
   }
 
-  async note(table: string, event: object): Promise<void> {
+  async recordRun(table: string, event: object): Promise<void> {
     this.noted.push({ table, event });
   }
 
-  async exportDays(_view: string, { tenant }: ExportOptions) {
+  async listExportDays(_view: string, { tenant }: ExportOptions) {
     this.tenants.push(tenant);
     return ["2026-01-31"];
   }
 
-  async exportFile(_view: string, _day: string | undefined, { tenant }: ExportOptions) {
+  async exportParquet(_view: string, _day: string | undefined, { tenant }: ExportOptions) {
     this.tenants.push(tenant);
     return new TextEncoder().encode("PAR1");
   }
 
-  notify(): void {}
+  announceDurablePosition(): void {}
 
-  async appliedUpTo(_position: number, _waitMsMax?: number): Promise<void> {}
+  async waitUntilApplied(_position: number, _waitMsMax?: number): Promise<void> {}
 
   async close(): Promise<void> {}
 }

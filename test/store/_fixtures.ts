@@ -8,8 +8,8 @@ import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { describeRecord } from "../../src/threads/store-payloads.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
-import { StoreCore } from "../../src/store/core.ts";
-import { StoreRecords } from "../../src/store/records.ts";
+import { JournalFollower } from "../../src/store/core.ts";
+import { StoreDecisionLog } from "../../src/store/records.ts";
 import type { QueryResult } from "../../src/store/store.ts";
 import { openLocalLedger } from "../ledger/_local-ledger.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
@@ -57,12 +57,12 @@ export async function openStore(dataDir: string): Promise<{ store: OpenStore; lo
 export function openStoreCore(
   dataDir: string,
   memoryMegabytes = 512,
-): { core: StoreCore; log: Logged[] } {
+): { core: JournalFollower; log: Logged[] } {
   const log: Logged[] = [];
-  const core = new StoreCore({
+  const core = new JournalFollower({
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
-    describe: describeRecord,
+    describeRecord: describeRecord,
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,
     memoryMegabytes,
@@ -72,13 +72,13 @@ export function openStoreCore(
 }
 
 /** Asks the core as the operator would. */
-export function askCore(core: StoreCore, sql: string): Promise<QueryResult> {
+export function askCore(core: JournalFollower, sql: string): Promise<QueryResult> {
   return core.readQueue.query(sql, LIMITS, { tenant: undefined, withheld: [] });
 }
 
 /** Follows until nothing is left to apply. */
-export async function catchUp(core: StoreCore, durableLsn: number): Promise<void> {
-  while (await core.follow(durableLsn));
+export async function catchUp(core: JournalFollower, durableLsn: number): Promise<void> {
+  while (await core.applyNextBatch(durableLsn));
 }
 
 /** Takes notes into the journal of a directory that no ledger holds. */
@@ -91,7 +91,7 @@ export function notesInto(dataDir: string): Notes & { close: () => void } {
 /** A store with the records beside it, over one ring; nothing expires. */
 export function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
   const { core } = openStoreCore(dataDir);
-  const records = new StoreRecords({
+  const records = new StoreDecisionLog({
     core,
     rings: [ring],
     startMs,

@@ -9,7 +9,7 @@ import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { noUsage } from "../../src/contract/usage.ts";
 import { encodeUsage } from "../../src/contract/usage-records.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { encodeEvent } from "../../src/vault/sources/events.ts";
 import { assessed, assessedRunOf, NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
@@ -147,14 +147,14 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     decisionsKeptDays: 36_500,
     outcomesKeptDays: 36_500,
   });
-  store.showScores(tableOf(["agent://acme-shop/buyer", `agent://${MARK}-shop/buyer`]));
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  store.setAgentTable(tableOf(["agent://acme-shop/buyer", `agent://${MARK}-shop/buyer`]));
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   for (let n = 0; n < 10; n++) {
     const theirs = { ...entryOf(100 + n, false), subject: `agent://${MARK}/x`, isFlagged: true };
     writer.record({ ...theirs, requestId: `${MARK}-${n}`, principal: principalOf(MARK) });
     writer.record({ ...entryOf(n, false), isFlagged: n === 0, principal: principalOf("acme") });
   }
-  await store.note("kaizen_runs", {
+  await store.recordRun("kaizen_runs", {
     recorded_at: NOW_MS,
     run_id: `run-${MARK}`,
     started_at: NOW_MS,

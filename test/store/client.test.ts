@@ -28,15 +28,15 @@ test("what is acknowledged is soon in the store, and stays over restarts", async
   const first = await openBoth(dataDir);
   const records = Array.from({ length: 300 }, (_, index) => recordOf(index));
   await first.ledger.appendBatch(records);
-  await first.store.appliedUpTo(300);
+  await first.store.waitUntilApplied(300);
   expect(await countIn(first.store)).toBe(300);
   await first.ledger.close();
   await first.store.close();
   const second = await openBoth(dataDir);
-  await second.store.appliedUpTo(300);
+  await second.store.waitUntilApplied(300);
   expect(second.store.status()).toMatchObject({ appliedLsn: 300, rebuildCount: 0, failure: "" });
   await second.ledger.append(recordOf(1000));
-  await second.store.appliedUpTo(301);
+  await second.store.waitUntilApplied(301);
   expect(await countIn(second.store)).toBe(301);
   await second.store.close();
   await second.ledger.close();
@@ -45,7 +45,7 @@ test("what is acknowledged is soon in the store, and stays over restarts", async
 test("a long query does not hold up the apply", async () => {
   const { ledger, store } = await openBoth(temporaryDirectory());
   await ledger.append(recordOf(1));
-  await store.appliedUpTo(1);
+  await store.waitUntilApplied(1);
   const slow = store.query(
     "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
     { rowsMax: 1, timeoutMs: 60_000 },
@@ -55,7 +55,7 @@ test("a long query does not hold up the apply", async () => {
     isAnswered = true;
   });
   await ledger.appendBatch(Array.from({ length: 200 }, (_, index) => recordOf(index + 2)));
-  await store.appliedUpTo(201);
+  await store.waitUntilApplied(201);
   expect(isAnswered).toBe(false);
   expect(store.status()).toMatchObject({ appliedLsn: 201, outcomeCount: 201 });
   await ledger.close();

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StoreCore } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/core.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, fillJournal, openJournal, openStoreCore } from "./_fixtures.ts";
 
@@ -19,12 +19,12 @@ const TRIES_MAX = 500;
 const textOf = () => randomBytes(TEXT_BYTES).toString("base64");
 
 /** Follows to the end, as the loop does: an error is tried again. */
-async function followAll(core: StoreCore, durableLsn: number): Promise<string[]> {
+async function followAll(core: JournalFollower, durableLsn: number): Promise<string[]> {
   const errors: string[] = [];
   for (let hasMore = true; hasMore;) {
     expect(errors.length).toBeLessThan(TRIES_MAX);
     hasMore = await core
-      .follow(durableLsn)
+      .applyNextBatch(durableLsn)
       .catch((error: unknown) => errors.push(String(error)) > 0);
   }
   return errors;
@@ -102,7 +102,7 @@ test("a database that another process holds is waited for, not replaced", async 
   });
   await new Promise((resolve) => child.stdout.once("data", resolve));
   const { core, log } = openStoreCore(dataDir);
-  await expect(core.follow(50)).rejects.toThrow(/lock/i);
+  await expect(core.applyNextBatch(50)).rejects.toThrow(/lock/i);
   expect(log).toEqual([]);
   child.stdin.end();
   await new Promise((resolve) => child.once("exit", resolve));

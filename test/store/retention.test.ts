@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
-import { StoreCore } from "../../src/store/core.ts";
+import { JournalFollower } from "../../src/store/core.ts";
 import { describeRecord } from "../../src/threads/store-payloads.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, LIMITS, openJournal } from "./_fixtures.ts";
@@ -39,12 +39,12 @@ function open(
   clock: () => number,
   outcomesKeptDays = KEPT_DAYS,
   mayExpire = () => true,
-): StoreCore {
-  return new StoreCore({
+): JournalFollower {
+  return new JournalFollower({
     mayExpire,
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
-    describe: describeRecord,
+    describeRecord: describeRecord,
     outcomesKeptDays,
     clock,
     memoryMegabytes: 512,
@@ -56,7 +56,7 @@ function open(
 
 const ACME = { tenant: "acme", withheld: [] };
 
-const rowsOf = async (core: StoreCore, sql: string) => (await askCore(core, sql)).rows;
+const rowsOf = async (core: JournalFollower, sql: string) => (await askCore(core, sql)).rows;
 
 test("rows go by whole days, counts of every day stay as they were", async () => {
   const dataDir = temporaryDirectory();

@@ -1,9 +1,9 @@
 // Scores in the store: read when they are asked for and not more often than is good, replaced as a
 // whole, and put on record once a day.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { StoreCore } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/core.ts";
 import type { ScoreRow } from "../../src/store/rows/scores.ts";
-import { ScoreKeeper, type ScoreSource } from "../../src/store/score-keeper.ts";
+import { ScoreRefresher, type ScoreSource } from "../../src/store/score-keeper.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { NOW_MS, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, fillJournal, openStoreCore } from "./_fixtures.ts";
@@ -53,16 +53,16 @@ class MadeTable implements ScoreSource {
   }
 }
 
-let core: StoreCore;
+let core: JournalFollower;
 
 let table: MadeTable;
-let keeper: ScoreKeeper;
+let keeper: ScoreRefresher;
 const clock = { nowMs: NOW_MS };
 const state = { position: 300 };
 const log: string[] = [];
 
-function openKeeper(): ScoreKeeper {
-  const opened = new ScoreKeeper({
+function openKeeper(): ScoreRefresher {
+  const opened = new ScoreRefresher({
     core,
     openSource: () => table,
     position: () => state.position,
@@ -71,7 +71,7 @@ function openKeeper(): ScoreKeeper {
     sampledAgentsMax: SAMPLED,
     log: (event) => log.push(event),
   });
-  opened.open(createEngineMemory());
+  opened.setAgentTable(createEngineMemory());
   return opened;
 }
 

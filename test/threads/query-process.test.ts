@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ServiceFault } from "../../src/contract/faults.ts";
-import type { StoreCore } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/core.ts";
 import { stretched } from "../_patience.ts";
 import { catchUp, fillJournal, openStoreCore } from "../store/_fixtures.ts";
 import { openSandbox, type OpenSandbox } from "../store/sandbox/_sandbox.ts";
@@ -13,7 +13,7 @@ const DIGITS = "1234567890".repeat(19);
 const TEXT = `(SELECT string_agg('${DIGITS}', '') AS s FROM range(1000))`;
 const ENDLESS = `SELECT levenshtein(s, reverse(s)) FROM ${TEXT}`;
 
-let core: StoreCore;
+let core: JournalFollower;
 let opened: OpenSandbox;
 let dataDir: string;
 
@@ -44,7 +44,7 @@ test.each([
   ["an edit distance", ENDLESS],
   ["a pattern", `SELECT s || s GLOB '*1*2*3*4*5*6*7*8*9*0*1*2*x' FROM ${TEXT}`],
 ])("%s without end is killed, and others in line are answered", async (what, sql) => {
-  const { restarts } = opened.sandbox.figures;
+  const { restarts } = opened.sandbox.metrics;
   const startedAt = performance.now();
   const asked = faultOf(opened.ask(sql, what, 500));
   const behind = opened.ask("SELECT count(*) FROM outcomes", "other");
@@ -61,7 +61,7 @@ test.each([
   expect(fault.detail).toMatch(/^the query took longer than 500 ms/);
   expect(performance.now() - startedAt).toBeLessThan(stretched(4000));
   expect(await behind).toEqual([[0]]);
-  expect(opened.sandbox.figures.restarts).toBe(restarts + 1);
+  expect(opened.sandbox.metrics.restarts).toBe(restarts + 1);
   // Whose stream ended with the process is told so.
   await expect(opened.sandbox.next(id)).rejects.toMatchObject({ code: "store_unavailable" });
 });
@@ -74,14 +74,14 @@ test.each([
   const before = residentMib();
   const fault = await faultOf(opened.ask(sql, name));
   expect(fault).toMatchObject({ code: "query_rejected", errors: [{ code: "memory" }] });
-  expect(opened.sandbox.figures.memoryBytes).toBeLessThan(1024 * 1024 * 1024);
+  expect(opened.sandbox.metrics.memoryBytes).toBeLessThan(1024 * 1024 * 1024);
   expect(residentMib() - before).toBeLessThan(200);
   expect(await opened.ask("SELECT count(*) FROM outcomes")).toEqual([[100]]);
 });
 
 test("the end waits for no query", async () => {
   const asked = faultOf(opened.ask(ENDLESS, "last", 60_000));
-  await expect.poll(() => opened.sandbox.figures.waiting).toBe(1);
+  await expect.poll(() => opened.sandbox.metrics.waiting).toBe(1);
   const startedAt = performance.now();
   await opened.sandbox.end();
   expect(performance.now() - startedAt).toBeLessThan(stretched(2000));

@@ -2,12 +2,12 @@
 import type { DecisionEntry } from "../../src/contract/decisions.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import {
-  DecisionReader,
-  readRecords,
-  emptyColumns,
+  DecisionRingReader,
+  decodeRecordsInto,
+  createDecisionColumns,
 } from "../../src/store/decisions/ring-reader.ts";
-import { DecisionRing } from "../../src/store/decisions/ring.ts";
-import { readSegment, segmentsDirectory } from "../../src/store/decisions/segments.ts";
+import { DecisionRingWriter } from "../../src/store/decisions/ring.ts";
+import { readSegmentBlocks, resolveSegmentsDirectory } from "../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../src/store/decisions/spool.ts";
 import { entryOf, NOW_MS, principalOf } from "../store/_decisions.ts";
 
@@ -20,9 +20,9 @@ export interface TestLog {
 
 export function openDecisionLog(dataDir: string): TestLog {
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  const reader = new DecisionReader(ring);
-  const directory = segmentsDirectory(dataDir);
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
+  const reader = new DecisionRingReader(ring);
+  const directory = resolveSegmentsDirectory(dataDir);
   let life = 1000;
   let spool = new DecisionSpool(directory, life);
   let count = 0;
@@ -30,20 +30,24 @@ export function openDecisionLog(dataDir: string): TestLog {
     log: (...entries) => {
       for (const entry of entries) writer.record({ ...entryOf(count++, false), ...entry });
       const parts: Uint8Array[] = [];
-      const position = reader.copy(parts);
-      spool.put(parts, NOW_MS);
+      const position = reader.copyRecords(parts);
+      spool.append(parts, NOW_MS);
       reader.release(position);
     },
     settle: () => {
-      for (let part = spool.next(); part !== undefined; part = spool.next()) {
-        const columns = emptyColumns();
-        for (const each of readSegment(directory, part.segment, part.from).records) {
-          readRecords(columns, each);
+      for (
+        let part = spool.findOldestPending();
+        part !== undefined;
+        part = spool.findOldestPending()
+      ) {
+        const columns = createDecisionColumns();
+        for (const each of readSegmentBlocks(directory, part.segment, part.from).records) {
+          decodeRecordsInto(columns, each);
         }
-        spool.took(part.segment.name, part.size, NOW_MS);
+        spool.markIngested(part.segment.name, part.size, NOW_MS);
       }
       spool.close();
-      while (spool.keepOne() > 0);
+      while (spool.compressOne() > 0);
       life += 1000;
       spool = new DecisionSpool(directory, life);
     },

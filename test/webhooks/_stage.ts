@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseNetworks } from "../../src/webhooks/address.ts";
-import { segmentsDirectory } from "../../src/store/decisions/segments.ts";
+import { resolveSegmentsDirectory } from "../../src/store/decisions/segments.ts";
 import { DecisionEvents } from "../../src/threads/webhooks/decision-events.ts";
 import type { EventSource } from "../../src/webhooks/event.ts";
 import { openPost, type Post } from "../../src/webhooks/post.ts";
@@ -62,7 +62,9 @@ export function openStage(serviceId = "tr-1", dataDir = temporaryDirectory()): S
     }
   };
   const open = () => {
-    const sources: EventSource[] = [new DecisionEvents(segmentsDirectory(dataDir), serviceId)];
+    const sources: EventSource[] = [
+      new DecisionEvents(resolveSegmentsDirectory(dataDir), serviceId),
+    ];
     return new WebhookService({
       dataDir,
       serviceId,

@@ -44,7 +44,7 @@ const STAKES_STEP = 10_000;
  * quarantined or blocked, waiting for a person or decided by one; or where an audit's lot may let it
  * through. Such a decision is one that the service makes and logs itself.
  */
-export function decideEveryLevel(
+export function judgeLevels(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,

@@ -21,7 +21,7 @@ import {
   ruleAt,
   stakesBound,
 } from "./level-ruling.ts";
-import { decideEveryLevel } from "./levels.ts";
+import { judgeLevels } from "./levels.ts";
 import { isByPerson, reviewed, countReviewCall } from "./reviewed.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isDrawn } from "../../policy/audit.ts";
@@ -154,15 +154,7 @@ function respond(
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
   if (request.levels === true && !isForOneCall) {
-    response.levels = decideEveryLevel(
-      services,
-      request,
-      call,
-      reading,
-      finding,
-      ruling,
-      scoreInternal,
-    );
+    response.levels = judgeLevels(services, request, call, reading, finding, ruling, scoreInternal);
   }
   if (asksPerson(ruling, level, reading)) {
     const review = countReviewCall(services, request, call, reading, finding, ruling);

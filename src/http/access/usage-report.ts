@@ -77,17 +77,17 @@ function parseUsageGroups(text: string): UsageGroup[] {
  *   `invalid_parameter` when there are too many rows.
  */
 export async function loadUsageRows(
-  store: Pick<Store, "usage" | "appliedUpTo"> | undefined,
+  store: Pick<Store, "readUsage" | "waitUntilApplied"> | undefined,
   book: Omit<ProcessUsage, "lastUses">,
   { from, to }: Pick<UsageQuery, "from" | "to">,
   tenant: string | undefined,
 ): Promise<UsageRow[]> {
   const sums = new UsageSums();
   if (store !== undefined) {
-    await store.appliedUpTo(book.since, STORE_WAIT_MS);
+    await store.waitUntilApplied(book.since, STORE_WAIT_MS);
     const { meter } = book;
     const rowsMax = USAGE_ROWS_MAX + 1;
-    const rows = await store.usage({ from, to, tenant, meter, rowsMax });
+    const rows = await store.readUsage({ from, to, tenant, meter, rowsMax });
     if (rows.length > USAGE_ROWS_MAX) {
       const detail = `more than ${USAGE_ROWS_MAX} rows: ask for fewer days`;
       throw new ServiceFault("invalid_parameter", detail);

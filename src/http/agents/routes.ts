@@ -67,8 +67,8 @@ export const AGENT_ROUTES: readonly Route[] = [
 async function listAgents(exchange: Exchange): Promise<Reply> {
   const choices = parseAgentQuery(new URLSearchParams(exchange.head.query));
   const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
-  const { directory } = exchange.services.store;
-  const { agents, total, last, asOfMs } = await directory.read("agents", filter);
+  const { agentDirectory } = exchange.services.store;
+  const { agents, total, last, asOfMs } = await agentDirectory.read("agents", filter);
   return exchange.document(200, {
     agents,
     total,
@@ -83,14 +83,14 @@ async function readHistory(exchange: Exchange): Promise<Reply> {
   const asked = new URLSearchParams(exchange.head.query).get("days");
   const from = parseFirstDay(asked, exchange.services.clock());
   const filter = { agent, from, tenant: selectVisibleTenant(exchange) };
-  const days = await exchange.services.store.directory.read("days", filter);
+  const days = await exchange.services.store.agentDirectory.read("days", filter);
   return exchange.document(200, { agent_id: agent, from, days });
 }
 
 async function listOutcomes(exchange: Exchange): Promise<Reply> {
   const choices = parseOutcomeQuery(new URLSearchParams(exchange.head.query));
   const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
-  const outcomes = await exchange.services.store.directory.read("outcomes", filter);
+  const outcomes = await exchange.services.store.agentDirectory.read("outcomes", filter);
   const last = outcomes.length < filter.limit ? undefined : outcomes.at(-1);
   return exchange.document(200, { outcomes, next: last?.position ?? null });
 }

@@ -68,7 +68,7 @@ async function buildReportBody(
   call: CallContext,
 ): Promise<ReportBody> {
   const filter = { tenant, agent, limit: DECISIONS_READ };
-  const { legs, isComplete } = await store.decisionPage(filter);
+  const { legs, isComplete } = await store.readDecisionPage(filter);
   const denied = legs.filter((leg) => leg.subject === agent && isDeniedLeg(leg));
   const explained = bureau.explain(agent, call);
   const nowMs = clock();

@@ -219,11 +219,11 @@ async function findDisputedLeg(
 ): Promise<ReplayableLeg | undefined> {
   if (decision === undefined) {
     if (level !== undefined) return undefined;
-    const { legs } = await store.decisionPage({ tenant, agent, limit: LEGS_READ });
+    const { legs } = await store.readDecisionPage({ tenant, agent, limit: LEGS_READ });
     return legs.find((leg) => leg.subject === agent && isDeniedLeg(leg));
   }
   const about = { tenant, requestId: decision, limit: LEGS_READ };
-  const { legs, isComplete } = await store.decisionPage(about);
+  const { legs, isComplete } = await store.readDecisionPage(about);
   const leg = legs.find(({ subject }) => subject === agent);
   if (leg !== undefined) return leg;
   if (!isComplete) {

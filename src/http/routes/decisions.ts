@@ -137,7 +137,7 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 async function listDecisions(exchange: Exchange): Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
   const filter = { ...readDecisionFilter(exchange), limit: parseLimit(query.get("limit")) };
-  const { legs, isComplete } = await exchange.services.store.decisionPage(filter);
+  const { legs, isComplete } = await exchange.services.store.readDecisionPage(filter);
   const last = legs.at(-1);
   // A full page may be the last one; then the next is empty.
   const next = last === undefined || legs.length < filter.limit ? null : formatLegCursor(last);
@@ -147,7 +147,7 @@ async function listDecisions(exchange: Exchange): Promise<Reply> {
 
 async function countDecisions(exchange: Exchange): Promise<Reply> {
   const filter = { ...readDecisionFilter(exchange), limit: 0 };
-  const counts = await exchange.services.store.decisionCounts(filter);
+  const counts = await exchange.services.store.countDecisions(filter);
   const timeOf = (epochMs: number) => new Date(epochMs).toISOString();
   const { entries, decisions, lookedAt, oldestMs, facets, stepMs, times } = counts;
   return exchange.document(200, {
@@ -203,7 +203,7 @@ async function traceDecision(exchange: Exchange): Promise<Reply> {
  */
 export async function findDecisionLegs(exchange: Exchange): Promise<ReplayableLeg[]> {
   const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
-  const { legs: found, isComplete } = await exchange.services.store.decisionPage({
+  const { legs: found, isComplete } = await exchange.services.store.readDecisionPage({
     tenant: selectVisibleTenant(exchange) ?? named,
     requestId: exchange.decodedParameter(),
     limit: LEGS_MAX,

@@ -55,7 +55,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
 ];
 
 async function listExportDays(exchange: Exchange): Promise<Reply> {
-  const days = await exchange.services.store.exportDays(
+  const days = await exchange.services.store.listExportDays(
     parseExportView(exchange),
     readExportOptions(exchange),
   );
@@ -66,7 +66,7 @@ async function exportFile(exchange: Exchange): Promise<Reply> {
   const view = parseExportView(exchange);
   const given = new URLSearchParams(exchange.head.query).get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
-  const bytes = await exchange.services.store.exportFile(view, day, readExportOptions(exchange));
+  const bytes = await exchange.services.store.exportParquet(view, day, readExportOptions(exchange));
   return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
 }
 

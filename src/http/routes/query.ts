@@ -6,7 +6,7 @@ import { parsePosition } from "../../contract/parse/parameters.ts";
 import { parseQueryRequest } from "../../contract/parse/requests.ts";
 import { SCORED_VIEWS } from "../../contract/views.ts";
 import { formatCsv } from "../../platform/csv.ts";
-import type { AsOf } from "../../store/store.ts";
+import type { SnapshotPosition } from "../../store/store.ts";
 import { replyFormat, wantsNdjson } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -79,10 +79,10 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   if (!isStreamed) exchange.replyFormat = replyFormat(exchange.head.accept);
   const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = new URLSearchParams(exchange.head.query).get("min_position");
-  if (position !== null) await store.appliedUpTo(parsePosition(position), POSITION_WAIT_MS);
+  if (position !== null) await store.waitUntilApplied(parsePosition(position), POSITION_WAIT_MS);
   const asker = [selectVisibleTenant(exchange), listWithheldViews(exchange)] as const;
   if (isStreamed) {
-    const rows = await store.stream(sql, ...asker);
+    const rows = await store.openStream(sql, ...asker);
     const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
@@ -120,11 +120,11 @@ async function handleQueryCancel(exchange: Exchange): Promise<Reply> {
 }
 
 /** Lines and CSV have no place for it but these. */
-function buildAsOfHeaders({ position, timeMs }: AsOf): string[] {
+function buildAsOfHeaders({ position, timeMs }: SnapshotPosition): string[] {
   return ["X-As-Of-Position", String(position), "X-As-Of-Time", new Date(timeMs).toISOString()];
 }
 
-function buildStreamHeaders(exchange: Exchange, asOf: AsOf): string[] {
+function buildStreamHeaders(exchange: Exchange, asOf: SnapshotPosition): string[] {
   return [
     "Cache-Control",
     "no-store",
@@ -135,7 +135,7 @@ function buildStreamHeaders(exchange: Exchange, asOf: AsOf): string[] {
 }
 
 async function handleQuerySchema(exchange: Exchange): Promise<Reply> {
-  const { views, timeZone } = await exchange.services.store.describe();
+  const { views, timeZone } = await exchange.services.store.describeViews();
   return exchange.document(200, { views, time_zone: timeZone });
 }
 

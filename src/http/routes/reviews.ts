@@ -134,7 +134,7 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
     });
   }
   const filter = readListFilter(exchange);
-  const reviews = await exchange.services.store.reviews(filter, query.get("open") === "1");
+  const reviews = await exchange.services.store.listReviews(filter, query.get("open") === "1");
   return exchange.document(200, { reviews });
 }
 
@@ -201,7 +201,7 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
   const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
   const position = await notes.note("reviews", event);
   // Who looks again at once should see it; it is durable in any case.
-  await store.appliedUpTo(position, SHOWN_MS_MAX).catch(() => undefined);
+  await store.waitUntilApplied(position, SHOWN_MS_MAX).catch(() => undefined);
   const recorded_at = new Date(recordedAtMs).toISOString();
   return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
 }

@@ -33,12 +33,12 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
 
 /** Writes runs to the store, each state in one transaction; a failing store is no fault. */
 export class RunRows {
-  readonly #store: Pick<Store, "note" | "ask">;
+  readonly #store: Pick<Store, "recordRun" | "queryTrusted">;
   readonly #log: Log;
   readonly #clock: () => number;
   readonly #writes = new SerialQueue();
 
-  constructor(store: Pick<Store, "note" | "ask">, clock: () => number, log: Log) {
+  constructor(store: Pick<Store, "recordRun" | "queryTrusted">, clock: () => number, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -53,7 +53,7 @@ export class RunRows {
     // A copy: the record changes with its run, the row does not. In order: the newest row wins.
     const row = structuredClone(runRow(run, this.#clock()));
     void this.#writes
-      .run(() => this.#store.note("kaizen_runs", row))
+      .run(() => this.#store.recordRun("kaizen_runs", row))
       .catch((error: Error) => {
         this.#log.warn("kaizen_row_missing", { run: run.run_id, detail: error.message });
       });
@@ -65,7 +65,7 @@ export class RunRows {
     if (runs.length === 0) return;
     try {
       const sql = "SELECT run_id, status FROM kaizen_runs";
-      const rows = await this.#store.ask(sql);
+      const rows = await this.#store.queryTrusted(sql);
       const known = new Map(rows.map(([id, status]) => [id, status]));
       for (const { run_id: id } of runs) {
         const run = kaizen.find(id);

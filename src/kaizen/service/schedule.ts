@@ -97,7 +97,7 @@ export interface OpenKaizen {
 export async function openKaizen(
   options: KaizenOptions,
   isScheduled: boolean,
-  store?: Pick<Store, "note" | "ask">,
+  store?: Pick<Store, "recordRun" | "queryTrusted">,
 ): Promise<OpenKaizen> {
   const rows = store && new RunRows(store, options.clock, options.log);
   const kaizen = new KaizenService({

@@ -12,7 +12,7 @@ import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamLink } from "../../ledger/messages.ts";
 import { loadServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
-import { type SpoolMark, segmentsDirectory } from "../../store/decisions/segments.ts";
+import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
@@ -63,7 +63,7 @@ export interface ClusterOptions {
   readonly log: Log;
   readonly onFatal: OnFatal;
   /** Up to where own decisions are on disk: they are sent to nodes that keep copies. */
-  readonly written: () => SpoolMark;
+  readonly written: () => SpoolPosition;
 }
 
 /**
@@ -174,7 +174,7 @@ function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     version: readPackageVersion(),
     url: config.url,
     role: config.role,
-    segments: segmentsDirectory(claim.paths.root),
+    segments: resolveSegmentsDirectory(claim.paths.root),
     key,
     figures: figures.memory,
     keep: config.keepMessages,

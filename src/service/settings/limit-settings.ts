@@ -8,7 +8,7 @@ import {
   PROVENANCE_KEPT_DAYS,
   STORE_MEMORY_MEGABYTES,
 } from "../../store/client.ts";
-import { LET_THROUGH_PER_SECOND } from "../../store/decisions/ring.ts";
+import { ALLOWED_PER_SECOND } from "../../store/decisions/ring.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT } from "../../vault/sources/catalogue.ts";
 import { ratePerSecond, type Setting, wholeNumber } from "./setting-kinds.ts";
 
@@ -71,7 +71,7 @@ export const PACE_SETTINGS = {
   decisionsPerSecond: {
     variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
     kind: wholeNumber(0, 9_999_999),
-    default: LET_THROUGH_PER_SECOND,
+    default: ALLOWED_PER_SECOND,
     sentence: "answers that let through, logged per second; denials always are",
   },
   decisionsKeptDays: {

@@ -9,7 +9,7 @@ const RETRY_MS = 10_000;
 const EVERY_TENANT = 1_000_000;
 
 export interface EarlierReadsOptions {
-  readonly store: Pick<OpenStore, "appliedUpTo" | "usage">;
+  readonly store: Pick<OpenStore, "waitUntilApplied" | "readUsage">;
   /** Id of this process, whose reads are counted elsewhere. */
   readonly meter: string;
   /** Position of the journal at the start: no later record is an earlier process's. */
@@ -37,9 +37,9 @@ export class EarlierReads {
   async load(): Promise<void> {
     const { store, meter, since, month, logger } = this.#options;
     try {
-      await store.appliedUpTo(since);
+      await store.waitUntilApplied(since);
       const days = { from: `${month}-01`, to: `${month}-31`, isByTenant: true };
-      const rows = await store.usage({ ...days, meter, rowsMax: EVERY_TENANT });
+      const rows = await store.readUsage({ ...days, meter, rowsMax: EVERY_TENANT });
       for (const row of rows) {
         if (row.meter !== meter) this.#sums.set(row.tenant, paidReads(row));
       }

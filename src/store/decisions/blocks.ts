@@ -5,7 +5,7 @@
 //   segment | block | block | ... | torn end of a crash |
 //   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
 import { crc32 } from "node:zlib";
-import { recordsAsNow } from "./spool-upgrade.ts";
+import { upgradeRecords } from "./spool-upgrade.ts";
 
 /** "TRSR"; those of earlier versions are in spool-upgrade.ts. */
 const MAGIC = 0x52535254;
@@ -21,7 +21,7 @@ export function encodeBlock(parts: readonly Uint8Array[]): Buffer {
   return block;
 }
 
-export interface Blocks {
+export interface DecodedBlocks {
   /** Records of each whole block, in the form of today. */
   readonly records: readonly Buffer[];
   /** Byte behind the last whole block. */
@@ -31,12 +31,12 @@ export interface Blocks {
 }
 
 /** Reads every whole block. */
-export function decodeBlocks(bytes: Buffer): Blocks {
+export function decodeBlocks(bytes: Buffer): DecodedBlocks {
   const records: Buffer[] = [];
   let damagedCount = 0;
   let end = 0;
   for (let at = 0; at + HEADER_BYTES <= bytes.byteLength;) {
-    const found = blockAt(bytes, at);
+    const found = decodeBlockAt(bytes, at);
     if (found === undefined) {
       at += ALIGNMENT;
       continue;
@@ -49,7 +49,7 @@ export function decodeBlocks(bytes: Buffer): Blocks {
   return { records, end, damagedCount };
 }
 
-function blockAt(bytes: Buffer, at: number): { records: Buffer; end: number } | undefined {
+function decodeBlockAt(bytes: Buffer, at: number): { records: Buffer; end: number } | undefined {
   const start = at + HEADER_BYTES;
   const length = bytes.readUInt32LE(at + 4);
   if (length === 0 || length > bytes.byteLength - start) return undefined;
@@ -57,12 +57,16 @@ function blockAt(bytes: Buffer, at: number): { records: Buffer; end: number } | 
   // The magic first: a checksum over the rest at every eighth byte would take for ever.
   const stored = bytes.subarray(start, start + length);
   if (magic === MAGIC) {
-    return isWhole(bytes, at, stored) ? { records: stored, end: start + length } : undefined;
+    return isChecksumValid(bytes, at, stored)
+      ? { records: stored, end: start + length }
+      : undefined;
   }
-  const records = recordsAsNow(magic, () => (isWhole(bytes, at, stored) ? stored : undefined));
+  const records = upgradeRecords(magic, () =>
+    isChecksumValid(bytes, at, stored) ? stored : undefined,
+  );
   return records && { records, end: start + length };
 }
 
-function isWhole(bytes: Buffer, at: number, stored: Buffer): boolean {
+function isChecksumValid(bytes: Buffer, at: number, stored: Buffer): boolean {
   return crc32(stored) === bytes.readUInt32LE(at + 8);
 }

@@ -8,11 +8,11 @@ import {
   type Facet,
 } from "../../contract/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
-import { FLAG_ENFORCED, FLAG_FLAGGED, FLAG_LET_THROUGH } from "./ring-layout.ts";
-import { flag } from "./rows.ts";
+import { FLAG_ENFORCED, FLAG_FLAGGED, FLAG_ALLOWED } from "./ring-layout.ts";
+import { buildFlagCondition } from "./rows.ts";
 
 /** Collects values that a statement is given beside its text. */
-export class Parameters {
+export class SqlParameters {
   readonly values: string[] = [];
 
   /** Takes a value; returns what stands for it in the text. */
@@ -23,16 +23,16 @@ export class Parameters {
 }
 
 /** Whether a row lets its caller go on, shadow mode included. */
-export const IS_ALLOWED = `(${flag(FLAG_LET_THROUGH)} OR NOT ${flag(FLAG_ENFORCED)})`;
-export const IS_FLAGGED = flag(FLAG_FLAGGED);
-export const IS_SHADOW = `(NOT ${flag(FLAG_ENFORCED)})`;
+export const ALLOWED_CONDITION = `(${buildFlagCondition(FLAG_ALLOWED)} OR NOT ${buildFlagCondition(FLAG_ENFORCED)})`;
+export const FLAGGED_CONDITION = buildFlagCondition(FLAG_FLAGGED);
+export const SHADOW_CONDITION = `(NOT ${buildFlagCondition(FLAG_ENFORCED)})`;
 
 /** The rule that decided and the reason codes of a row, each once. */
-export const REASONS =
+export const REASON_LIST_SQL =
   "list_filter(list_distinct(list_append(string_split(reason_codes, ','), log_reason)), r -> r <> '')";
 
 /** Conditions on whose decisions, which agent's and when; all of them hold. */
-export function buildScopeConditions(filter: DecisionFilter, parameters: Parameters): string[] {
+export function buildScopeConditions(filter: DecisionFilter, parameters: SqlParameters): string[] {
   const conditions: string[] = [];
   const where = (value: string | undefined, condition: (bound: string) => string) => {
     if (value !== undefined) conditions.push(condition(parameters.bind(value)));
@@ -42,14 +42,14 @@ export function buildScopeConditions(filter: DecisionFilter, parameters: Paramet
   where(filter.agent, (agent) => `(subject = ${agent} OR viewer = ${agent})`);
   where(filter.subject, (subject) => `subject = ${subject}`);
   where(filter.sinceMs?.toString(), (since) => `evaluated_ms >= CAST(${since} AS DOUBLE)`);
-  if (filter.before !== undefined) conditions.push(behind(filter.before, parameters));
+  if (filter.before !== undefined) conditions.push(buildCursorCondition(filter.before, parameters));
   return conditions;
 }
 
 /** Conditions by the facet that they choose a value of. */
 export function buildFacetConditions(
   filter: DecisionFilter,
-  parameters: Parameters,
+  parameters: SqlParameters,
 ): Partial<Record<Facet, string>> {
   const { verdict, decision, effective, kind, level, reason, config, ofTenant } = filter;
   const is = (condition: string, isWanted: boolean) =>
@@ -57,16 +57,16 @@ export function buildFacetConditions(
   const choices: Partial<Record<Facet, string>> = {};
   if (verdict !== undefined) choices.verdict = `verdict_index = ${VERDICTS.indexOf(verdict)}`;
   if (decision !== undefined) choices.decision = `decision_index = ${DECISIONS.indexOf(decision)}`;
-  if (effective !== undefined) choices.effective = is(IS_ALLOWED, effective === "allow");
+  if (effective !== undefined) choices.effective = is(ALLOWED_CONDITION, effective === "allow");
   if (kind !== undefined) choices.kind = `kind_index = ${DECISION_KINDS.indexOf(kind)}`;
   if (level !== undefined) choices.level = `tool_level_index = ${TOOL_LEVELS.indexOf(level)}`;
   if (reason !== undefined) {
-    choices.reason = `list_contains(${REASONS}, ${parameters.bind(reason)})`;
+    choices.reason = `list_contains(${REASON_LIST_SQL}, ${parameters.bind(reason)})`;
   }
   if (config !== undefined) choices.config = `config_version = ${parameters.bind(config)}`;
   if (ofTenant !== undefined) choices.tenant = `tenant = ${parameters.bind(ofTenant)}`;
-  if (filter.isFlagged !== undefined) choices.flagged = is(IS_FLAGGED, filter.isFlagged);
-  if (filter.isShadow !== undefined) choices.shadow = is(IS_SHADOW, filter.isShadow);
+  if (filter.isFlagged !== undefined) choices.flagged = is(FLAGGED_CONDITION, filter.isFlagged);
+  if (filter.isShadow !== undefined) choices.shadow = is(SHADOW_CONDITION, filter.isShadow);
   return choices;
 }
 
@@ -76,7 +76,10 @@ export function joinConditions(conditions: readonly string[]): string {
 }
 
 /** Rows behind a place of the list: older ones, and the rest of its millisecond. */
-function behind({ evaluatedMs, requestId, leg }: DecisionPlace, parameters: Parameters): string {
+function buildCursorCondition(
+  { evaluatedMs, requestId, leg }: DecisionPlace,
+  parameters: SqlParameters,
+): string {
   const at = `CAST(${parameters.bind(String(evaluatedMs))} AS DOUBLE)`;
   if (requestId === undefined) return `evaluated_ms < ${at}`;
   const id = parameters.bind(requestId);

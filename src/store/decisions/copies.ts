@@ -5,17 +5,17 @@ import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
 import {
-  COPIES,
-  copyPath,
-  isNode,
-  isSegment,
-  listCopies,
-  readSegment,
+  COPIES_DIRECTORY,
+  formatCopyPath,
+  isNodeName,
+  isSegmentName,
+  listSegmentCopies,
+  readSegmentBlocks,
   WAITING_SUFFIX,
-  waitingFile,
+  formatWaitingFile,
 } from "./segments.ts";
 
-const PLACE = "place.json";
+const CURSOR_FILE = "place.json";
 
 /** A stretch of a segment of a node. */
 export interface CopyPart {
@@ -26,7 +26,7 @@ export interface CopyPart {
   readonly bytes: Uint8Array;
 }
 
-interface Place {
+interface CopiesCursor {
   readonly stream: string;
   readonly seq: number;
   /** Of each node the newest copy and its size. */
@@ -43,20 +43,20 @@ export class SegmentCopies {
   }
 
   /** The place that was kept, with the copies as they were then; undefined where none was. */
-  async open(): Promise<Pick<Place, "stream" | "seq"> | undefined> {
-    await fs.mkdir(join(this.#directory, COPIES), { recursive: true, mode: 0o700 });
-    const place = await this.#readPlace();
-    if (place === undefined || (await this.#isAhead(place))) {
-      await this.#cutToBlocks();
+  async open(): Promise<Pick<CopiesCursor, "stream" | "seq"> | undefined> {
+    await fs.mkdir(join(this.#directory, COPIES_DIRECTORY), { recursive: true, mode: 0o700 });
+    const place = await this.#readCursor();
+    if (place === undefined || (await this.#isAnyCopyShorter(place))) {
+      await this.#truncateToWholeBlocks();
       return undefined;
     }
     for (const [node, newest] of Object.entries(place.newest)) this.#newest.set(node, newest);
     // The newest first: a copy without a later one beside it is not taken for complete.
-    for (const { node, file, isKept } of listCopies(this.#directory).toReversed()) {
+    for (const { node, file, isCompressed } of listSegmentCopies(this.#directory).toReversed()) {
       const name = basename(file, WAITING_SUFFIX);
       const { segment = "", bytes = 0 } = place.newest[node] ?? {};
       const path = join(this.#directory, file);
-      if (isKept || name < segment) continue;
+      if (isCompressed || name < segment) continue;
       if (name > segment) await fs.rm(path);
       else if ((await fs.stat(path)).size > bytes) await fs.truncate(path, bytes);
     }
@@ -64,11 +64,12 @@ export class SegmentCopies {
   }
 
   /** Whether a copy is shorter than it was then: from a backup, say, whose files are not of one moment. */
-  async #isAhead({ newest }: Place): Promise<boolean> {
+  async #isAnyCopyShorter({ newest }: CopiesCursor): Promise<boolean> {
     for (const [node, { segment, bytes }] of Object.entries(newest)) {
-      const path = join(this.#directory, copyPath(node, waitingFile(segment)));
+      const path = join(this.#directory, formatCopyPath(node, formatWaitingFile(segment)));
       const size = await readFileSize(path);
-      if (size === undefined ? !(await this.#isKept(node, segment)) : size < bytes) return true;
+      if (size === undefined ? !(await this.#hasCompressedCopy(node, segment)) : size < bytes)
+        return true;
     }
     return false;
   }
@@ -77,20 +78,24 @@ export class SegmentCopies {
    * Nobody knows what is on disk: what is not whole goes, and comes again with the rest of the stream. The rest is
    * synced and counts as there: parts that only repeat it add nothing, and a place kept behind them must name it.
    */
-  async #cutToBlocks(): Promise<void> {
-    for (const segment of listCopies(this.#directory).filter(({ isKept }) => !isKept)) {
-      const { end } = readSegment(this.#directory, segment, 0);
-      await cutTo(join(this.#directory, segment.file), end);
+  async #truncateToWholeBlocks(): Promise<void> {
+    for (const segment of listSegmentCopies(this.#directory).filter(
+      ({ isCompressed }) => !isCompressed,
+    )) {
+      const { end } = readSegmentBlocks(this.#directory, segment, 0);
+      await truncateAndSync(join(this.#directory, segment.file), end);
       const name = basename(segment.file, WAITING_SUFFIX);
       this.#newest.set(segment.node, { segment: name, bytes: end });
     }
   }
 
-  async #readPlace(): Promise<Place | undefined> {
-    const text = await fs.readFile(join(this.#directory, COPIES, PLACE), "utf8").catch(() => "");
+  async #readCursor(): Promise<CopiesCursor | undefined> {
+    const text = await fs
+      .readFile(join(this.#directory, COPIES_DIRECTORY, CURSOR_FILE), "utf8")
+      .catch(() => "");
     try {
       const place: unknown = JSON.parse(text);
-      return isPlace(place) ? place : undefined;
+      return isCopiesCursor(place) ? place : undefined;
     } catch {
       return undefined;
     }
@@ -103,20 +108,22 @@ export class SegmentCopies {
    */
   async take(part: CopyPart): Promise<{ added: number; missing: number } | undefined> {
     const { node, segment, from, bytes } = part;
-    const isPart = isNode(node) && isSegment(segment) && Number.isSafeInteger(from) && from >= 0;
+    const isPart =
+      isNodeName(node) && isSegmentName(segment) && Number.isSafeInteger(from) && from >= 0;
     if (!isPart || bytes.byteLength === 0) return undefined;
     const nothing = { added: 0, missing: 0 };
-    const path = join(this.#directory, copyPath(node, waitingFile(segment)));
+    const path = join(this.#directory, formatCopyPath(node, formatWaitingFile(segment)));
     const size = await readFileSize(path);
-    if (size === undefined && (await this.#isKept(node, segment))) return nothing;
+    if (size === undefined && (await this.#hasCompressedCopy(node, segment))) return nothing;
     const missing = Math.max(0, from - (size ?? 0));
     const known = Math.max(0, (size ?? 0) - from);
     if (known >= bytes.byteLength) return nothing;
     if (size === undefined) await fs.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const end = await writeAt(path, bytes.subarray(known), from + known);
+    const end = await writeAndSyncAt(path, bytes.subarray(known), from + known);
     // The name must be on disk with the first bytes.
     if (size === undefined) {
-      for (const each of [dirname(path), join(this.#directory, COPIES)]) await syncFolder(each);
+      for (const each of [dirname(path), join(this.#directory, COPIES_DIRECTORY)])
+        await syncFolder(each);
     }
     const newest = this.#newest.get(node);
     if (newest === undefined || segment >= newest.segment) {
@@ -125,14 +132,14 @@ export class SegmentCopies {
     return { added: bytes.byteLength - known, missing };
   }
 
-  async #isKept(node: string, segment: string): Promise<boolean> {
-    const files = await fs.readdir(join(this.#directory, COPIES, node)).catch(() => []);
+  async #hasCompressedCopy(node: string, segment: string): Promise<boolean> {
+    const files = await fs.readdir(join(this.#directory, COPIES_DIRECTORY, node)).catch(() => []);
     return files.some((file) => file.startsWith(`${segment}-`));
   }
 
   async keepPlace(stream: string, seq: number): Promise<void> {
-    const place: Place = { stream, seq, newest: Object.fromEntries(this.#newest) };
-    const path = join(this.#directory, COPIES, PLACE);
+    const place: CopiesCursor = { stream, seq, newest: Object.fromEntries(this.#newest) };
+    const path = join(this.#directory, COPIES_DIRECTORY, CURSOR_FILE);
     const file = await fs.open(`${path}.tmp`, "w", 0o600);
     try {
       await file.writeFile(JSON.stringify(place));
@@ -154,7 +161,7 @@ async function readFileSize(path: string): Promise<number | undefined> {
 }
 
 /** On disk when it resolves. */
-async function cutTo(path: string, bytes: number): Promise<void> {
+async function truncateAndSync(path: string, bytes: number): Promise<void> {
   const file = await fs.open(path, "r+");
   try {
     await file.truncate(bytes);
@@ -165,7 +172,7 @@ async function cutTo(path: string, bytes: number): Promise<void> {
 }
 
 /** @returns the byte behind it. */
-async function writeAt(path: string, bytes: Uint8Array, from: number): Promise<number> {
+async function writeAndSyncAt(path: string, bytes: Uint8Array, from: number): Promise<number> {
   // Not for appending: such a file takes no place.
   const file = await fs.open(path, fs.constants.O_WRONLY | fs.constants.O_CREAT, 0o600);
   try {
@@ -189,7 +196,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function isPlace(value: unknown): value is Place {
+function isCopiesCursor(value: unknown): value is CopiesCursor {
   if (!isObject(value)) return false;
   const { stream, seq, newest } = value;
   if (typeof stream !== "string" || !Number.isSafeInteger(seq) || !isObject(newest)) return false;

@@ -1,41 +1,50 @@
 // Projects decision segments and kept rows into the database: those that its own table of what is
 // taken does not have. It reads files and writes rows, nothing else, so that any process can build
 // the same rows for itself; a rebuilt database takes everything again.
-import type { StoreCore } from "../core.ts";
+import type { JournalFollower } from "../core.ts";
 import type { Connection } from "../duckdb.ts";
 import type { KeptFile } from "../kept.ts";
 import { inTransaction } from "../rows/outcomes.ts";
-import { type DecisionColumns, emptyColumns, readRecords } from "./ring-reader.ts";
+import { type DecisionColumns, createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
 import { appendDecisions } from "./rows.ts";
-import { listCopies, listSegments, readSegment, type Segment } from "./segments.ts";
-import { noteTaken, readTaken, type Taken } from "./taken.ts";
+import {
+  listSegmentCopies,
+  listSegments,
+  readSegmentBlocks,
+  type DecisionSegment,
+} from "./segments.ts";
+import {
+  recordProjectionProgress,
+  readProjectionProgress,
+  type ProjectionProgress,
+} from "./taken.ts";
 
-type Restorable = { kept: KeptFile } | { segment: Segment };
+type RestorableFile = { kept: KeptFile } | { segment: DecisionSegment };
 
-export interface Step {
+export interface ProjectionStep {
   /** Byte of the segment up to which its rows are committed. */
-  readonly to: number;
+  readonly toByte: number;
   /** Time of the oldest decision among the new rows, epoch ms; Infinity without one. */
   readonly oldestMs: number;
 }
 
-export class DecisionFollower {
+export class DecisionProjector {
   /** Records and blocks that were met and could not be read. */
   damagedCount = 0;
-  taken: Taken = { bytes: new Map(), done: new Set() };
-  readonly #core: StoreCore;
+  progress: ProjectionProgress = { bytesByName: new Map(), doneNames: new Set() };
+  readonly #core: JournalFollower;
   readonly #directory: string;
   readonly #node: string;
   readonly #log: (event: string, detail: string) => void;
   /** Of the database that `taken` was read from. */
   #generation = -1;
-  #waiting: Restorable[] = [];
+  #missingFiles: RestorableFile[] = [];
   /** Decisions before this time (epoch ms) are in the daily counts. */
-  #countedMs = 0;
+  #countedBeforeMs = 0;
 
   /** `node`: of this process's own decisions; empty where there is no cluster. */
   constructor(
-    core: StoreCore,
+    core: JournalFollower,
     directory: string,
     node: string,
     log: (event: string, detail: string) => void = () => undefined,
@@ -53,86 +62,89 @@ export class DecisionFollower {
 
   /** Files that are to be taken again: above 0 only while a database is being rebuilt. */
   get restoringCount(): number {
-    return this.#waiting.length;
+    return this.#missingFiles.length;
   }
 
   /** Reads what the database has, and finds what it lacks. Call it in the writer's turn. */
-  async load(writer: Connection): Promise<void> {
-    this.taken = await readTaken(writer);
+  async loadProgress(writer: Connection): Promise<void> {
+    this.progress = await readProjectionProgress(writer);
     this.#generation = this.#core.generation;
-    const kept = this.#core.kept.list();
-    this.#countedMs = kept.findLast(({ kind }) => kind === "days")?.number ?? 0;
+    const kept = this.#core.keptRows.list();
+    this.#countedBeforeMs = kept.findLast(({ kind }) => kind === "days")?.number ?? 0;
     const newestDays = kept.findLast(({ kind }) => kind === "days")?.name;
     const files = kept.filter(({ kind, name }) => kind !== "days" || name === newestDays);
-    const found = [...listSegments(this.#directory), ...listCopies(this.#directory)];
-    const segments = found.filter(({ isKept }) => isKept);
-    const { done } = this.taken;
-    this.#waiting = [
-      ...files.filter(({ name }) => !done.has(name)).map((file) => ({ kept: file })),
-      ...segments.filter(({ name }) => !done.has(name)).map((segment) => ({ segment })),
+    const found = [...listSegments(this.#directory), ...listSegmentCopies(this.#directory)];
+    const segments = found.filter(({ isCompressed }) => isCompressed);
+    const { doneNames } = this.progress;
+    this.#missingFiles = [
+      ...files.filter(({ name }) => !doneNames.has(name)).map((file) => ({ kept: file })),
+      ...segments.filter(({ name }) => !doneNames.has(name)).map((segment) => ({ segment })),
     ];
   }
 
   /** Takes one missing file. Call it in the writer's turn, after `load`. */
-  async restoreOne(writer: Connection): Promise<void> {
-    const [next] = this.#waiting;
+  async restoreNextFile(writer: Connection): Promise<void> {
+    const [next] = this.#missingFiles;
     if (next === undefined) return;
     if ("segment" in next) {
       const { segment } = next;
-      const from = this.taken.bytes.get(segment.name) ?? 0;
-      await this.project(writer, segment, from, undefined);
+      const from = this.progress.bytesByName.get(segment.name) ?? 0;
+      await this.projectSegment(writer, segment, from, undefined);
     } else {
       const { kept } = next;
-      const condition = kept.kind === "rows" ? `evaluated_ms >= ${this.#countedMs}` : "true";
+      const condition = kept.kind === "rows" ? `evaluated_ms >= ${this.#countedBeforeMs}` : "true";
       await inTransaction(writer, async () => {
-        await this.#core.kept.restore(writer, kept, condition);
-        await noteTaken(writer, kept.name, 0, true);
+        await this.#core.keptRows.restore(writer, kept, condition);
+        await recordProjectionProgress(writer, kept.name, 0, true);
       });
-      this.taken.done.add(kept.name);
+      this.progress.doneNames.add(kept.name);
     }
-    this.#waiting.shift();
+    this.#missingFiles.shift();
   }
 
   /**
    * Commits the rows of a segment from byte `from` on. `size`: its bytes when nothing more will come,
    * so that a torn end is passed over; undefined: as far as its blocks are whole.
    */
-  async project(
+  async projectSegment(
     writer: Connection,
-    segment: Segment,
+    segment: DecisionSegment,
     from: number,
     size: number | undefined,
-  ): Promise<Step> {
-    const columns = emptyColumns();
+  ): Promise<ProjectionStep> {
+    const columns = createDecisionColumns();
     let damagedCount = 0;
     let to = size ?? from;
     try {
-      const blocks = readSegment(this.#directory, segment, from);
-      for (const records of blocks.records) damagedCount += readRecords(columns, records);
+      const blocks = readSegmentBlocks(this.#directory, segment, from);
+      for (const records of blocks.records) damagedCount += decodeRecordsInto(columns, records);
       damagedCount += blocks.damagedCount;
       to = size ?? from + blocks.end;
     } catch (error) {
       // A compressed segment that is damaged gives nothing; the others do.
-      if (!segment.isKept) throw error;
+      if (!segment.isCompressed) throw error;
       damagedCount += 1;
       this.#log("decision_segment_damaged", `${segment.file}: ${String(error)}`);
     }
     // A copy may wait for long: its node may not come back to end it.
-    const isOld = segment.isKept || segment.node !== "";
-    if (from === 0 && isOld) dropCounted(columns, this.#countedMs);
-    const isDone = segment.isKept;
+    const isOld = segment.isCompressed || segment.node !== "";
+    if (from === 0 && isOld) dropCountedDecisions(columns, this.#countedBeforeMs);
+    const isDone = segment.isCompressed;
     await inTransaction(writer, async () => {
       await appendDecisions(writer, columns, segment.node || this.#node);
-      await noteTaken(writer, segment.name, to, isDone);
+      await recordProjectionProgress(writer, segment.name, to, isDone);
     });
-    this.taken.bytes.set(segment.name, to);
-    if (isDone) this.taken.done.add(segment.name);
-    this.#countDamaged(segment, damagedCount);
+    this.progress.bytesByName.set(segment.name, to);
+    if (isDone) this.progress.doneNames.add(segment.name);
+    this.#recordDamage(segment, damagedCount);
     const times = columns.numbers[0] as number[];
-    return { to, oldestMs: times.reduce((oldest, each) => Math.min(oldest, each), Infinity) };
+    return {
+      toByte: to,
+      oldestMs: times.reduce((oldest, each) => Math.min(oldest, each), Infinity),
+    };
   }
 
-  #countDamaged({ file }: Segment, damagedCount: number): void {
+  #recordDamage({ file }: DecisionSegment, damagedCount: number): void {
     if (damagedCount === 0) return;
     this.damagedCount += damagedCount;
     const detail = `${damagedCount} records or blocks of ${file} could not be read`;
@@ -141,7 +153,7 @@ export class DecisionFollower {
 }
 
 /** Leaves out decisions that the daily counts hold. */
-function dropCounted(columns: DecisionColumns, countedMs: number): void {
+function dropCountedDecisions(columns: DecisionColumns, countedMs: number): void {
   const times = columns.numbers[0] as number[];
   if (times.every((timeMs) => timeMs >= countedMs)) return;
   const isLeft = times.map((timeMs) => timeMs >= countedMs);

@@ -1,6 +1,12 @@
 // Own segments read in parts, in the order in which they were written, for whoever keeps copies of them.
 import * as fs from "node:fs/promises";
-import { readBytes, type Segment, segmentsIn, type SpoolMark, waitingFile } from "./segments.ts";
+import {
+  readSegmentBytes,
+  type DecisionSegment,
+  parseSegmentFiles,
+  type SpoolPosition,
+  formatWaitingFile,
+} from "./segments.ts";
 
 /** A stretch of a segment. */
 export interface SegmentPart {
@@ -11,21 +17,23 @@ export interface SegmentPart {
 }
 
 /** Up to where parts were read. */
-export interface PartPlace {
+export interface SegmentCursor {
   readonly segment: string;
   readonly byte: number;
 }
 
 /** Before the first. */
-export const FIRST_PLACE: PartPlace = { segment: "", byte: 0 };
+export const FIRST_SEGMENT_CURSOR: SegmentCursor = { segment: "", byte: 0 };
 
 export class OutgoingSegments {
   readonly #directory: string;
   readonly #bytesMax: number;
   /** What is left of the segment that was read last. */
-  #read: { readonly segment: string; readonly from: number; readonly bytes: Buffer } | undefined;
+  #lastRead:
+    | { readonly segment: string; readonly from: number; readonly bytes: Buffer }
+    | undefined;
   /** The mark and place at which nothing was left. */
-  #done = "";
+  #exhaustedAt = "";
 
   constructor(directory: string, bytesMax: number) {
     this.#directory = directory;
@@ -37,55 +45,62 @@ export class OutgoingSegments {
    * before `mark` alone: the rest may not be on disk yet.
    * @throws the file system's error, or that of the decompression.
    */
-  async after(place: PartPlace, mark: SpoolMark): Promise<SegmentPart | undefined> {
+  async readPartAfter(place: SegmentCursor, mark: SpoolPosition): Promise<SegmentPart | undefined> {
     const state = `${place.segment} ${place.byte} ${mark.name} ${mark.bytes}`;
-    if (state === this.#done) return undefined;
-    const held = this.#read;
+    if (state === this.#exhaustedAt) return undefined;
+    const held = this.#lastRead;
     if (held?.segment === place.segment && place.byte - held.from < held.bytes.byteLength) {
-      return this.#part(place);
+      return this.#slicePart(place);
     }
-    for (const segment of await this.#from(place, mark)) {
+    for (const segment of await this.#listSegmentsFrom(place, mark)) {
       const from = segment.name === place.segment ? place.byte : 0;
-      const bytes = this.#bytesOf(segment, from, mark);
+      const bytes = this.#readBytesIfPresent(segment, from, mark);
       // Compressed or removed just now: the next call finds it as it is then.
       if (bytes === undefined) return undefined;
       if (bytes.byteLength === 0) continue;
-      this.#read = { segment: segment.name, from, bytes };
-      return this.#part({ segment: segment.name, byte: from });
+      this.#lastRead = { segment: segment.name, from, bytes };
+      return this.#slicePart({ segment: segment.name, byte: from });
     }
-    this.#read = undefined;
-    this.#done = state;
+    this.#lastRead = undefined;
+    this.#exhaustedAt = state;
     return undefined;
   }
 
   /** Segments that may have something behind a place, in order. */
-  async #from(place: PartPlace, mark: SpoolMark): Promise<readonly Segment[]> {
+  async #listSegmentsFrom(
+    place: SegmentCursor,
+    mark: SpoolPosition,
+  ): Promise<readonly DecisionSegment[]> {
     // Nearly always: what was read last goes on.
     if (place.segment === mark.name && place.byte < mark.bytes) {
-      const [open] = segmentsIn([waitingFile(mark.name)], "");
+      const [open] = parseSegmentFiles([formatWaitingFile(mark.name)], "");
       if (open !== undefined) return [open];
     }
-    const segments = segmentsIn(await fs.readdir(this.#directory), "");
-    return segments.filter(({ name, isKept }) => {
-      return name >= place.segment && (isKept || name <= mark.name);
+    const segments = parseSegmentFiles(await fs.readdir(this.#directory), "");
+    return segments.filter(({ name, isCompressed }) => {
+      return name >= place.segment && (isCompressed || name <= mark.name);
     });
   }
 
-  #part({ segment, byte }: PartPlace): SegmentPart {
-    const { from, bytes } = this.#read!;
+  #slicePart({ segment, byte }: SegmentCursor): SegmentPart {
+    const { from, bytes } = this.#lastRead!;
     const at = byte - from;
     return { segment, from: byte, bytes: bytes.subarray(at, at + this.#bytesMax) };
   }
 
   /** Undefined where it is not there any more; nothing of one that is damaged. */
-  #bytesOf(segment: Segment, from: number, mark: SpoolMark): Buffer | undefined {
+  #readBytesIfPresent(
+    segment: DecisionSegment,
+    from: number,
+    mark: SpoolPosition,
+  ): Buffer | undefined {
     try {
-      const bytes = readBytes(this.#directory, segment, from);
-      const isOpen = !segment.isKept && segment.name === mark.name;
+      const bytes = readSegmentBytes(this.#directory, segment, from);
+      const isOpen = !segment.isCompressed && segment.name === mark.name;
       return isOpen ? bytes.subarray(0, Math.max(0, mark.bytes - from)) : bytes;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      if (segment.isKept) return Buffer.alloc(0);
+      if (segment.isCompressed) return Buffer.alloc(0);
       throw error;
     }
   }

@@ -14,18 +14,18 @@ import type { Connection } from "../duckdb.ts";
 import {
   joinConditions,
   buildFacetConditions,
-  IS_ALLOWED,
-  IS_FLAGGED,
-  IS_SHADOW,
-  Parameters,
-  REASONS,
+  ALLOWED_CONDITION,
+  FLAGGED_CONDITION,
+  SHADOW_CONDITION,
+  SqlParameters,
+  REASON_LIST_SQL,
   buildScopeConditions,
 } from "./conditions.ts";
-import { INPUTS, NAMED_INPUTS } from "./record-columns.ts";
-import { buildDecisionsSql, LEG_COLUMNS, word } from "./rows.ts";
+import { INPUT_COLUMNS, NAMED_INPUT_COLUMNS } from "./record-columns.ts";
+import { buildDecisionsSql, LEG_COLUMNS, buildWordSql } from "./rows.ts";
 
 /** Values of one facet. */
-const VALUES_MAX = 20;
+const FACET_VALUES_MAX = 20;
 /** Steps of the counts over time. */
 const STEPS_MAX = 60;
 const SECOND_MS = 1000;
@@ -40,7 +40,7 @@ export async function readDecisions(
   connection: Connection,
   filter: DecisionFilter,
 ): Promise<ReplayableLeg[]> {
-  const parameters = new Parameters();
+  const parameters = new SqlParameters();
   const scope = buildScopeConditions(filter, parameters);
   const where = joinConditions([
     ...scope,
@@ -49,7 +49,7 @@ export async function readDecisions(
   const chosen = `(SELECT * FROM decision_rows WHERE ${where}
     ORDER BY evaluated_ms DESC, request_id, leg_index LIMIT ${filter.limit})`;
   const rows = await connection.rows(
-    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM (${buildDecisionsSql(chosen)})
+    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUT_COLUMNS].join(", ")} FROM (${buildDecisionsSql(chosen)})
      ORDER BY evaluated_at DESC, request_id, leg`,
     parameters.values,
   );
@@ -59,26 +59,26 @@ export async function readDecisions(
 function parseLegRow(row: unknown[]): ReplayableLeg {
   const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
   let next = LEG_COLUMNS.length;
-  const inputs = INPUTS.map((name) => (name === "" ? 0 : row[next++]));
+  const inputs = INPUT_COLUMNS.map((name) => (name === "" ? 0 : row[next++]));
   return { ...leg, inputs } as unknown as ReplayableLeg;
 }
 
 /** What a row counts under, as a list of texts. */
-const VALUES: Readonly<Record<Facet, string>> = {
-  verdict: `[${word(VERDICTS, "verdict_index")}]`,
-  decision: `[${word(DECISIONS, "decision_index")}]`,
-  effective: `[if(${IS_ALLOWED}, 'allow', 'deny')]`,
-  reason: REASONS,
-  kind: `[${word(DECISION_KINDS, "kind_index")}]`,
-  level: `[${word(TOOL_LEVELS, "tool_level_index")}]`,
-  flagged: `[if(${IS_FLAGGED}, 'true', 'false')]`,
-  shadow: `[if(${IS_SHADOW}, 'true', 'false')]`,
+const FACET_VALUES_SQL: Readonly<Record<Facet, string>> = {
+  verdict: `[${buildWordSql(VERDICTS, "verdict_index")}]`,
+  decision: `[${buildWordSql(DECISIONS, "decision_index")}]`,
+  effective: `[if(${ALLOWED_CONDITION}, 'allow', 'deny')]`,
+  reason: REASON_LIST_SQL,
+  kind: `[${buildWordSql(DECISION_KINDS, "kind_index")}]`,
+  level: `[${buildWordSql(TOOL_LEVELS, "tool_level_index")}]`,
+  flagged: `[if(${FLAGGED_CONDITION}, 'true', 'false')]`,
+  shadow: `[if(${SHADOW_CONDITION}, 'true', 'false')]`,
   config: "[config_version]",
   tenant: "[tenant]",
 };
 
 /** Columns that counts are made from. */
-const COUNTED = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
+const COUNTED_COLUMNS = `evaluated_ms, stands_for, flag_bits, kind_index, tool_level_index, verdict_index,
   decision_index, log_reason, reason_codes, config_version, tenant`;
 
 /** Counts of the newest entries under a filter; `limit` does not matter. */
@@ -86,26 +86,28 @@ export async function countDecisions(
   connection: Connection,
   filter: DecisionFilter,
 ): Promise<DecisionCounts> {
-  const parameters = new Parameters();
+  const parameters = new SqlParameters();
   const scope = joinConditions(buildScopeConditions(filter, parameters));
   const choices = buildFacetConditions(filter, parameters);
   const marks = FACETS.map((facet) => `(${choices[facet] ?? "true"}) AS is_${facet}`).join(", ");
   const looked = `WITH looked AS MATERIALIZED (
-    SELECT ${COUNTED}, ${marks} FROM (SELECT ${COUNTED} FROM decision_rows WHERE ${scope}
+    SELECT ${COUNTED_COLUMNS}, ${marks} FROM (SELECT ${COUNTED_COLUMNS} FROM decision_rows WHERE ${scope}
       ORDER BY evaluated_ms DESC LIMIT ${COUNTED_ENTRIES_MAX}))`;
   const read = (rest: string) => connection.rows(`${looked} ${rest}`, parameters.values);
   const figures = new Map<unknown, number>();
-  const facets = emptyFacets();
-  for (const [name, value, count] of await read(`${buildSumsSql()} UNION ALL ${valueCounts()}`)) {
+  const facets = createEmptyFacets();
+  for (const [name, value, count] of await read(
+    `${buildSumsSql()} UNION ALL ${buildFacetCountsSql()}`,
+  )) {
     if (value === null) figures.set(name, Number(count));
     else facets[name as Facet].push({ value: value as string, entries: Number(count) });
   }
   const figure = (name: string) => figures.get(name) ?? 0;
-  const stepMs = stepFor(figure("first"), figure("last"));
+  const stepMs = selectStepMs(figure("first"), figure("last"));
   const steps = await read(
-    `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, count(*) FILTER (${IS_ALLOWED}),
-       count(*) FILTER (NOT ${IS_ALLOWED})
-     FROM looked WHERE ${CHOSEN} GROUP BY step ORDER BY step`,
+    `SELECT floor(evaluated_ms / ${stepMs}) * ${stepMs} AS step, count(*) FILTER (${ALLOWED_CONDITION}),
+       count(*) FILTER (NOT ${ALLOWED_CONDITION})
+     FROM looked WHERE ${CHOSEN_CONDITION} GROUP BY step ORDER BY step`,
   );
   const lookedAt = figure("looked");
   return {
@@ -123,22 +125,22 @@ export async function countDecisions(
   };
 }
 
-function emptyFacets(): DecisionCounts["facets"] {
+function createEmptyFacets(): DecisionCounts["facets"] {
   const empty = FACETS.map((facet) => [facet, []] as const);
   return Object.fromEntries(empty) as unknown as DecisionCounts["facets"];
 }
 
-const CHOSEN = FACETS.map((facet) => `is_${facet}`).join(" AND ");
+const CHOSEN_CONDITION = FACETS.map((facet) => `is_${facet}`).join(" AND ");
 
 /** Rows of name, null and figure, so that one statement brings them and the values. */
 function buildSumsSql(): string {
   const figures = {
     looked: "count(*)",
-    entries: `count(*) FILTER (${CHOSEN})`,
-    decisions: `sum(coalesce(stands_for, 1)) FILTER (${CHOSEN})`,
+    entries: `count(*) FILTER (${CHOSEN_CONDITION})`,
+    decisions: `sum(coalesce(stands_for, 1)) FILTER (${CHOSEN_CONDITION})`,
     oldest: "min(evaluated_ms)",
-    first: `min(evaluated_ms) FILTER (${CHOSEN})`,
-    last: `max(evaluated_ms) FILTER (${CHOSEN})`,
+    first: `min(evaluated_ms) FILTER (${CHOSEN_CONDITION})`,
+    last: `max(evaluated_ms) FILTER (${CHOSEN_CONDITION})`,
   };
   return Object.entries(figures)
     .map(([name, sum]) => `SELECT '${name}', NULL::VARCHAR, CAST(${sum} AS DOUBLE) FROM looked`)
@@ -146,17 +148,17 @@ function buildSumsSql(): string {
 }
 
 /** Rows of facet, value and count; each facet under the choices of all others. */
-function valueCounts(): string {
+function buildFacetCountsSql(): string {
   return FACETS.map((facet) => {
     const others = FACETS.filter((other) => other !== facet).map((other) => `is_${other}`);
     return `(SELECT '${facet}', value, CAST(count(*) AS DOUBLE) AS entries
-      FROM (SELECT unnest(${VALUES[facet]}) AS value FROM looked WHERE ${others.join(" AND ")})
-      WHERE value IS NOT NULL GROUP BY value ORDER BY entries DESC, value LIMIT ${VALUES_MAX})`;
+      FROM (SELECT unnest(${FACET_VALUES_SQL[facet]}) AS value FROM looked WHERE ${others.join(" AND ")})
+      WHERE value IS NOT NULL GROUP BY value ORDER BY entries DESC, value LIMIT ${FACET_VALUES_MAX})`;
   }).join(" UNION ALL ");
 }
 
 /** The smallest width at which a span has few enough steps. */
-function stepFor(firstMs: number, lastMs: number): number {
+function selectStepMs(firstMs: number, lastMs: number): number {
   const span = Math.max(0, lastMs - firstMs) / SECOND_MS;
   const seconds = STEP_SECONDS.find((each) => each * (STEPS_MAX - 1) >= span);
   return (seconds ?? Math.ceil(span / (STEPS_MAX - 1))) * SECOND_MS;

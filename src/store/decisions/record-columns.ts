@@ -2,7 +2,7 @@
 import { DECISION_INPUTS } from "../../contract/decisions.ts";
 
 /** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (ring-layout.ts). */
-export const INDEXES = [
+export const INDEX_COLUMNS = [
   "kind_index",
   "leg_index",
   "tool_level_index",
@@ -13,7 +13,7 @@ export const INDEXES = [
   "regime_index",
   "flag_bits",
 ];
-export const NUMBERS = [
+export const NUMERIC_COLUMNS = [
   "evaluated_ms",
   "stakes",
   "failure_probability",
@@ -24,9 +24,9 @@ export const NUMBERS = [
   "stakes_max",
   "minimum_score",
 ];
-export const INPUTS = DECISION_INPUTS;
-export const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
-export const TEXTS = [
+export const INPUT_COLUMNS = DECISION_INPUTS;
+export const NAMED_INPUT_COLUMNS = INPUT_COLUMNS.filter((name) => name !== "");
+export const TEXT_COLUMNS = [
   "request_id",
   "tenant",
   "key_id",

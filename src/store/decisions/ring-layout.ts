@@ -13,7 +13,7 @@ export const CONTROL_BYTES = 16;
 /** Some 8,000 decisions of ordinary length. A power of two: positions are masked. */
 export const RING_BYTES = 4 * 1024 * 1024;
 /** Above this fill, decisions that let through are dropped: the last quarter is for denials. */
-export const DROP_BYTES = (RING_BYTES / 4) * 3;
+export const DROP_ALLOWED_ABOVE_BYTES = (RING_BYTES / 4) * 3;
 
 // One record. Texts follow the numbers in the order of their lengths.
 //
@@ -36,7 +36,7 @@ export const INPUT_COUNT = 31;
 export const TEXT_COUNT = 11;
 export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
 
-export const FLAG_LET_THROUGH = 1;
+export const FLAG_ALLOWED = 1;
 export const FLAG_FLAGGED = 2;
 export const FLAG_KNOWN = 4;
 export const FLAG_RESERVED = 8;
@@ -49,7 +49,7 @@ export const FLAG_TRACED = 128;
 export const TRACE_BYTES = 16;
 
 /** Most decisions that one record stands for; the next begins another record. */
-export const COUNT_MAX = 0xffff;
+export const RECORD_COUNT_MAX = 0xffff;
 
 /** Longest session that a record holds, 194 days; longer ones are cut to it. */
 export const SESSION_SECONDS_MAX = 0xffffff;
@@ -60,7 +60,7 @@ export function createDecisionRing(): SharedArrayBuffer {
 }
 
 /** Counters of one ring, readable from any thread. */
-export function decisionCounts(ring: SharedArrayBuffer): { recorded: number; dropped: number } {
+export function readRingCounters(ring: SharedArrayBuffer): { recorded: number; dropped: number } {
   const control = new Uint32Array(ring, 0, 4);
   return {
     recorded: Atomics.load(control, RECORDED),

@@ -4,7 +4,7 @@ import {
   CONTROL_BYTES,
   FLAG_COUNTED,
   FLAG_FLAGGED,
-  FLAG_LET_THROUGH,
+  FLAG_ALLOWED,
   FLAG_SESSION,
   FLAG_TRACED,
   HEAD,
@@ -37,7 +37,7 @@ export interface DecisionColumns {
   traceIds: string[];
 }
 
-export function emptyColumns(): DecisionColumns {
+export function createDecisionColumns(): DecisionColumns {
   const columns = (count: number) => Array.from({ length: count }, () => []);
   return {
     count: 0,
@@ -55,7 +55,7 @@ export function emptyColumns(): DecisionColumns {
  * behind one of an impossible length (0, say) nothing tells where the next begins.
  * @returns the number of damaged records that were met.
  */
-export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
+export function decodeRecordsInto(columns: DecisionColumns, bytes: Buffer): number {
   // Numbers are read in place: the copy must begin at a multiple of eight.
   const byteLength = bytes.length & ~7;
   const aligned = new Uint8Array(new ArrayBuffer(byteLength));
@@ -67,7 +67,7 @@ export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
     if (length < OFFSET_TEXTS || length % 8 !== 0 || at + length > byteLength) {
       return damagedCount + 1;
     }
-    if (isRecord(views, at, length)) readRecord(columns, views, at, length);
+    if (isRecord(views, at, length)) decodeRecordInto(columns, views, at, length);
     else damagedCount += 1;
     at += length;
   }
@@ -77,30 +77,30 @@ export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
 /** Latest time that a record may name: beyond it SQL has no timestamps. */
 const TIME_MS_MAX = 8.64e15;
 
-function isRecord(views: Views, at: number, length: number): boolean {
+function isRecord(views: RingViews, at: number, length: number): boolean {
   let end = OFFSET_TEXTS;
   for (let i = 0; i < TEXT_COUNT; i += 1) end += views.lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
-  if ((views.bytes[at + FLAGS_AT]! & FLAG_TRACED) !== 0) end += TRACE_BYTES;
+  if ((views.bytes[at + OFFSET_FLAGS]! & FLAG_TRACED) !== 0) end += TRACE_BYTES;
   const evaluatedMs = views.numbers[(at + OFFSET_NUMBERS) / 8]!;
   return end <= length && evaluatedMs >= 0 && evaluatedMs <= TIME_MS_MAX;
 }
 
 /** Offset of the flags in a record. */
-export const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;
+export const OFFSET_FLAGS = OFFSET_INDEXES + INDEX_COUNT - 1;
 
 /** Whether a record with these flags must not be lost: a denial, or one flagged for a person. */
-export function isUrgent(flags: number): boolean {
-  return (flags & FLAG_LET_THROUGH) === 0 || (flags & FLAG_FLAGGED) !== 0;
+export function isDenialOrFlagged(flags: number): boolean {
+  return (flags & FLAG_ALLOWED) === 0 || (flags & FLAG_FLAGGED) !== 0;
 }
 
-interface Views {
+interface RingViews {
   bytes: Buffer;
   lengths: Uint16Array;
   words: Uint32Array;
   numbers: Float64Array;
 }
 
-function createRingViews(buffer: ArrayBufferLike, offset: number, length: number): Views {
+function createRingViews(buffer: ArrayBufferLike, offset: number, length: number): RingViews {
   return {
     bytes: Buffer.from(buffer as ArrayBuffer, offset, length),
     lengths: new Uint16Array(buffer, offset, length / 2),
@@ -109,10 +109,15 @@ function createRingViews(buffer: ArrayBufferLike, offset: number, length: number
   };
 }
 
-function readRecord(columns: DecisionColumns, views: Views, at: number, length: number): void {
+function decodeRecordInto(
+  columns: DecisionColumns,
+  views: RingViews,
+  at: number,
+  length: number,
+): void {
   const { indexes, numbers, texts } = columns;
   for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
-  const flags = views.bytes[at + FLAGS_AT]!;
+  const flags = views.bytes[at + OFFSET_FLAGS]!;
   const hasSession = (flags & FLAG_SESSION) !== 0;
   const isCounted = (flags & FLAG_COUNTED) !== 0;
   columns.counts.push(isCounted ? views.lengths[(at + OFFSET_COUNT) / 2]! : 1);
@@ -131,11 +136,11 @@ function readRecord(columns: DecisionColumns, views: Views, at: number, length: 
   columns.count += 1;
 }
 
-export class DecisionReader {
+export class DecisionRingReader {
   readonly #control: Int32Array;
-  readonly #views: Views;
+  readonly #views: RingViews;
   /** No record up to here is urgent; ahead of the tail. */
-  #looked = 0;
+  #scannedPosition = 0;
 
   constructor(ring: SharedArrayBuffer) {
     this.#control = new Int32Array(ring, 0, 4);
@@ -143,24 +148,24 @@ export class DecisionReader {
   }
 
   /** Bytes waiting to be read. */
-  get used(): number {
+  get usedBytes(): number {
     return (Atomics.load(this.#control, HEAD) - Atomics.load(this.#control, TAIL)) >>> 0;
   }
 
   /** Whether a record waits that must not be lost: a denial, or one flagged for a person. */
-  hasUrgent(): boolean {
+  hasDenialOrFlagged(): boolean {
     const head = Atomics.load(this.#control, HEAD) >>> 0;
     const tail = Atomics.load(this.#control, TAIL) >>> 0;
     // The records checked last time may have been released since.
-    const isBehind = (this.#looked - tail) >>> 0 > (head - tail) >>> 0;
-    let position = isBehind ? tail : this.#looked;
+    const isBehind = (this.#scannedPosition - tail) >>> 0 > (head - tail) >>> 0;
+    let position = isBehind ? tail : this.#scannedPosition;
     while (position !== head) {
       const at = position & (RING_BYTES - 1);
       const length = this.#views.words[at / 4]!;
-      if (length > 0 && isUrgent(this.#views.bytes[at + FLAGS_AT]!)) break;
+      if (length > 0 && isDenialOrFlagged(this.#views.bytes[at + OFFSET_FLAGS]!)) break;
       position = (position + (length === 0 ? RING_BYTES - at : length)) >>> 0;
     }
-    this.#looked = position;
+    this.#scannedPosition = position;
     return position !== head;
   }
 
@@ -168,13 +173,13 @@ export class DecisionReader {
    * Copies up to `countMax` records, as they are, into `parts`; at most two stretches, for the
    * ring's end. Returns the position to release them with.
    */
-  copy(parts: Uint8Array[], countMax = Number.POSITIVE_INFINITY): number {
+  copyRecords(parts: Uint8Array[], countMax = Number.POSITIVE_INFINITY): number {
     let from = -1;
     let to = -1;
     const flush = () => {
       if (to > from) parts.push(new Uint8Array(this.#views.bytes.subarray(from, to)));
     };
-    const position = this.#walk(countMax, (at, length) => {
+    const position = this.#walkRecords(countMax, (at, length) => {
       if (at !== to) {
         flush();
         from = at;
@@ -185,7 +190,7 @@ export class DecisionReader {
     return position;
   }
 
-  #walk(countMax: number, visit: (at: number, length: number) => void): number {
+  #walkRecords(countMax: number, visit: (at: number, length: number) => void): number {
     const head = Atomics.load(this.#control, HEAD) >>> 0;
     let tail = Atomics.load(this.#control, TAIL) >>> 0;
     for (let count = 0; tail !== head && count < countMax;) {

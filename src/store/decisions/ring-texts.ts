@@ -23,18 +23,18 @@ export function writeText(bytes: Uint8Array, at: number, text: string): number {
 const EMPTY = new Uint8Array(0);
 
 /** Bytes of some texts one behind the other, and their lengths. */
-interface Laid {
+interface EncodedTexts {
   readonly bytes: Uint8Array;
   readonly lengths: readonly number[];
 }
 
-function lay(texts: readonly string[]): Laid {
+function encodeTexts(texts: readonly string[]): EncodedTexts {
   const parts = texts.map((text) => encoder.encode(text));
   return { bytes: Buffer.concat(parts), lengths: parts.map(({ length }) => length) };
 }
 
-function copyLaid(
-  { bytes: laid, lengths: each }: Laid,
+function copyEncodedTexts(
+  { bytes: laid, lengths: each }: EncodedTexts,
   bytes: Uint8Array,
   at: number,
   lengths: Uint16Array,
@@ -46,9 +46,9 @@ function copyLaid(
 }
 
 /** Of one writer: tenant and key of the last caller. */
-export class CallerTexts {
+export class CallerTextCache {
   #principal: Principal | undefined = undefined;
-  #laid: Laid = { bytes: EMPTY, lengths: [] };
+  #encoded: EncodedTexts = { bytes: EMPTY, lengths: [] };
 
   /** @returns the bytes written; the two lengths go into `lengths` from `slot` on. */
   write(
@@ -61,20 +61,20 @@ export class CallerTexts {
     // One key has one object, which nobody changes.
     if (principal !== this.#principal) {
       this.#principal = principal;
-      this.#laid = lay([principal.tenant, principal.keyId]);
+      this.#encoded = encodeTexts([principal.tenant, principal.keyId]);
     }
-    return copyLaid(this.#laid, bytes, at, lengths, slot);
+    return copyEncodedTexts(this.#encoded, bytes, at, lengths, slot);
   }
 }
 
 /** Of one writer: rule, hard failure, config, reasons and policy of the last answer. */
-export class AnswerTexts {
+export class AnswerTextCache {
   #logReason = "";
   #hardFailureCode = "";
   #configVersion = "";
   #policyVersion = "";
   #reasonCodes: string[] = [];
-  #laid: Laid = lay(["", "", "", "", ""]);
+  #encoded: EncodedTexts = encodeTexts(["", "", "", "", ""]);
 
   /** @returns the bytes written; the five lengths go into `lengths` from `slot` on. */
   write(
@@ -84,11 +84,11 @@ export class AnswerTexts {
     slot: number,
     entry: DecisionEntry,
   ): number {
-    if (!this.#isLast(entry)) this.#take(entry);
-    return copyLaid(this.#laid, bytes, at, lengths, slot);
+    if (!this.#isSameAnswer(entry)) this.#cacheAnswer(entry);
+    return copyEncodedTexts(this.#encoded, bytes, at, lengths, slot);
   }
 
-  #isLast(entry: DecisionEntry): boolean {
+  #isSameAnswer(entry: DecisionEntry): boolean {
     const { reasonCodes } = entry;
     if (
       entry.logReason !== this.#logReason ||
@@ -105,7 +105,7 @@ export class AnswerTexts {
     return true;
   }
 
-  #take(entry: DecisionEntry): void {
+  #cacheAnswer(entry: DecisionEntry): void {
     this.#logReason = entry.logReason;
     this.#hardFailureCode = entry.hardFailureCode;
     this.#configVersion = entry.configVersion;
@@ -113,6 +113,6 @@ export class AnswerTexts {
     this.#reasonCodes = [...entry.reasonCodes];
     const { logReason, hardFailureCode, configVersion, policyVersion } = entry;
     const codes = this.#reasonCodes.join(",");
-    this.#laid = lay([logReason, hardFailureCode, configVersion, codes, policyVersion]);
+    this.#encoded = encodeTexts([logReason, hardFailureCode, configVersion, codes, policyVersion]);
   }
 }

@@ -6,12 +6,12 @@ import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import {
   CONTROL_BYTES,
-  DROP_BYTES,
+  DROP_ALLOWED_ABOVE_BYTES,
   DROPPED,
   FLAG_ENFORCED,
   FLAG_FLAGGED,
   FLAG_KNOWN,
-  FLAG_LET_THROUGH,
+  FLAG_ALLOWED,
   FLAG_RESERVED,
   FLAG_SESSION,
   FLAG_TRACED,
@@ -29,27 +29,27 @@ import {
   TAIL,
   TRACE_BYTES,
 } from "./ring-layout.ts";
-import { AnswerTexts, CallerTexts, writeText } from "./ring-texts.ts";
+import { AnswerTextCache, CallerTextCache, writeText } from "./ring-texts.ts";
 
 /** Denials that did not fit, waiting in the writer's own memory. */
-const WAITING_MAX = 16_384;
+const QUEUED_DENIALS_MAX = 16_384;
 const REFILL_INTERVAL_MS = 20;
 
 /** Texts that are kept from record to record. */
-interface Texts {
-  readonly caller: CallerTexts;
-  readonly answer: AnswerTexts;
+interface RecordTextCaches {
+  readonly caller: CallerTextCache;
+  readonly answer: AnswerTextCache;
 }
 
 /** Views over the bytes that a record is written to. */
-interface Target {
+interface RecordTarget {
   bytes: Uint8Array;
   lengths: Uint16Array;
   words: Uint32Array;
   numbers: Float64Array;
 }
 
-function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: number): Target {
+function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: number): RecordTarget {
   return {
     bytes: new Uint8Array(buffer, offset, length),
     lengths: new Uint16Array(buffer, offset, length / 2),
@@ -59,11 +59,11 @@ function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: num
 }
 
 /** Default of legs that let through, recorded per second and thread. */
-export const LET_THROUGH_PER_SECOND = 250;
+export const ALLOWED_PER_SECOND = 250;
 
-export interface DecisionRingOptions {
+export interface DecisionRingWriterOptions {
   /** Legs that let through beyond this number in one second are dropped and counted. */
-  letThroughPerSecond?: number;
+  allowedPerSecond?: number;
   /**
    * Milliseconds that a denial may hold up the thread when the ring is full. 0 for a thread that
    * serves: there it waits in memory instead. A pool thread has no turns of an event loop to wait
@@ -73,34 +73,37 @@ export interface DecisionRingOptions {
 }
 
 /** The writing end; one per thread that decides. */
-export class DecisionRing implements DecisionLog {
+export class DecisionRingWriter implements DecisionLog {
   readonly #control: Uint32Array;
-  readonly #gate: Int32Array;
-  readonly #ring: Target;
+  readonly #waitableControl: Int32Array;
+  readonly #ring: RecordTarget;
   readonly #waitMs: number;
-  readonly #perSecond: number;
-  readonly #texts: Texts = { caller: new CallerTexts(), answer: new AnswerTexts() };
+  readonly #allowedPerSecond: number;
+  readonly #texts: RecordTextCaches = {
+    caller: new CallerTextCache(),
+    answer: new AnswerTextCache(),
+  };
   #second = 0;
-  #letThrough = 0;
-  #waiting: Uint8Array[] = [];
+  #allowedThisSecond = 0;
+  #queuedDenials: Uint8Array[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(ring: SharedArrayBuffer, options: DecisionRingOptions) {
+  constructor(ring: SharedArrayBuffer, options: DecisionRingWriterOptions) {
     this.#control = new Uint32Array(ring, 0, 4);
-    this.#gate = new Int32Array(ring, 0, 4);
+    this.#waitableControl = new Int32Array(ring, 0, 4);
     this.#ring = createRecordTarget(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
-    this.#perSecond = options.letThroughPerSecond ?? LET_THROUGH_PER_SECOND;
+    this.#allowedPerSecond = options.allowedPerSecond ?? ALLOWED_PER_SECOND;
   }
 
   mayRecord(nowMs: number): boolean {
     const second = Math.trunc(nowMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#letThrough = 0;
+      this.#allowedThisSecond = 0;
     }
-    this.#letThrough += 1;
-    if (this.#letThrough <= this.#perSecond) return true;
+    this.#allowedThisSecond += 1;
+    if (this.#allowedThisSecond <= this.#allowedPerSecond) return true;
     this.#control[DROPPED]! += 1;
     return false;
   }
@@ -108,17 +111,17 @@ export class DecisionRing implements DecisionLog {
   record(entry: DecisionEntry): void {
     const bytesMax = computeEntryBytesMax(entry);
     const mayDrop = entry.isLetThrough && !entry.isFlagged;
-    const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
+    const at = this.#reserve(bytesMax, mayDrop ? DROP_ALLOWED_ABOVE_BYTES : RING_BYTES);
     if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
     else if (mayDrop) this.#control[DROPPED]! += 1;
-    else this.#keep(entry, bytesMax);
+    else this.#queueOrBlock(entry, bytesMax);
   }
 
   /** Resolves once nothing waits outside the ring; the reader must be at work. */
   async flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#queuedDenials.length > 0) {
       this.#refill();
-      if (this.#waiting.length > 0) {
+      if (this.#queuedDenials.length > 0) {
         await new Promise((resolve) => setTimeout(resolve, REFILL_INTERVAL_MS));
       }
     }
@@ -147,16 +150,16 @@ export class DecisionRing implements DecisionLog {
   }
 
   /** Back-pressure: a denial that cannot be kept is not given. */
-  #keep(entry: DecisionEntry, bytesMax: number): void {
+  #queueOrBlock(entry: DecisionEntry, bytesMax: number): void {
     if (this.#waitMs > 0) {
-      this.#waitAndWrite(entry, bytesMax);
+      this.#blockAndWrite(entry, bytesMax);
       return;
     }
-    if (this.#waiting.length >= WAITING_MAX) throw saturated();
+    if (this.#queuedDenials.length >= QUEUED_DENIALS_MAX) throw createSaturatedFault();
     const aside = createRecordTarget(new ArrayBuffer(bytesMax), 0, bytesMax);
     const length = writeEntry(aside, 0, entry, this.#texts);
     aside.words[0] = length;
-    this.#waiting.push(aside.bytes.subarray(0, length));
+    this.#queuedDenials.push(aside.bytes.subarray(0, length));
     this.#timer ??= setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
   }
 
@@ -164,29 +167,29 @@ export class DecisionRing implements DecisionLog {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     let count = 0;
-    for (const bytes of this.#waiting) {
+    for (const bytes of this.#queuedDenials) {
       const at = this.#reserve(bytes.length, RING_BYTES);
       if (at < 0) break;
       this.#ring.bytes.set(bytes, at);
       this.#publish(at, bytes.length);
       count++;
     }
-    this.#waiting = this.#waiting.slice(count);
-    if (this.#waiting.length > 0) {
+    this.#queuedDenials = this.#queuedDenials.slice(count);
+    if (this.#queuedDenials.length > 0) {
       this.#timer = setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
     }
   }
 
-  #waitAndWrite(entry: DecisionEntry, bytesMax: number): void {
-    const tail = this.#gate[TAIL]!;
-    Atomics.wait(this.#gate, TAIL, tail, this.#waitMs);
+  #blockAndWrite(entry: DecisionEntry, bytesMax: number): void {
+    const tail = this.#waitableControl[TAIL]!;
+    Atomics.wait(this.#waitableControl, TAIL, tail, this.#waitMs);
     const at = this.#reserve(bytesMax, RING_BYTES);
-    if (at < 0) throw saturated();
+    if (at < 0) throw createSaturatedFault();
     this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
   }
 }
 
-function saturated(): ServiceFault {
+function createSaturatedFault(): ServiceFault {
   return new ServiceFault("overloaded", "the decision log cannot keep up");
 }
 
@@ -206,7 +209,12 @@ function computeEntryBytesMax(entry: DecisionEntry): number {
 }
 
 /** Writes all but the length at `at` of `target`; returns it, a multiple of 8. */
-function writeEntry(target: Target, at: number, entry: DecisionEntry, texts: Texts): number {
+function writeEntry(
+  target: RecordTarget,
+  at: number,
+  entry: DecisionEntry,
+  texts: RecordTextCaches,
+): number {
   const { bytes, lengths } = target;
   writeIndexes(bytes, at + OFFSET_INDEXES, entry);
   if (entry.sessionSeconds >= 0) writeSession(bytes, at + OFFSET_SESSION, entry.sessionSeconds);
@@ -228,17 +236,18 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry, texts: Tex
 /** 32 hexadecimal digits in lower case as 16 bytes. */
 function writeTraceId(bytes: Uint8Array, at: number, traceId: string): void {
   for (let index = 0; index < TRACE_BYTES; index += 1) {
-    bytes[at + index] = (digitAt(traceId, 2 * index) << 4) | digitAt(traceId, 2 * index + 1);
+    bytes[at + index] =
+      (parseHexDigitAt(traceId, 2 * index) << 4) | parseHexDigitAt(traceId, 2 * index + 1);
   }
 }
 
-function digitAt(text: string, index: number): number {
+function parseHexDigitAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
-  return code < A ? code - ZERO : code - A + 10;
+  return code < ASCII_LOWER_A ? code - ASCII_ZERO : code - ASCII_LOWER_A + 10;
 }
 
-const ZERO = 0x30;
-const A = 0x61;
+const ASCII_ZERO = 0x30;
+const ASCII_LOWER_A = 0x61;
 
 function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void {
   bytes[at] = entry.kindIndex;
@@ -250,7 +259,7 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
   bytes[at + 6] = entry.tierIndex;
   bytes[at + 7] = entry.regimeIndex < 0 ? NOT_APPLICABLE : entry.regimeIndex;
   bytes[at + 8] =
-    (entry.isLetThrough ? FLAG_LET_THROUGH : 0) |
+    (entry.isLetThrough ? FLAG_ALLOWED : 0) |
     (entry.isFlagged ? FLAG_FLAGGED : 0) |
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |

@@ -7,14 +7,20 @@ import {
   FLAG_ENFORCED,
   FLAG_FLAGGED,
   FLAG_KNOWN,
-  FLAG_LET_THROUGH,
+  FLAG_ALLOWED,
   FLAG_RESERVED,
 } from "./ring-layout.ts";
 import type { DecisionColumns } from "./ring-reader.ts";
-import { INDEXES, INPUTS, NAMED_INPUTS, NUMBERS, TEXTS } from "./record-columns.ts";
+import {
+  INDEX_COLUMNS,
+  INPUT_COLUMNS,
+  NAMED_INPUT_COLUMNS,
+  NUMERIC_COLUMNS,
+  TEXT_COLUMNS,
+} from "./record-columns.ts";
 import { INPUT_COMMENTS } from "./input-comments.ts";
 import type { Connection } from "../duckdb.ts";
-import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
+import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
 
 /** Last, and empty in rows that an older schema left: -1 where no duration was given. */
 const SESSION = "session_seconds";
@@ -26,16 +32,16 @@ const TRACE_ID = "trace_id";
 const NODE = "node";
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
-  ...INDEXES.map((name) => [name, "UTINYINT"] as const),
-  ...NUMBERS.map((name) => [name, "DOUBLE"] as const),
-  ...NAMED_INPUTS.map((name) => [name, "DOUBLE"] as const),
-  ...TEXTS.map((name) => [name, "VARCHAR"] as const),
+  ...INDEX_COLUMNS.map((name) => [name, "UTINYINT"] as const),
+  ...NUMERIC_COLUMNS.map((name) => [name, "DOUBLE"] as const),
+  ...NAMED_INPUT_COLUMNS.map((name) => [name, "DOUBLE"] as const),
+  ...TEXT_COLUMNS.map((name) => [name, "VARCHAR"] as const),
   [SESSION, "DOUBLE"],
   [STANDS_FOR, "DOUBLE"],
   [TRACE_ID, "VARCHAR"],
   [NODE, "VARCHAR"],
 ];
-const MAY_BE_EMPTY = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE]);
+const NULLABLE_DECISION_COLUMNS = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE]);
 
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 
@@ -43,8 +49,12 @@ const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   [EVALUATED_AT, "evaluated_at", "when it was decided, UTC"],
   ["request_id", "request_id", "id of the answer; outcomes name it as theirs"],
-  [word(DECISION_KINDS, "kind_index"), "kind", "verify, check or handshake; gateways ask verify"],
-  [word(DECISION_LEGS, "leg_index"), "leg", "direction; a handshake has one row for each"],
+  [
+    buildWordSql(DECISION_KINDS, "kind_index"),
+    "kind",
+    "verify, check or handshake; gateways ask verify",
+  ],
+  [buildWordSql(DECISION_LEGS, "leg_index"), "leg", "direction; a handshake has one row for each"],
   ["tenant", "tenant", "tenant of the asking key"],
   ["key_id", "key_id", "the asking key"],
   ["subject", "subject", "the agent judged"],
@@ -55,20 +65,32 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "session_duration_sec",
     "age of the agent's session as verify was given it, else null",
   ],
-  [word(TOOL_LEVELS, "tool_level_index"), "tool_level", "L0 to L3, verify only"],
+  [buildWordSql(TOOL_LEVELS, "tool_level_index"), "tool_level", "L0 to L3, verify only"],
   ["stakes", "stakes", "value at risk, in the tenant's unit"],
-  [word(VERDICTS, "verdict_index"), "verdict", "what the policy said, verify only"],
-  [word(DECISIONS, "decision_index"), "decision", "what the scores said, of the whole answer"],
-  [word(DECISIONS, "leg_decision_index"), "leg_decision", "what the score of this leg said"],
+  [buildWordSql(VERDICTS, "verdict_index"), "verdict", "what the policy said, verify only"],
   [
-    `if(${flag(FLAG_LET_THROUGH)} OR NOT ${flag(FLAG_ENFORCED)}, 'allow', 'deny')`,
+    buildWordSql(DECISIONS, "decision_index"),
+    "decision",
+    "what the scores said, of the whole answer",
+  ],
+  [
+    buildWordSql(DECISIONS, "leg_decision_index"),
+    "leg_decision",
+    "what the score of this leg said",
+  ],
+  [
+    `if(${buildFlagCondition(FLAG_ALLOWED)} OR NOT ${buildFlagCondition(FLAG_ENFORCED)}, 'allow', 'deny')`,
     "effective",
     "what it came to for the caller: allow or deny; in shadow mode always allow",
   ],
-  [flag(FLAG_ENFORCED), "enforced", "false: the key or the policy was in shadow mode"],
-  [flag(FLAG_FLAGGED), "flagged", "marked for a person to look at"],
-  [flag(FLAG_KNOWN), "known", "false: the agent had no history"],
-  [flag(FLAG_RESERVED), "is_test", "a reserved test agent: the features say nothing"],
+  [
+    buildFlagCondition(FLAG_ENFORCED),
+    "enforced",
+    "false: the key or the policy was in shadow mode",
+  ],
+  [buildFlagCondition(FLAG_FLAGGED), "flagged", "marked for a person to look at"],
+  [buildFlagCondition(FLAG_KNOWN), "known", "false: the agent had no history"],
+  [buildFlagCondition(FLAG_RESERVED), "is_test", "a reserved test agent: the features say nothing"],
   ["internal_score", "internal_score", "300 to 850"],
   ["effective_score", "effective_score", "300 to 850, pessimistic"],
   [
@@ -79,8 +101,12 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   ["failure_probability", "failure_probability", "expected, 0 to 1"],
   ["failure_optimistic", "failure_optimistic", "lower end, 0 to 1"],
   ["failure_pessimistic", "failure_pessimistic", "upper end, 0 to 1"],
-  [word(TIERS, "tier_index"), "tier", "A to D, or REVIEW"],
-  [word(REGIMES, "regime_index"), "regime", "stable, drifting or shock; null without history"],
+  [buildWordSql(TIERS, "tier_index"), "tier", "A to D, or REVIEW"],
+  [
+    buildWordSql(REGIMES, "regime_index"),
+    "regime",
+    "stable, drifting or shock; null without history",
+  ],
   ["if(isinf(stakes_max), NULL, stakes_max)", "max_stakes", "largest stakes no stricter"],
   ["nullif(log_reason, '')", "log_reason", "the rule that decided, verify only"],
   ["nullif(hard_failure, '')", "hard_failure", "broken provenance, or null"],
@@ -109,12 +135,12 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
 ];
 
 /** Comment on a column of the view `decisions`. */
-export function commentOnDecision(column: keyof LoggedLeg): string {
+export function findDecisionComment(column: keyof LoggedLeg): string {
   return VIEW_COLUMNS.find(([, name]) => name === column)?.[2] ?? "";
 }
 
 /** The word of an index column, as SQL; null past the last word. */
-export function word(words: readonly string[], column: string): string {
+export function buildWordSql(words: readonly string[], column: string): string {
   // Past the last word (255: does not apply) a list gives null.
   return `[${words.map((each) => `'${each}'`).join(", ")}][CAST(${column} AS INTEGER) + 1]`;
 }
@@ -123,15 +149,15 @@ export function word(words: readonly string[], column: string): string {
 export const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);
 
 /** Whether a bit of a row is set, as SQL. */
-export function flag(bit: number): string {
+export function buildFlagCondition(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
 /** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
-export function decisionTables(): string[] {
+export function buildDecisionTableSql(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
-    if (MAY_BE_EMPTY.has(name)) return `${name} ${type}`;
+    if (NULLABLE_DECISION_COLUMNS.has(name)) return `${name} ${type}`;
     if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");
@@ -149,39 +175,39 @@ export function decisionTables(): string[] {
 /** The decisions in `rows`, codes turned into words. */
 export function buildDecisionsSql(rows: string): string {
   const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
-  const local = `${localTime(EVALUATED_AT)} AS evaluated_local`;
-  return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")}, ${local} FROM ${rows}`;
+  const local = `${buildLocalTimeSql(EVALUATED_AT)} AS evaluated_local`;
+  return `SELECT ${shown}, ${NAMED_INPUT_COLUMNS.join(", ")}, ${local} FROM ${rows}`;
 }
 
-function dailyCounts(rows: string): string {
+function buildDailyCountsSql(rows: string): string {
   return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
     coalesce(verdict, decision) AS result, effective, CAST(sum(stands_for) AS BIGINT) AS decisions,
     sum(stakes * stands_for) AS stakes_total FROM (${buildDecisionsSql(rows)}) WHERE leg = 'a_to_b'`;
 }
 
-export const DECISION_VIEWS: Readonly<Record<string, View>> = {
+export const DECISION_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   decisions: {
     sql: (from) => buildDecisionsSql(from("decision_rows")),
     comment: "the decision log: one row per leg, with the features it was judged from",
     columns: [
       ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),
-      ...NAMED_INPUTS.map((name) => [name, INPUT_COMMENTS[name] as string] as const),
-      ["evaluated_local", `evaluated_at, ${IN_LOCAL_TIME}`],
+      ...NAMED_INPUT_COLUMNS.map((name) => [name, INPUT_COMMENTS[name] as string] as const),
+      ["evaluated_local", `evaluated_at, ${LOCAL_TIME_COMMENT}`],
     ],
   },
   decisions_daily: {
     sql: (from) => `SELECT day, tenant, kind, result, effective,
       CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
       FROM (FROM ${from("decision_day_rows")}
-        UNION ALL ${dailyCounts(from("decision_rows"))} GROUP BY ALL)
+        UNION ALL ${buildDailyCountsSql(from("decision_rows"))} GROUP BY ALL)
       GROUP BY ALL`,
     comment: "decisions by day, tenant, kind and result; kept when rows are pruned",
     columns: [
       ["day", "UTC day of the decision"],
-      ["tenant", commentOnDecision("tenant")],
-      ["kind", commentOnDecision("kind")],
+      ["tenant", findDecisionComment("tenant")],
+      ["kind", findDecisionComment("kind")],
       ["result", "verdict of verify, decision of check and handshake"],
-      ["effective", commentOnDecision("effective")],
+      ["effective", findDecisionComment("effective")],
       ["decisions", "number of decisions; a handshake is one"],
       ["stakes_total", "sum of their stakes"],
     ],
@@ -195,10 +221,10 @@ export function appendDecisions(
   node: string,
 ): Promise<void> {
   const { indexes, numbers, texts, sessions, counts, traceIds } = columns;
-  const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
+  const inputs = numbers.slice(NUMERIC_COLUMNS.length).filter((_, i) => INPUT_COLUMNS[i] !== "");
   const all = [
     ...indexes,
-    ...numbers.slice(0, NUMBERS.length),
+    ...numbers.slice(0, NUMERIC_COLUMNS.length),
     ...inputs,
     ...texts,
     sessions,
@@ -216,7 +242,7 @@ export function appendDecisions(
  */
 export async function pruneDecisions(connection: Connection, cutoffMs: number): Promise<void> {
   await connection.run(
-    `INSERT INTO decision_day_rows ${dailyCounts("decision_rows")}
+    `INSERT INTO decision_day_rows ${buildDailyCountsSql("decision_rows")}
      AND evaluated_at < epoch_ms(CAST(${cutoffMs} AS BIGINT)) GROUP BY ALL`,
   );
   await connection.run(`DELETE FROM decision_rows WHERE evaluated_ms < ${cutoffMs}`);

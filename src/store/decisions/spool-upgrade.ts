@@ -16,7 +16,7 @@ const MAGIC_OF_TEN = 0x50535254;
 const OLD_INPUT_COUNT = 29;
 const OLD_OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + OLD_INPUT_COUNT);
 /** Where each input of today stood among the 29, as far as it was there. */
-const OLD_PLACES = [
+const OLD_INPUT_INDEXES = [
   0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
 ];
 
@@ -24,7 +24,10 @@ const OLD_PLACES = [
  * Records of a block of an earlier version as today's; undefined for a magic that never was, or when
  * `stored` finds that they do not verify. A record of an impossible length ends them.
  */
-export function recordsAsNow(magic: number, stored: () => Buffer | undefined): Buffer | undefined {
+export function upgradeRecords(
+  magic: number,
+  stored: () => Buffer | undefined,
+): Buffer | undefined {
   if (magic !== MAGIC_OF_29 && magic !== MAGIC_OF_TEN) return undefined;
   const records = stored();
   if (records === undefined) return undefined;
@@ -32,20 +35,20 @@ export function recordsAsNow(magic: number, stored: () => Buffer | undefined): B
   for (let at = 0; at + 4 <= records.byteLength;) {
     const length = records.readUInt32LE(at);
     if (length < OLD_OFFSET_TEXTS || at + length > records.byteLength) break;
-    parts.push(recordAsNow(records.subarray(at, at + length), magic === MAGIC_OF_TEN));
+    parts.push(upgradeRecord(records.subarray(at, at + length), magic === MAGIC_OF_TEN));
     at += length;
   }
   return Buffer.concat(parts);
 }
 
-function recordAsNow(record: Buffer, isOfTen: boolean): Buffer {
+function upgradeRecord(record: Buffer, isOfTen: boolean): Buffer {
   const grown = 8 * (INPUT_COUNT - OLD_INPUT_COUNT);
   const longer = Buffer.alloc(record.byteLength + grown);
   record.copy(longer, 0, 0, OFFSET_NUMBERS + 8 * NUMBER_COUNT);
   longer.writeUInt32LE(longer.byteLength, 0);
   if (isOfTen) longer.writeUInt16LE(0, OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1));
   const inputsAt = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
-  OLD_PLACES.forEach((place, i) => {
+  OLD_INPUT_INDEXES.forEach((place, i) => {
     record.copy(longer, inputsAt + 8 * i, inputsAt + 8 * place, inputsAt + 8 * (place + 1));
   });
   record.copy(longer, OFFSET_TEXTS, OLD_OFFSET_TEXTS);

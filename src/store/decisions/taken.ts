@@ -2,27 +2,27 @@
 // committed with the rows that it brought. The newest of a name counts.
 import type { Connection } from "../duckdb.ts";
 
-export interface Taken {
+export interface ProjectionProgress {
   /** Bytes of a segment that are rows, by its name. */
-  readonly bytes: Map<string, number>;
+  readonly bytesByName: Map<string, number>;
   /** Names of segments and files of which everything is there. */
-  readonly done: Set<string>;
+  readonly doneNames: Set<string>;
 }
 
-export async function readTaken(connection: Connection): Promise<Taken> {
+export async function readProjectionProgress(connection: Connection): Promise<ProjectionProgress> {
   const rows = await connection.rows(
     "SELECT file, max(bytes), bool_or(is_done) FROM spool_taken GROUP BY file",
   );
-  const taken: Taken = { bytes: new Map(), done: new Set() };
+  const taken: ProjectionProgress = { bytesByName: new Map(), doneNames: new Set() };
   for (const [file, bytes, isDone] of rows as [string, number, boolean][]) {
-    taken.bytes.set(file, bytes);
-    if (isDone) taken.done.add(file);
+    taken.bytesByName.set(file, bytes);
+    if (isDone) taken.doneNames.add(file);
   }
   return taken;
 }
 
 /** Records a step, inside the transaction of its rows. */
-export async function noteTaken(
+export async function recordProjectionProgress(
   connection: Connection,
   name: string,
   bytes: number,
@@ -33,18 +33,18 @@ export async function noteTaken(
 }
 
 /** Leaves one row for each name that still exists, inside the open transaction. */
-export async function compactTaken(
+export async function compactProjectionProgress(
   connection: Connection,
   isThere: (name: string) => boolean,
 ): Promise<void> {
-  const { bytes, done } = await readTaken(connection);
+  const { bytesByName, doneNames } = await readProjectionProgress(connection);
   await connection.run("DELETE FROM spool_taken");
   await connection.append("spool_taken", (appender) => {
-    for (const [name, count] of bytes) {
+    for (const [name, count] of bytesByName) {
       if (!isThere(name)) continue;
       appender.appendVarchar(name);
       appender.appendBigInt(BigInt(count));
-      appender.appendBoolean(done.has(name));
+      appender.appendBoolean(doneNames.has(name));
       appender.endRow();
     }
   });

@@ -9,13 +9,13 @@ import type {
 } from "../../contract/schemas/agents.ts";
 
 /** One question to the lists of agents and outcomes. */
-export type DirectoryAsk =
+export type AgentDirectoryRequest =
   | { list: "agents"; filter: AgentFilter }
   | { list: "outcomes"; filter: OutcomeFilter }
   | { list: "days"; filter: AgentDaysFilter };
 
 /** The answer to each. */
-export interface DirectoryAnswers {
+export interface AgentDirectoryResults {
   /** Scores of a reading that is not old; they are read anew behind it. */
   agents: AgentPage;
   outcomes: RecordedOutcome[];

@@ -11,30 +11,33 @@ import type {
   OutcomeFilter,
   RecordedOutcome,
 } from "../../contract/schemas/agents.ts";
-import { joinConditions, IS_ALLOWED, Parameters } from "../decisions/conditions.ts";
+import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "../decisions/conditions.ts";
 import type { Connection } from "../duckdb.ts";
-import { rowsFor, viewFor } from "../query/views.ts";
-import type { DirectoryAsk } from "./asks.ts";
+import { buildTableSource, buildViewQuery } from "../query/views.ts";
+import type { AgentDirectoryRequest } from "./asks.ts";
 
 /** Answers what was asked; `filter.tenant` decides whose rows it is answered from. */
-export function answerDirectory(connection: Connection, ask: DirectoryAsk): Promise<unknown> {
+export function readAgentDirectory(
+  connection: Connection,
+  ask: AgentDirectoryRequest,
+): Promise<unknown> {
   if (ask.list === "agents") return readAgents(connection, ask.filter);
   if (ask.list === "outcomes") return readOutcomes(connection, ask.filter);
-  return readDays(connection, ask.filter);
+  return readAgentDays(connection, ask.filter);
 }
 
 /** Stands for the value where there is none but the name. */
-const BY_NAME = "0";
+const NAME_ORDER_COLUMN = "0";
 /** Columns by which agents are listed; those of one value by name. */
-const ORDERED: Readonly<Record<AgentOrder, { column: string; isFalling: boolean }>> = {
-  name: { column: BY_NAME, isFalling: false },
+const AGENT_ORDER_COLUMNS: Readonly<Record<AgentOrder, { column: string; isFalling: boolean }>> = {
+  name: { column: NAME_ORDER_COLUMN, isFalling: false },
   score: { column: "internal_score", isFalling: false },
   "-score": { column: "internal_score", isFalling: true },
   "-outcomes": { column: "outcomes", isFalling: true },
   "-last_outcome": { column: "last_outcome_ms", isFalling: true },
 };
 
-const AGENT_COLUMNS = [
+const LISTED_AGENT_COLUMNS = [
   "agent",
   "namespace",
   "tier",
@@ -58,8 +61,8 @@ const AGENT_COLUMNS = [
 
 async function readAgents(connection: Connection, filter: AgentFilter): Promise<AgentPage> {
   const { prefix, contains, tier, after, limit, tenant } = filter;
-  const from = await rowsFor(connection, "agent_rows", tenant);
-  const parameters = new Parameters();
+  const from = await buildTableSource(connection, "agent_rows", tenant);
+  const parameters = new SqlParameters();
   const where: string[] = [];
   if (prefix !== undefined) where.push(`starts_with(agent, ${parameters.bind(prefix)})`);
   if (contains !== undefined) where.push(`contains(agent, ${parameters.bind(contains)})`);
@@ -69,10 +72,10 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
      FROM ${from} WHERE ${joinConditions(where)}`,
     parameters.values,
   );
-  const { column, isFalling } = ORDERED[filter.order];
+  const { column, isFalling } = AGENT_ORDER_COLUMNS[filter.order];
   if (after !== undefined) {
     const isBehind = `agent > ${parameters.bind(after.agent)}`;
-    if (column === BY_NAME) where.push(isBehind);
+    if (column === NAME_ORDER_COLUMN) where.push(isBehind);
     else {
       const value = `CAST(${parameters.bind(String(after.value))} AS DOUBLE)`;
       const step = `${column} ${isFalling ? "<" : ">"} ${value}`;
@@ -80,9 +83,9 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
     }
   }
   const rows = await connection.rows(
-    `SELECT ${AGENT_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
+    `SELECT ${LISTED_AGENT_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
      WHERE ${joinConditions(where)}
-     ORDER BY ${column === BY_NAME ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
+     ORDER BY ${column === NAME_ORDER_COLUMN ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
      LIMIT ${limit}`,
     parameters.values,
   );
@@ -96,9 +99,10 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
 }
 
 function parseAgentRow(row: unknown[]): ListedAgent {
-  const of = (name: (typeof AGENT_COLUMNS)[number]) => row[AGENT_COLUMNS.indexOf(name)];
+  const of = (name: (typeof LISTED_AGENT_COLUMNS)[number]) =>
+    row[LISTED_AGENT_COLUMNS.indexOf(name)];
   const text = (name: "namespace" | "regime") => (of(name) === "" ? null : of(name));
-  const figures = AGENT_COLUMNS.slice(4, 14).map((name) => [name, of(name)]);
+  const figures = LISTED_AGENT_COLUMNS.slice(4, 14).map((name) => [name, of(name)]);
   const credibility = Number(of("credibility"));
   return {
     agent_id: of("agent"),
@@ -106,20 +110,20 @@ function parseAgentRow(row: unknown[]): ListedAgent {
     tier: of("tier"),
     regime: text("regime"),
     ...Object.fromEntries(figures),
-    first_seen_at: instant(of("first_seen_ms")),
-    last_outcome_at: instant(of("last_outcome_ms")),
-    last_failure_at: instant(of("last_failure_ms")),
+    first_seen_at: formatInstantOrNull(of("first_seen_ms")),
+    last_outcome_at: formatInstantOrNull(of("last_outcome_ms")),
+    last_failure_at: formatInstantOrNull(of("last_failure_ms")),
     credibility: credibility < 0 ? null : credibility,
     cluster: Number(of("cluster")) || null,
   } as ListedAgent;
 }
 
 /** Epoch ms as text; null for 0, which stands for never. */
-function instant(ms: unknown): string | null {
+function formatInstantOrNull(ms: unknown): string | null {
   return ms === null || Number(ms) === 0 ? null : new Date(Number(ms)).toISOString();
 }
 
-const OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
+const LISTED_OUTCOME_COLUMNS = `CAST(position AS DOUBLE), CAST(outcome_id AS VARCHAR), subject, reporter,
   CAST(outcome AS INTEGER), stakes, grade, signature, agent_fault, tenant, source,
   nullif(action, ''), nullif(request_id, ''), kid, CAST(epoch_ms(settled_at) AS DOUBLE),
   CAST(epoch_ms(recorded_at) AS DOUBLE)`;
@@ -128,14 +132,14 @@ async function readOutcomes(
   connection: Connection,
   { subject, reporter, before, limit, tenant }: OutcomeFilter,
 ): Promise<RecordedOutcome[]> {
-  const from = await rowsFor(connection, "outcome_rows", tenant);
-  const parameters = new Parameters();
+  const from = await buildTableSource(connection, "outcome_rows", tenant);
+  const parameters = new SqlParameters();
   const where: string[] = [];
   if (subject !== undefined) where.push(`subject = ${parameters.bind(subject)}`);
   if (reporter !== undefined) where.push(`reporter = ${parameters.bind(reporter)}`);
   if (before !== undefined) where.push(`position < ${before}`);
   const rows = await connection.rows(
-    `SELECT ${OUTCOME_COLUMNS} FROM ${from} WHERE ${joinConditions(where)}
+    `SELECT ${LISTED_OUTCOME_COLUMNS} FROM ${from} WHERE ${joinConditions(where)}
      ORDER BY position DESC LIMIT ${limit}`,
     parameters.values,
   );
@@ -158,8 +162,8 @@ async function readOutcomes(
       action,
       request_id,
       kid,
-      settled_at: instant(settledMs),
-      recorded_at: instant(recordedMs),
+      settled_at: formatInstantOrNull(settledMs),
+      recorded_at: formatInstantOrNull(recordedMs),
     } as RecordedOutcome;
   });
 }
@@ -168,52 +172,52 @@ async function readOutcomes(
  * What is on record of an agent by day: three scans, each of one agent's rows in the days asked for.
  * Scores are as they were given at the time, and are not worked out again.
  */
-async function readDays(
+async function readAgentDays(
   connection: Connection,
   { agent, from, tenant }: AgentDaysFilter,
 ): Promise<AgentDay[]> {
   const days = new Map<string, AgentDay>();
   const dayOf = (day: unknown) => {
     const name = String(day);
-    const known = days.get(name) ?? emptyDay(name);
+    const known = days.get(name) ?? createEmptyAgentDay(name);
     days.set(name, known);
     return known;
   };
   const read = (sql: string) => connection.rows(sql, [agent, from]);
   const since = "CAST($2::VARCHAR AS DATE)";
-  const outcomes = await viewFor(connection, "agents_daily", tenant);
+  const outcomes = await buildViewQuery(connection, "agents_daily", tenant);
   for (const [day, ...sums] of await read(
     `SELECT CAST(day AS VARCHAR), CAST(outcomes AS DOUBLE), CAST(failures AS DOUBLE), stakes_total,
        stakes_failed FROM (${outcomes}) WHERE subject = $1::VARCHAR AND day >= ${since}`,
   )) {
-    const [count, failures, stakes_total, stakes_failed] = sums.map(Number) as Four;
+    const [count, failures, stakes_total, stakes_failed] = sums.map(Number) as AgentDaySums;
     Object.assign(dayOf(day), { outcomes: count, failures, stakes_total, stakes_failed });
   }
-  const readings = await rowsFor(connection, "score_day_rows", tenant);
+  const readings = await buildTableSource(connection, "score_day_rows", tenant);
   for (const [day, ...figures] of await read(
     `SELECT CAST(day AS VARCHAR), internal_score, failure_probability FROM ${readings}
      WHERE agent = $1::VARCHAR AND day >= ${since}`,
   )) {
-    Object.assign(dayOf(day), scored(figures, "reading"));
+    Object.assign(dayOf(day), buildDayScore(figures, "reading"));
   }
-  const decisions = await rowsFor(connection, "decision_rows", tenant);
+  const decisions = await buildTableSource(connection, "decision_rows", tenant);
   for (const [day, count, denials, ...figures] of await read(
     `SELECT CAST(CAST(epoch_ms(CAST(evaluated_ms AS BIGINT)) AS DATE) AS VARCHAR) AS day,
-       sum(coalesce(stands_for, 1)), coalesce(sum(coalesce(stands_for, 1)) FILTER (NOT ${IS_ALLOWED}), 0),
+       sum(coalesce(stands_for, 1)), coalesce(sum(coalesce(stands_for, 1)) FILTER (NOT ${ALLOWED_CONDITION}), 0),
        arg_max(internal_score, evaluated_ms), arg_max(failure_probability, evaluated_ms)
      FROM ${decisions}
      WHERE subject = $1::VARCHAR AND evaluated_ms >= epoch_ms(CAST(${since} AS TIMESTAMP))
      GROUP BY day`,
   )) {
     const counts = { decisions: Number(count), denials: Number(denials) };
-    Object.assign(dayOf(day), counts, scored(figures, "decision"));
+    Object.assign(dayOf(day), counts, buildDayScore(figures, "decision"));
   }
   return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-type Four = [number, number, number, number];
+type AgentDaySums = [number, number, number, number];
 
-function scored([internal_score, failure_probability]: unknown[], score_from: string) {
+function buildDayScore([internal_score, failure_probability]: unknown[], score_from: string) {
   return {
     internal_score: Number(internal_score),
     failure_probability: Number(failure_probability),
@@ -221,7 +225,7 @@ function scored([internal_score, failure_probability]: unknown[], score_from: st
   };
 }
 
-function emptyDay(day: string): AgentDay {
+function createEmptyAgentDay(day: string): AgentDay {
   return {
     day,
     outcomes: 0,

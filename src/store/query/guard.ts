@@ -5,14 +5,14 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { Connection } from "../duckdb.ts";
-import { SizedCalls } from "./sized-calls.ts";
+import { ResultLengthBudget } from "./sized-calls.ts";
 import { VIEWS } from "./views.ts";
 
 /**
  * Functions that may stand in FROM. Others exist that write though the statement reads (checkpoint,
  * enable_logging) or run text as SQL (query, query_table).
  */
-const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
+const ALLOWED_TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   "range",
   "generate_series",
   "unnest",
@@ -36,7 +36,7 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
  * counts against its memory limit nor can interrupt (measured: 40 s after the interrupt). Those that
  * analysts lay tables out with are allowed within a budget (sized-calls.ts).
  */
-const FORBIDDEN: ReadonlySet<string> = new Set([
+const FORBIDDEN_FUNCTIONS: ReadonlySet<string> = new Set([
   "nextval",
   "write_log",
   "setseed",
@@ -56,29 +56,29 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
  * These answer from statistics and plans, which cover all tenants' rows, or from settings, some of
  * which are directories of the server.
  */
-const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set([
+const TENANT_FORBIDDEN_FUNCTIONS: ReadonlySet<string> = new Set([
   "stats",
   "json_serialize_plan",
   "current_setting",
 ]);
-const SHOWS_COUNTS: ReadonlySet<string> = new Set(["duckdb_tables"]);
+const ROW_COUNT_FUNCTIONS: ReadonlySet<string> = new Set(["duckdb_tables"]);
 
 /** EXPLAIN is not serialised; the statement that it explains is. */
-const EXPLAIN = /^\s*explain\s+(?:analyze\s+)?(?:\(\s*[a-z_]+(?:\s+[a-z_]+)?\s*\)\s*)?/i;
+const EXPLAIN_PREFIX = /^\s*explain\s+(?:analyze\s+)?(?:\(\s*[a-z_]+(?:\s+[a-z_]+)?\s*\)\s*)?/i;
 
-interface Serialised {
+interface SerialisedQuery {
   error: boolean;
   error_type?: string;
   error_message?: string;
   statements?: unknown[];
 }
 
-export function queryRejected(detail: string): ServiceFault {
+export function createQueryRejection(detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail);
 }
 
 /** Rights of the key that asks. */
-export interface Asker {
+export interface QueryRights {
   /** Whose rows are visible; undefined for all. */
   readonly tenant: string | undefined;
   /** Views that the key's scopes do not cover. */
@@ -94,28 +94,28 @@ export interface Asker {
 export async function assertReadOnly(
   connection: Connection,
   sql: string,
-  { tenant, withheld }: Asker,
+  { tenant, withheld }: QueryRights,
 ): Promise<ReadonlySet<string>> {
   const isTenants = tenant !== undefined;
-  if (sql.length > BODY_BYTES_MAX) throw queryRejected("the query is too long");
+  if (sql.length > BODY_BYTES_MAX) throw createQueryRejection("the query is too long");
   // The binding cuts a text at a NUL: the rest would go unchecked.
-  if (sql.includes("\0")) throw queryRejected("the query holds a NUL character");
-  const text = sql.replace(EXPLAIN, "");
+  if (sql.includes("\0")) throw createQueryRejection("the query holds a NUL character");
+  const text = sql.replace(EXPLAIN_PREFIX, "");
   // Plans reveal how many rows there are of all tenants.
-  if (isTenants && text !== sql) throw queryRejected("EXPLAIN takes an administrator's key");
+  if (isTenants && text !== sql) throw createQueryRejection("EXPLAIN takes an administrator's key");
   const [row] = await connection.rows(
     "SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true)",
     [text],
   );
-  const tree = JSON.parse(String(row?.[0])) as Serialised;
-  if (tree.error) throw queryRejected(describeParseRefusal(tree));
+  const tree = JSON.parse(String(row?.[0])) as SerialisedQuery;
+  if (tree.error) throw createQueryRejection(describeParseRefusal(tree));
   if (tree.statements?.length !== 1) {
-    throw queryRejected("the query must be exactly one statement");
+    throw createQueryRejection("the query must be exactly one statement");
   }
-  const named: Named = { relations: [], ctes: new Set() };
-  assertHarmless(tree.statements, isTenants, named);
+  const named: QueryNames = { relations: [], ctes: new Set() };
+  assertTreeAllowed(tree.statements, isTenants, named);
   if (!isTenants) return new Set();
-  const views = await assertDocumented(connection, named);
+  const views = await assertDocumentedViews(connection, named);
   const hidden = withheld.find((view) => views.has(view));
   if (hidden === undefined) return views;
   throw new ServiceFault(
@@ -124,36 +124,36 @@ export async function assertReadOnly(
   );
 }
 
-function describeParseRefusal(tree: Serialised): string {
+function describeParseRefusal(tree: SerialisedQuery): string {
   if (tree.error_type === "not implemented") return "only SELECT statements are allowed";
-  return oneLine(tree.error_message ?? "the query does not parse");
+  return formatDatabaseMessage(tree.error_message ?? "the query does not parse");
 }
 
-type Node = Readonly<Record<string, unknown>>;
+type ParseNode = Readonly<Record<string, unknown>>;
 
 /** Names in FROM anywhere in a query, and the names that its WITH clauses give. */
-interface Named {
-  relations: Node[];
+interface QueryNames {
+  relations: ParseNode[];
   ctes: Set<string>;
 }
 
 /** Walks the tree without recursion: its depth is the caller's to choose. */
-function assertHarmless(statements: unknown[], isTenants: boolean, named: Named): void {
+function assertTreeAllowed(statements: unknown[], isTenants: boolean, named: QueryNames): void {
   const pending: unknown[] = [...statements];
-  const sized = new SizedCalls();
+  const sized = new ResultLengthBudget();
   while (pending.length > 0) {
     const node = pending.pop();
     if (typeof node !== "object" || node === null) continue;
     const { type, function_name: name, ...members } = node as Record<string, unknown>;
     if (typeof name === "string") {
       assertFunction(name.toLowerCase(), isTenants);
-      sized.admit(name.toLowerCase(), (members["children"] ?? []) as unknown[]);
+      sized.spend(name.toLowerCase(), (members["children"] ?? []) as unknown[]);
     }
     if (type === "BASE_TABLE") named.relations.push(members);
     if (type === "PIVOT") assertPivot(members["pivots"]);
     // A file by its path reads like a table. Exports lie where the engine may read for a moment.
     if (type === "BASE_TABLE" && String(members["table_name"]).includes("/")) {
-      throw queryRejected("files cannot be read");
+      throw createQueryRejection("files cannot be read");
     }
     const ctes = (members["cte_map"] as { map?: { key: string }[] } | undefined)?.map ?? [];
     for (const { key } of ctes) named.ctes.add(key.toLowerCase());
@@ -173,16 +173,18 @@ function assertPivot(pivots: unknown): void {
   const parts = Array.isArray(pivots) ? (pivots as { entries?: unknown[] }[]) : [];
   const columns = parts.reduce((product, { entries }) => product * (entries?.length ?? 1), 1);
   if (columns <= PIVOT_COLUMNS_MAX) return;
-  throw queryRejected(`PIVOT makes ${columns} columns, at most ${PIVOT_COLUMNS_MAX} are allowed`);
+  throw createQueryRejection(
+    `PIVOT makes ${columns} columns, at most ${PIVOT_COLUMNS_MAX} are allowed`,
+  );
 }
 
 /** The optimizer's own: they trust their arguments. */
-const INTERNAL = "__internal_";
+const INTERNAL_PREFIX = "__internal_";
 
 function assertFunction(name: string, isTenants: boolean): void {
-  const isForbidden = FORBIDDEN.has(name) || name.startsWith(INTERNAL);
-  if (isForbidden || (isTenants && FORBIDDEN_TO_TENANTS.has(name))) {
-    throw queryRejected(`function \`${name}\` is not allowed in an expression`);
+  const isForbidden = FORBIDDEN_FUNCTIONS.has(name) || name.startsWith(INTERNAL_PREFIX);
+  if (isForbidden || (isTenants && TENANT_FORBIDDEN_FUNCTIONS.has(name))) {
+    throw createQueryRejection(`function \`${name}\` is not allowed in an expression`);
   }
 }
 
@@ -193,8 +195,9 @@ function assertFunction(name: string, isTenants: boolean): void {
 function checkTableFunctionArguments(called: unknown, isTenants: boolean): unknown {
   const { function_name: name, ...members } = called as Record<string, unknown>;
   const known = String(name).toLowerCase();
-  const isAllowed = TABLE_FUNCTIONS.has(known) && !(isTenants && SHOWS_COUNTS.has(known));
-  if (!isAllowed) throw queryRejected(`table function \`${String(name)}\` is not allowed`);
+  const isAllowed =
+    ALLOWED_TABLE_FUNCTIONS.has(known) && !(isTenants && ROW_COUNT_FUNCTIONS.has(known));
+  if (!isAllowed) throw createQueryRejection(`table function \`${String(name)}\` is not allowed`);
   return members;
 }
 
@@ -203,27 +206,29 @@ function checkTableFunctionArguments(called: unknown, isTenants: boolean): unkno
  * that a WITH clause gives is good too, unless it is also that of something else in the database:
  * then it could mean either, by where it stands.
  */
-async function assertDocumented(
+async function assertDocumentedViews(
   connection: Connection,
-  { relations, ctes }: Named,
+  { relations, ctes }: QueryNames,
 ): Promise<ReadonlySet<string>> {
   const views = new Set<string>();
   const others = new Set<string>();
   for (const { table_name: table, schema_name: schema, catalog_name: catalog } of relations) {
     if (schema !== undefined || catalog !== undefined) {
-      throw queryRejected("views are read by their bare names");
+      throw createQueryRejection("views are read by their bare names");
     }
     const name = String(table).toLowerCase();
     if (Object.hasOwn(VIEWS, name)) views.add(name);
     else if (ctes.has(name)) others.add(name);
-    else throw queryRejected(`there is no view \`${String(table)}\``);
+    else throw createQueryRejection(`there is no view \`${String(table)}\``);
   }
   const existing = await connection.rows(
     `SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()`,
   );
   const clash = existing.find(([name]) => others.has(String(name).toLowerCase()));
   if (clash !== undefined) {
-    throw queryRejected(`\`${String(clash[0])}\` has another meaning here: choose another name`);
+    throw createQueryRejection(
+      `\`${String(clash[0])}\` has another meaning here: choose another name`,
+    );
   }
   return views;
 }
@@ -231,7 +236,7 @@ async function assertDocumented(
 const DETAIL_LENGTH_MAX = 300;
 
 /** DuckDB's message as one line in house form: first line, lower-case start, no full stop. */
-export function oneLine(message: string): string {
+export function formatDatabaseMessage(message: string): string {
   const [first = ""] = message.split("\n", 1);
   const line = first.replace(/^[A-Z][A-Za-z ]* Error: /, "").replace(/\.$/, "");
   const isSentence = /^[A-Z][a-z ]/.test(line);

@@ -2,13 +2,13 @@
 // of which the first makes a type; here the values are asked for first, by a query that is guarded as
 // every other, and are written into the text as a list. The guard then judges the text that is run.
 import { ServiceFault } from "../../contract/faults.ts";
-import { literal } from "../view.ts";
+import { quoteLiteral } from "../view.ts";
 
 /** Values of one pivoted expression: each is a column of the answer. */
 export const PIVOT_VALUES_MAX = 100;
 
 /** A pivoted expression without values: its place in the text, and the query that gives them. */
-interface OpenPivot {
+interface PivotWithoutValues {
   readonly from: number;
   readonly to: number;
   /** Gives at most PIVOT_VALUES_MAX + 1 texts. */
@@ -16,7 +16,7 @@ interface OpenPivot {
 }
 
 /** A word outside quotes, comments and brackets. */
-interface Word {
+interface SqlWord {
   readonly text: string;
   readonly at: number;
 }
@@ -28,8 +28,8 @@ const OPENS = "([{";
 const CLOSES = ")]}";
 
 /** Words and commas at the outermost level. */
-function outerWords(sql: string): Word[] {
-  const words: Word[] = [];
+function listOuterWords(sql: string): SqlWord[] {
+  const words: SqlWord[] = [];
   let depth = 0;
   for (const { 0: token, index } of sql.matchAll(TOKEN)) {
     if (OPENS.includes(token)) depth += 1;
@@ -41,25 +41,25 @@ function outerWords(sql: string): Word[] {
   return words;
 }
 
-const HEADS = new Set(["PIVOT", "PIVOT_WIDER"]);
-const ENDS = new Set(["USING", "GROUP", "ORDER", "LIMIT", ";"]);
+const PIVOT_KEYWORDS = new Set(["PIVOT", "PIVOT_WIDER"]);
+const PIVOT_END_KEYWORDS = new Set(["USING", "GROUP", "ORDER", "LIMIT", ";"]);
 
 /** The pivoted expressions of a PIVOT statement that name no values, in their order. */
-export function openPivots(sql: string): OpenPivot[] {
-  const words = outerWords(sql);
+export function findPivotsWithoutValues(sql: string): PivotWithoutValues[] {
+  const words = listOuterWords(sql);
   const first = words[0]?.text ?? "";
-  const head = words.findIndex(({ text }) => HEADS.has(text));
+  const head = words.findIndex(({ text }) => PIVOT_KEYWORDS.has(text));
   if (head < 0 || (head > 0 && first !== "WITH")) return [];
   const on = words.findIndex(({ text }, index) => index > head && text === "ON");
   if (on < 0) return [];
-  const end = words.findIndex(({ text }, index) => index > on && ENDS.has(text));
+  const end = words.findIndex(({ text }, index) => index > on && PIVOT_END_KEYWORDS.has(text));
   const endAt = words[end]?.at ?? sql.length;
   const within = words.slice(on + 1, end < 0 ? undefined : end);
-  const { at, text } = words[head] as Word;
+  const { at, text } = words[head] as SqlWord;
   const prefix = sql.slice(0, at);
-  const source = sql.slice(at + text.length, (words[on] as Word).at);
+  const source = sql.slice(at + text.length, (words[on] as SqlWord).at);
   const commas = within.filter((word) => word.text === ",").map((word) => word.at);
-  const starts = [(words[on] as Word).at + "ON".length, ...commas.map((comma) => comma + 1)];
+  const starts = [(words[on] as SqlWord).at + "ON".length, ...commas.map((comma) => comma + 1)];
   const stops = [...commas, endAt];
   return starts.flatMap((from, index) => {
     const to = stops[index] as number;
@@ -76,28 +76,28 @@ export function openPivots(sql: string): OpenPivot[] {
  * @param valuesOf runs one of the queries, guarded.
  * @throws ServiceFault `query_rejected` when there are too many values, or none.
  */
-export async function closePivots(
+export async function fillPivotValues(
   sql: string,
-  pivots: readonly OpenPivot[],
+  pivots: readonly PivotWithoutValues[],
   valuesOf: (sql: string) => Promise<readonly unknown[]>,
 ): Promise<string> {
   let closed = sql;
   for (const { from, to, sql: values } of pivots.toReversed()) {
     const found = (await valuesOf(values)).filter((value) => value !== null).map(String);
-    if (found.length === 0) throw refused("PIVOT finds no values to make columns of");
+    if (found.length === 0) throw createPivotRejection("PIVOT finds no values to make columns of");
     if (found.length > PIVOT_VALUES_MAX) {
       const detail = `PIVOT makes more than ${PIVOT_VALUES_MAX} columns: name those you want by IN`;
-      throw refused(detail);
+      throw createPivotRejection(detail);
     }
     const expression = closed.slice(from, to).trim();
     const isName = /^(?:\w+|"(?:[^"]|"")*")$/.test(expression);
-    const list = found.map(literal).join(", ");
+    const list = found.map(quoteLiteral).join(", ");
     const pivot = `${isName ? expression : `(${expression}\n)`} IN (${list})`;
     closed = `${closed.slice(0, from)} ${pivot} ${closed.slice(to)}`;
   }
   return closed;
 }
 
-function refused(detail: string): ServiceFault {
+function createPivotRejection(detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail);
 }

@@ -1,13 +1,13 @@
 // Queue of reads of the database, one after another on a connection. A rebuild can end the running
 // read and hold up later ones.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { Connections } from "../connections.ts";
+import type { DatabaseConnections } from "../connections.ts";
 import type { Connection } from "../duckdb.ts";
-import type { Asker } from "./guard.ts";
+import type { QueryRights } from "./guard.ts";
 import { DatabaseSuspect, runQuery } from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
-import { INTERRUPT_REPEAT_MS, type Watch } from "./watch.ts";
+import { INTERRUPT_REPEAT_MS, type QueryTimeLimit } from "./watch.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 /** Serial queue of reads whose running one can be interrupted. */
@@ -44,17 +44,19 @@ class InterruptibleQueue {
 }
 
 export class ReadQueue {
-  readonly #open: () => Promise<Connections>;
-  readonly #suspect: (error: Error) => void;
+  readonly #openConnections: () => Promise<DatabaseConnections>;
+  readonly #reportDatabaseError: (error: Error) => void;
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
-  readonly #reading = new InterruptibleQueue();
-  readonly #finding = new InterruptibleQueue();
-  readonly #apart = new InterruptibleQueue();
+  readonly #queryQueue = new InterruptibleQueue();
+  readonly #lookupQueue = new InterruptibleQueue();
+  readonly #ownConnectionQueue = new InterruptibleQueue();
   /** Answers that are taken in parts, beside the queries: their clients set the pace. */
   readonly streams: RowStreams;
-  #streamsHeld: Promise<void> | undefined;
+  #streamsPaused: Promise<void> | undefined;
   /** The query that runs, and the name it was given. */
-  #watched: { readonly handle: string | undefined; readonly watch: Watch } | undefined;
+  #runningQuery:
+    | { readonly handle: string | undefined; readonly watch: QueryTimeLimit }
+    | undefined;
   readonly #clock: () => number;
 
   /**
@@ -62,27 +64,32 @@ export class ReadQueue {
    * ms.
    */
   constructor(
-    open: () => Promise<Connections>,
+    open: () => Promise<DatabaseConnections>,
     suspect: (error: Error) => void,
     clock: () => number,
   ) {
-    this.#open = open;
-    this.#suspect = suspect;
+    this.#openConnections = open;
+    this.#reportDatabaseError = suspect;
     this.#clock = clock;
     const connect = async () => {
-      await this.#streamsHeld;
-      return (await open()).another();
+      await this.#streamsPaused;
+      return (await open()).openAnother();
     };
     this.streams = new RowStreams(connect, suspect, clock);
   }
 
   /** An analyst's query. */
-  query(sql: string, limits: QueryLimits, asker: Asker, handle?: string): Promise<QueryResult> {
-    const onWatch = (watch: Watch) => (this.#watched = { handle, watch });
-    return this.#reading.run(async (use) => {
-      const connections = await this.#open();
+  query(
+    sql: string,
+    limits: QueryLimits,
+    asker: QueryRights,
+    handle?: string,
+  ): Promise<QueryResult> {
+    const onWatch = (watch: QueryTimeLimit) => (this.#runningQuery = { handle, watch });
+    return this.#queryQueue.run(async (use) => {
+      const connections = await this.#openConnections();
       // A tenant's query reads temporary views: they end with their connection.
-      const own = asker.tenant === undefined ? undefined : await connections.another();
+      const own = asker.tenant === undefined ? undefined : await connections.openAnother();
       try {
         return await runQuery(
           use(own ?? connections.reader),
@@ -94,10 +101,10 @@ export class ReadQueue {
         );
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
-        this.#suspect(error);
+        this.#reportDatabaseError(error);
         throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
       } finally {
-        this.#watched = undefined;
+        this.#runningQuery = undefined;
         own?.close();
       }
     });
@@ -105,25 +112,27 @@ export class ReadQueue {
 
   /** Interrupts the query that runs, where it has the handle. */
   cancel(handle: string): boolean {
-    if (this.#watched?.handle !== handle) return false;
-    this.#watched.watch.cancel();
+    if (this.#runningQuery?.handle !== handle) return false;
+    this.#runningQuery.watch.cancel();
     return true;
   }
 
   /** A read of the store itself, in line with the queries and without their limits. */
   read<T>(run: (reader: Connection) => Promise<T>): Promise<T> {
-    return this.#reading.run(async (use) => run(use((await this.#open()).reader)));
+    return this.#queryQueue.run(async (use) => run(use((await this.#openConnections()).reader)));
   }
 
   /** A small look-up that an answer waits for: no query holds it up. */
-  find<T>(run: (finder: Connection) => Promise<T>): Promise<T> {
-    return this.#finding.run(async (use) => run(use((await this.#open()).finder)));
+  lookUp<T>(run: (finder: Connection) => Promise<T>): Promise<T> {
+    return this.#lookupQueue.run(async (use) =>
+      run(use((await this.#openConnections()).lookupReader)),
+    );
   }
 
   /** A read on a connection of its own, which no other read waits for. */
-  apart<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#apart.run(async (use) => {
-      const own = await (await this.#open()).another();
+  readOnOwnConnection<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#ownConnectionQueue.run(async (use) => {
+      const own = await (await this.#openConnections()).openAnother();
       try {
         return await run(use(own));
       } finally {
@@ -134,14 +143,20 @@ export class ReadQueue {
 
   /** Ends all running and waiting reads. */
   async stop(): Promise<void> {
-    const queues = [this.#reading, this.#finding, this.#apart].map((queue) => queue.stop());
+    const queues = [this.#queryQueue, this.#lookupQueue, this.#ownConnectionQueue].map((queue) =>
+      queue.stop(),
+    );
     await Promise.all([...queues, this.streams.stop()]);
   }
 
   /** Reads that arrive from now on wait until the returned function is called. */
-  hold(): () => void {
-    const resume = [this.#reading.hold(), this.#finding.hold(), this.#apart.hold()];
-    this.#streamsHeld = new Promise((resolve) => resume.push(resolve));
+  pause(): () => void {
+    const resume = [
+      this.#queryQueue.hold(),
+      this.#lookupQueue.hold(),
+      this.#ownConnectionQueue.hold(),
+    ];
+    this.#streamsPaused = new Promise((resolve) => resume.push(resolve));
     return () => {
       for (const each of resume) each();
     };

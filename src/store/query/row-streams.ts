@@ -3,16 +3,16 @@
 // the rest that a client may take and the age of a snapshot are bounded.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Connection } from "../duckdb.ts";
-import type { AsOf, QueryColumn } from "../store.ts";
-import type { Asker } from "./guard.ts";
+import type { SnapshotPosition, QueryColumn } from "../store.ts";
+import type { QueryRights } from "./guard.ts";
 import {
   DatabaseSuspect,
   convertQueryError,
-  type Reading,
+  type StartedQuery,
   RESULT_TEXT_MAX,
-  startReading,
+  startReadOnlyQuery,
 } from "./query.ts";
-import { INTERRUPT_REPEAT_MS, Watch } from "./watch.ts";
+import { INTERRUPT_REPEAT_MS, QueryTimeLimit } from "./watch.ts";
 
 /** Open at one time, and of those for one tenant. */
 export const STREAMS_MAX = 4;
@@ -20,24 +20,24 @@ export const STREAMS_PER_TENANT_MAX = 2;
 /** Time that the database may work on one. */
 export const STREAM_WORK_MS = 60_000;
 /** Longest rest of a client between two parts. */
-export const IDLE_MS_MAX = 30_000;
+export const STREAM_IDLE_MS_MAX = 30_000;
 /** Longest life: until then the snapshot holds on to what the database would like to free. */
-const LIFE_MS_MAX = 15 * 60_000;
+const STREAM_LIFE_MS_MAX = 15 * 60_000;
 /** A part ends with the chunk of rows that reaches this size. */
 const PART_BYTES_MIN = 256 * 1024;
 
-export interface OpenedStream {
+export interface RowStreamHandle {
   readonly id: number;
   readonly columns: QueryColumn[];
-  readonly asOf: AsOf;
+  readonly asOf: SnapshotPosition;
 }
 
 export class RowStreams {
   readonly #connect: () => Promise<Connection>;
-  readonly #suspect: (error: Error) => void;
+  readonly #reportDatabaseError: (error: Error) => void;
   readonly #clock: () => number;
-  readonly #open = new Map<number, StreamedAnswer>();
-  readonly #opening = new Set<Promise<OpenedStream>>();
+  readonly #open = new Map<number, RowStreamSession>();
+  readonly #opening = new Set<Promise<RowStreamHandle>>();
   /** Tenants of the streams that are open or being opened. */
   readonly #tenants: (string | undefined)[] = [];
   #nextId = 1;
@@ -49,7 +49,7 @@ export class RowStreams {
     clock: () => number,
   ) {
     this.#connect = connect;
-    this.#suspect = suspect;
+    this.#reportDatabaseError = suspect;
     this.#clock = clock;
   }
 
@@ -57,7 +57,7 @@ export class RowStreams {
    * Starts a query. `workMs`: time that the database may work on it.
    * @throws ServiceFault `query_rejected`, or `overloaded` when too many are open.
    */
-  async open(sql: string, workMs: number, asker: Asker): Promise<OpenedStream> {
+  async open(sql: string, workMs: number, asker: QueryRights): Promise<RowStreamHandle> {
     const { tenant } = asker;
     const ofTenant = this.#tenants.filter((each) => each === tenant).length;
     if (this.#tenants.length >= STREAMS_MAX || ofTenant >= STREAMS_PER_TENANT_MAX) {
@@ -69,14 +69,14 @@ export class RowStreams {
       this.#open.delete(id);
       this.#tenants.splice(this.#tenants.indexOf(tenant), 1);
     };
-    const answer = new StreamedAnswer(forget, workMs, this.#suspect);
+    const answer = new RowStreamSession(forget, workMs, this.#reportDatabaseError);
     this.#open.set(id, answer);
     const opening = this.#start(id, answer, sql, asker);
     this.#opening.add(opening);
     return opening.finally(() => this.#opening.delete(opening));
   }
 
-  async #start(id: number, answer: StreamedAnswer, sql: string, asker: Asker) {
+  async #start(id: number, answer: RowStreamSession, sql: string, asker: QueryRights) {
     try {
       const { stream, asOf } = await answer.start(await this.#connect(), sql, asker, this.#clock);
       return { id, columns: stream.columns, asOf };
@@ -92,7 +92,7 @@ export class RowStreams {
    */
   async next(id: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const answer = this.#open.get(id);
-    if (answer === undefined) throw ended();
+    if (answer === undefined) throw createStreamEndedFault();
     return answer.next();
   }
 
@@ -108,68 +108,68 @@ export class RowStreams {
   }
 }
 
-class StreamedAnswer {
-  readonly #ended: () => void;
+class RowStreamSession {
+  readonly #onEnded: () => void;
   readonly #workMs: number;
-  readonly #suspect: (error: Error) => void;
+  readonly #reportDatabaseError: (error: Error) => void;
   #connection: Connection | undefined;
-  #watch: Watch | undefined;
-  #reading: Reading | undefined;
-  #starts: string[] = [];
-  #idle: NodeJS.Timeout | undefined;
+  #timeLimit: QueryTimeLimit | undefined;
+  #query: StartedQuery | undefined;
+  #linePrefixes: string[] = [];
+  #idleTimer: NodeJS.Timeout | undefined;
   readonly #life: NodeJS.Timeout;
   /** The step that runs now; a connection is closed after it. */
   #step: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   constructor(onEnded: () => void, workMs: number, suspect: (error: Error) => void) {
-    this.#ended = onEnded;
+    this.#onEnded = onEnded;
     this.#workMs = workMs;
-    this.#suspect = suspect;
-    this.#life = setTimeout(() => void this.close(), LIFE_MS_MAX);
+    this.#reportDatabaseError = suspect;
+    this.#life = setTimeout(() => void this.close(), STREAM_LIFE_MS_MAX);
   }
 
-  async start(connection: Connection, sql: string, asker: Asker, clock: () => number) {
+  async start(connection: Connection, sql: string, asker: QueryRights, clock: () => number) {
     if (this.#closing !== undefined) {
       connection.close();
-      throw ended();
+      throw createStreamEndedFault();
     }
     this.#connection = connection;
-    this.#watch = new Watch(connection, this.#workMs);
-    const watch = this.#watch;
-    const reading = await this.#within(() =>
-      watch.during(() => startReading(connection, sql, asker, clock)),
+    this.#timeLimit = new QueryTimeLimit(connection, this.#workMs);
+    const watch = this.#timeLimit;
+    const reading = await this.#runStep(() =>
+      watch.run(() => startReadOnlyQuery(connection, sql, asker, clock)),
     );
-    this.#reading = reading;
-    this.#starts = lineStarts(reading.stream.columns);
+    this.#query = reading;
+    this.#linePrefixes = buildLinePrefixes(reading.stream.columns);
     return reading;
   }
 
   async next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    if (this.#closing !== undefined) throw ended();
-    const part = await this.#within(() => this.#part());
+    if (this.#closing !== undefined) throw createStreamEndedFault();
+    const part = await this.#runStep(() => this.#readPart());
     if (part === undefined) await this.close();
     return part;
   }
 
-  async #part(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { stream, budget } = this.#reading as Reading;
-    const watch = this.#watch as Watch;
+  async #readPart(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const { stream, budget } = this.#query as StartedQuery;
+    const watch = this.#timeLimit as QueryTimeLimit;
     let lines = "";
-    budget.allow(RESULT_TEXT_MAX);
+    budget.reset(RESULT_TEXT_MAX);
     while (lines.length < PART_BYTES_MIN) {
-      const chunk = await watch.during(() => stream.next());
-      if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
+      const chunk = await watch.run(() => stream.next());
+      if (watch.isInterrupted) throw new Error("INTERRUPT Error: Interrupted!");
       if (chunk === undefined) break;
-      for (const row of chunk.rows()) lines += formatStreamLine(this.#starts, row);
+      for (const row of chunk.rows()) lines += formatStreamLine(this.#linePrefixes, row);
     }
     return lines === "" ? undefined : new TextEncoder().encode(lines);
   }
 
   /** One step at a time; between two the client may rest for a while. */
-  async #within<T>(work: () => Promise<T>): Promise<T> {
-    clearTimeout(this.#idle);
-    const watch = this.#watch as Watch;
+  async #runStep<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#idleTimer);
+    const watch = this.#timeLimit as QueryTimeLimit;
     const step = this.#step.then(work);
     this.#step = step.catch(() => undefined);
     try {
@@ -177,14 +177,16 @@ class StreamedAnswer {
     } catch (error) {
       // Closed from outside, its time is not over: the store has ended it.
       const fault =
-        this.#closing === undefined ? convertQueryError(error, watch, this.#workMs) : ended();
+        this.#closing === undefined
+          ? convertQueryError(error, watch, this.#workMs)
+          : createStreamEndedFault();
       void this.close();
       if (!(fault instanceof DatabaseSuspect)) throw fault;
-      this.#suspect(fault);
+      this.#reportDatabaseError(fault);
       throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
     } finally {
       if (this.#closing === undefined) {
-        this.#idle = setTimeout(() => void this.close(), IDLE_MS_MAX);
+        this.#idleTimer = setTimeout(() => void this.close(), STREAM_IDLE_MS_MAX);
       }
     }
   }
@@ -195,7 +197,7 @@ class StreamedAnswer {
   }
 
   async #closeOnce(): Promise<void> {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     clearTimeout(this.#life);
     const connection = this.#connection;
     if (connection !== undefined) {
@@ -203,19 +205,19 @@ class StreamedAnswer {
       connection.interrupt();
       await this.#step;
       clearInterval(nudge);
-      this.#reading?.stream.close();
+      this.#query?.stream.close();
       connection.close();
     }
-    this.#ended();
+    this.#onEnded();
   }
 }
 
-export function ended(): ServiceFault {
+export function createStreamEndedFault(): ServiceFault {
   return new ServiceFault("store_unavailable", "the stream has ended before its last row");
 }
 
 /** Text before each value of a line. Columns of one name are numbered: all of them are kept. */
-function lineStarts(columns: readonly QueryColumn[]): string[] {
+function buildLinePrefixes(columns: readonly QueryColumn[]): string[] {
   const seen = new Map<string, number>();
   return columns.map(({ name }, index) => {
     const count = seen.get(name) ?? 0;

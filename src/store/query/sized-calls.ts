@@ -10,27 +10,27 @@ const FORMAT_FIELDS_MAX = 100;
 /** Length of a `bar` that names none. */
 const BAR_LENGTH = 80;
 
-type Arguments = readonly unknown[];
+type CallArguments = readonly unknown[];
 
 /** Characters that a call asks for, or undefined when its arguments do not say. */
-type Measure = (given: Arguments) => number | undefined;
+type LengthMeasure = (given: CallArguments) => number | undefined;
 
-const MEASURES: Readonly<Record<string, Measure>> = {
+const LENGTH_MEASURES: Readonly<Record<string, LengthMeasure>> = {
   lpad: (given) => readNumberConstant(given[1]),
   rpad: (given) => readNumberConstant(given[1]),
   bar: (given) => (given.length < 4 ? BAR_LENGTH : readNumberConstant(given[3])),
-  format: (given) => formatLength(given[0], /\{/g, (text) => text.replaceAll(/\{\{|\}\}/g, "")),
-  printf: (given) => formatLength(given[0], /%/g, (text) => text.replaceAll("%%", "")),
+  format: (given) => sumFormatWidths(given[0], /\{/g, (text) => text.replaceAll(/\{\{|\}\}/g, "")),
+  printf: (given) => sumFormatWidths(given[0], /%/g, (text) => text.replaceAll("%%", "")),
 };
 
 /** Adds up what the calls of one query ask for. */
-export class SizedCalls {
+export class ResultLengthBudget {
   #left = SIZED_LENGTH_MAX;
 
   /** @throws ServiceFault `query_rejected` for a call that asks for too much, or does not say. */
-  admit(name: string, given: Arguments): void {
-    if (!Object.hasOwn(MEASURES, name)) return;
-    const length = (MEASURES[name] as Measure)(given);
+  spend(name: string, given: CallArguments): void {
+    if (!Object.hasOwn(LENGTH_MEASURES, name)) return;
+    const length = (LENGTH_MEASURES[name] as LengthMeasure)(given);
     if (length === undefined) {
       const what = name === "format" || name === "printf" ? "format text" : "length";
       const detail = `the ${what} of \`${name}\` must stand in the query as it is`;
@@ -43,14 +43,14 @@ export class SizedCalls {
   }
 }
 
-interface Constant {
+interface ConstantNode {
   class?: string;
   value?: { value?: unknown };
 }
 
 /** A constant of a serialised query; undefined for every other expression. */
 function readConstant(node: unknown): unknown {
-  const { class: kind, value } = (node ?? {}) as Constant;
+  const { class: kind, value } = (node ?? {}) as ConstantNode;
   // An empty text is left out of the serialised tree.
   return kind === "CONSTANT" ? (value?.value ?? "") : undefined;
 }
@@ -64,7 +64,7 @@ function readNumberConstant(node: unknown): number | undefined {
  * Widths and precisions that a format text names. One that comes from an argument (`*`, or a field in
  * a field) is unknown.
  */
-function formatLength(
+function sumFormatWidths(
   node: unknown,
   field: RegExp,
   unescaped: (text: string) => string,

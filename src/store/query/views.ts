@@ -9,9 +9,15 @@ import { POLICY_VIEWS } from "../rows/policies.ts";
 import { REVIEW_QUEUE_VIEWS } from "../rows/review-queue.ts";
 import { SCORE_VIEWS } from "../rows/scores.ts";
 import { USAGE_VIEWS } from "../rows/usage.ts";
-import { type BaseTable, CATALOG, literal, type View, VISIBLE } from "../view.ts";
+import {
+  type BaseTable,
+  CATALOG,
+  quoteLiteral,
+  type ViewDefinition,
+  VISIBLE_ROW_CONDITIONS,
+} from "../view.ts";
 
-export const VIEWS: Readonly<Record<string, View>> = {
+export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
   ...OUTCOME_VIEWS,
   ...DECISION_VIEWS,
   ...EVENT_VIEWS,
@@ -23,8 +29,8 @@ export const VIEWS: Readonly<Record<string, View>> = {
 };
 
 /** The views over everything, with their comments. */
-export function viewStatements(): string[] {
-  const comment = (target: string, text: string) => `COMMENT ON ${target} IS ${literal(text)}`;
+export function buildViewSql(): string[] {
+  const comment = (target: string, text: string) => `COMMENT ON ${target} IS ${quoteLiteral(text)}`;
   return Object.entries(VIEWS).flatMap(([name, { sql, comment: about, columns }]) => [
     `CREATE VIEW ${name} AS ${sql((table) => table)}`,
     comment(`VIEW ${name}`, about),
@@ -43,50 +49,50 @@ interface TenantScope {
  * More rows than there can be. A LIMIT is a fence: DuckDB moves no condition of the query below it,
  * so that none is ever evaluated on (and fails with the values of) a row of another tenant.
  */
-const FENCE = "LIMIT 9223372036854775807";
+const PUSHDOWN_BARRIER = "LIMIT 9223372036854775807";
 
 /** The rows of a table that a tenant may see, in the form for FROM. */
-function visibleRows(table: BaseTable, scope: TenantScope): string {
-  const tenant = literal(scope.tenant);
-  const names = scope.namespaces.map(literal).join(", ");
+function buildVisibleRowsSql(table: BaseTable, scope: TenantScope): string {
+  const tenant = quoteLiteral(scope.tenant);
+  const names = scope.namespaces.map(quoteLiteral).join(", ");
   const owned =
     names === "" ? "false" : `subject_namespace IN (${names}) OR reporter_namespace IN (${names})`;
   const named = names === "" ? "false" : `namespace IN (${names})`;
   const kids = `SELECT kid FROM ${CATALOG}.main.audit_rows
     WHERE event = 'reporter_key.registered' AND tenant = ${tenant}`;
-  const condition = VISIBLE[table]({ tenant, owned, named, kids });
-  return `(SELECT * FROM ${CATALOG}.main.${table} WHERE ${condition} ${FENCE})`;
+  const condition = VISIBLE_ROW_CONDITIONS[table]({ tenant, owned, named, kids });
+  return `(SELECT * FROM ${CATALOG}.main.${table} WHERE ${condition} ${PUSHDOWN_BARRIER})`;
 }
 
 /** Statements that make the named views for a tenant, ahead of those of the same name. */
-export function tenantViewStatements(names: Iterable<string>, scope: TenantScope): string[] {
+export function buildTenantViewSql(names: Iterable<string>, scope: TenantScope): string[] {
   return [...names].map((name) => {
-    const { sql } = VIEWS[name] as View;
-    return `CREATE TEMP VIEW ${name} AS ${sql((table) => visibleRows(table, scope))}`;
+    const { sql } = VIEWS[name] as ViewDefinition;
+    return `CREATE TEMP VIEW ${name} AS ${sql((table) => buildVisibleRowsSql(table, scope))}`;
   });
 }
 
 /** A view's SQL over the rows that a tenant may see; over all of them without a tenant. */
-export async function viewFor(
+export async function buildViewQuery(
   connection: Connection,
   name: string,
   tenant: string | undefined,
 ): Promise<string> {
-  const { sql } = VIEWS[name] as View;
+  const { sql } = VIEWS[name] as ViewDefinition;
   if (tenant === undefined) return sql((table) => table);
   const scope = await readTenantScope(connection, tenant);
-  return sql((table) => visibleRows(table, scope));
+  return sql((table) => buildVisibleRowsSql(table, scope));
 }
 
 /** A table in FROM, of which only the rows are left that the tenant may see. */
-export async function rowsFor(
+export async function buildTableSource(
   connection: Connection,
   table: BaseTable,
   tenant: string | undefined,
 ): Promise<string> {
   return tenant === undefined
     ? table
-    : visibleRows(table, await readTenantScope(connection, tenant));
+    : buildVisibleRowsSql(table, await readTenantScope(connection, tenant));
 }
 
 /** The tenant's namespaces and keys as of now. */
@@ -94,7 +100,7 @@ export async function readTenantScope(
   connection: Connection,
   tenant: string,
 ): Promise<TenantScope> {
-  const rows = await connection.rows(NAMESPACES_OF_TENANT, [tenant]);
+  const rows = await connection.rows(TENANT_NAMESPACES_SQL, [tenant]);
   return { tenant, namespaces: rows.map(([name]) => String(name)) };
 }
 
@@ -102,7 +108,7 @@ export async function readTenantScope(
  * Namespaces of a tenant, as NamespaceOwners folds them: by the last change of its owner, else by the
  * first key, as long as keys claimed namespaces (they did until they said in whose right).
  */
-const NAMESPACES_OF_TENANT = `SELECT namespace FROM ${CATALOG}.main.audit_rows
+const TENANT_NAMESPACES_SQL = `SELECT namespace FROM ${CATALOG}.main.audit_rows
   WHERE event LIKE 'namespace.%'
     OR (event = 'reporter_key.registered' AND (detail->>'$.by') IS NULL)
   GROUP BY namespace

@@ -5,8 +5,8 @@ import type { Connection } from "../duckdb.ts";
 /** An interrupt that comes between two steps is lost, so it is repeated at this interval in ms. */
 export const INTERRUPT_REPEAT_MS = 20;
 
-export class Watch {
-  isOver = false;
+export class QueryTimeLimit {
+  isInterrupted = false;
   /** Its caller wants no answer any more. */
   isCancelled = false;
   readonly #connection: Connection;
@@ -19,9 +19,9 @@ export class Watch {
   }
 
   /** Runs `work` within the time that is left. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
-    this.#timer = setTimeout(() => this.#end(), Math.max(0, this.#leftMs));
+    this.#timer = setTimeout(() => this.#interruptRepeatedly(), Math.max(0, this.#leftMs));
     try {
       return await work();
     } finally {
@@ -33,11 +33,11 @@ export class Watch {
   /** Interrupts it for its caller's sake. */
   cancel(): void {
     this.isCancelled = true;
-    this.#end();
+    this.#interruptRepeatedly();
   }
 
-  #end(): void {
-    this.isOver = true;
+  #interruptRepeatedly(): void {
+    this.isInterrupted = true;
     this.#connection.interrupt();
     clearTimeout(this.#timer);
     this.#timer = setInterval(() => this.#connection.interrupt(), INTERRUPT_REPEAT_MS);

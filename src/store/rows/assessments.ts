@@ -1,7 +1,7 @@
 // Rows of assessments: which agents' texts failed for certain when the operator's own keys asked.
 import { ASSESSMENT_KINDS, type Assessment } from "../../contract/assessments.ts";
 import type { RowAppender } from "../duckdb.ts";
-import type { View } from "../view.ts";
+import type { ViewDefinition } from "../view.ts";
 
 export const ASSESSMENT_TABLE = `CREATE TABLE assessment_rows (position BIGINT NOT NULL,
   assessed_at TIMESTAMP NOT NULL, tenant VARCHAR NOT NULL, key_id VARCHAR NOT NULL,
@@ -21,7 +21,7 @@ export function writeAssessment(
   }
 }
 
-export const ASSESSMENT_VIEW: View = {
+export const ASSESSMENT_VIEW: ViewDefinition = {
   sql: (from) => `SELECT assessed_at, tenant, key_id, agent, code, feature, content_sha256, position
     FROM ${from("assessment_rows")}`,
   comment: "texts of agents that failed for certain when a first-party key asked, each once",

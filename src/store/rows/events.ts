@@ -1,25 +1,25 @@
 // Events for people: provenance reported after the fact, reviews, changes of API keys, back-tests
 // (records of the journal, see rows/notes.ts), and kaizen runs, whose source are their files.
 // Append-only; a view shows the newest row of each.
-import { commentOnDecision, buildDecisionsSql } from "../decisions/rows.ts";
+import { findDecisionComment, buildDecisionsSql } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
 import type { NoteTable } from "../../contract/notes.ts";
 import type { StoreEvents } from "../store.ts";
-import type { View } from "../view.ts";
+import type { ViewDefinition } from "../view.ts";
 
 type EventTable = keyof StoreEvents | NoteTable;
-export type Column = readonly [name: string, type: string, comment: string];
+export type EventColumn = readonly [name: string, type: string, comment: string];
 
-const RECORDED_AT: Column = ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"];
+const RECORDED_AT: EventColumn = ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"];
 
 /** Last of the rows that the journal holds. */
-const POSITION: Column = [
+const POSITION: EventColumn = [
   "position",
   "BIGINT",
   "its record in the evidence journal; null until a row of an older version has moved there",
 ];
 
-export const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
+export const EVENT_COLUMNS: Readonly<Record<EventTable, readonly EventColumn[]>> = {
   provenance: [
     RECORDED_AT,
     ["tenant", "VARCHAR", "tenant of the telling key"],
@@ -76,7 +76,7 @@ export const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   ],
 };
 
-export const TABLES: Readonly<Record<EventTable, string>> = {
+export const EVENT_TABLES: Readonly<Record<EventTable, string>> = {
   provenance: "provenance_rows",
   reviews: "review_rows",
   backtests: "backtest_rows",
@@ -85,19 +85,19 @@ export const TABLES: Readonly<Record<EventTable, string>> = {
 };
 
 /** The tables of this file; `audit_note_rows` is shown by the view `audit_events`. */
-export function eventTables(): string[] {
-  return (Object.keys(TABLES) as EventTable[]).map((table) => {
-    const columns = COLUMNS[table].map(([name, type]) => `${name} ${type}`);
-    return `CREATE TABLE ${TABLES[table]} (${columns.join(", ")})`;
+export function buildEventTableSql(): string[] {
+  return (Object.keys(EVENT_TABLES) as EventTable[]).map((table) => {
+    const columns = EVENT_COLUMNS[table].map(([name, type]) => `${name} ${type}`);
+    return `CREATE TABLE ${EVENT_TABLES[table]} (${columns.join(", ")})`;
   });
 }
 
 function listColumnComments(table: EventTable): (readonly [string, string])[] {
-  return COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
+  return EVENT_COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
 }
 
 /** Columns of a decision that its review shows. */
-const REVIEWED = [
+const REVIEWED_DECISION_COLUMNS = [
   "evaluated_at",
   "request_id",
   "tenant",
@@ -113,7 +113,7 @@ const REVIEWED = [
   "reason_codes",
 ] as const;
 
-export const EVENT_VIEWS: Readonly<Record<string, View>> = {
+export const EVENT_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   provenance: {
     sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
     comment: "provenance recorded after the fact",
@@ -123,14 +123,14 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   reviews: {
     sql: (
       from,
-    ) => `SELECT ${REVIEWED.map((name) => `d.${name}`).join(", ")}, r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
+    ) => `SELECT ${REVIEWED_DECISION_COLUMNS.map((name) => `d.${name}`).join(", ")}, r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
       FROM (FROM (${buildDecisionsSql(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
       LEFT JOIN (FROM ${from("review_rows")} QUALIFY
         row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
       USING (tenant, request_id)`,
     comment: "flagged decisions and what a person made of them",
     columns: [
-      ...REVIEWED.map((name) => [name, commentOnDecision(name)] as const),
+      ...REVIEWED_DECISION_COLUMNS.map((name) => [name, findDecisionComment(name)] as const),
       ["resolution", "upheld, overturned or dismissed; null while nobody has looked"],
       ["note", "what the reviewer wrote, or null"],
       ["reviewer", "the reviewer's key, or null"],
@@ -151,11 +151,11 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
 };
 
 /** Inserts one run of kaizen, inside the open transaction. */
-export async function insertRun(
+export async function insertKaizenRun(
   connection: Connection,
   event: StoreEvents["kaizen_runs"],
 ): Promise<void> {
-  const columns = COLUMNS.kaizen_runs;
+  const columns = EVENT_COLUMNS.kaizen_runs;
   const row = event as unknown as Record<string, unknown>;
   const values = columns.map(([name, type]) => convertToColumnText(row[name], type));
   const casts = columns.map(([, type], i) =>
@@ -163,7 +163,10 @@ export async function insertRun(
       ? `epoch_ms(CAST($${i + 1}::VARCHAR AS BIGINT))`
       : `CAST($${i + 1}::VARCHAR AS ${type})`,
   );
-  await connection.rows(`INSERT INTO ${TABLES.kaizen_runs} VALUES (${casts.join(", ")})`, values);
+  await connection.rows(
+    `INSERT INTO ${EVENT_TABLES.kaizen_runs} VALUES (${casts.join(", ")})`,
+    values,
+  );
 }
 
 /** A value as text for a column of that type. */

@@ -9,7 +9,7 @@ import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
-import type { View } from "../view.ts";
+import type { ViewDefinition } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
 import { appendNotes, type NoteRow } from "./notes.ts";
 import { appendPolicy, type PolicyRow } from "./policies.ts";
@@ -57,9 +57,9 @@ export interface JournalRows {
  * caller injects it, because the payloads belong to other folders (the vault, the reporters'
  * registry).
  */
-export type DescribeRecord = (bytes: Buffer, at: number) => Partial<JournalRows>;
+export type RecordDescriber = (bytes: Buffer, at: number) => Partial<JournalRows>;
 
-interface BatchRow {
+interface SignedBatchRow {
   evidenceId: string;
   kid: string;
   jti: string;
@@ -79,41 +79,48 @@ interface StandingRow {
   cluster: number | null;
 }
 
-type At<Row> = Row & { position: number };
+type PositionedRow<Row> = Row & { position: number };
 
 /** Gathers the rows of one transaction. */
 export class JournalRowBatch {
-  readonly #describe: DescribeRecord;
-  readonly #batches: At<BatchRow>[] = [];
-  readonly #sources: At<SourceRow>[] = [];
-  readonly #audits: At<AuditRow>[] = [];
-  readonly #standings: At<StandingRow>[] = [];
-  readonly #assessments: At<Assessment>[] = [];
-  readonly #policies: At<PolicyRow>[] = [];
-  readonly #notes: At<NoteRow>[] = [];
+  readonly #describe: RecordDescriber;
+  readonly #signedBatches: PositionedRow<SignedBatchRow>[] = [];
+  readonly #sources: PositionedRow<SourceRow>[] = [];
+  readonly #audits: PositionedRow<AuditRow>[] = [];
+  readonly #standings: PositionedRow<StandingRow>[] = [];
+  readonly #assessments: PositionedRow<Assessment>[] = [];
+  readonly #policies: PositionedRow<PolicyRow>[] = [];
+  readonly #notes: PositionedRow<NoteRow>[] = [];
   readonly #usage = new UsageBatch();
-  readonly #reviewEvents: At<ReviewEventRow>[] = [];
-  readonly #reviewCalls: At<ReviewCallRow>[] = [];
+  readonly #reviewEvents: PositionedRow<ReviewEventRow>[] = [];
+  readonly #reviewCalls: PositionedRow<ReviewCallRow>[] = [];
   readonly #notesSinceMs: number;
 
   /** Provenance recorded before `notesSinceMs` (epoch ms) has expired: it is left out. */
-  constructor(describe: DescribeRecord, notesSinceMs: number) {
+  constructor(describe: RecordDescriber, notesSinceMs: number) {
     this.#describe = describe;
     this.#notesSinceMs = notesSinceMs;
   }
 
   /** Takes a record other than an outcome. */
-  take(bytes: Buffer, at: number, position: number): void {
+  add(bytes: Buffer, at: number, position: number): void {
     const batch =
       frameKind(bytes, at) === FRAME_KINDS.evidence ? decodeEvidence(bytes, at) : undefined;
     if (batch !== undefined) {
       const { evidenceId, kid, jti, recordedAtMs, body } = batch;
       const digest = bodyDigest(body);
-      this.#batches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest: digest });
+      this.#signedBatches.push({
+        position,
+        evidenceId,
+        kid,
+        jti,
+        recordedAtMs,
+        bodyDigest: digest,
+      });
       return;
     }
     if (frameKind(bytes, at) === FRAME_KINDS.standings) {
-      for (const row of standingRows(bytes, at)) this.#standings.push({ position, ...row });
+      for (const row of decodeStandingRows(bytes, at)) this.#standings.push({ position, ...row });
       return;
     }
     if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
@@ -127,7 +134,7 @@ export class JournalRowBatch {
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
     for (const row of policies) this.#policies.push({ position, ...row });
-    for (const row of usage) this.#usage.take(row, position);
+    for (const row of usage) this.#usage.add(row, position);
     for (const row of notes) if (!this.#hasExpired(row)) this.#notes.push({ position, ...row });
   }
 
@@ -139,7 +146,7 @@ export class JournalRowBatch {
 
   /** Appends the gathered rows, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
-    await appendEach(connection, "batch_rows", this.#batches, (appender, row) => {
+    await appendEach(connection, "batch_rows", this.#signedBatches, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
       appender.appendInstant(row.recordedAtMs);
       for (const text of [row.evidenceId, row.kid, row.jti, row.bodyDigest]) {
@@ -187,7 +194,7 @@ export class JournalRowBatch {
   }
 }
 
-function standingRows(bytes: Buffer, at: number): StandingRow[] {
+function decodeStandingRows(bytes: Buffer, at: number): StandingRow[] {
   return decodeStandings(bytes, at).agents.map(({ agent, flags, credibility, cluster }) => ({
     agent,
     credibility: (flags & STANDING_BITS.believed) === 0 ? null : credibility,
@@ -214,7 +221,7 @@ async function appendEach<Row>(
 }
 
 /** In the order in which they are appended. */
-export function journalTables(): string[] {
+export function buildJournalTableSql(): string[] {
   return [
     `CREATE TABLE batch_rows (position BIGINT NOT NULL, recorded_at TIMESTAMP NOT NULL,
       evidence_id UUID NOT NULL, kid VARCHAR NOT NULL, jti UUID NOT NULL,
@@ -233,7 +240,7 @@ export function journalTables(): string[] {
   ];
 }
 
-export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
+export const JOURNAL_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   assessments: ASSESSMENT_VIEW,
   evidence_sources: {
     sql: (from) => `SELECT source_id, tenant, visibility, kind, nullif(title, '') AS title, digest,

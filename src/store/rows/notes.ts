@@ -3,7 +3,7 @@
 // comes back takes their place in the same transaction.
 import type { MovedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
-import { COLUMNS, TABLES, convertToColumnText } from "./events.ts";
+import { EVENT_COLUMNS, EVENT_TABLES, convertToColumnText } from "./events.ts";
 
 export const NOTE_TABLES = [
   "provenance",
@@ -20,23 +20,27 @@ export interface NoteRow {
   readonly moved?: string | undefined;
 }
 
-type Placed = NoteRow & { readonly position: number };
+type PositionedNote = NoteRow & { readonly position: number };
 
 /** Appends notes, inside the open transaction. */
-export async function appendNotes(connection: Connection, notes: readonly Placed[]): Promise<void> {
+export async function appendNotes(
+  connection: Connection,
+  notes: readonly PositionedNote[],
+): Promise<void> {
   for (const table of NOTE_TABLES) {
     const rows = notes.filter((note) => note.table === table);
     if (rows.length === 0) continue;
-    await connection.append(TABLES[table], (appender) => {
+    await connection.append(EVENT_TABLES[table], (appender) => {
       for (const row of rows) appendNote(appender, row);
     });
-    for (const { moved } of rows) if (moved !== undefined) await forget(connection, table, moved);
+    for (const { moved } of rows)
+      if (moved !== undefined) await deleteMovedRows(connection, table, moved);
   }
 }
 
-function appendNote(appender: RowAppender, { table, event, position }: Placed): void {
+function appendNote(appender: RowAppender, { table, event, position }: PositionedNote): void {
   const row: Record<string, unknown> = { ...event, position };
-  for (const [name, type] of COLUMNS[table]) {
+  for (const [name, type] of EVENT_COLUMNS[table]) {
     const value = row[name];
     if (value === undefined || value === null) appender.appendNull();
     else if (type === "TIMESTAMP") appender.appendInstant(value as number);
@@ -49,15 +53,19 @@ function appendNote(appender: RowAppender, { table, event, position }: Placed): 
 
 /** Columns without the position, and their digest as SQL: equal rows have equal digests. */
 const listValueColumns = (table: NoteTable) =>
-  COLUMNS[table].map(([name]) => name).filter((name) => name !== "position");
+  EVENT_COLUMNS[table].map(([name]) => name).filter((name) => name !== "position");
 const buildDigestSql = (table: NoteTable) =>
   `md5(to_json({${listValueColumns(table)
     .map((name) => `'${name}': ${name}`)
     .join(", ")}})::VARCHAR)`;
 
-async function forget(connection: Connection, table: NoteTable, id: string): Promise<void> {
+async function deleteMovedRows(
+  connection: Connection,
+  table: NoteTable,
+  id: string,
+): Promise<void> {
   await connection.rows(
-    `DELETE FROM ${TABLES[table]} WHERE position IS NULL AND ${buildDigestSql(table)} = $1::VARCHAR`,
+    `DELETE FROM ${EVENT_TABLES[table]} WHERE position IS NULL AND ${buildDigestSql(table)} = $1::VARCHAR`,
     [id],
   );
 }
@@ -66,18 +74,18 @@ async function forget(connection: Connection, table: NoteTable, id: string): Pro
  * Rows that the journal does not hold, at most `countMax` different ones. Equal rows come together,
  * because their records replace all of them at once.
  */
-export async function unjournaledNotes(
+export async function readUnjournaledNotes(
   connection: Connection,
   countMax: number,
 ): Promise<MovedNote[]> {
   const found: MovedNote[] = [];
   for (const table of NOTE_TABLES) {
-    const members = COLUMNS[table]
+    const members = EVENT_COLUMNS[table]
       .filter(([name]) => name !== "position")
       .map(([name, type]) => `'${name}': ${type === "TIMESTAMP" ? `epoch_ms(${name})` : name}`);
     const rows = await connection.rows(
       `SELECT ${buildDigestSql(table)} AS id, count(*), any_value(to_json({${members.join(", ")}})::VARCHAR)
-       FROM ${TABLES[table]} WHERE position IS NULL GROUP BY id LIMIT ${countMax}`,
+       FROM ${EVENT_TABLES[table]} WHERE position IS NULL GROUP BY id LIMIT ${countMax}`,
     );
     for (const [id, count, text] of rows as [string, number, string][]) {
       const event = JSON.parse(text) as NoteEvents[NoteTable];

@@ -1,6 +1,6 @@
 // Tables and views of outcomes: their rows, the daily counts that remain of expired rows, the views
 // over both.
-import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
+import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
 
 /** Columns of `outcome_rows` in append order, with comments for analysts. */
 export const OUTCOME_COLUMNS = [
@@ -29,7 +29,7 @@ export const OUTCOME_COLUMNS = [
 ] as const;
 
 /** Columns that not every outcome has. */
-const NULLABLE: ReadonlySet<string> = new Set([
+const NULLABLE_OUTCOME_COLUMNS: ReadonlySet<string> = new Set([
   "subject_namespace",
   "reporter_namespace",
   "settled_at",
@@ -41,8 +41,8 @@ const NULLABLE: ReadonlySet<string> = new Set([
   "body_digest",
 ]);
 
-const ROWS = OUTCOME_COLUMNS.map(
-  ([name, type]) => `${name} ${type}${NULLABLE.has(name) ? "" : " NOT NULL"}`,
+const OUTCOME_ROWS_SQL = OUTCOME_COLUMNS.map(
+  ([name, type]) => `${name} ${type}${NULLABLE_OUTCOME_COLUMNS.has(name) ? "" : " NOT NULL"}`,
 ).join(", ");
 
 /**
@@ -50,19 +50,19 @@ const ROWS = OUTCOME_COLUMNS.map(
  * tenants and namespaces. Reporters are kept by `hash`, whose values may change with DuckDB's
  * version.
  */
-const DAY_ROWS = `day DATE NOT NULL, subject VARCHAR NOT NULL, subject_namespace VARCHAR,
+const AGENT_DAY_ROWS_SQL = `day DATE NOT NULL, subject VARCHAR NOT NULL, subject_namespace VARCHAR,
   reporter_namespace VARCHAR, tenant VARCHAR NOT NULL, outcomes BIGINT NOT NULL,
   successes BIGINT NOT NULL, stakes_total DOUBLE NOT NULL, stakes_failed DOUBLE NOT NULL,
   reporter_hashes UBIGINT[] NOT NULL`;
 
-const DAY_COUNTS = `count(*) AS outcomes, count(*) FILTER (outcome = 1) AS successes,
+const DAY_COUNTS_SQL = `count(*) AS outcomes, count(*) FILTER (outcome = 1) AS successes,
   sum(stakes) AS stakes_total, coalesce(sum(stakes) FILTER (outcome = 0), 0) AS stakes_failed,
   list(DISTINCT hash(reporter)) AS reporter_hashes`;
 
 /** Counts of the outcomes in `rows`, in the columns of `agent_day_rows`. */
-export function dayCounts(rows: string): string {
+export function buildDayCountsSql(rows: string): string {
   return `SELECT CAST(settled_at AS DATE) AS day, subject, subject_namespace, reporter_namespace,
-    tenant, ${DAY_COUNTS} FROM ${rows} WHERE agent_fault GROUP BY ALL`;
+    tenant, ${DAY_COUNTS_SQL} FROM ${rows} WHERE agent_fault GROUP BY ALL`;
 }
 
 /**
@@ -70,7 +70,7 @@ export function dayCounts(rows: string): string {
  * row or one entry of a list: no list is made for a day of an agent, of which there are as many as
  * outcomes where outcomes are sparse.
  */
-const AGENTS_DAILY: View = {
+const AGENTS_DAILY: ViewDefinition = {
   sql: (from) => `SELECT subject, day,
       CAST(sum(n) AS BIGINT) AS outcomes,
       CAST(sum(good) AS BIGINT) AS successes,
@@ -103,7 +103,7 @@ const AGENTS_DAILY: View = {
   ],
 };
 
-const REPORTERS: View = {
+const REPORTERS: ViewDefinition = {
   sql: (from) => `SELECT reporter,
       count(*) AS outcomes,
       count(DISTINCT subject) AS subjects,
@@ -138,15 +138,15 @@ const REPORTERS: View = {
   ],
 };
 
-export const OUTCOME_VIEWS: Readonly<Record<string, View>> = {
+export const OUTCOME_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   outcomes: {
-    sql: (from) => `SELECT *, ${localTime("settled_at")} AS settled_local,
-      ${localTime("recorded_at")} AS recorded_local FROM ${from("outcome_rows")}`,
+    sql: (from) => `SELECT *, ${buildLocalTimeSql("settled_at")} AS settled_local,
+      ${buildLocalTimeSql("recorded_at")} AS recorded_local FROM ${from("outcome_rows")}`,
     comment: "every recorded outcome that is kept, one row each",
     columns: [
       ...OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment] as const),
-      ["settled_local", `settled_at, ${IN_LOCAL_TIME}`],
-      ["recorded_local", `recorded_at, ${IN_LOCAL_TIME}`],
+      ["settled_local", `settled_at, ${LOCAL_TIME_COMMENT}`],
+      ["recorded_local", `recorded_at, ${LOCAL_TIME_COMMENT}`],
     ],
   },
   agents_daily: AGENTS_DAILY,
@@ -154,10 +154,10 @@ export const OUTCOME_VIEWS: Readonly<Record<string, View>> = {
 };
 
 /** The tables of this file. */
-export function outcomeTables(): string[] {
+export function buildOutcomeTableSql(): string[] {
   return [
-    `CREATE TABLE outcome_rows (${ROWS})`,
-    `CREATE TABLE agent_day_rows (${DAY_ROWS})`,
+    `CREATE TABLE outcome_rows (${OUTCOME_ROWS_SQL})`,
+    `CREATE TABLE agent_day_rows (${AGENT_DAY_ROWS_SQL})`,
     // One row per applied batch, in the same transaction as its outcomes: the last row gives the
     // applied position of the journal, the number of outcomes up to it, how many of them have
     // expired, and which record was the last.

@@ -9,15 +9,15 @@ import { decodeOutcome, outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
-import { type DescribeRecord, JournalRowBatch } from "./journal.ts";
-import { dayCounts } from "./outcome-views.ts";
+import { type RecordDescriber, JournalRowBatch } from "./journal.ts";
+import { buildDayCountsSql } from "./outcome-views.ts";
 import { SCHEMA_VERSION } from "../schema.ts";
 
 type OutcomeRecord = ReturnType<typeof decodeOutcome>;
 type OutcomeProof = NonNullable<OutcomeRecord["proof"]>;
 
 /** Applied position of the store: the last row of `applied`. */
-export interface Applied {
+export interface AppliedPosition {
   lsn: number;
   outcomeCount: number;
   /** Number of those outcomes that only the daily counts still hold. */
@@ -30,7 +30,7 @@ export interface Applied {
   epoch: number;
 }
 
-export const NOTHING_APPLIED: Applied = {
+export const NOTHING_APPLIED: AppliedPosition = {
   lsn: 0,
   outcomeCount: 0,
   expiredCount: 0,
@@ -41,14 +41,14 @@ export const NOTHING_APPLIED: Applied = {
 
 /** Bytes of records after which a transaction takes no more, looked at every so many records. */
 const APPLY_BYTES_MAX = 16 * 1024 * 1024;
-const READ_RECORDS = 100;
+const RECORDS_PER_READ = 100;
 
 /** Table that counts expired outcomes of a batch; of the writer's connection alone. */
-const EXPIRED = "expired_rows";
+const EXPIRED_TABLE = "expired_rows";
 
 /** Must run once on the connection that applies, after the schema is there. */
-export async function prepareWriter(connection: Connection): Promise<void> {
-  await connection.run(`CREATE TEMP TABLE ${EXPIRED} AS FROM outcome_rows LIMIT 0`);
+export async function createExpiredTable(connection: Connection): Promise<void> {
+  await connection.run(`CREATE TEMP TABLE ${EXPIRED_TABLE} AS FROM outcome_rows LIMIT 0`);
 }
 
 export interface ApplyOptions {
@@ -59,7 +59,7 @@ export interface ApplyOptions {
   cutoffMs: number;
   /** The same for provenance told afterwards. */
   provenanceCutoffMs: number;
-  describe: DescribeRecord;
+  describe: RecordDescriber;
 }
 
 /**
@@ -70,9 +70,9 @@ export interface ApplyOptions {
 export function applyRecords(
   connection: Connection,
   reader: JournalReader,
-  applied: Applied,
+  applied: AppliedPosition,
   options: ApplyOptions,
-): Promise<Applied> {
+): Promise<AppliedPosition> {
   return inTransaction(connection, async () => {
     const next = { ...applied };
     const others = new JournalRowBatch(options.describe, options.provenanceCutoffMs);
@@ -86,7 +86,7 @@ export function applyRecords(
         byteCount += frameLength(bytes, at);
         next.recordCrc = frameChecksum(bytes, at);
         if (frameKind(bytes, at) !== FRAME_KINDS.outcome) {
-          others.take(bytes, at, lsn);
+          others.add(bytes, at, lsn);
           return;
         }
         next.outcomeCount++;
@@ -96,31 +96,31 @@ export function applyRecords(
       };
       const lastOfAll = applied.lsn + countMax;
       while (next.lsn < Math.min(uptoLsn, lastOfAll) && byteCount < APPLY_BYTES_MAX) {
-        const left = Math.min(READ_RECORDS, lastOfAll - next.lsn);
+        const left = Math.min(RECORDS_PER_READ, lastOfAll - next.lsn);
         next.lsn = reader.read(next.lsn, uptoLsn, left, take);
       }
       // A position that repair declared lost has no record to compare with.
       if (lastLsn !== next.lsn) next.recordCrc = 0;
     });
     await others.append(connection);
-    if (expired.length > 0) await countExpired(connection, expired);
+    if (expired.length > 0) await countExpiredOutcomes(connection, expired);
     next.expiredCount += expired.length;
     next.node = reader.header?.nodeId.toString("hex") ?? "";
     next.epoch = reader.header?.epoch ?? 0;
-    await noteApplied(connection, next);
+    await insertAppliedPosition(connection, next);
     return next;
   });
 }
 
-async function countExpired(
+async function countExpiredOutcomes(
   connection: Connection,
   expired: readonly [record: OutcomeRecord, lsn: number][],
 ): Promise<void> {
-  await connection.append(EXPIRED, (appender) => {
+  await connection.append(EXPIRED_TABLE, (appender) => {
     for (const [record, lsn] of expired) appendOutcome(appender, record, lsn);
   });
-  await connection.run(`INSERT INTO agent_day_rows ${dayCounts(EXPIRED)}`);
-  await connection.run(`DELETE FROM ${EXPIRED}`);
+  await connection.run(`INSERT INTO agent_day_rows ${buildDayCountsSql(EXPIRED_TABLE)}`);
+  await connection.run(`DELETE FROM ${EXPIRED_TABLE}`);
 }
 
 /**
@@ -130,9 +130,9 @@ async function countExpired(
  */
 export async function expireOutcomes(
   connection: Connection,
-  applied: Applied,
+  applied: AppliedPosition,
   cutoffMs: number,
-): Promise<Applied> {
+): Promise<AppliedPosition> {
   const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
   const [row] = await connection.rows(`SELECT count(*) FROM outcome_rows WHERE ${before}`);
   const count = Number(row?.[0]);
@@ -140,16 +140,16 @@ export async function expireOutcomes(
   const next = { ...applied, expiredCount: applied.expiredCount + count };
   await inTransaction(connection, async () => {
     await connection.run(
-      `INSERT INTO agent_day_rows ${dayCounts(`(FROM outcome_rows WHERE ${before})`)}`,
+      `INSERT INTO agent_day_rows ${buildDayCountsSql(`(FROM outcome_rows WHERE ${before})`)}`,
     );
     await connection.run(`DELETE FROM outcome_rows WHERE ${before}`);
     await connection.run("DELETE FROM applied");
-    await noteApplied(connection, next);
+    await insertAppliedPosition(connection, next);
   });
   return next;
 }
 
-function noteApplied(connection: Connection, applied: Applied): Promise<void> {
+function insertAppliedPosition(connection: Connection, applied: AppliedPosition): Promise<void> {
   const { node, epoch, lsn, outcomeCount, expiredCount, recordCrc } = applied;
   return connection.run(
     `INSERT INTO applied VALUES ('${node}', ${epoch}, ${lsn}, ${outcomeCount}, ${expiredCount},
@@ -198,7 +198,7 @@ function appendProof(
   body: Uint8Array,
 ): void {
   if (proof === undefined) {
-    for (let column = 0; column < PROOF_COLUMNS; column++) appender.appendNull();
+    for (let column = 0; column < PROOF_COLUMN_COUNT; column++) appender.appendNull();
     return;
   }
   appender.appendVarchar(proof.kid);
@@ -215,7 +215,7 @@ function appendProof(
 }
 
 /** kid, jti, evidence_id, evidence_index, body_digest. */
-const PROOF_COLUMNS = 5;
+const PROOF_COLUMN_COUNT = 5;
 
 /** An agent as the wire names it, and its namespace; `key` is its name in the journal. */
 function appendAgent(appender: RowAppender, key: string): void {
@@ -240,7 +240,11 @@ export async function expireProvenance(connection: Connection, cutoffMs: number)
  * True when the journal's record at the applied position is the one that was applied; at an earlier
  * position `at`, when it is of the same bureau.
  */
-export function isSameJournal(reader: JournalReader, applied: Applied, at: number): boolean {
+export function isSameJournal(
+  reader: JournalReader,
+  applied: AppliedPosition,
+  at: number,
+): boolean {
   if (applied.lsn === 0) return true;
   let crc = 0;
   reader.read(at - 1, at, 1, (bytes, frame) => {
@@ -254,7 +258,9 @@ export function isSameJournal(reader: JournalReader, applied: Applied, at: numbe
  * Reads the position and checks that rows and position agree.
  * @returns undefined when they do not: the database was cut short or is not ours.
  */
-export async function readApplied(connection: Connection): Promise<Applied | undefined> {
+export async function readAppliedPosition(
+  connection: Connection,
+): Promise<AppliedPosition | undefined> {
   const versions = await connection.rows("SELECT DISTINCT schema_version FROM applied");
   if (versions.some(([version]) => version !== SCHEMA_VERSION)) {
     throw new Error(`its schema is ${versions.join(", ")}, not ${SCHEMA_VERSION}`);

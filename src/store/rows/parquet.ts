@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { openDatabase } from "../duckdb.ts";
-import { literal } from "../view.ts";
+import { quoteLiteral } from "../view.ts";
 
 const MEMORY_MEGABYTES = 512;
 
@@ -40,7 +40,7 @@ export async function writeParquet(
       });
       const shown = columns.map(({ name, type }) => `CAST(${name} AS ${type}) AS ${name}`);
       await connection.run(
-        `COPY (SELECT ${shown.join(", ")} FROM rows_out) TO ${literal(partial)}
+        `COPY (SELECT ${shown.join(", ")} FROM rows_out) TO ${quoteLiteral(partial)}
          (FORMAT parquet, COMPRESSION zstd)`,
       );
     } finally {

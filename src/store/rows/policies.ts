@@ -1,7 +1,7 @@
 // Policies as rows, one for each that was journaled, and the view over them.
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { RowAppender } from "../duckdb.ts";
-import type { View } from "../view.ts";
+import type { ViewDefinition } from "../view.ts";
 
 /** A policy that was put in force. */
 export interface PolicyRow {
@@ -15,7 +15,7 @@ export interface PolicyRow {
   reason: string | null;
 }
 
-export function policyTables(): string[] {
+export function buildPolicyTableSql(): string[] {
   return [
     `CREATE TABLE policy_rows (position BIGINT NOT NULL, set_at TIMESTAMP NOT NULL,
       tenant VARCHAR NOT NULL, version VARCHAR NOT NULL, set_by VARCHAR NOT NULL,
@@ -32,15 +32,15 @@ export function appendPolicy(appender: RowAppender, row: PolicyRow, position: nu
   else appender.appendVarchar(row.reason);
 }
 
-const bound = (level: string) =>
+const buildBoundColumn = (level: string) =>
   `CAST(policy->>'$.levels.${level}.allow_up_to' AS DOUBLE) AS ${level.toLowerCase()}_allow_up_to`;
 
-export const POLICY_VIEWS: Readonly<Record<string, View>> = {
+export const POLICY_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   policies: {
     sql: (from) => `SELECT tenant, version, set_at,
         lead(set_at) OVER (PARTITION BY tenant ORDER BY position) AS replaced_at,
         row_number() OVER (PARTITION BY tenant ORDER BY position DESC) = 1 AS in_force,
-        set_by, ${TOOL_LEVELS.map(bound).join(", ")}, policy, position, reason
+        set_by, ${TOOL_LEVELS.map(buildBoundColumn).join(", ")}, policy, position, reason
       FROM ${from("policy_rows")}`,
     comment:
       "every policy that was set; a tenant that has set none is judged by the shipped one, and has " +

@@ -2,7 +2,7 @@
 // that folds it into one row for each review, by the rules of contract/reviews/book.ts. Calls that are
 // counted later are rows of their own, which the daily upkeep adds up.
 import type { Connection, RowAppender } from "../duckdb.ts";
-import type { View } from "../view.ts";
+import type { ViewDefinition } from "../view.ts";
 
 /** An opening, a claim or a decision; what does not belong to it is null. */
 export interface ReviewEventRow {
@@ -40,9 +40,9 @@ export interface ReviewCallRow {
   readonly stakesMax: number;
 }
 
-type At<Row> = Row & { readonly position: number };
+type PositionedReviewRow<Row> = Row & { readonly position: number };
 
-const TEXTS = [
+const EVENT_TEXT_MEMBERS = [
   "reviewId",
   "tenant",
   "agent",
@@ -61,7 +61,7 @@ const TEXTS = [
   "disputedRequestId",
 ] as const;
 
-export function reviewQueueTables(): string[] {
+export function buildReviewQueueTableSql(): string[] {
   return [
     `CREATE TABLE review_event_rows (position BIGINT NOT NULL, acted_at TIMESTAMP NOT NULL,
       until TIMESTAMP, stakes DOUBLE, max_stakes DOUBLE, review_id VARCHAR NOT NULL,
@@ -78,8 +78,8 @@ export function reviewQueueTables(): string[] {
 /** Appends the rows, inside the open transaction. */
 export async function appendReviewQueue(
   connection: Connection,
-  events: readonly At<ReviewEventRow>[],
-  calls: readonly At<ReviewCallRow>[],
+  events: readonly PositionedReviewRow<ReviewEventRow>[],
+  calls: readonly PositionedReviewRow<ReviewCallRow>[],
 ): Promise<void> {
   if (events.length > 0) {
     await connection.append("review_event_rows", (appender) => {
@@ -100,7 +100,7 @@ export async function appendReviewQueue(
   });
 }
 
-function appendEvent(appender: RowAppender, row: At<ReviewEventRow>): void {
+function appendEvent(appender: RowAppender, row: PositionedReviewRow<ReviewEventRow>): void {
   appender.appendBigInt(BigInt(row.position));
   appender.appendInstant(row.atMs);
   if (row.untilMs === null) appender.appendNull();
@@ -109,7 +109,7 @@ function appendEvent(appender: RowAppender, row: At<ReviewEventRow>): void {
     if (value === null) appender.appendNull();
     else appender.appendDouble(value);
   }
-  for (const name of TEXTS) {
+  for (const name of EVENT_TEXT_MEMBERS) {
     const value = row[name];
     if (value === null) appender.appendNull();
     else appender.appendVarchar(value);
@@ -118,22 +118,22 @@ function appendEvent(appender: RowAppender, row: At<ReviewEventRow>): void {
 }
 
 /** Rows of calls that others of the same review stand beside. */
-export async function spareCalls(connection: Connection): Promise<number> {
+export async function countSpareCallRows(connection: Connection): Promise<number> {
   const [row] = await connection.rows(
     "SELECT count(*) - count(DISTINCT review_id) FROM review_call_rows",
   );
   return Number(row?.[0]);
 }
 
-const SUMS = `SELECT max(position) AS position, sum(calls)::BIGINT AS calls,
+const CALL_SUMS_SQL = `SELECT max(position) AS position, sum(calls)::BIGINT AS calls,
     max(last_at) AS last_at, max(stakes_max) AS stakes_max, review_id,
     arg_max(last_request_id, last_at) AS last_request_id`;
 
 /** Makes one row of those of each review, inside the open transaction. */
-export async function compactCalls(connection: Connection): Promise<void> {
+export async function compactCallRows(connection: Connection): Promise<void> {
   const sums = "review_call_sums";
   await connection.run(
-    `CREATE OR REPLACE TEMP TABLE ${sums} AS ${SUMS} FROM review_call_rows GROUP BY review_id`,
+    `CREATE OR REPLACE TEMP TABLE ${sums} AS ${CALL_SUMS_SQL} FROM review_call_rows GROUP BY review_id`,
   );
   await connection.run("DELETE FROM review_call_rows");
   await connection.run(`INSERT INTO review_call_rows SELECT * FROM ${sums}`);
@@ -144,7 +144,7 @@ export async function compactCalls(connection: Connection): Promise<void> {
  * A decision settles its own review, also one that is decided already, and all that waited about the
  * same subject: of a review's later decisions these are its own and the first.
  */
-const SETTLED = (
+const buildSettledSql = (
   events: string,
 ) => `SELECT o.review_id, d.position, d.acted_at, d.who, d.decision, d.note,
     d.until, d.max_stakes, nullif(d.review_id, o.review_id) AS settled_by
@@ -155,7 +155,7 @@ const SETTLED = (
   QUALIFY d.review_id = o.review_id
     OR row_number() OVER (PARTITION BY o.review_id ORDER BY d.position) = 1`;
 
-export const REVIEW_QUEUE_VIEWS: Readonly<Record<string, View>> = {
+export const REVIEW_QUEUE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   review_queue: {
     sql: (from) => {
       const events = from("review_event_rows");
@@ -163,12 +163,12 @@ export const REVIEW_QUEUE_VIEWS: Readonly<Record<string, View>> = {
           SELECT * FROM ${events} WHERE event = 'review.opened'
           QUALIFY row_number() OVER (PARTITION BY review_id ORDER BY position) = 1
         ), counted AS (
-          ${SUMS} FROM ${from("review_call_rows")} GROUP BY review_id
+          ${CALL_SUMS_SQL} FROM ${from("review_call_rows")} GROUP BY review_id
         ), claimed AS (
           SELECT review_id, position, who, until FROM ${events} WHERE event = 'review.claimed'
           QUALIFY row_number() OVER (PARTITION BY review_id ORDER BY position DESC) = 1
         ), decided AS (
-          FROM (${SETTLED(events)})
+          FROM (${buildSettledSql(events)})
           QUALIFY row_number() OVER (PARTITION BY review_id ORDER BY position DESC) = 1
         )
         SELECT o.review_id, o.tenant, o.kind, o.agent, o.level, CAST(o.day AS DATE) AS day,

@@ -1,7 +1,7 @@
 // Scores as rows: every agent's as it stands, replaced as a whole, and a daily sample of them that
 // stays. They are read from the agent table; the journal alone does not give the sample back.
 import type { Connection } from "../duckdb.ts";
-import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
+import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
 
 /** One agent's score; times are epoch ms, 0 for never. */
 export interface ScoreRow {
@@ -34,10 +34,10 @@ export interface ScoreRow {
   cluster: number;
 }
 
-type Column = readonly [name: keyof ScoreRow, type: "VARCHAR" | "DOUBLE"];
+type ScoreColumn = readonly [name: keyof ScoreRow, type: "VARCHAR" | "DOUBLE"];
 
 /** Columns of `agent_rows` in append order; after them the position and the time of the reading. */
-const COLUMNS: readonly Column[] = [
+const SCORE_COLUMNS: readonly ScoreColumn[] = [
   ["agent", "VARCHAR"],
   ["namespace", "VARCHAR"],
   ["tier", "VARCHAR"],
@@ -63,12 +63,12 @@ const COLUMNS: readonly Column[] = [
   ["cluster", "DOUBLE"],
 ];
 
-const AS_OF = ["as_of_position", "as_of_ms"];
+const AS_OF_COLUMNS = ["as_of_position", "as_of_ms"];
 
-export function scoreTables(): string[] {
+export function buildScoreTableSql(): string[] {
   const columns = [
-    ...COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`),
-    ...AS_OF.map((name) => `${name} DOUBLE NOT NULL`),
+    ...SCORE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`),
+    ...AS_OF_COLUMNS.map((name) => `${name} DOUBLE NOT NULL`),
   ];
   return [
     `CREATE TABLE agent_rows (${columns.join(", ")})`,
@@ -77,11 +77,12 @@ export function scoreTables(): string[] {
   ];
 }
 
-const instant = (name: string) => `if(${name} = 0, NULL, epoch_ms(CAST(${name} AS BIGINT)))`;
-const whole = (name: string) => `CAST(${name} AS BIGINT)`;
+const buildInstantSql = (name: string) =>
+  `if(${name} = 0, NULL, epoch_ms(CAST(${name} AS BIGINT)))`;
+const buildIntegerSql = (name: string) => `CAST(${name} AS BIGINT)`;
 
 /** The views' columns: expression, name, comment for analysts. */
-const SHOWN: readonly (readonly [string, string, string])[] = [
+const SCORE_VIEW_COLUMNS: readonly (readonly [string, string, string])[] = [
   ["agent", "agent", "the agent scored"],
   ["nullif(namespace, '')", "namespace", "namespace of an agent:// name, else null"],
   ["score", "score", "0 to 100, as verify answers it"],
@@ -92,47 +93,65 @@ const SHOWN: readonly (readonly [string, string, string])[] = [
   ["failure_probability", "failure_probability", "expected at stakes of 0, 0 to 1"],
   ["failure_optimistic", "failure_optimistic", "lower end, 0 to 1"],
   ["failure_pessimistic", "failure_pessimistic", "upper end, 0 to 1"],
-  [whole("outcomes"), "outcomes", "outcomes about it that were folded into the score, ever"],
-  [whole("reported"), "reported", "outcomes that it has reported, ever"],
+  [
+    buildIntegerSql("outcomes"),
+    "outcomes",
+    "outcomes about it that were folded into the score, ever",
+  ],
+  [buildIntegerSql("reported"), "reported", "outcomes that it has reported, ever"],
   ["successes_90d", "successes_90d", "weight of successes, half of it lost every 90 days"],
   ["failures_90d", "failures_90d", "weight of failures, half of it lost every 90 days"],
   ["successes_14d", "successes_14d", "the same with a half-life of 14 days"],
   ["failures_14d", "failures_14d", "the same with a half-life of 14 days"],
   ["stakes_proven", "stakes_proven", "stakes up to which it has succeeded, fading"],
-  [instant("first_seen_ms"), "first_seen_at", "its first outcome, UTC"],
-  [instant("last_outcome_ms"), "last_outcome_at", "when its newest outcome settled, UTC"],
+  [buildInstantSql("first_seen_ms"), "first_seen_at", "its first outcome, UTC"],
+  [buildInstantSql("last_outcome_ms"), "last_outcome_at", "when its newest outcome settled, UTC"],
   [
-    localTime(instant("last_outcome_ms")),
+    buildLocalTimeSql(buildInstantSql("last_outcome_ms")),
     "last_outcome_local",
-    `last_outcome_at, ${IN_LOCAL_TIME}`,
+    `last_outcome_at, ${LOCAL_TIME_COMMENT}`,
   ],
-  [instant("last_failure_ms"), "last_failure_at", "when it last failed, UTC; null for never"],
+  [
+    buildInstantSql("last_failure_ms"),
+    "last_failure_at",
+    "when it last failed, UTC; null for never",
+  ],
   ["if(credibility < 0, NULL, credibility)", "credibility", "as a reporter, 0 to 1, or null"],
-  [whole("nullif(cluster, 0)"), "cluster", "reporters of one number are one voice, or null"],
+  [
+    buildIntegerSql("nullif(cluster, 0)"),
+    "cluster",
+    "reporters of one number are one voice, or null",
+  ],
   ["config_version", "config_version", "the scoring config that gave the score"],
-  [whole("as_of_position"), "as_of_position", "at least the journal up to here is in the score"],
-  [instant("as_of_ms"), "as_of", "when the score was read, UTC"],
+  [
+    buildIntegerSql("as_of_position"),
+    "as_of_position",
+    "at least the journal up to here is in the score",
+  ],
+  [buildInstantSql("as_of_ms"), "as_of", "when the score was read, UTC"],
 ];
 
-const selected = SHOWN.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
-const comments = SHOWN.map(([, name, comment]) => [name, comment] as const);
+const SCORE_SELECT_SQL = SCORE_VIEW_COLUMNS.map(
+  ([expression, name]) => `${expression} AS ${name}`,
+).join(", ");
+const SCORE_COMMENTS = SCORE_VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const);
 
-export const SCORE_VIEWS: Readonly<Record<string, View>> = {
+export const SCORE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   agents: {
-    sql: (from) => `SELECT ${selected} FROM ${from("agent_rows")}`,
+    sql: (from) => `SELECT ${SCORE_SELECT_SQL} FROM ${from("agent_rows")}`,
     comment:
       "every agent's score as it stands: read anew when it is asked for; see as_of_position. A key " +
       "needs score:read as well",
-    columns: comments,
+    columns: SCORE_COMMENTS,
   },
   scores_daily: {
-    sql: (from) => `SELECT day, ${selected}, sampled_share FROM ${from("score_day_rows")}`,
+    sql: (from) => `SELECT day, ${SCORE_SELECT_SQL}, sampled_share FROM ${from("score_day_rows")}`,
     comment:
       "every agent's score at the first reading of each UTC day; of very many agents a sample, the " +
       "same every day. A key needs score:read as well",
     columns: [
       ["day", "UTC day of the reading"],
-      ...comments,
+      ...SCORE_COMMENTS,
       ["sampled_share", "share of all agents that the day's rows are, 0 to 1"],
     ],
   },
@@ -145,9 +164,9 @@ export function appendScores(
   position: number,
   nowMs: number,
 ): Promise<void> {
-  const types = [...COLUMNS.map(([, type]) => type), ...AS_OF.map(() => "DOUBLE")];
+  const types = [...SCORE_COLUMNS.map(([, type]) => type), ...AS_OF_COLUMNS.map(() => "DOUBLE")];
   const columns = [
-    ...COLUMNS.map(([name]) => rows.map((row) => row[name])),
+    ...SCORE_COLUMNS.map(([name]) => rows.map((row) => row[name])),
     rows.map(() => position),
     rows.map(() => nowMs),
   ];
@@ -155,7 +174,7 @@ export function appendScores(
 }
 
 /** The newest day of which there is a sample, as days since 1970; -1 without one. */
-export async function lastSampledDay(connection: Connection): Promise<number> {
+export async function readLastSampledDay(connection: Connection): Promise<number> {
   const [row] = await connection.rows(
     "SELECT coalesce(date_diff('day', DATE '1970-01-01', max(day)), -1) FROM score_day_rows",
   );
@@ -167,7 +186,7 @@ export async function lastSampledDay(connection: Connection): Promise<number> {
  * (both days since 1970). Inside the open transaction.
  * @param agentsMax more than these are sampled by the hash of their names: the same every day.
  */
-export async function sampleScores(
+export async function insertDailySample(
   connection: Connection,
   day: number,
   cutoffDay: number,

@@ -2,20 +2,20 @@
 // recorded long before or after: block statistics leave a few days of rows to look at, no index.
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { RecordedOutcome, SignedId, SignedRecords } from "../../contract/signed-records.ts";
-import type { Connection, Row } from "../duckdb.ts";
-import { literal } from "../view.ts";
+import type { Connection, RowValues } from "../duckdb.ts";
+import { quoteLiteral } from "../view.ts";
 
 const DAY_MS = 86_400_000;
 
 /** Searches all applied records; a caller that needs more waits for it first. */
-export async function findSigned(
+export async function findSignedRecords(
   connection: Connection,
   { kid, jti, jtiMs }: SignedId,
 ): Promise<SignedRecords> {
   const from = Math.floor(jtiMs - OUTCOME_SKEW_MS_MAX);
   const to = Math.ceil(jtiMs + OUTCOME_AGE_MS_MAX + DAY_MS);
   // As constants, not as parameters: those are not compared with block statistics.
-  const condition = `jti = UUID ${literal(jti)} AND kid = ${literal(kid)}
+  const condition = `jti = UUID ${quoteLiteral(jti)} AND kid = ${quoteLiteral(kid)}
     AND recorded_at BETWEEN epoch_ms(${from}) AND epoch_ms(${to})`;
   const outcomes = await connection.rows(
     `SELECT outcome_id, position, epoch_ms(recorded_at), evidence_index, body_digest
@@ -36,7 +36,7 @@ export async function findSigned(
   return { batch: { ...known, bodyDigest: String(digest), rows } };
 }
 
-function parseRecordedOutcome([id, position, recordedAtMs]: Row): RecordedOutcome {
+function parseRecordedOutcome([id, position, recordedAtMs]: RowValues): RecordedOutcome {
   return {
     outcomeId: String(id),
     position: Number(position),

@@ -10,10 +10,10 @@ import {
 } from "../../contract/usage.ts";
 import type { Connection } from "../duckdb.ts";
 import type { UsageRange } from "../store.ts";
-import { literal, type View } from "../view.ts";
+import { quoteLiteral, type ViewDefinition } from "../view.ts";
 
 /** Columns by what they count: `check` is a word of SQL, so kinds of reads say that they are. */
-const COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment: string]>> = {
+const USAGE_COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment: string]>> = {
   verify: ["verify_reads", "verdicts of verify, gateways and batches included"],
   check: ["check_reads", "scores of check"],
   handshake: ["handshake_reads", "handshakes; one read each, although two are scored"],
@@ -21,10 +21,10 @@ const COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment: stri
   test: ["test_reads", "reads about the reserved test agents, which are free"],
   outcomes: ["outcomes_reported", "outcomes reported, which are free"],
 };
-const NAMES = USAGE_COUNTS.map((kind) => COLUMNS[kind][0]);
+const USAGE_COLUMN_NAMES = USAGE_COUNTS.map((kind) => USAGE_COLUMNS[kind][0]);
 
-export function usageTables(): string[] {
-  const counts = NAMES.map((name) => `${name} BIGINT NOT NULL`);
+export function buildUsageTableSql(): string[] {
+  const counts = USAGE_COLUMN_NAMES.map((name) => `${name} BIGINT NOT NULL`);
   return [
     `CREATE TABLE usage_rows (position BIGINT NOT NULL, meter VARCHAR NOT NULL,
       day VARCHAR NOT NULL, key_id VARCHAR NOT NULL, tenant VARCHAR NOT NULL, ${counts.join(", ")})`,
@@ -36,7 +36,7 @@ export class UsageBatch {
   readonly #sums = new UsageSums();
   #position = 0;
 
-  take(row: UsageRow, position: number): void {
+  add(row: UsageRow, position: number): void {
     this.#sums.take(row);
     this.#position = position;
   }
@@ -59,39 +59,42 @@ export class UsageBatch {
 }
 
 /** A row of each meter, key and day: its newest sums, which are its largest. */
-const largest = (rows: string) =>
+const buildLargestSumsSql = (rows: string) =>
   `SELECT meter, day, key_id, any_value(tenant) AS tenant,
-    ${NAMES.map((name) => `max(${name}) AS ${name}`).join(", ")}, max(position) AS position
+    ${USAGE_COLUMN_NAMES.map((name) => `max(${name}) AS ${name}`).join(", ")}, max(position) AS position
   FROM ${rows} GROUP BY meter, day, key_id`;
 
-const NEWEST = "SELECT meter, day, key_id, max(position) FROM usage_rows GROUP BY ALL";
+const NEWEST_ROWS_SQL = "SELECT meter, day, key_id, max(position) FROM usage_rows GROUP BY ALL";
 
 /** Number of rows that a newer one has replaced. */
-export async function replacedUsage(connection: Connection): Promise<number> {
+export async function countReplacedUsageRows(connection: Connection): Promise<number> {
   const [row] = await connection.rows(
-    `SELECT (SELECT count(*) FROM usage_rows) - (SELECT count(*) FROM (${NEWEST}))`,
+    `SELECT (SELECT count(*) FROM usage_rows) - (SELECT count(*) FROM (${NEWEST_ROWS_SQL}))`,
   );
   return Number(row?.[0]);
 }
 
 /** Removes them, inside the open transaction. */
-export function compactUsage(connection: Connection): Promise<void> {
+export function deleteReplacedUsageRows(connection: Connection): Promise<void> {
   return connection.run(
-    `DELETE FROM usage_rows WHERE (meter, day, key_id, position) NOT IN (${NEWEST})`,
+    `DELETE FROM usage_rows WHERE (meter, day, key_id, position) NOT IN (${NEWEST_ROWS_SQL})`,
   );
 }
 
 /** Sums by key and day; of the named meter apart, of all others together. */
-export async function usageRows(connection: Connection, range: UsageRange): Promise<UsageRow[]> {
+export async function readUsageRows(
+  connection: Connection,
+  range: UsageRange,
+): Promise<UsageRow[]> {
   const { from, to, tenant, meter, rowsMax, isByTenant = false } = range;
   const parts = isByTenant ? "'' AS day, '' AS key_id" : "day, key_id";
-  const own = `if(meter = ${literal(meter)}, meter, '')`;
-  const whose = tenant === undefined ? "" : `AND tenant = ${literal(tenant)}`;
+  const own = `if(meter = ${quoteLiteral(meter)}, meter, '')`;
+  const whose = tenant === undefined ? "" : `AND tenant = ${quoteLiteral(tenant)}`;
   const rows = await connection.rows(
     `SELECT ${own} AS counted, ${parts}, tenant,
-        ${NAMES.map((name) => `sum(${name})::DOUBLE`).join(", ")}
-      FROM (${largest("usage_rows")})
-      WHERE day BETWEEN ${literal(from)} AND ${literal(to)} ${whose}
+        ${USAGE_COLUMN_NAMES.map((name) => `sum(${name})::DOUBLE`).join(", ")}
+      FROM (${buildLargestSumsSql("usage_rows")})
+      WHERE day BETWEEN ${quoteLiteral(from)} AND ${quoteLiteral(to)} ${whose}
       GROUP BY ALL ORDER BY 2, 4, 3 LIMIT ${Math.floor(rowsMax)}`,
   );
   return rows.map(([counted, day, key, owner, ...sums]) => {
@@ -102,23 +105,23 @@ export async function usageRows(connection: Connection, range: UsageRange): Prom
   });
 }
 
-const PAID = PAID_READS.map((kind) => COLUMNS[kind][0]).join(" + ");
+const PAID_READS_SQL = PAID_READS.map((kind) => USAGE_COLUMNS[kind][0]).join(" + ");
 
-export const USAGE_VIEWS: Readonly<Record<string, View>> = {
+export const USAGE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
   usage: {
     sql: (
       from,
-    ) => `SELECT CAST(day AS DATE) AS day, tenant, key_id, sum(${PAID})::BIGINT AS paid_reads,
-        ${NAMES.map((name) => `sum(${name})::BIGINT AS ${name}`).join(", ")},
+    ) => `SELECT CAST(day AS DATE) AS day, tenant, key_id, sum(${PAID_READS_SQL})::BIGINT AS paid_reads,
+        ${USAGE_COLUMN_NAMES.map((name) => `sum(${name})::BIGINT AS ${name}`).join(", ")},
         max(position) AS position
-      FROM (${largest(from("usage_rows"))}) GROUP BY ALL`,
+      FROM (${buildLargestSumsSql(from("usage_rows"))}) GROUP BY ALL`,
     comment: "what each key has read and reported on each day, UTC; today's sums grow",
     columns: [
       ["day", "UTC day on which it was answered"],
       ["tenant", "whose key it is"],
       ["key_id", "API key that asked"],
       ["paid_reads", "what is billed: verify, check, handshake and explain"],
-      ...USAGE_COUNTS.map((kind) => COLUMNS[kind]),
+      ...USAGE_COUNTS.map((kind) => USAGE_COLUMNS[kind]),
       ["position", "newest record of the evidence journal in these sums"],
     ],
   },

@@ -4,28 +4,28 @@
 import { ServiceFault } from "../../contract/faults.ts";
 
 /** Queries of one tenant that run or wait, and of all. */
-export const QUERIES_PER_TENANT_MAX = 8;
-export const QUERIES_MAX = 64;
+export const SANDBOX_QUERIES_PER_TENANT_MAX = 8;
+export const SANDBOX_QUERIES_MAX = 64;
 /** Longest wait for the turn. */
-const WAIT_MS_MAX = 30_000;
+const TURN_WAIT_MS_MAX = 30_000;
 
-interface Waiter {
+interface QueuedQuery {
   readonly start: () => void;
   readonly refuse: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
 }
 
-export class QueryLine {
+export class TenantQueryQueue {
   /** Those that wait, by tenant; the first tenant is next. */
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new Map<string, QueuedQuery[]>();
   #isRunning = false;
-  #over: Error | undefined;
+  #closeError: Error | undefined;
   /** Queries of each tenant that run or wait, and of all. */
   readonly #counts = new Map<string, number>();
   #count = 0;
   readonly #waitMsMax: number;
 
-  constructor(waitMsMax = WAIT_MS_MAX) {
+  constructor(waitMsMax = TURN_WAIT_MS_MAX) {
     this.#waitMsMax = waitMsMax;
   }
 
@@ -41,15 +41,15 @@ export class QueryLine {
    *   together have or the turn does not come in time; the error of `end`, and those of the work.
    */
   async run<T>(tenant: string, work: () => Promise<T>, before?: () => Promise<void>): Promise<T> {
-    this.#enter(tenant);
+    this.#admit(tenant);
     try {
       if (before !== undefined) await before();
-      await this.#turn(tenant);
+      await this.#waitForTurn(tenant);
       try {
         return await work();
       } finally {
         this.#isRunning = false;
-        this.#next();
+        this.#startNext();
       }
     } finally {
       const left = (this.#counts.get(tenant) ?? 0) - 1;
@@ -60,8 +60,8 @@ export class QueryLine {
   }
 
   /** Sends away all that wait, and those that come later. */
-  end(error: Error): void {
-    this.#over = error;
+  close(error: Error): void {
+    this.#closeError = error;
     const waiters = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const { timer, refuse } of waiters) {
@@ -70,41 +70,42 @@ export class QueryLine {
     }
   }
 
-  #enter(tenant: string): void {
+  #admit(tenant: string): void {
     const own = this.#counts.get(tenant) ?? 0;
-    if (own >= QUERIES_PER_TENANT_MAX) {
-      const detail = `at most ${QUERIES_PER_TENANT_MAX} queries of a tenant may run or wait`;
+    if (own >= SANDBOX_QUERIES_PER_TENANT_MAX) {
+      const detail = `at most ${SANDBOX_QUERIES_PER_TENANT_MAX} queries of a tenant may run or wait`;
       throw new ServiceFault("rate_limited", detail);
     }
-    if (this.#count >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    if (this.#count >= SANDBOX_QUERIES_MAX)
+      throw createOverloadedFault("too many queries are waiting");
     this.#counts.set(tenant, own + 1);
     this.#count++;
   }
 
-  #turn(tenant: string): Promise<void> {
-    if (this.#over !== undefined) throw this.#over;
+  #waitForTurn(tenant: string): Promise<void> {
+    if (this.#closeError !== undefined) throw this.#closeError;
     if (!this.#isRunning) {
       this.#isRunning = true;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
       const late = () => {
-        this.#leave(tenant, waiter);
-        reject(overloaded("the query waited too long for its turn"));
+        this.#removeWaiter(tenant, waiter);
+        reject(createOverloadedFault("the query waited too long for its turn"));
       };
       const timer = setTimeout(late, this.#waitMsMax);
-      const waiter: Waiter = { start: resolve, refuse: reject, timer };
+      const waiter: QueuedQuery = { start: resolve, refuse: reject, timer };
       this.#waiting.set(tenant, [...(this.#waiting.get(tenant) ?? []), waiter]);
     });
   }
 
-  #leave(tenant: string, waiter: Waiter): void {
+  #removeWaiter(tenant: string, waiter: QueuedQuery): void {
     const left = (this.#waiting.get(tenant) ?? []).filter((each) => each !== waiter);
     if (left.length === 0) this.#waiting.delete(tenant);
     else this.#waiting.set(tenant, left);
   }
 
-  #next(): void {
+  #startNext(): void {
     const [first] = this.#waiting;
     if (first === undefined) return;
     const [tenant, [waiter, ...rest]] = first;
@@ -117,6 +118,6 @@ export class QueryLine {
   }
 }
 
-function overloaded(detail: string): ServiceFault {
+function createOverloadedFault(detail: string): ServiceFault {
   return new ServiceFault("overloaded", detail);
 }

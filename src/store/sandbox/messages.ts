@@ -3,7 +3,7 @@ import type { StoreCall } from "../messages.ts";
 import { type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** Rows that the copy lacks, as a Parquet file. */
-export interface TablePart {
+export interface TableRowsFile {
   readonly table: string;
   readonly path: string;
   /** They take the place of all rows of the table. */
@@ -28,15 +28,15 @@ export type SandboxCall =
       /** Limit on the memory of the process, which it has to prove. */
       memoryBytes: number;
     }
-  | { name: "add"; parts: readonly TablePart[] }
+  | { name: "add"; parts: readonly TableRowsFile[] }
   | CallerCall;
 
-export interface ToSandbox {
+export interface MessageToSandbox {
   id: number;
   call: SandboxCall;
 }
 
-export type FromSandbox =
+export type MessageFromSandbox =
   | { kind: "answer"; id: number; result: unknown }
   | { kind: "refusal"; id: number; fault: EncodedFault }
   /** Nothing of the copy can be trusted any more. */

@@ -1,12 +1,12 @@
 // Queries that their callers can end, by the names that they were given. One that is ended is answered
 // at once; what it has begun is interrupted, or keeps its place in the line until it comes to nothing.
 import { ServiceFault } from "../../contract/faults.ts";
-import { queryCancelled } from "../query/query.ts";
+import { createQueryCancelledFault } from "../query/query.ts";
 
 /** @throws ServiceFault of a query that was ended. */
-export type AssertWanted = () => void;
+export type CancellationCheck = () => void;
 
-export class NamedQueries {
+export class CancellableQueries {
   readonly #cancels = new Map<string, () => void>();
 
   /**
@@ -14,7 +14,7 @@ export class NamedQueries {
    * @throws ServiceFault `query_rejected` when it is ended, or another query of the name runs or waits;
    *   the errors of the work.
    */
-  run<T>(name: string | undefined, work: (wanted: AssertWanted) => Promise<T>): Promise<T> {
+  run<T>(name: string | undefined, work: (wanted: CancellationCheck) => Promise<T>): Promise<T> {
     if (name === undefined) return work(() => undefined);
     if (this.#cancels.has(name)) {
       return Promise.reject(
@@ -26,10 +26,10 @@ export class NamedQueries {
       this.#cancels.set(name, () => {
         isWanted = false;
         this.#cancels.delete(name);
-        reject(queryCancelled());
+        reject(createQueryCancelledFault());
       });
       const assertWanted = () => {
-        if (!isWanted) throw queryCancelled();
+        if (!isWanted) throw createQueryCancelledFault();
       };
       const forget = () => {
         if (isWanted) this.#cancels.delete(name);

@@ -1,48 +1,48 @@
 // One life of the process that runs callers' SQL, as the store thread sees it: calls with a deadline,
 // at which the process is killed. Its end settles every call: the one at fault with its reason.
 import type { LimitedProcess } from "../../platform/limited-process.ts";
-import { tookTooLong, tookTooMuchMemory } from "../query/query.ts";
-import type { FromSandbox, SandboxCall } from "./messages.ts";
+import { createQueryTimeoutFault, createQueryMemoryFault } from "../query/query.ts";
+import type { MessageFromSandbox, SandboxCall } from "./messages.ts";
 import { decodeFault } from "../../contract/encoded-fault.ts";
 
 /** The process ended under a call that is not at fault: it may be made again. */
 export class ProcessLost extends Error {}
 
 /** Starts the process; messages go to the function given. */
-export type StartProcess = (onMessage: (message: FromSandbox) => void) => LimitedProcess;
+export type ProcessStarter = (onMessage: (message: MessageFromSandbox) => void) => LimitedProcess;
 
 /** A call of a caller's, who answers for what it does to the process. */
-export interface Liable {
+export interface LiableCaller {
   readonly tenant: string;
   /** Time that the fault names, in ms. */
   readonly limitMs: number;
 }
 
-interface Pending {
+interface PendingSandboxCall {
   readonly resolve: (result: never) => void;
   readonly reject: (error: Error) => void;
-  readonly liable: Liable | undefined;
+  readonly liable: LiableCaller | undefined;
   readonly timer: NodeJS.Timeout;
 }
 
 export class SandboxProcess {
   readonly #process: LimitedProcess;
-  readonly #calls = new Map<number, Pending>();
-  readonly #onStrike: (tenant: string) => void;
+  readonly #calls = new Map<number, PendingSandboxCall>();
+  readonly #onForcedEnd: (tenant: string) => void;
   #nextId = 1;
   /** The call whose deadline has passed. */
-  #late: Pending | undefined;
+  #timedOutCall: PendingSandboxCall | undefined;
   #isKilled = false;
-  isOver = false;
+  hasEnded = false;
   /** The reason why nothing of its copy can be trusted any more. */
-  broken: string | undefined;
+  brokenReason: string | undefined;
   /** Resolves after every call is settled, with a line for the log; empty when it was wanted. */
   readonly whenEnded: Promise<string>;
 
-  constructor(start: StartProcess, onStrike: (tenant: string) => void) {
-    this.#onStrike = onStrike;
+  constructor(start: ProcessStarter, onStrike: (tenant: string) => void) {
+    this.#onForcedEnd = onStrike;
     this.#process = start((message) => this.#receive(message));
-    this.whenEnded = this.#process.whenEnded.then((how) => this.#settleAll(how));
+    this.whenEnded = this.#process.whenEnded.then((how) => this.#rejectAllCalls(how));
   }
 
   /**
@@ -51,13 +51,13 @@ export class SandboxProcess {
    * @throws ServiceFault as the process answers, and for a caller's call that ended it; ProcessLost
    *   when something else did.
    */
-  call<T>(call: SandboxCall, deadlineMs: number, liable?: Liable): Promise<T> {
-    if (this.isOver) return Promise.reject(new ProcessLost("the query process has ended"));
+  call<T>(call: SandboxCall, deadlineMs: number, liable?: LiableCaller): Promise<T> {
+    if (this.hasEnded) return Promise.reject(new ProcessLost("the query process has ended"));
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       const timer = setTimeout(() => {
-        this.#late ??= this.#calls.get(id);
-        this.#end();
+        this.#timedOutCall ??= this.#calls.get(id);
+        this.#killProcess();
       }, deadlineMs);
       this.#calls.set(id, { resolve, reject, liable, timer });
       this.#process.send({ id, call });
@@ -66,23 +66,23 @@ export class SandboxProcess {
 
   /** Resident bytes. */
   memoryBytes(): number {
-    return this.isOver ? 0 : this.#process.memoryBytes();
+    return this.hasEnded ? 0 : this.#process.memoryBytes();
   }
 
   /** Ends it for reasons of our own: no call is at fault. */
   kill(): void {
     this.#isKilled = true;
-    this.#end();
+    this.#killProcess();
   }
 
-  #end(): void {
-    this.isOver = true;
+  #killProcess(): void {
+    this.hasEnded = true;
     this.#process.kill();
   }
 
-  #receive(message: FromSandbox): void {
+  #receive(message: MessageFromSandbox): void {
     if (message.kind === "broken") {
-      this.broken ??= message.detail;
+      this.brokenReason ??= message.detail;
       return;
     }
     const pending = this.#calls.get(message.id);
@@ -93,11 +93,11 @@ export class SandboxProcess {
     else pending.reject(decodeFault(message.fault));
   }
 
-  #settleAll(how: string): string {
-    this.isOver = true;
+  #rejectAllCalls(how: string): string {
+    this.hasEnded = true;
     const calls = [...this.#calls.values()];
     this.#calls.clear();
-    const late = this.#late;
+    const late = this.#timedOutCall;
     const callers = calls.filter(({ liable }) => liable !== undefined);
     // It ended by itself: an allocation was refused where that cannot be survived, or the machine ran
     // out of memory. With one query under way that one did it; of several it may be any.
@@ -107,12 +107,12 @@ export class SandboxProcess {
       clearTimeout(timer);
       const isAtFault = pending === late || (isOwnEnd && callers.length === 1);
       if (liable === undefined || !isAtFault) {
-        if (isOwnEnd && liable !== undefined) this.#onStrike(liable.tenant);
+        if (isOwnEnd && liable !== undefined) this.#onForcedEnd(liable.tenant);
         reject(new ProcessLost(how));
         continue;
       }
-      this.#onStrike(liable.tenant);
-      reject(pending === late ? tookTooLong(liable.limitMs) : tookTooMuchMemory());
+      this.#onForcedEnd(liable.tenant);
+      reject(pending === late ? createQueryTimeoutFault(liable.limitMs) : createQueryMemoryFault());
     }
     if (this.#isKilled) return "";
     return late === undefined ? how : `a query was still running after its deadline: ${how}`;

@@ -3,17 +3,17 @@
 // reaches the store, whose own database runs our own SQL alone.
 import * as fs from "node:fs";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { StoreCore } from "../core.ts";
-import type { QueryFigures } from "../messages.ts";
+import type { JournalFollower } from "../core.ts";
+import type { QueryProcessMetrics } from "../messages.ts";
 import type { QueryResult } from "../store.ts";
-import { STREAM_WORK_MS, type OpenedStream } from "../query/row-streams.ts";
-import { QueryLine } from "./line.ts";
+import { STREAM_WORK_MS, type RowStreamHandle } from "../query/row-streams.ts";
+import { TenantQueryQueue } from "./line.ts";
 import type { CallerCall } from "./messages.ts";
-import { NamedQueries } from "./named-queries.ts";
-import { type Liable, ProcessLost, SandboxProcess, type StartProcess } from "./process.ts";
+import { CancellableQueries } from "./named-queries.ts";
+import { type LiableCaller, ProcessLost, SandboxProcess, type ProcessStarter } from "./process.ts";
 import { StreamTable } from "./stream-table.ts";
-import { StrikeBook } from "./strikes.ts";
-import { RowSupply } from "./supply.ts";
+import { QueryBackoff } from "./strikes.ts";
+import { DatabaseCopyTracker } from "./supply.ts";
 
 /** A query is interrupted at its limit; one that goes on is killed with its process after this. */
 const GRACE_MS = 1000;
@@ -31,8 +31,8 @@ type QueryCall = Extract<CallerCall, { name: "query" }>;
 type StreamCall = Extract<CallerCall, { name: "openStream" }>;
 
 export interface SandboxOptions {
-  core: StoreCore;
-  start: StartProcess;
+  core: JournalFollower;
+  start: ProcessStarter;
   /** Directory of the store's database. */
   source: string;
   /** Directory of the copy; removed at the end. */
@@ -51,106 +51,114 @@ export interface SandboxOptions {
   idleMs?: number;
 }
 
-interface Ready {
+interface PreparedProcess {
   readonly process: SandboxProcess;
   readonly asOfMs: number;
 }
 
 export class Sandbox {
   readonly #options: SandboxOptions;
-  readonly #supply: RowSupply;
-  readonly #line = new QueryLine();
-  readonly #strikes = new StrikeBook();
-  readonly #named = new NamedQueries();
+  readonly #copyTracker: DatabaseCopyTracker;
+  readonly #queryQueue = new TenantQueryQueue();
+  readonly #backoff = new QueryBackoff();
+  readonly #cancellableQueries = new CancellableQueries();
   readonly #streams = new StreamTable(GRACE_MS);
   #process: SandboxProcess | undefined;
   #preparing: Promise<unknown> = Promise.resolve();
   #restarts = 0;
   #isClosing = false;
-  #idle: NodeJS.Timeout | undefined;
-  #sampling: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #samplingTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
-    this.#supply = new RowSupply(options.core);
+    this.#copyTracker = new DatabaseCopyTracker(options.core);
     fs.rmSync(options.directory, { recursive: true, force: true });
   }
 
-  get figures(): QueryFigures {
+  get metrics(): QueryProcessMetrics {
     return {
       running: this.#process === undefined ? 0 : 1,
       restarts: this.#restarts,
       memoryBytes: this.#process?.memoryBytes() ?? 0,
-      waiting: this.#line.length,
+      waiting: this.#queryQueue.length,
     };
   }
 
   /** @throws ServiceFault as Store.query does, and `rate_limited`. */
   query(call: QueryCall): Promise<QueryResult> {
     const tenant = selectQueueName(call);
-    const assertFree = () => this.#strikes.assertFree(tenant, performance.now());
+    const assertFree = () => this.#backoff.assertMayQuery(tenant, performance.now());
     assertFree();
-    return this.#named.run(call.handle, (assertWanted) => {
+    return this.#cancellableQueries.run(call.handle, (assertWanted) => {
       const work = async () => {
         assertFree();
         assertWanted();
         const liable = { tenant, limitMs: call.limits.timeoutMs };
-        const { result, asOfMs } = await this.#ask<QueryResult>(call, liable, assertWanted);
+        const { result, asOfMs } = await this.#runInProcess<QueryResult>(
+          call,
+          liable,
+          assertWanted,
+        );
         return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
       };
-      return this.#line.run(tenant, work, () => this.#options.readScores(call));
+      return this.#queryQueue.run(tenant, work, () => this.#options.readScores(call));
     });
   }
 
   /** Ends the query of that name, running or waiting; false when there is none. */
   cancel(handle: string): boolean {
-    if (!this.#named.cancel(handle)) return false;
+    if (!this.#cancellableQueries.cancel(handle)) return false;
     // Where it runs already, it is interrupted. A process that does not hear ends at its deadline.
     this.#process?.call({ name: "cancelQuery", handle }, CANCEL_MS_MAX).catch(() => undefined);
     return true;
   }
 
   /** @throws ServiceFault as Store.stream does, and `rate_limited`. */
-  async openStream(call: StreamCall): Promise<OpenedStream> {
+  async openStream(call: StreamCall): Promise<RowStreamHandle> {
     const tenant = selectQueueName(call);
-    this.#strikes.assertFree(tenant, performance.now());
-    this.#streams.admit(tenant);
+    this.#backoff.assertMayQuery(tenant, performance.now());
+    this.#streams.reserve(tenant);
     try {
       await this.#options.readScores(call);
       const liable = { tenant, limitMs: STREAM_WORK_MS };
-      const asked = await this.#ask<OpenedStream>(call, liable);
+      const asked = await this.#runInProcess<RowStreamHandle>(call, liable);
       const { result, process, asOfMs, tookMs } = asked;
       const id = this.#streams.add(process, result.id, tenant, tookMs);
       return { ...result, id, asOf: { ...result.asOf, timeMs: asOfMs } };
     } catch (error) {
-      this.#streams.giveUp(tenant);
+      this.#streams.release(tenant);
       throw error;
     }
   }
 
   /** The next part of a stream, undefined after the last. @throws ServiceFault */
   next(stream: number): Promise<Uint8Array | undefined> {
-    return this.#streams.next(stream).finally(() => this.#touch());
+    return this.#streams.next(stream).finally(() => this.#restartIdleTimer());
   }
 
   close(stream: number): void {
     this.#streams.close(stream);
-    this.#touch();
+    this.#restartIdleTimer();
   }
 
   /** Kills the process, waits for no query, and refuses those under way. */
   async end(): Promise<void> {
     this.#isClosing = true;
-    clearTimeout(this.#idle);
-    this.#line.end(unavailable());
+    clearTimeout(this.#idleTimer);
+    this.#queryQueue.close(createSandboxUnavailableFault());
     this.#streams.closeAll();
     await this.#endProcess();
   }
 
-  async #ask<T>(call: QueryCall | StreamCall, liable: Liable, assertWanted = () => {}) {
+  async #runInProcess<T>(
+    call: QueryCall | StreamCall,
+    liable: LiableCaller,
+    assertWanted = () => {},
+  ) {
     for (let attempt = 1; ; attempt++) {
       try {
-        const ready = await this.#prepared();
+        const ready = await this.#prepareSerially();
         assertWanted();
         const startedAt = performance.now();
         const deadlineMs = liable.limitMs + GRACE_MS;
@@ -160,28 +168,28 @@ export class Sandbox {
         return { result, ...ready, tookMs: performance.now() - startedAt };
       } catch (error) {
         if (!(error instanceof ProcessLost)) throw error;
-        if (this.#isClosing || attempt === ATTEMPTS_MAX) throw unavailable();
+        if (this.#isClosing || attempt === ATTEMPTS_MAX) throw createSandboxUnavailableFault();
       } finally {
-        this.#touch();
+        this.#restartIdleTimer();
       }
     }
   }
 
   /** The process with all rows of now. One call at a time. */
-  #prepared(): Promise<Ready> {
+  #prepareSerially(): Promise<PreparedProcess> {
     const done = this.#preparing.then(() => this.#prepare());
     this.#preparing = done.catch(() => undefined);
     return done;
   }
 
-  async #prepare(): Promise<Ready> {
+  async #prepare(): Promise<PreparedProcess> {
     const asOfMs = await this.#options.settle();
-    const process = await this.#running();
-    const supply = await this.#supply.lacking(this.#streams.openCount === 0);
+    const process = await this.#ensureProcess();
+    const supply = await this.#copyTracker.exportMissingRows(this.#streams.openCount === 0);
     if (supply === undefined) {
-      this.#supply.forget();
+      this.#copyTracker.invalidate();
       process.kill();
-      return { process: await this.#running(), asOfMs };
+      return { process: await this.#ensureProcess(), asOfMs };
     }
     let isAdded = supply.parts.length === 0;
     try {
@@ -199,42 +207,42 @@ export class Sandbox {
     return { process, asOfMs };
   }
 
-  async #running(): Promise<SandboxProcess> {
+  async #ensureProcess(): Promise<SandboxProcess> {
     // Its files stay locked until it is gone.
-    if (this.#process?.isOver === true) await this.#process.whenEnded;
-    if (this.#isClosing) throw unavailable();
+    if (this.#process?.hasEnded === true) await this.#process.whenEnded;
+    if (this.#isClosing) throw createSandboxUnavailableFault();
     if (this.#process !== undefined) return this.#process;
     const { source, directory, memoryBytes, timeZone, start } = this.#options;
     const process = new SandboxProcess(start, (tenant) =>
-      this.#strikes.add(tenant, performance.now()),
+      this.#backoff.recordForcedEnd(tenant, performance.now()),
     );
-    this.#follow(process);
-    const partsDirectory = this.#supply.directory;
+    this.#trackProcess(process);
+    const partsDirectory = this.#copyTracker.directory;
     const opening = { directory, partsDirectory, timeZone, memoryBytes };
     const open = (copyFrom?: string) =>
       process.call<void>({ name: "open", copyFrom, ...opening }, OPEN_MS_MAX);
-    const isCopied = this.#supply.isCopied;
+    const isCopied = this.#copyTracker.hasUsableCopy;
     try {
-      await (isCopied ? open() : this.#supply.copy(() => open(source)));
+      await (isCopied ? open() : this.#copyTracker.copyWhileLocked(() => open(source)));
     } catch (error) {
-      this.#supply.forget();
+      this.#copyTracker.invalidate();
       process.kill();
       // A copy that does not open is replaced by another one.
       if (isCopied) throw new ProcessLost(String(error));
-      throw this.#internal(error);
+      throw this.#hideInternalError(error);
     }
     return process;
   }
 
-  #follow(process: SandboxProcess): void {
+  #trackProcess(process: SandboxProcess): void {
     this.#process = process;
-    this.#sampling = setInterval(this.#options.onChange, SAMPLE_MS);
-    void this.#watch(process);
+    this.#samplingTimer = setInterval(this.#options.onChange, SAMPLE_MS);
+    void this.#awaitProcessEnd(process);
   }
 
-  async #watch(process: SandboxProcess): Promise<void> {
+  async #awaitProcessEnd(process: SandboxProcess): Promise<void> {
     const how = await process.whenEnded;
-    clearInterval(this.#sampling);
+    clearInterval(this.#samplingTimer);
     this.#process = undefined;
     if (how !== "") {
       this.#restarts++;
@@ -244,31 +252,31 @@ export class Sandbox {
   }
 
   /** The caller is told no more than that it does not work: messages of ours may name paths. */
-  #internal(error: unknown): Error {
+  #hideInternalError(error: unknown): Error {
     if (error instanceof ProcessLost && !this.#isClosing) return error;
     this.#options.log("query_process_failed", String(error));
-    return unavailable();
+    return createSandboxUnavailableFault();
   }
 
   #discardBroken(process: SandboxProcess, tenant: string): void {
-    if (process.broken === undefined || process.isOver) return;
-    this.#strikes.add(tenant, performance.now());
-    this.#options.log("query_process_failed", process.broken);
-    this.#supply.forget();
+    if (process.brokenReason === undefined || process.hasEnded) return;
+    this.#backoff.recordForcedEnd(tenant, performance.now());
+    this.#options.log("query_process_failed", process.brokenReason);
+    this.#copyTracker.invalidate();
     process.kill();
   }
 
-  #touch(): void {
-    clearTimeout(this.#idle);
+  #restartIdleTimer(): void {
+    clearTimeout(this.#idleTimer);
     if (this.#isClosing) return;
-    this.#idle = setTimeout(() => {
-      if (this.#line.length > 0 || this.#streams.size > 0) this.#touch();
+    this.#idleTimer = setTimeout(() => {
+      if (this.#queryQueue.length > 0 || this.#streams.reservedCount > 0) this.#restartIdleTimer();
       else void this.#endProcess();
     }, this.#options.idleMs ?? IDLE_MS);
   }
 
   async #endProcess(): Promise<void> {
-    this.#supply.forget();
+    this.#copyTracker.invalidate();
     const process = this.#process;
     process?.kill();
     await process?.whenEnded;
@@ -283,6 +291,6 @@ function selectQueueName({ asker }: QueryCall | StreamCall): string {
   return asker.tenant ?? "";
 }
 
-function unavailable(): ServiceFault {
+function createSandboxUnavailableFault(): ServiceFault {
   return new ServiceFault("store_unavailable", "the outcome store cannot answer queries now");
 }

@@ -5,14 +5,19 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isMemoryLimited } from "../../platform/limited-process.ts";
-import { Connections } from "../connections.ts";
-import type { Spill } from "../duckdb.ts";
+import { DatabaseConnections } from "../connections.ts";
+import type { SpillOptions } from "../duckdb.ts";
 import { DATABASE_FILE, WAL_FILE } from "../files.ts";
 import { ReadQueue } from "../query/read-queue.ts";
 import { STREAM_WORK_MS } from "../query/row-streams.ts";
 import { inTransaction } from "../rows/outcomes.ts";
-import { literal } from "../view.ts";
-import type { FromSandbox, SandboxCall, TablePart, ToSandbox } from "./messages.ts";
+import { quoteLiteral } from "../view.ts";
+import type {
+  MessageFromSandbox,
+  SandboxCall,
+  TableRowsFile,
+  MessageToSandbox,
+} from "./messages.ts";
 import { encodeFault } from "../../contract/encoded-fault.ts";
 
 /** Bytes that stay free on the disk: twice what the journal keeps for itself. */
@@ -23,36 +28,36 @@ const DATABASE_MEGABYTES_MIN = 512;
 /** In the directory of the copy. */
 const SPILL_DIRECTORY = "spill";
 /** A query may put on disk so many times what the process may have in memory... */
-const SPILL_MEMORIES = 4;
+const SPILL_MEMORY_FACTOR = 4;
 /** ... and at most this part of what is free: the journal is on the same disk. */
 const SPILL_SHARE = 0.5;
 
-type Opening = Extract<SandboxCall, { name: "open" }>;
+type OpenCopyCall = Extract<SandboxCall, { name: "open" }>;
 
 export class SandboxServer {
-  readonly #send: (message: FromSandbox) => void;
+  readonly #send: (message: MessageFromSandbox) => void;
   readonly #reads: ReadQueue;
-  #connections: Connections | undefined;
+  #connections: DatabaseConnections | undefined;
 
-  constructor(send: (message: FromSandbox) => void) {
+  constructor(send: (message: MessageFromSandbox) => void) {
     this.#send = send;
-    const opened = async () => this.#opened;
+    const opened = async () => this.#openedConnections;
     const suspect = (error: Error) => send({ kind: "broken", detail: error.message });
     // The store thread knows as of when the rows are.
     this.#reads = new ReadQueue(opened, suspect, () => 0);
   }
 
   /** Answers every call exactly once; never rejects. */
-  async take({ id, call }: ToSandbox): Promise<void> {
+  async answerCall({ id, call }: MessageToSandbox): Promise<void> {
     try {
       this.#send({ kind: "answer", id, result: await this.#perform(call) });
     } catch (error) {
-      this.#send({ kind: "refusal", id, fault: encodeFault(this.#faultOf(error, call)) });
+      this.#send({ kind: "refusal", id, fault: encodeFault(this.#convertError(error, call)) });
     }
   }
 
   /** A caller never reads a message of ours: it may name paths. */
-  #faultOf(error: unknown, call: SandboxCall): ServiceFault {
+  #convertError(error: unknown, call: SandboxCall): ServiceFault {
     if (error instanceof ServiceFault) return error;
     const detail = error instanceof Error ? error.message : String(error);
     if (call.name === "open" || call.name === "add") {
@@ -62,7 +67,7 @@ export class SandboxServer {
     return new ServiceFault("store_unavailable", "the outcome store does not answer");
   }
 
-  get #opened(): Connections {
+  get #openedConnections(): DatabaseConnections {
     if (this.#connections === undefined) throw new Error("nothing is open yet");
     return this.#connections;
   }
@@ -70,7 +75,7 @@ export class SandboxServer {
   async #perform(call: SandboxCall): Promise<unknown> {
     const { streams } = this.#reads;
     if (call.name === "open") return this.#open(call);
-    if (call.name === "add") return this.#add(call.parts);
+    if (call.name === "add") return this.#addRows(call.parts);
     if (call.name === "query") {
       return this.#reads.query(call.sql, call.limits, call.asker, call.handle);
     }
@@ -80,7 +85,7 @@ export class SandboxServer {
     return streams.close(call.stream);
   }
 
-  async #open(opening: Opening): Promise<void> {
+  async #open(opening: OpenCopyCall): Promise<void> {
     const { copyFrom, directory, partsDirectory, timeZone, memoryBytes } = opening;
     if (!isMemoryLimited(memoryBytes)) {
       throw new Error("no limit on its memory can be set here, so it does not start");
@@ -91,15 +96,21 @@ export class SandboxServer {
     if (!fs.existsSync(path)) throw new Error("there is no copy of the database");
     const megabytes = Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE);
     const spill = prepareSpillDirectory(directory, memoryBytes);
-    this.#connections = await Connections.open(path, megabytes, partsDirectory, timeZone, spill);
+    this.#connections = await DatabaseConnections.open(
+      path,
+      megabytes,
+      partsDirectory,
+      timeZone,
+      spill,
+    );
   }
 
-  async #add(parts: readonly TablePart[]): Promise<void> {
-    const { writer } = this.#opened;
+  async #addRows(parts: readonly TableRowsFile[]): Promise<void> {
+    const { writer } = this.#openedConnections;
     await inTransaction(writer, async () => {
       for (const { table, path, isWhole } of parts) {
         if (isWhole) await writer.run(`DELETE FROM ${table}`);
-        await writer.run(`INSERT INTO ${table} FROM read_parquet(${literal(path)})`);
+        await writer.run(`INSERT INTO ${table} FROM read_parquet(${quoteLiteral(path)})`);
       }
     });
     // No log that deletes is left for the next process to replay. A running query refuses it.
@@ -110,17 +121,17 @@ export class SandboxServer {
 }
 
 /** Room for queries that need more than memory; what a killed process has left there goes. */
-function prepareSpillDirectory(copy: string, memoryBytes: number): Spill | undefined {
+function prepareSpillDirectory(copy: string, memoryBytes: number): SpillOptions | undefined {
   const directory = join(copy, SPILL_DIRECTORY);
   fs.rmSync(directory, { recursive: true, force: true });
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const bytes = Math.min(memoryBytes * SPILL_MEMORIES, freeBytes(copy) * SPILL_SHARE);
+  const bytes = Math.min(memoryBytes * SPILL_MEMORY_FACTOR, computeFreeBytes(copy) * SPILL_SHARE);
   const megabytes = Math.floor(bytes / MEBIBYTE);
   return megabytes > 0 ? { directory, megabytes } : undefined;
 }
 
 /** Of the disk, beyond what stays free. */
-function freeBytes(directory: string): number {
+function computeFreeBytes(directory: string): number {
   const { bavail, bsize } = fs.statfsSync(directory);
   return bavail * bsize - FREE_BYTES_MIN;
 }
@@ -134,7 +145,7 @@ function copyDatabase(from: string, to: string): void {
   fs.mkdirSync(to, { recursive: true, mode: 0o700 });
   const names = [DATABASE_FILE, WAL_FILE].filter((name) => fs.existsSync(join(from, name)));
   const bytes = names.reduce((sum, name) => sum + fs.statSync(join(from, name)).size, 0);
-  if (freeBytes(to) < bytes) {
+  if (computeFreeBytes(to) < bytes) {
     throw new Error(`the disk has no room for a copy of ${Math.ceil(bytes / MEBIBYTE)} MiB`);
   }
   for (const name of names) {

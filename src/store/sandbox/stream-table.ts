@@ -2,8 +2,8 @@
 // life of the process, and how much of its work each may still cost.
 import { ServiceFault } from "../../contract/faults.ts";
 import {
-  ended,
-  IDLE_MS_MAX,
+  createStreamEndedFault,
+  STREAM_IDLE_MS_MAX,
   STREAM_WORK_MS,
   STREAMS_MAX,
   STREAMS_PER_TENANT_MAX,
@@ -11,12 +11,12 @@ import {
 import type { SandboxProcess } from "./process.ts";
 
 /** The process closes an idle stream itself; then its place is given away here. */
-const FORGOTTEN_MS = IDLE_MS_MAX + 5000;
+const IDLE_FORGET_MS = STREAM_IDLE_MS_MAX + 5000;
 
 /** Longest time that a stream takes to stop. */
 const CLOSE_MS_MAX = 5000;
 
-interface OpenStream {
+interface SandboxStream {
   readonly process: SandboxProcess;
   /** Its number in the process. */
   readonly stream: number;
@@ -26,7 +26,7 @@ interface OpenStream {
 }
 
 export class StreamTable {
-  readonly #open = new Map<number, OpenStream>();
+  readonly #open = new Map<number, SandboxStream>();
   /** Tenants of the streams that are open or being opened. */
   readonly #tenants: string[] = [];
   readonly #graceMs: number;
@@ -38,7 +38,7 @@ export class StreamTable {
   }
 
   /** Streams that are open or being opened. */
-  get size(): number {
+  get reservedCount(): number {
     return this.#tenants.length;
   }
 
@@ -51,7 +51,7 @@ export class StreamTable {
    * Keeps a place until `add` or `giveUp`.
    * @throws ServiceFault `overloaded` when there is none.
    */
-  admit(tenant: string): void {
+  reserve(tenant: string): void {
     const own = this.#tenants.filter((each) => each === tenant).length;
     if (this.#tenants.length >= STREAMS_MAX || own >= STREAMS_PER_TENANT_MAX) {
       throw new ServiceFault("overloaded", "too many answers are being streamed");
@@ -59,7 +59,7 @@ export class StreamTable {
     this.#tenants.push(tenant);
   }
 
-  giveUp(tenant: string): void {
+  release(tenant: string): void {
     this.#tenants.splice(this.#tenants.indexOf(tenant), 1);
   }
 
@@ -68,7 +68,7 @@ export class StreamTable {
     const id = this.#nextId++;
     const leftMs = STREAM_WORK_MS - usedMs;
     this.#open.set(id, { process, stream, tenant, leftMs, timer: undefined });
-    this.#rest(id);
+    this.#startIdleTimer(id);
     return id;
   }
 
@@ -78,7 +78,7 @@ export class StreamTable {
    */
   async next(id: number): Promise<Uint8Array | undefined> {
     const open = this.#open.get(id);
-    if (open === undefined) throw ended();
+    if (open === undefined) throw createStreamEndedFault();
     clearTimeout(open.timer);
     const { process, stream, tenant, leftMs } = open;
     const startedAt = performance.now();
@@ -91,12 +91,12 @@ export class StreamTable {
         liable,
       );
       open.leftMs -= performance.now() - startedAt;
-      if (part === undefined) this.#forget(id);
-      else this.#rest(id);
+      if (part === undefined) this.#removeStream(id);
+      else this.#startIdleTimer(id);
       return part;
     } catch (error) {
-      this.#forget(id);
-      throw error instanceof ServiceFault ? error : ended();
+      this.#removeStream(id);
+      throw error instanceof ServiceFault ? error : createStreamEndedFault();
     }
   }
 
@@ -104,7 +104,7 @@ export class StreamTable {
   close(id: number): void {
     const open = this.#open.get(id);
     if (open === undefined) return;
-    this.#forget(id);
+    this.#removeStream(id);
     const { process, stream, tenant } = open;
     // It ends once its running step has stopped.
     const liable = { tenant, limitMs: STREAM_WORK_MS };
@@ -112,18 +112,18 @@ export class StreamTable {
   }
 
   closeAll(): void {
-    for (const id of this.#open.keys()) this.#forget(id);
+    for (const id of this.#open.keys()) this.#removeStream(id);
   }
 
-  #rest(id: number): void {
+  #startIdleTimer(id: number): void {
     const open = this.#open.get(id);
-    if (open !== undefined) open.timer = setTimeout(() => this.close(id), FORGOTTEN_MS);
+    if (open !== undefined) open.timer = setTimeout(() => this.close(id), IDLE_FORGET_MS);
   }
 
-  #forget(id: number): void {
+  #removeStream(id: number): void {
     const open = this.#open.get(id);
     if (open === undefined || !this.#open.delete(id)) return;
     clearTimeout(open.timer);
-    this.giveUp(open.tenant);
+    this.release(open.tenant);
   }
 }

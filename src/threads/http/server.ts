@@ -44,7 +44,7 @@ import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
-import { DecisionRing } from "../../store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import type { Store } from "../../store/store.ts";
 import type { NoteTaker } from "../../contract/notes.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
@@ -132,7 +132,10 @@ class HttpThread {
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
-    this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#decisions = new DecisionRingWriter(data.decisionRing, {
+      waitMs: 0,
+      allowedPerSecond: letThroughPerSecond,
+    });
     this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
     const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
     this.#watch = data.watch && createRequestWatch(data.watch, clock, deliver);

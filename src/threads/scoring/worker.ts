@@ -16,7 +16,7 @@ import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { clockOfThread } from "../clock.ts";
-import { DecisionRing } from "../../store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
@@ -112,7 +112,7 @@ const bureau = openBureau({
   },
   policies: book,
   assessments: { note: (assessment) => void assessments.push(assessment) },
-  decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
+  decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS }),
   reviews,
 });
 const requestIds = new RequestIds(clock);

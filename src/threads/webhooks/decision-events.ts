@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import { isObject } from "../../contract/parse/json-object.ts";
 import { DECISIONS, type ReasonCode, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
-import {
-  FLAG_ENFORCED,
-  FLAG_LET_THROUGH,
-  FLAG_RESERVED,
-} from "../../store/decisions/ring-layout.ts";
+import { FLAG_ENFORCED, FLAG_ALLOWED, FLAG_RESERVED } from "../../store/decisions/ring-layout.ts";
 import {
   type DecisionColumns,
-  emptyColumns,
-  readRecords,
+  createDecisionColumns,
+  decodeRecordsInto,
 } from "../../store/decisions/ring-reader.ts";
-import { listSegments, readSegment, type Segment } from "../../store/decisions/segments.ts";
+import {
+  listSegments,
+  readSegmentBlocks,
+  type DecisionSegment,
+} from "../../store/decisions/segments.ts";
 import {
   type EventSource,
   deriveEventId,
@@ -93,7 +93,7 @@ export class DecisionEvents implements EventSource {
   }
 
   /** Undefined when it was compressed meanwhile: the next look finds it by its other name. */
-  #readIfThere(segment: Segment, byte: number): Stretch | undefined {
+  #readIfThere(segment: DecisionSegment, byte: number): Stretch | undefined {
     try {
       return this.#read(segment, byte);
     } catch (error) {
@@ -102,16 +102,16 @@ export class DecisionEvents implements EventSource {
     }
   }
 
-  #read(segment: Segment, byte: number): Stretch {
+  #read(segment: DecisionSegment, byte: number): Stretch {
     const size = fs.statSync(join(this.#directory, segment.file)).size;
     const key = `${segment.file} ${byte} ${size}`;
     if (this.#stretch?.key === key) return this.#stretch;
-    const columns = emptyColumns();
+    const columns = createDecisionColumns();
     let end = byte;
     // Of a compressed file the size is not that of its blocks.
-    if (segment.isKept || size > byte) {
-      const blocks = readSegment(this.#directory, segment, byte);
-      for (const records of blocks.records) readRecords(columns, records);
+    if (segment.isCompressed || size > byte) {
+      const blocks = readSegmentBlocks(this.#directory, segment, byte);
+      for (const records of blocks.records) decodeRecordsInto(columns, records);
       end = byte + blocks.end;
     }
     return (this.#stretch = { key, columns, end });
@@ -119,7 +119,7 @@ export class DecisionEvents implements EventSource {
 
   #eventsOf(columns: DecisionColumns, row: number, segment: string, index: number): WebhookEvent[] {
     const flags = columns.indexes[8]![row]!;
-    const isDenied = (flags & FLAG_LET_THROUGH) === 0;
+    const isDenied = (flags & FLAG_ALLOWED) === 0;
     const isFraud = columns.texts[9]![row]!.includes(FRAUD);
     if (!isDenied && !isFraud) return [];
     const data = readDecisionRecord(columns, row);

@@ -8,7 +8,7 @@ import { dataPaths } from "../../journal/data-directory.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { LedgerFigures } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
-import { segmentsDirectory } from "../../store/decisions/segments.ts";
+import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";
 import { openPost } from "../../webhooks/post.ts";
 import { WebhookService } from "../../webhooks/service.ts";
@@ -63,7 +63,7 @@ function openService(
     sources: [
       new KaizenEvents(dataDir, serviceId),
       new JournalEvents(nodeFiles, dataPaths(dataDir).journal, serviceId, durable),
-      new DecisionEvents(segmentsDirectory(dataDir), serviceId),
+      new DecisionEvents(resolveSegmentsDirectory(dataDir), serviceId),
     ],
     post: openPost({ allowed, resolve: resolveName, userAgent }),
     allowed,

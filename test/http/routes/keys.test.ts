@@ -190,7 +190,7 @@ describeAdapters("routes of API keys", (adapter) => {
 
   it("takes a rotation back that cannot be put on record", async () => {
     const { key, key_id } = await makeKey();
-    store.note = () => Promise.reject(new Error("the journal is gone"));
+    store.recordRun = () => Promise.reject(new Error("the journal is gone"));
     expect((await rotate(key_id, { overlap_sec: 0 })).status).toBe(500);
     expect(await check(key)).toBe(200);
     const { json } = await call(service, "/v1/keys", { key: service.admin });

@@ -14,8 +14,8 @@ const sql = "select subject from outcomes";
 class LongStore extends RowStore {
   taken = 0;
 
-  override async stream(asked: string, tenant?: string, withheld?: readonly string[]) {
-    const opened = await super.stream(asked, tenant, withheld);
+  override async openStream(asked: string, tenant?: string, withheld?: readonly string[]) {
+    const opened = await super.openStream(asked, tenant, withheld);
     if (!asked.includes("endless")) return opened;
     const part = new TextEncoder().encode(`${"x".repeat(65_535)}\n`);
     return {
@@ -28,7 +28,7 @@ class LongStore extends RowStore {
     };
   }
 
-  override async appliedUpTo(position: number, waitMsMax?: number): Promise<void> {
+  override async waitUntilApplied(position: number, waitMsMax?: number): Promise<void> {
     if (position <= 7) return;
     const detail = `position ${position} is not in the rows yet, ${waitMsMax} ms`;
     throw new ServiceFault("store_behind", detail);

@@ -11,11 +11,11 @@ import type { Design } from "../../../src/kaizen/model/fit.ts";
 import { seededRandom } from "../../../src/kaizen/model/random.ts";
 import { COLUMN_SIGNS, COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../../../src/store/duckdb.ts";
-import type { Connection, Database } from "../../../src/store/duckdb.ts";
+import type { Connection, DuckDatabase } from "../../../src/store/duckdb.ts";
 import { evidenceFrom } from "../_evidence.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "fit-sql-"));
-let database: Database;
+let database: DuckDatabase;
 let connection: Connection;
 
 beforeAll(async () => {

@@ -42,11 +42,11 @@ function rememberingStore(known: unknown[][] = []) {
   const told: StoreEvents["kaizen_runs"][] = [];
   return {
     told,
-    note: (_: string, event: object) => {
+    recordRun: (_: string, event: object) => {
       told.push(event as StoreEvents["kaizen_runs"]);
       return Promise.resolve();
     },
-    ask: () => Promise.resolve(known),
+    queryTrusted: () => Promise.resolve(known),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   tableFigures,
   webhookFigures,
 } from "../../../src/service/health/figures.ts";
-import { STATE_START } from "../../../src/store/options.ts";
+import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
 const NOW_MS = 1_700_000_000_000;
 const NOTHING = { buckets: [0], sum: 0 };
@@ -69,7 +69,7 @@ test("journal and disk; what is not known yet is left out", () => {
 
 test("the store, with agents by tier once they were read", () => {
   const troubled = {
-    ...STATE_START,
+    ...INITIAL_STORE_STATE,
     appliedLsn: 10,
     behindSinceMs: NOW_MS - 45_000,
     reopenCount: 2,
@@ -123,7 +123,10 @@ test("kaizen says only what was measured", () => {
 test("every name is in the table, and one that is not ends the scrape", () => {
   const admission = { refusedFull: 1, refusedLimited: 2, keysLimited: 3 };
   const use = { bytes: 1, bytesMax: 2, share: 0.5, pairs: 3, overflow: 0 };
-  const figures = { ...tableFigures(use as never, admission), ...storeFigures(STATE_START, 0) };
+  const figures = {
+    ...tableFigures(use as never, admission),
+    ...storeFigures(INITIAL_STORE_STATE, 0),
+  };
   expect(buildMetricFamilies(figures)).toHaveLength(Object.keys(METRICS).length);
   expect(() => buildMetricFamilies({ lag: 2 } as never)).toThrow("lag");
 });

@@ -7,7 +7,7 @@ import {
   readiness,
   storeWarnings,
 } from "../../../src/service/health/readiness.ts";
-import { STATE_START } from "../../../src/store/options.ts";
+import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
@@ -44,9 +44,9 @@ test("damage in the journal is a warning with its place and what to do, and a nu
 const NOW_MS = 1_700_000_000_000;
 
 test("a store that is up says nothing; each trouble of it is a warning, and a number", () => {
-  expect(storeWarnings(STATE_START, NOW_MS)).toEqual([]);
+  expect(storeWarnings(INITIAL_STORE_STATE, NOW_MS)).toEqual([]);
   const troubled = {
-    ...STATE_START,
+    ...INITIAL_STORE_STATE,
     appliedLsn: 10,
     durableLsn: 50,
     behindSinceMs: NOW_MS - 45_000,

@@ -5,7 +5,7 @@ import type { Pulse } from "../../../src/http/metrics/pulse.ts";
 import { Series } from "../../../src/http/metrics/series.ts";
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
 import { openSampler } from "../../../src/service/health/sampler.ts";
-import { STATE_START } from "../../../src/store/options.ts";
+import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
 test("a slow thread is not asked twice, and a failed one is no fault of the series", async () => {
   const metrics = new Metrics(["check"]);
@@ -21,7 +21,7 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
       },
     },
     ledger: { position: () => 12, figures: new LedgerFigures() },
-    store: { status: () => ({ ...STATE_START, appliedLsn: 9 }) },
+    store: { status: () => ({ ...INITIAL_STORE_STATE, appliedLsn: 9 }) },
     series,
     clock: () => nowMs,
   });

@@ -99,8 +99,8 @@ it("reads of earlier processes count, and those of later months are nobody's", a
   const asked: unknown[] = [];
   const earlier = new EarlierReads({
     store: {
-      appliedUpTo: async (position) => void asked.push(position),
-      usage: async (range) => {
+      waitUntilApplied: async (position) => void asked.push(position),
+      readUsage: async (range) => {
         asked.push(range);
         return [row("", 40), row("own", 2)];
       },

@@ -5,48 +5,48 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SegmentCopies } from "../../../src/store/decisions/copies.ts";
-import { CopiedSegments } from "../../../src/store/decisions/copied.ts";
+import { PendingCopies } from "../../../src/store/decisions/copied.ts";
 import {
-  FIRST_PLACE,
+  FIRST_SEGMENT_CURSOR,
   OutgoingSegments,
-  type PartPlace,
+  type SegmentCursor,
   type SegmentPart,
 } from "../../../src/store/decisions/outgoing.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import {
-  listCopies,
+  listSegmentCopies,
   listSegments,
-  readBytes,
-  type Segment,
+  readSegmentBytes,
+  type DecisionSegment,
 } from "../../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreRecords } from "../../../src/store/records.ts";
+import { StoreDecisionLog } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
 import { askCore, openStoreCore } from "../_fixtures.ts";
 
 const PART_BYTES = 40;
 const blockOf = (n: number) => new Uint8Array(Float64Array.from([n, -n]).buffer);
-const behind = ({ segment, from, bytes }: SegmentPart): PartPlace => {
+const behind = ({ segment, from, bytes }: SegmentPart): SegmentCursor => {
   return { segment, byte: from + bytes.byteLength };
 };
 
 /** Everything that may be read by now. */
-async function partsOf(outgoing: OutgoingSegments, spool: DecisionSpool, place: PartPlace) {
+async function partsOf(outgoing: OutgoingSegments, spool: DecisionSpool, place: SegmentCursor) {
   const parts: SegmentPart[] = [];
   for (let at = place; ;) {
-    const part = await outgoing.after(at, spool.mark);
+    const part = await outgoing.readPartAfter(at, spool.writtenUpTo);
     if (part === undefined) return parts;
     parts.push(part);
     at = behind(part);
   }
 }
 
-const contentOf = (directory: string, segments: Segment[]) =>
+const contentOf = (directory: string, segments: DecisionSegment[]) =>
   segments.map((segment) => {
     const name = segment.name.slice(segment.name.indexOf("/") + 1);
-    return [name, readBytes(directory, segment, 0).toString("hex")];
+    return [name, readSegmentBytes(directory, segment, 0).toString("hex")];
   });
 
 test("parts in order give the same segments, also of those that were compressed meanwhile", async () => {
@@ -55,7 +55,7 @@ test("parts in order give the same segments, also of those that were compressed 
   const outgoing = new OutgoingSegments(here, PART_BYTES);
   const copies = new SegmentCopies(there);
   expect(await copies.open()).toBeUndefined();
-  let place = FIRST_PLACE;
+  let place = FIRST_SEGMENT_CURSOR;
   const carry = async () => {
     for (const part of await partsOf(outgoing, spool, place)) {
       expect(part.bytes.byteLength).toBeLessThanOrEqual(PART_BYTES);
@@ -64,33 +64,33 @@ test("parts in order give the same segments, also of those that were compressed 
     }
   };
   await carry();
-  spool.put([blockOf(1)], NOW_MS);
+  spool.append([blockOf(1)], NOW_MS);
   await carry();
-  spool.put([blockOf(2), blockOf(3)], NOW_MS);
+  spool.append([blockOf(2), blockOf(3)], NOW_MS);
   spool.close();
   // An hour later it takes no more.
-  spool.put([blockOf(4)], NOW_MS);
-  for (let next = spool.next(); next !== undefined; next = spool.next()) {
-    spool.took(next.segment.name, next.size, NOW_MS);
+  spool.append([blockOf(4)], NOW_MS);
+  for (let next = spool.findOldestPending(); next !== undefined; next = spool.findOldestPending()) {
+    spool.markIngested(next.segment.name, next.size, NOW_MS);
   }
-  expect(spool.keepOne()).toBeGreaterThan(0);
+  expect(spool.compressOne()).toBeGreaterThan(0);
   await carry();
-  expect(contentOf(there, listCopies(there))).toEqual(contentOf(here, listSegments(here)));
-  expect(listCopies(there).map(({ node }) => node)).toEqual(["one", "one"]);
+  expect(contentOf(there, listSegmentCopies(there))).toEqual(contentOf(here, listSegments(here)));
+  expect(listSegmentCopies(there).map(({ node }) => node)).toEqual(["one", "one"]);
   expect(listSegments(there)).toEqual([]);
 });
 
 test("what is written and not on disk yet is not read", async () => {
   const directory = join(temporaryDirectory(), "kept");
   const spool = new DecisionSpool(directory, 1);
-  spool.put([blockOf(1)], NOW_MS);
-  const { mark } = spool;
-  const [segment] = listSegments(directory) as [Segment];
+  spool.append([blockOf(1)], NOW_MS);
+  const { writtenUpTo } = spool;
+  const [segment] = listSegments(directory) as [DecisionSegment];
   fs.appendFileSync(join(directory, segment.file), Buffer.alloc(64, 7));
   const outgoing = new OutgoingSegments(directory, 1024);
-  const part = (await outgoing.after(FIRST_PLACE, mark))!;
-  expect(part.bytes.byteLength).toBe(mark.bytes);
-  expect(await outgoing.after(behind(part), mark)).toBeUndefined();
+  const part = (await outgoing.readPartAfter(FIRST_SEGMENT_CURSOR, writtenUpTo))!;
+  expect(part.bytes.byteLength).toBe(writtenUpTo.bytes);
+  expect(await outgoing.readPartAfter(behind(part), writtenUpTo)).toBeUndefined();
 });
 
 /** What happens to the copies between parts. */
@@ -119,7 +119,9 @@ test("copies are a beginning of the segments at all times, through repeats and p
       let count = 0;
       const fill = async () => {
         const last = stream.at(-1);
-        stream.push(...(await partsOf(outgoing, spool, last ? behind(last) : FIRST_PLACE)));
+        stream.push(
+          ...(await partsOf(outgoing, spool, last ? behind(last) : FIRST_SEGMENT_CURSOR)),
+        );
       };
       const carry = async (upto: number) => {
         for (; read < upto; read++) {
@@ -129,12 +131,13 @@ test("copies are a beginning of the segments at all times, through repeats and p
       };
       for (const each of events as { kind: string; [member: string]: number | string }[]) {
         if (each.kind === "put") {
-          for (let n = 0; n <= Number(each["blocks"]); n++) spool.put([blockOf(++count)], NOW_MS);
+          for (let n = 0; n <= Number(each["blocks"]); n++)
+            spool.append([blockOf(++count)], NOW_MS);
         } else if (each.kind === "seal") spool.close();
         else if (each.kind === "keep") await copies.keepPlace("s", read);
         else if (each.kind === "repeat") read = Math.max(0, read - Number(each["back"]));
         else if (each.kind === "power cut") {
-          const newest = listCopies(there).at(-1);
+          const newest = listSegmentCopies(there).at(-1);
           // What was not known to be on disk may be anything.
           const path = newest && join(there, newest.file);
           if (path !== undefined) fs.appendFileSync(path, Buffer.alloc(Number(each["torn"])));
@@ -147,7 +150,9 @@ test("copies are a beginning of the segments at all times, through repeats and p
       }
       await fill();
       await carry(stream.length);
-      expect(contentOf(there, listCopies(there))).toEqual(contentOf(here, listSegments(here)));
+      expect(contentOf(there, listSegmentCopies(there))).toEqual(
+        contentOf(here, listSegments(here)),
+      );
     }),
     {
       numRuns: 60,
@@ -186,7 +191,7 @@ test("a place that is ahead of its copies counts for nothing: all is read again"
   await copies.take(part);
   await copies.keepPlace("s", 7);
   expect(await new SegmentCopies(directory).open()).toMatchObject({ stream: "s", seq: 7 });
-  const [copy] = listCopies(directory) as [Segment];
+  const [copy] = listSegmentCopies(directory) as [DecisionSegment];
   fs.truncateSync(join(directory, copy.file), 8);
   expect(await new SegmentCopies(directory).open()).toBeUndefined();
   fs.rmSync(join(directory, copy.file));
@@ -197,7 +202,7 @@ test("a place that is ahead of its copies counts for nothing: all is read again"
 function nodeOf(life: number) {
   const directory = join(temporaryDirectory(), "kept");
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const spool = new DecisionSpool(directory, life);
   const outgoing = new OutgoingSegments(directory, 1000);
   return { ring, writer, spool, outgoing, directory };
@@ -206,9 +211,9 @@ function nodeOf(life: number) {
 function recordsOver(dataDir: string, startMs: number) {
   const { core, log } = openStoreCore(dataDir);
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const options = { core, rings: [ring], startMs, node: "two", decisionsKeptDays: 36_500 };
-  return { core, log, writer, records: new StoreRecords(options) };
+  return { core, log, writer, records: new StoreDecisionLog(options) };
 }
 
 const ROWS = `SELECT node, count(*), count(DISTINCT request_id) FROM decisions GROUP BY ALL ORDER BY ALL`;
@@ -219,16 +224,16 @@ test("each decision is a row once, under its node's name, also in a database mad
   let n = 0;
   const decide = async (count: number) => {
     const columns: Uint8Array[] = [];
-    const { DecisionReader } = await import("../../../src/store/decisions/ring-reader.ts");
+    const { DecisionRingReader } = await import("../../../src/store/decisions/ring-reader.ts");
     for (let each = 0; each < count; each++) one.writer.record(entryOf(++n, false));
-    const reader = new DecisionReader(one.ring);
-    reader.release(reader.copy(columns));
-    one.spool.put(columns, NOW_MS);
+    const reader = new DecisionRingReader(one.ring);
+    reader.release(reader.copyRecords(columns));
+    one.spool.append(columns, NOW_MS);
   };
   const first = recordsOver(dataDir, 5);
   const copies = new SegmentCopies(first.core.keptDirectory);
   await copies.open();
-  let place = FIRST_PLACE;
+  let place = FIRST_SEGMENT_CURSOR;
   const carry = async () => {
     for (const part of await partsOf(one.outgoing, one.spool, place)) {
       await copies.take({ node: "one", ...part });
@@ -236,7 +241,7 @@ test("each decision is a row once, under its node's name, also in a database mad
     }
   };
   const rowsOf = async ({ core, records }: ReturnType<typeof recordsOver>) => {
-    await records.settle(NOW_MS);
+    await records.ingestAll(NOW_MS);
     return (await askCore(core, ROWS)).rows;
   };
   await decide(7);
@@ -255,9 +260,10 @@ test("each decision is a row once, under its node's name, also in a database mad
     ["two", 1, 1],
   ]);
   // The one that a later one follows is all rows: it is compressed by the next look.
-  await first.records.settle(NOW_MS);
-  await first.records.ingest(NOW_MS);
-  const kept = () => listCopies(first.core.keptDirectory).map(({ isKept }) => isKept);
+  await first.records.ingestAll(NOW_MS);
+  await first.records.ingestPart(NOW_MS);
+  const kept = () =>
+    listSegmentCopies(first.core.keptDirectory).map(({ isCompressed }) => isCompressed);
   expect(kept()).toEqual([true, false]);
   await first.records.close(NOW_MS);
   await first.core.close();
@@ -289,12 +295,13 @@ test("a copy that was cut off since it was looked at is not taken for complete",
   const part = { node: "one", from: 0, bytes: blockOf(1) };
   await copies.take({ ...part, segment: "000000000000001-000000001" });
   await copies.take({ ...part, segment: "000000000000001-000000002" });
-  const copied = new CopiedSegments(directory);
-  copied.look({ bytes: new Map(), done: new Set() }, 0);
-  for (let next = copied.next(); next !== undefined; next = copied.next()) copied.took(next);
-  copied.look({ bytes: new Map(), done: new Set() }, 1);
-  const [first] = listCopies(directory) as [Segment];
+  const copied = new PendingCopies(directory);
+  copied.scan({ bytesByName: new Map(), doneNames: new Set() }, 0);
+  for (let next = copied.peekNext(); next !== undefined; next = copied.peekNext())
+    copied.markIngested(next);
+  copied.scan({ bytesByName: new Map(), doneNames: new Set() }, 1);
+  const [first] = listSegmentCopies(directory) as [DecisionSegment];
   fs.truncateSync(join(directory, first.file), 8);
-  expect(copied.keepOne()).toBe(0);
-  expect(listCopies(directory)[0]?.isKept).toBe(false);
+  expect(copied.compressOne()).toBe(0);
+  expect(listSegmentCopies(directory)[0]?.isCompressed).toBe(false);
 });

@@ -6,11 +6,11 @@ import {
   OFFSET_NUMBERS,
 } from "../../../src/store/decisions/ring-layout.ts";
 import {
-  DecisionReader,
-  emptyColumns,
-  readRecords,
+  DecisionRingReader,
+  createDecisionColumns,
+  decodeRecordsInto,
 } from "../../../src/store/decisions/ring-reader.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
@@ -19,10 +19,10 @@ import { askCore, openRecords } from "../_fixtures.ts";
 /** The bytes of some records, as a ring gives them, and where each begins. */
 function recordsOf(count: number): { bytes: Buffer; starts: number[] } {
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   for (let n = 0; n < count; n++) writer.record(entryOf(n, true));
   const parts: Uint8Array[] = [];
-  new DecisionReader(ring).copy(parts);
+  new DecisionRingReader(ring).copyRecords(parts);
   const bytes = Buffer.concat(parts);
   const starts: number[] = [];
   for (let at = 0; at < bytes.byteLength; at += bytes.readUInt32LE(at)) starts.push(at);
@@ -50,8 +50,8 @@ test.each(DAMAGES)(
   (_, spoil, left) => {
     const { bytes, starts } = recordsOf(3);
     spoil(bytes, starts[1]!);
-    const columns = emptyColumns();
-    expect(readRecords(columns, bytes)).toBe(1);
+    const columns = createDecisionColumns();
+    expect(decodeRecordsInto(columns, bytes)).toBe(1);
     expect(columns.texts[0]).toEqual(left);
   },
 );
@@ -63,17 +63,17 @@ test("damaged records in the spool cost themselves: the store goes on and says h
   const spool = new DecisionSpool(core.keptDirectory, 1);
   const { bytes, starts } = recordsOf(3);
   bytes.writeUInt32LE(0, starts[1]);
-  spool.put([bytes], NOW_MS);
-  spool.put([recordsOf(4).bytes.subarray(starts[2])], NOW_MS);
+  spool.append([bytes], NOW_MS);
+  spool.append([recordsOf(4).bytes.subarray(starts[2])], NOW_MS);
   spool.close();
   const next = openRecords(dataDir, ring, 3);
-  await next.records.settle(NOW_MS);
+  await next.records.ingestAll(NOW_MS);
   const { rows } = await askCore(
     next.core,
     "SELECT list(request_id ORDER BY request_id) FROM decisions",
   );
   expect(rows).toEqual([[["request-0", "request-2", "request-3"]]]);
-  expect(next.records.gauges().damagedRecords).toBe(1);
+  expect(next.records.readMetrics().damagedRecords).toBe(1);
   await records.close(NOW_MS);
   await core.close();
   await next.core.close();

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
 import { isDrawn } from "../../../src/policy/audit.ts";
@@ -21,7 +21,7 @@ const verifyOf = (agent: string, level: "L0" | "L1" | "L2" | "L3") =>
 test("every answer is there with what it said and what it was judged from", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }));
   const verdict = await bureau.verify(verifyOf("agent://shop/bad", "L3"), callOf("r-1"));
   const shadow = principalOf("acme", true);
   await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("r-2", shadow));
@@ -30,7 +30,7 @@ test("every answer is there with what it said and what it was judged from", asyn
   const both = await bureau.handshake(parties, callOf("r-4"));
   await bureau.check({ subject: "agent://test/refuse", stakes: 9 }, callOf("r-5"));
 
-  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  const legs = await store.listDecisions({ tenant: "acme", limit: 100 });
   expect(legs.map((leg) => [leg.request_id, leg.kind, leg.leg])).toEqual([
     ["r-1", "verify", "a_to_b"],
     ["r-2", "verify", "a_to_b"],
@@ -78,7 +78,7 @@ test("every answer is there with what it said and what it was judged from", asyn
 test("the session's duration and the action are logged, and can be asked for in SQL", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }));
   for (const [id, seconds] of [
     ["none", undefined],
     ["zero", 0],
@@ -90,7 +90,7 @@ test("the session's duration and the action are logged, and can be asked for in 
   }
   await bureau.check({ subject: "agent://shop/good", stakes: 9 }, callOf("check"));
   const sql = "SELECT request_id, action, session_duration_sec FROM decisions ORDER BY ALL";
-  await store.decisions({ tenant: "acme", limit: 1 });
+  await store.listDecisions({ tenant: "acme", limit: 1 });
   expect((await store.query(sql, LIMITS)).rows).toEqual([
     ["check", null, null],
     ["hour", "order.place", 3600],
@@ -98,14 +98,14 @@ test("the session's duration and the action are logged, and can be asked for in 
     ["years", "order.place", 0xffffff],
     ["zero", "order.place", 0],
   ]);
-  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  const legs = await store.listDecisions({ tenant: "acme", limit: 100 });
   expect(legs.find((leg) => leg.request_id === "hour")!.session_duration_sec).toBe(3600);
 });
 
 test("judged again it is the same to the bit; under another config the difference", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
-  const { bureau, writer } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const { bureau, writer } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }));
   await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
   // Flagged the first time of the day, tolerated after it: what was logged is what is judged.
   await bureau.verify(verifyOf("agent://nobody/knows", "L1"), callOf("t-1"));
@@ -116,7 +116,7 @@ test("judged again it is the same to the bit; under another config the differenc
   const stricter = { ...defaultConfig(), name: "stricter", caution: 3, loss: 20 };
   writer.installConfig(stricter);
   for (const requestId of ["v", "t-1", "t-2", "c", "h"]) {
-    const legs = await store.decisions({ tenant: undefined, requestId, limit: 10 });
+    const legs = await store.listDecisions({ tenant: undefined, requestId, limit: 10 });
     const recorded = legs[0]!.config_version;
     const same = bureau.replay(legs, recorded);
     expect(same).toEqual({
@@ -140,7 +140,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   const ring = createDecisionRing();
   const store = await openWith([ring]);
   const book = new PolicyBook();
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => NOW_MS, book);
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }), () => NOW_MS, book);
   const set = (levels: object) => {
     const policy = parsePolicy({ levels, allow_inverted: true });
     const { version } = activePolicy(policy);
@@ -152,7 +152,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   await bureau.verify(verifyOf("agent://shop/good", "L3"), callOf("v"));
   await bureau.check({ subject: "agent://shop/bad", stakes: 900 }, callOf("c"));
   set({ L3: { enforce: false } });
-  const legs = await store.decisions({ tenant: "acme", requestId: "v", limit: 1 });
+  const legs = await store.listDecisions({ tenant: "acme", requestId: "v", limit: 1 });
   expect(legs[0]).toMatchObject({
     verdict: "CHALLENGE",
     log_reason: "BELOW_TENANT_MINIMUM",
@@ -163,7 +163,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   expect(legs[0]!.policy_version).not.toBe(book.of("acme").version);
   const { config_version: config } = legs[0]!;
   expect(bureau.replay(legs, config)).toMatchObject({ identical: true, differences: [] });
-  const [check] = await store.decisions({ tenant: "acme", requestId: "c", limit: 1 });
+  const [check] = await store.listDecisions({ tenant: "acme", requestId: "c", limit: 1 });
   expect(check).toMatchObject({ enforced: false, policy_version: legs[0]!.policy_version });
   const older = legs.map((leg) => ({ ...leg, policy_version: null }));
   const now = bureau.replay(older, config).differences.map(({ member }) => member);
@@ -181,7 +181,7 @@ test("the operator's word is judged again as it stood at the time of the decisio
   const store = await openWith([ring]);
   const book = new PolicyBook();
   const at = { nowMs: NOW_MS };
-  const decisions = new DecisionRing(ring, { waitMs: 0 });
+  const decisions = new DecisionRingWriter(ring, { waitMs: 0 });
   const { bureau } = openTable(decisions, () => at.nowMs, book);
   const untilMs = NOW_MS + 1000;
   const vouched = [{ namespace: "agent://mine/*", until: new Date(untilMs).toISOString() }];
@@ -204,7 +204,7 @@ test("the operator's word is judged again as it stood at the time of the decisio
     ["last", "ALLOW", "VOUCHED"],
     ["late", "CHALLENGE", "THIN_FILE"],
   ]) {
-    const legs = await store.decisions({ tenant: "acme", requestId: id!, limit: 1 });
+    const legs = await store.listDecisions({ tenant: "acme", requestId: id!, limit: 1 });
     expect(legs).toMatchObject([{ verdict, log_reason: label, known: false }]);
     expect(legs[0]!.reason_codes.includes("VOUCHED")).toBe(label === "VOUCHED");
     expect(bureau.replay(legs, legs[0]!.config_version)).toMatchObject({
@@ -219,7 +219,7 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
   const ring = createDecisionRing();
   const store = await openWith([ring]);
   const book = new PolicyBook();
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => NOW_MS, book);
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }), () => NOW_MS, book);
   const policy = parsePolicy({ levels: { L2: { audit_one_in: 2 } } });
   const { version } = activePolicy(policy);
   const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
@@ -234,7 +234,7 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
   }
   const labels = new Set<string>();
   for (const requestId of names) {
-    const legs = await store.decisions({ tenant: "acme", requestId, limit: 1 });
+    const legs = await store.listDecisions({ tenant: "acme", requestId, limit: 1 });
     const isWon = isDrawn(requestId, 2);
     const label = isWon ? "AUDIT_SAMPLE" : "THIN_FILE";
     expect(legs).toMatchObject([{ log_reason: label, verdict: isWon ? "ALLOW" : "CHALLENGE" }]);
@@ -247,9 +247,9 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
 test("an entry from before outcomes were counted is not judged again as a thin one", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }));
   await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
-  const legs = await store.decisions({ tenant: "acme", requestId: "v", limit: 1 });
+  const legs = await store.listDecisions({ tenant: "acme", requestId: "v", limit: 1 });
   const counted = legs[0]!.inputs.indexOf(60);
   expect(counted, "the number of outcomes is among the inputs").toBeGreaterThan(0);
   const older = legs.map((leg) => ({ ...leg, inputs: leg.inputs.with(counted, 0) }));
@@ -265,7 +265,7 @@ test("what is in the ring at the end is in the store after a restart", async () 
     rings: [ring],
     decisionsKeptDays: KEPT_DAYS,
   });
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   for (let n = 0; n < 5000; n++) writer.record(entryOf(n, n % 2 === 0));
   await writer.flush();
   await first.close();

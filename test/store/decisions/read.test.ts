@@ -13,7 +13,7 @@ import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
 import { type OpenStore, startStore } from "../../../src/store/client.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
 
 const ENTRIES = 120;
@@ -25,7 +25,7 @@ let store: OpenStore;
 let all: ReplayableLeg[];
 
 /** Entries of a few milliseconds, so that a page often ends within one. */
-function record(log: DecisionRing): void {
+function record(log: DecisionRingWriter): void {
   for (let n = 0; n < ENTRIES; n += 1) {
     const isConnection = n % 5 === 4;
     log.record({
@@ -57,8 +57,8 @@ beforeAll(async () => {
     rings: [ring],
     decisionsKeptDays: 365_000,
   });
-  record(new DecisionRing(ring, { waitMs: 0 }));
-  all = await store.decisions({ tenant: undefined, limit: 1000 });
+  record(new DecisionRingWriter(ring, { waitMs: 0 }));
+  all = await store.listDecisions({ tenant: undefined, limit: 1000 });
 });
 afterAll(async () => {
   await store.close();
@@ -149,7 +149,7 @@ describe("decisions under a filter", () => {
     await fc.assert(
       fc.asyncProperty(filters, async (filter) => {
         const wanted = all.filter((leg) => isInScope(leg, filter) && isChosen(leg, filter));
-        expect((await store.decisions(filter)).map(idOf)).toEqual(wanted.map(idOf));
+        expect((await store.listDecisions(filter)).map(idOf)).toEqual(wanted.map(idOf));
       }),
       { numRuns: 60 },
     );
@@ -161,7 +161,9 @@ describe("decisions under a filter", () => {
       let before: DecisionPlace | undefined;
       for (;;) {
         const filter: DecisionFilter = { tenant: undefined, effective: "deny", limit };
-        const page = await store.decisions(before === undefined ? filter : { ...filter, before });
+        const page = await store.listDecisions(
+          before === undefined ? filter : { ...filter, before },
+        );
         seen.push(...page.map(idOf));
         const last = page.at(-1);
         if (last === undefined || page.length < limit) break;
@@ -175,7 +177,7 @@ describe("decisions under a filter", () => {
   it("keep their place while newer ones come in", async () => {
     const [, , third] = all;
     const place = { evaluatedMs: Date.parse(third!.evaluated_at), requestId: third!.request_id };
-    const next = await store.decisions({
+    const next = await store.listDecisions({
       tenant: undefined,
       limit: 4,
       before: { ...place, leg: third!.leg },
@@ -188,7 +190,7 @@ describe("counts", () => {
   it("say of each facet what all other filters leave, and the steps add up", async () => {
     await fc.assert(
       fc.asyncProperty(filters, async (filter) => {
-        const counts = await store.decisionCounts(filter);
+        const counts = await store.countDecisions(filter);
         const looked = all.filter((leg) => isInScope(leg, filter));
         const chosen = looked.filter((leg) => isChosen(leg, filter));
         expect(counts).toMatchObject({
@@ -219,7 +221,7 @@ describe("counts", () => {
   });
 
   it("of nothing are zero", async () => {
-    const counts = await store.decisionCounts({ tenant: "nobody", limit: 0 });
+    const counts = await store.countDecisions({ tenant: "nobody", limit: 0 });
     expect(counts).toMatchObject({ entries: 0, lookedAt: 0, decisions: 0, times: [] });
     expect(counts.oldestMs).toBeUndefined();
   });

@@ -3,10 +3,10 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
-import { IDENTICAL_PER_SECOND, KINDS_MAX } from "../../../src/store/decisions/repeats.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
+import { IDENTICAL_PER_SECOND, DENIAL_KINDS_MAX } from "../../../src/store/decisions/repeats.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreRecords } from "../../../src/store/records.ts";
+import { StoreDecisionLog } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
 import { askCore, openStoreCore } from "../_fixtures.ts";
@@ -25,7 +25,7 @@ function openLog(
 ) {
   const ring = createDecisionRing();
   const { core } = openStoreCore(dataDir);
-  const records = new StoreRecords({
+  const records = new StoreDecisionLog({
     core,
     rings: [ring],
     startMs: 1,
@@ -33,7 +33,7 @@ function openLog(
     ...life,
   });
   const rowsOf = async (sql: string) => (await askCore(core, sql)).rows;
-  return { core, records, writer: new DecisionRing(ring, { waitMs: 0 }), rowsOf };
+  return { core, records, writer: new DecisionRingWriter(ring, { waitMs: 0 }), rowsOf };
 }
 
 /** The same denial, under ids and times and drifting numbers of their own. */
@@ -49,11 +49,11 @@ test("a flood of one denial becomes a few rows, and every sum counts them all", 
   for (let second = 0; second < 3; second++) {
     for (let n = 0; n < 4000; n++) {
       writer.record(denial(second * 4000 + n));
-      if (n % 1000 === 999) records.rings.empty(START_MS + second * 1000 + n / 5);
+      if (n % 1000 === 999) records.ringDrain.drain(START_MS + second * 1000 + n / 5);
     }
   }
   writer.record(denial(1, { subject: "agent://shop/other" }));
-  await records.settle(START_MS + 3000);
+  await records.ingestAll(START_MS + 3000);
   expect(
     await rowsOf(`SELECT subject, count(*), CAST(sum(stands_for) AS BIGINT), max(stands_for)
       FROM decisions GROUP BY ALL ORDER BY 1`),
@@ -65,13 +65,13 @@ test("a flood of one denial becomes a few rows, and every sum counts them all", 
     [flood + 1, (flood + 1) * 40],
   ]);
   // A row that stands for others is a decision like any: its id, its inputs.
-  const { legs } = await records.decisions(
+  const { legs } = await records.readDecisionPage(
     { tenant: undefined, limit: 1000, agent: "agent://shop/bad" },
     START_MS + 3000,
   );
   const counted = legs.find((leg) => leg.stands_for > 1)!;
   expect(counted.inputs[1]).toBe(Number(counted.request_id.slice("request-".length)) / 3);
-  expect(records.gauges().decisionsCounted).toBe(3 * (4000 - IDENTICAL_PER_SECOND - 1));
+  expect(records.readMetrics().decisionsCounted).toBe(3 * (4000 - IDENTICAL_PER_SECOND - 1));
   await records.close(START_MS + 3000);
   await core.close();
 });
@@ -90,7 +90,7 @@ test.each([
     writer.record(denial(n));
     writer.record(denial(n, change));
   }
-  await records.settle(START_MS);
+  await records.ingestAll(START_MS);
   expect(
     await rowsOf("SELECT stands_for, count(*) FROM decisions GROUP BY ALL ORDER BY 1"),
   ).toEqual([
@@ -112,7 +112,7 @@ test("denials of two callers by turns are told apart, whatever the lengths of th
       writer.record(denial(n, { principal, reasonCodes: ["NO_SOURCES"], policyVersion: "q" }));
     }
   }
-  await records.settle(START_MS);
+  await records.ingestAll(START_MS);
   const found = await rowsOf(`SELECT tenant, array_to_string(reason_codes, '+'), policy_version,
     count(*), CAST(sum(stands_for) AS BIGINT) FROM decisions GROUP BY ALL ORDER BY ALL`);
   expect(found).toHaveLength(6);
@@ -137,14 +137,14 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
   const later = given + 30;
   const longAgo = { evaluatedAtMs: START_MS - 40 * 86_400_000 };
   for (let n = 0; n < given; n++) first.writer.record(denial(n, longAgo));
-  first.records.rings.empty(START_MS);
+  first.records.ringDrain.drain(START_MS);
   for (let n = 0; n < later; n++) first.writer.record(denial(n, { evaluatedAtMs: START_MS }));
-  await first.records.settle(START_MS + 1000);
+  await first.records.ingestAll(START_MS + 1000);
   const rows = "SELECT CAST(sum(stands_for) AS BIGINT) FROM decisions";
   const daily = "SELECT CAST(sum(decisions) AS BIGINT) FROM decisions_daily";
   expect(await first.rowsOf(rows)).toEqual([[given + later]]);
   isConfirmed = true;
-  await first.records.settle(START_MS + 2000);
+  await first.records.ingestAll(START_MS + 2000);
   expect(await first.rowsOf(rows)).toEqual([[later]]);
   expect(await first.rowsOf(daily)).toEqual([[given + later]]);
   await first.records.close(START_MS + 3000);
@@ -152,7 +152,7 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
   for (const startMs of [2, 3]) {
     if (startMs === 3) rmSync(`${dataDir}/store`, { recursive: true });
     const next = openLog(dataDir, { ...life, startMs });
-    await next.records.settle(START_MS + 4000);
+    await next.records.ingestAll(START_MS + 4000);
     expect(await next.rowsOf(rows)).toEqual([[later]]);
     expect(await next.rowsOf(daily)).toEqual([[given + later]]);
     await next.records.close(START_MS + 4000);
@@ -163,16 +163,16 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
 test("what lets through is never counted together, and many kinds are no burden", async () => {
   const { core, records, writer, rowsOf } = openLog();
   for (let n = 0; n < 150; n++) writer.record({ ...denial(n), isLetThrough: true });
-  records.rings.empty(START_MS);
-  for (let n = 0; n < KINDS_MAX + 100; n++) {
+  records.ringDrain.drain(START_MS);
+  for (let n = 0; n < DENIAL_KINDS_MAX + 100; n++) {
     writer.record(denial(n, { subject: `agent://shop/${n}` }));
-    if (n % 4000 === 0) records.rings.empty(START_MS);
+    if (n % 4000 === 0) records.ringDrain.drain(START_MS);
   }
-  records.rings.empty(START_MS);
+  records.ringDrain.drain(START_MS);
   // Beyond the bound they are rows of their own.
   const late = IDENTICAL_PER_SECOND + 10;
   for (let n = 0; n < late; n++) writer.record(denial(n, { subject: "agent://shop/late" }));
-  await records.settle(START_MS);
+  await records.ingestAll(START_MS);
   const found = "SELECT count(*) FROM decisions WHERE subject = 'agent://shop/late'";
   expect(await rowsOf(found)).toEqual([[late]]);
   expect(await rowsOf("SELECT count(*) FROM decisions WHERE effective = 'allow'")).toEqual([[150]]);
@@ -185,23 +185,23 @@ const recordLike = (value: number) => new Uint8Array(Float64Array.of(value).buff
 
 test("the newest before a mark come first, and the oldest goes on waiting", () => {
   const spool = new DecisionSpool(temporaryDirectory(), 1);
-  expect(spool.nextBefore(spool.mark)).toBeUndefined();
-  spool.put([recordLike(1)], NOW_MS);
+  expect(spool.findNewestPendingBefore(spool.writtenUpTo)).toBeUndefined();
+  spool.append([recordLike(1)], NOW_MS);
   spool.close();
-  spool.put([recordLike(2)], NOW_MS + 1);
-  const { mark } = spool;
-  const newest = spool.nextBefore(mark)!;
-  spool.took(newest.segment.name, newest.size, NOW_MS + 2);
-  expect(spool.waitingSinceMs).toBe(NOW_MS);
+  spool.append([recordLike(2)], NOW_MS + 1);
+  const { writtenUpTo } = spool;
+  const newest = spool.findNewestPendingBefore(writtenUpTo)!;
+  spool.markIngested(newest.segment.name, newest.size, NOW_MS + 2);
+  expect(spool.pendingSinceMs).toBe(NOW_MS);
   // What came since is for the next reader.
-  spool.put([recordLike(3)], NOW_MS + 3);
-  const oldest = spool.nextBefore(mark)!;
-  expect(oldest).toEqual(spool.next());
+  spool.append([recordLike(3)], NOW_MS + 3);
+  const oldest = spool.findNewestPendingBefore(writtenUpTo)!;
+  expect(oldest).toEqual(spool.findOldestPending());
   expect(oldest.segment.name < newest.segment.name).toBe(true);
-  spool.took(oldest.segment.name, oldest.size, NOW_MS + 4);
-  expect(spool.waitingSinceMs).toBe(NOW_MS + 4);
-  expect(spool.nextBefore(mark)).toBeUndefined();
-  expect(spool.nextBefore(spool.mark)).toMatchObject({ from: newest.size });
+  spool.markIngested(oldest.segment.name, oldest.size, NOW_MS + 4);
+  expect(spool.pendingSinceMs).toBe(NOW_MS + 4);
+  expect(spool.findNewestPendingBefore(writtenUpTo)).toBeUndefined();
+  expect(spool.findNewestPendingBefore(spool.writtenUpTo)).toMatchObject({ from: newest.size });
 });
 
 test("a read waits for no backlog: it has the newest decisions and says what is missing", async () => {
@@ -210,21 +210,21 @@ test("a read waits for no backlog: it has the newest decisions and says what is 
   // Some 25 MB that the database has yet to take.
   for (let n = 0; n < 40_000; n++) {
     writer.record(denial(n, { subject: `agent://shop/${n}` }));
-    if (n % 5000 === 4999) records.rings.empty((nowMs += 50));
+    if (n % 5000 === 4999) records.ringDrain.drain((nowMs += 50));
   }
   writer.record(denial(100_001, { subject: "agent://shop/newest" }));
   // The lane of the queries is taken for as long as the test lasts.
   let release = () => undefined as void;
   const query = core.readQueue.read(() => new Promise<void>((resolve) => (release = resolve)));
   const filter = { tenant: undefined, limit: 1 };
-  const newest = await records.decisions(filter, nowMs);
+  const newest = await records.readDecisionPage(filter, nowMs);
   expect(newest.legs.map((leg) => leg.subject)).toEqual(["agent://shop/newest"]);
   // What was missing then may have been taken meanwhile; the other way round it would be a lie.
-  if (newest.isComplete) expect(records.gauges().spoolBytes).toBe(0);
+  if (newest.isComplete) expect(records.readMetrics().spoolBytes).toBe(0);
   release();
   await query;
-  await records.settle(nowMs);
-  expect((await records.decisions(filter, nowMs)).isComplete).toBe(true);
+  await records.ingestAll(nowMs);
+  expect((await records.readDecisionPage(filter, nowMs)).isComplete).toBe(true);
   await records.close(nowMs);
   await core.close();
 });
@@ -235,7 +235,7 @@ test("a first read has the newest decisions, however long the database takes to 
   let release = () => undefined as void;
   const apply = core.write(() => new Promise<void>((resolve) => (release = resolve)));
   const filter = { tenant: undefined, limit: 1 };
-  const page = records.decisions(filter, START_MS);
+  const page = records.readDecisionPage(filter, START_MS);
   // An apply is in front of it until the database has answered another reader.
   await core.logQueue.read(() => Promise.resolve());
   release();
@@ -251,10 +251,10 @@ test("counts that the disk refuses are written once, when it takes them", async 
   for (let n = 0; n < given; n++) writer.record(denial(n));
   const spool = core.keptDirectory;
   rmSync(spool, { recursive: true });
-  expect(() => records.rings.empty(START_MS)).toThrow("ENOENT");
-  expect(() => records.rings.empty(START_MS + 1500)).toThrow("ENOENT");
+  expect(() => records.ringDrain.drain(START_MS)).toThrow("ENOENT");
+  expect(() => records.ringDrain.drain(START_MS + 1500)).toThrow("ENOENT");
   mkdirSync(spool);
-  await records.settle(START_MS + 3000);
+  await records.ingestAll(START_MS + 3000);
   expect(await rowsOf("SELECT count(*), CAST(sum(stands_for) AS BIGINT) FROM decisions")).toEqual([
     [IDENTICAL_PER_SECOND + 1, given],
   ]);

@@ -12,13 +12,13 @@ import {
 } from "../../../src/store/decisions/ring-layout.ts";
 import type { DecisionColumns } from "../../../src/store/decisions/ring-reader.ts";
 import {
-  DecisionReader,
-  emptyColumns,
-  readRecords,
+  DecisionRingReader,
+  createDecisionColumns,
+  decodeRecordsInto,
 } from "../../../src/store/decisions/ring-reader.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { decodeBlocks } from "../../../src/store/decisions/blocks.ts";
-import { listSegments, readSegment } from "../../../src/store/decisions/segments.ts";
+import { listSegments, readSegmentBlocks } from "../../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
@@ -29,10 +29,10 @@ const bytesOf = (...values: number[]) => new Uint8Array(Float64Array.from(values
 /** Everything that waits in the spool, oldest first; it is taken then. */
 function drain(directory: string, spool: DecisionSpool): number[] {
   const values: number[] = [];
-  for (let part = spool.next(); part !== undefined; part = spool.next()) {
-    const { records } = readSegment(directory, part.segment, part.from);
+  for (let part = spool.findOldestPending(); part !== undefined; part = spool.findOldestPending()) {
+    const { records } = readSegmentBlocks(directory, part.segment, part.from);
     for (const each of records) values.push(...new Float64Array(Uint8Array.from(each).buffer));
-    spool.took(part.segment.name, part.size, NOW_MS);
+    spool.markIngested(part.segment.name, part.size, NOW_MS);
   }
   return values;
 }
@@ -40,46 +40,46 @@ function drain(directory: string, spool: DecisionSpool): number[] {
 test("what was put comes out in order, over lives, and is kept compressed once taken", () => {
   const directory = join(temporaryDirectory(), "kept");
   const first = new DecisionSpool(directory, 1000);
-  first.put([bytesOf(1), bytesOf(2, 3)], NOW_MS);
-  first.put([bytesOf(4)], NOW_MS + 1);
+  first.append([bytesOf(1), bytesOf(2, 3)], NOW_MS);
+  first.append([bytesOf(4)], NOW_MS + 1);
   expect(fs.readdirSync(directory)).toHaveLength(1);
-  expect(first.waitingSinceMs).toBe(NOW_MS);
+  expect(first.pendingSinceMs).toBe(NOW_MS);
   // No farewell: the next life begins after a crash.
   const second = new DecisionSpool(directory, 2000);
-  second.put([bytesOf(5)], NOW_MS + 2);
+  second.append([bytesOf(5)], NOW_MS + 2);
   expect(fs.readdirSync(directory)).toHaveLength(2);
   expect(drain(directory, second)).toEqual([1, 2, 3, 4, 5]);
-  expect(second.waitingBytes).toBe(0);
+  expect(second.pendingBytes).toBe(0);
   // More goes on in the same segment, from where it was taken.
-  second.put([bytesOf(6)], NOW_MS + 3);
+  second.append([bytesOf(6)], NOW_MS + 3);
   expect(drain(directory, second)).toEqual([6]);
   second.close();
-  expect(second.keepOne()).toBeGreaterThan(0);
-  expect(second.keepOne()).toBeGreaterThan(0);
-  expect(second.keepOne()).toBe(0);
+  expect(second.compressOne()).toBeGreaterThan(0);
+  expect(second.compressOne()).toBeGreaterThan(0);
+  expect(second.compressOne()).toBe(0);
   const kept = listSegments(directory);
-  expect(kept.map(({ isKept }) => isKept)).toEqual([true, true]);
-  const again = kept.flatMap((segment) => readSegment(directory, segment, 0).records);
+  expect(kept.map(({ isCompressed }) => isCompressed)).toEqual([true, true]);
+  const again = kept.flatMap((segment) => readSegmentBlocks(directory, segment, 0).records);
   expect(Buffer.concat(again)).toEqual(Buffer.from(bytesOf(1, 2, 3, 4, 5, 6)));
 });
 
 test("a segment of a crash is taken from where its rows end", () => {
   const directory = join(temporaryDirectory(), "kept");
   const first = new DecisionSpool(directory, 1);
-  first.put([bytesOf(1)], NOW_MS);
-  const part = first.next()!;
-  first.put([bytesOf(2)], NOW_MS);
+  first.append([bytesOf(1)], NOW_MS);
+  const part = first.findOldestPending()!;
+  first.append([bytesOf(2)], NOW_MS);
   const second = new DecisionSpool(directory, 2);
-  second.resume(new Map([[part.segment.name, part.size]]));
+  second.restoreProgress(new Map([[part.segment.name, part.size]]));
   expect(drain(directory, second)).toEqual([2]);
 });
 
 test("a torn end is left out, at whatever byte it tore; a block that rotted is passed over", () => {
   const directory = join(temporaryDirectory(), "kept");
   const spool = new DecisionSpool(directory, 1);
-  spool.put([bytesOf(1, 2)], NOW_MS);
-  const whole = spool.waitingBytes;
-  spool.put([bytesOf(3, 4)], NOW_MS);
+  spool.append([bytesOf(1, 2)], NOW_MS);
+  const whole = spool.pendingBytes;
+  spool.append([bytesOf(3, 4)], NOW_MS);
   spool.close();
   const [name] = fs.readdirSync(directory);
   const path = join(directory, name as string);
@@ -117,10 +117,10 @@ function recordBefore(record: Buffer): Buffer {
 function readBefore(magic: string, change: (record: Buffer) => void): DecisionColumns {
   const directory = join(temporaryDirectory(), "kept");
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   for (let n = 0; n < 3; n++) writer.record({ ...entryOf(n, true), policyVersion: "" });
   const parts: Uint8Array[] = [];
-  new DecisionReader(ring).copy(parts);
+  new DecisionRingReader(ring).copyRecords(parts);
   const records = Buffer.concat(parts);
   const old: Buffer[] = [];
   for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
@@ -128,15 +128,16 @@ function readBefore(magic: string, change: (record: Buffer) => void): DecisionCo
   }
   old.forEach(change);
   const spool = new DecisionSpool(directory, 1);
-  spool.put(old, NOW_MS);
+  spool.append(old, NOW_MS);
   spool.close();
   const path = join(directory, fs.readdirSync(directory)[0] as string);
   const file = fs.readFileSync(path);
   file.write(magic, 0, "latin1");
   fs.writeFileSync(path, file);
-  const columns = emptyColumns();
+  const columns = createDecisionColumns();
   const [segment] = listSegments(directory);
-  for (const each of readSegment(directory, segment!, 0).records) readRecords(columns, each);
+  for (const each of readSegmentBlocks(directory, segment!, 0).records)
+    decodeRecordsInto(columns, each);
   expect(columns.count).toBe(3);
   expect(columns.texts[0]).toEqual(["request-0", "request-1", "request-2"]);
   expect(columns.texts[9]).toEqual(Array(3).fill("THIN_FILE,BASE_RATE"));
@@ -164,50 +165,50 @@ test("what the disk refuses is given again, and then there once", () => {
   const spool = new DecisionSpool(directory, 1, () => {
     if (isBroken) throw new Error("EIO");
   });
-  spool.put([bytesOf(1)], NOW_MS);
+  spool.append([bytesOf(1)], NOW_MS);
   isBroken = true;
-  expect(() => spool.put([bytesOf(2)], NOW_MS)).toThrow("EIO");
+  expect(() => spool.append([bytesOf(2)], NOW_MS)).toThrow("EIO");
   isBroken = false;
-  spool.put([bytesOf(2)], NOW_MS);
+  spool.append([bytesOf(2)], NOW_MS);
   expect(drain(directory, new DecisionSpool(directory, 2))).toEqual([1, 2]);
 });
 
 test("a denial is due at the next look, what lets through within a second", () => {
   const dataDir = temporaryDirectory();
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const { records } = openRecords(dataDir, ring, 1);
-  expect(records.rings.isDue(NOW_MS)).toBe(false);
+  expect(records.ringDrain.isDue(NOW_MS)).toBe(false);
   writer.record(entryOf(1, true));
-  records.rings.empty(NOW_MS);
+  records.ringDrain.drain(NOW_MS);
   writer.record(entryOf(2, true));
-  expect(records.rings.isDue(NOW_MS + 50)).toBe(false);
-  expect(records.rings.isDue(NOW_MS + 1000)).toBe(true);
+  expect(records.ringDrain.isDue(NOW_MS + 50)).toBe(false);
+  expect(records.ringDrain.isDue(NOW_MS + 1000)).toBe(true);
   writer.record(entryOf(3, false));
-  expect(records.rings.isDue(NOW_MS + 50)).toBe(true);
+  expect(records.ringDrain.isDue(NOW_MS + 50)).toBe(true);
 });
 
 test("what is to be looked at by a person is urgent, and told once", () => {
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  const reader = new DecisionReader(ring);
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
+  const reader = new DecisionRingReader(ring);
   for (let n = 0; n < 7000; n++) writer.record(entryOf(n, true));
-  expect(reader.hasUrgent()).toBe(false);
+  expect(reader.hasDenialOrFlagged()).toBe(false);
   writer.record({ ...entryOf(7001, true), isFlagged: true });
-  expect(reader.hasUrgent()).toBe(true);
-  reader.release(reader.copy([]));
-  expect(reader.hasUrgent()).toBe(false);
+  expect(reader.hasDenialOrFlagged()).toBe(true);
+  reader.release(reader.copyRecords([]));
+  expect(reader.hasDenialOrFlagged()).toBe(false);
   // Past the ring's end, and over again.
   for (let n = 0; n < 7000; n++) writer.record(entryOf(n, true));
-  expect(reader.hasUrgent()).toBe(false);
+  expect(reader.hasDenialOrFlagged()).toBe(false);
   writer.record(entryOf(7002, false));
-  expect(reader.hasUrgent()).toBe(true);
+  expect(reader.hasDenialOrFlagged()).toBe(true);
 });
 
 test("more denials than the ring holds are all kept, while the database stands still", async () => {
   const dataDir = temporaryDirectory();
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const { core, records } = openRecords(dataDir, ring, 1);
   let release = () => undefined as void;
   let blocked: Promise<void> | undefined;
@@ -227,14 +228,14 @@ test("more denials than the ring holds are all kept, while the database stands s
     writer.record(entryOf(n, false));
     if (n % 5000 === 4999) {
       nowMs += 50;
-      expect(records.rings.isDue(nowMs)).toBe(true);
-      records.rings.empty(nowMs);
+      expect(records.ringDrain.isDue(nowMs)).toBe(true);
+      records.ringDrain.drain(nowMs);
     }
   }
   await writer.flush();
   release();
   await blocked;
-  await records.settle(nowMs);
+  await records.ingestAll(nowMs);
   const { rows } = await askCore(
     core,
     "SELECT count(*), count(DISTINCT request_id) FROM decisions WHERE effective = 'deny'",
@@ -247,23 +248,23 @@ test("more denials than the ring holds are all kept, while the database stands s
 test("after a crash before or behind the commit every decision is there once", async () => {
   const dataDir = temporaryDirectory();
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const first = openRecords(dataDir, ring, 1);
-  await first.records.settle(NOW_MS);
+  await first.records.ingestAll(NOW_MS);
   for (let n = 0; n < 10; n++) writer.record(entryOf(n, false));
-  first.records.rings.empty(NOW_MS);
+  first.records.ringDrain.drain(NOW_MS);
   const kept = join(dataDir, "store-kept");
   const copy = fs.mkdtempSync("/tmp/trustrank-spool-");
   fs.cpSync(kept, copy, { recursive: true });
   // Rows are committed, the segment is not yet compressed: as a crash between the two leaves it.
-  await first.records.settle(NOW_MS);
+  await first.records.ingestAll(NOW_MS);
   await first.core.close();
   fs.cpSync(copy, kept, { recursive: true });
   fs.rmSync(copy, { recursive: true });
 
   for (const life of [2, 3]) {
     const next = openRecords(dataDir, createDecisionRing(), life);
-    await next.records.settle(NOW_MS);
+    await next.records.ingestAll(NOW_MS);
     const { rows } = await askCore(next.core, "SELECT count(*) FROM decisions");
     expect(rows).toEqual([[10]]);
     expect(fs.readdirSync(kept)).toEqual([expect.stringMatching(/\.spool\.gz$/)]);

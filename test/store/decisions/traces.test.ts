@@ -1,13 +1,16 @@
 // The trace of a request in the decision log: with every leg, in what is read back and in SQL.
 import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import {
-  DecisionReader,
-  emptyColumns,
-  readRecords,
+  DecisionRingReader,
+  createDecisionColumns,
+  decodeRecordsInto,
 } from "../../../src/store/decisions/ring-reader.ts";
-import { IDENTICAL_PER_SECOND, RepeatedDenials } from "../../../src/store/decisions/repeats.ts";
+import {
+  IDENTICAL_PER_SECOND,
+  RepeatedDenialCounter,
+} from "../../../src/store/decisions/repeats.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
 import { openWith } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";
@@ -20,7 +23,7 @@ const verifyOf = (agent: string, level: "L2" | "L3") =>
 test("the trace of a request is logged with every leg, and can be asked for in SQL", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }));
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const traced = (requestId: string) => ({ ...callOf(requestId), traceId });
   await bureau.verify(verifyOf("agent://shop/bad", "L3"), traced("r-1"));
@@ -29,7 +32,7 @@ test("the trace of a request is logged with every leg, and can be asked for in S
   await bureau.verify(verifyOf("agent://shop/bad", "L3"), callOf("r-3"));
   await bureau.verify(verifyOf("agent://shop/bad", "L3"), { ...callOf("r-4"), traceId: "" });
 
-  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  const legs = await store.listDecisions({ tenant: "acme", limit: 100 });
   expect(legs.map((leg) => [leg.request_id, leg.trace_id])).toEqual([
     ["r-1", traceId],
     ["r-2", traceId],
@@ -48,17 +51,17 @@ test("the trace of a request is logged with every leg, and can be asked for in S
 
 test("identical denials are counted together whatever their traces; the row has the first's", () => {
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   const same = { subject: "agent://shop/bad", policyVersion: "p", requestId: "r" };
   for (let n = 0; n < IDENTICAL_PER_SECOND + 50; n += 1) {
     writer.record({ ...entryOf(1, false), ...same, traceId: n.toString(16).padStart(32, "a") });
   }
   const parts: Uint8Array[] = [];
-  new DecisionReader(ring).copy(parts);
-  const repeats = new RepeatedDenials();
-  const columns = emptyColumns();
-  for (const part of [...repeats.sift(parts, NOW_MS), ...repeats.takeHeld()]) {
-    expect(readRecords(columns, Buffer.from(part))).toBe(0);
+  new DecisionRingReader(ring).copyRecords(parts);
+  const repeats = new RepeatedDenialCounter();
+  const columns = createDecisionColumns();
+  for (const part of [...repeats.mergeRepeats(parts, NOW_MS), ...repeats.takeCountRecords()]) {
+    expect(decodeRecordsInto(columns, Buffer.from(part))).toBe(0);
   }
   expect(columns.count).toBe(IDENTICAL_PER_SECOND + 1);
   const first = IDENTICAL_PER_SECOND.toString(16).padStart(32, "a");

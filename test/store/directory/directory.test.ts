@@ -23,9 +23,9 @@ afterAll(async () => {
 });
 
 const agentsOf = (tenant: string | undefined, more = {}) =>
-  store.directory.read("agents", { tenant, order: "name", limit: 100, ...more });
+  store.agentDirectory.read("agents", { tenant, order: "name", limit: 100, ...more });
 const outcomesOf = (tenant: string | undefined, more = {}) =>
-  store.directory.read("outcomes", { tenant, limit: 1000, ...more });
+  store.agentDirectory.read("outcomes", { tenant, limit: 1000, ...more });
 
 async function paged(order: AgentOrder, limit: number): Promise<string[]> {
   const names: string[] = [];
@@ -113,7 +113,7 @@ describe("outcomes", () => {
 test("an agent's days hold what its views hold", async () => {
   const subject = `agent://${MARK}-shop/seller-1`;
   const daysOf = (tenant: string | undefined, agent: string, from = "2000-01-01") =>
-    store.directory.read("days", { tenant, agent, from });
+    store.agentDirectory.read("days", { tenant, agent, from });
   const { rows } = await store.query(
     `SELECT CAST(day AS VARCHAR), CAST(outcomes AS INTEGER), CAST(failures AS INTEGER)
      FROM agents_daily WHERE subject = '${subject}' ORDER BY 1`,

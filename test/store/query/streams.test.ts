@@ -26,7 +26,7 @@ afterEach(() => vi.useRealTimers());
 
 const open: StreamedRows[] = [];
 async function stream(sql: string, tenant?: string): Promise<StreamedRows> {
-  const rows = await store.stream(sql, tenant);
+  const rows = await store.openStream(sql, tenant);
   open.push(rows);
   return rows;
 }
@@ -102,9 +102,9 @@ test("bad queries are refused as ever, before the first part", async () => {
     "DELETE FROM outcome_rows",
     "SELECT 1; SELECT 2",
   ]) {
-    expect(await faultOf(store.stream(sql))).toMatchObject({ code: "query_rejected" });
+    expect(await faultOf(store.openStream(sql))).toMatchObject({ code: "query_rejected" });
   }
-  expect(await faultOf(store.stream("FROM kaizen_run_rows", "acme"))).toMatchObject({
+  expect(await faultOf(store.openStream("FROM kaizen_run_rows", "acme"))).toMatchObject({
     detail: "there is no view `kaizen_run_rows`",
   });
 });
@@ -122,10 +122,10 @@ test("streams are few, and fewer for one tenant; an ended one makes room", async
   const sql = "FROM range(100000000)";
   const first = await stream(sql, "acme");
   await stream(sql, "acme");
-  expect(await faultOf(store.stream(sql, "acme"))).toMatchObject({ code: "overloaded" });
+  expect(await faultOf(store.openStream(sql, "acme"))).toMatchObject({ code: "overloaded" });
   await stream(sql, "globex");
   await stream(sql);
-  expect(await faultOf(store.stream(sql, "initech"))).toMatchObject({ code: "overloaded" });
+  expect(await faultOf(store.openStream(sql, "initech"))).toMatchObject({ code: "overloaded" });
   first.cancel();
   await stream(sql, "initech");
 });

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceFault } from "../../../src/contract/faults.ts";
 import type { OpenStore } from "../../../src/store/client.ts";
-import { VIEWS, viewFor } from "../../../src/store/query/views.ts";
+import { VIEWS, buildViewQuery } from "../../../src/store/query/views.ts";
 import { LIMITS, openStoreCore } from "../_fixtures.ts";
 import { MARK, openTenants } from "../_tenants.ts";
 
@@ -83,10 +83,10 @@ describe("a tenant's key", () => {
   });
 
   test("days are exported of its own rows alone", async () => {
-    const [day] = await store.exportDays("outcomes", { sinceMs: 0, tenant: "acme" });
-    expect(await store.exportDays("outcomes", { sinceMs: 0, tenant: "nobody" })).toEqual([]);
-    const own = await store.exportFile("outcomes", day, { sinceMs: 0, tenant: "acme" });
-    const all = await store.exportFile("outcomes", day, { sinceMs: 0 });
+    const [day] = await store.listExportDays("outcomes", { sinceMs: 0, tenant: "acme" });
+    expect(await store.listExportDays("outcomes", { sinceMs: 0, tenant: "nobody" })).toEqual([]);
+    const own = await store.exportParquet("outcomes", day, { sinceMs: 0, tenant: "acme" });
+    const all = await store.exportParquet("outcomes", day, { sinceMs: 0 });
     expect(own.byteLength).toBeLessThan(all.byteLength);
     expect(Buffer.from(all).includes(MARK)).toBe(true);
     expect(Buffer.from(own).includes(MARK)).toBe(false);
@@ -225,7 +225,7 @@ describe("ways out", () => {
         '' AS action, '' AS request_id, 'api' AS source FROM range(1000)`),
     );
     const plan = await core.readQueue.read(async (reader) => {
-      const sql = await viewFor(reader, "outcomes", "acme");
+      const sql = await buildViewQuery(reader, "outcomes", "acme");
       const rows = await reader.rows(`EXPLAIN SELECT * FROM (${sql}) WHERE stakes > 77`);
       return String(rows[0]?.[1]);
     });

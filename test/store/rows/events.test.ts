@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { NoteEvents } from "../../../src/contract/notes.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../../src/store/client.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
@@ -102,7 +102,7 @@ test("rows of an older version move into the journal, each once", async () => {
   });
   await core.close();
   const first = await openWith([], dataDir);
-  const moved = await first.unjournaled();
+  const moved = await first.listUnjournaledNotes();
   expect(moved.map(({ table }) => table).toSorted()).toEqual(["provenance", "reviews", "reviews"]);
   await opened.pop()!.close();
   const notes = notesInto(dataDir);
@@ -160,8 +160,8 @@ test("runs of kaizen show their newest state", async () => {
     gates: [],
     record: { run_id: "run-1" },
   };
-  await store.note("kaizen_runs", run);
-  await store.note("kaizen_runs", {
+  await store.recordRun("kaizen_runs", run);
+  await store.recordRun("kaizen_runs", {
     ...run,
     recorded_at: NOW_MS + 7,
     finished_at: NOW_MS + 6,
@@ -181,13 +181,13 @@ test("runs of kaizen show their newest state", async () => {
 test("a review follows its flagged decision and is joined to it", async () => {
   const dataDir = temporaryDirectory();
   const ring = createDecisionRing();
-  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const writer = new DecisionRingWriter(ring, { waitMs: 0 });
   writer.record({ ...entryOf(1, true), isFlagged: true });
   writer.record(entryOf(2, false));
   const filter = { tenant: "acme", limit: 10 };
   const store = await openWith([ring], dataDir);
   await expect
-    .poll(() => store.reviews(filter, true))
+    .poll(() => store.listReviews(filter, true))
     .toMatchObject([{ request_id: "request-1", resolution: null }]);
   await opened.pop()!.close();
   const review = { tenant: "acme", request_id: "request-1", note: "seen", key_id: "key-acme" };
@@ -199,11 +199,11 @@ test("a review follows its flagged decision and is joined to it", async () => {
   for (const lost of ["none", "store"]) {
     fs.rmSync(join(dataDir, lost), { recursive: true, force: true });
     const next = await openWith([], dataDir);
-    expect(await next.reviews(filter, true)).toEqual([]);
-    expect(await next.reviews(filter, false)).toMatchObject([
+    expect(await next.listReviews(filter, true)).toEqual([]);
+    expect(await next.listReviews(filter, false)).toMatchObject([
       { request_id: "request-1", resolution: "dismissed", note: "seen", reviewer: "key-acme" },
     ]);
-    expect(await next.reviews({ ...filter, tenant: "other" }, false)).toEqual([]);
+    expect(await next.listReviews({ ...filter, tenant: "other" }, false)).toEqual([]);
     await opened.pop()!.close();
   }
 });

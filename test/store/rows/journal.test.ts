@@ -65,7 +65,7 @@ test("records of other layers are rows of the views, and survive without the dat
   const position = ledger.position();
 
   const check = async ({ store }: Awaited<ReturnType<typeof open>>) => {
-    await store.appliedUpTo(position);
+    await store.waitUntilApplied(position);
     const rowsOf = async (sql: string) => (await store.query(sql, LIMITS)).rows;
     expect(
       await rowsOf(

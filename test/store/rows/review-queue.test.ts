@@ -10,7 +10,7 @@ import {
 } from "../../../src/contract/reviews/events.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
-import { compactCalls, spareCalls } from "../../../src/store/rows/review-queue.ts";
+import { compactCallRows, countSpareCallRows } from "../../../src/store/rows/review-queue.ts";
 import { NOW_MS, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { askCore, catchUp, openJournal, openStoreCore } from "../_fixtures.ts";
 
@@ -102,8 +102,8 @@ test("every review is the row that the book has", async () => {
     const shown = async () => (await askCore(core, sql)).rows.toSorted(byId);
     expect(await shown()).toEqual(wanted.toSorted(byId));
     if (index % 4 !== 3) continue;
-    await core.write(compactCalls);
-    expect(await core.readQueue.read(spareCalls)).toBe(0);
+    await core.write(compactCallRows);
+    expect(await core.readQueue.read(countSpareCallRows)).toBe(0);
     expect(await shown()).toEqual(wanted.toSorted(byId));
   }
   await core.close();

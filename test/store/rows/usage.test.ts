@@ -5,7 +5,11 @@ import { noUsage, type UsageRow } from "../../../src/contract/usage.ts";
 import { encodeUsage } from "../../../src/contract/usage-records.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
-import { compactUsage, replacedUsage, usageRows } from "../../../src/store/rows/usage.ts";
+import {
+  deleteReplacedUsageRows,
+  countReplacedUsageRows,
+  readUsageRows,
+} from "../../../src/store/rows/usage.ts";
 import { NOW_MS, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { askCore, catchUp, openJournal, openStoreCore } from "../_fixtures.ts";
 
@@ -43,7 +47,13 @@ test("the largest sums of each meter are added up, replayed or compacted or not"
   expect(await shown()).toEqual(all);
   const asked = (more: object) =>
     core.readQueue.read((reader) =>
-      usageRows(reader, { from: "2026-01-31", to: "2026-01-31", meter: "", rowsMax: 10, ...more }),
+      readUsageRows(reader, {
+        from: "2026-01-31",
+        to: "2026-01-31",
+        meter: "",
+        rowsMax: 10,
+        ...more,
+      }),
     );
   expect(await asked({ tenant: "acme", meter: "b" })).toMatchObject([
     { meter: "", key_id: "k1", verify: 5 },
@@ -55,10 +65,10 @@ test("the largest sums of each meter are added up, replayed or compacted or not"
     { day: "2026-02-01", tenant: "acme", verify: 1 },
   ]);
   expect(await asked({ tenant: "it's nobody" })).toEqual([]);
-  let replaced = await core.readQueue.read(replacedUsage);
+  let replaced = await core.readQueue.read(countReplacedUsageRows);
   expect(replaced).toBe(1);
-  await core.write(compactUsage);
-  replaced = await core.readQueue.read(replacedUsage);
+  await core.write(deleteReplacedUsageRows);
+  replaced = await core.readQueue.read(countReplacedUsageRows);
   expect(replaced).toBe(0);
   expect(await shown()).toEqual(all);
   await core.close();

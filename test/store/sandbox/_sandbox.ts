@@ -1,7 +1,7 @@
 // The process for callers' SQL over a core in the test's own thread.
 import { join } from "node:path";
 import { startLimitedProcess } from "../../../src/platform/limited-process.ts";
-import type { StoreCore } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/core.ts";
 import type { SandboxCall } from "../../../src/store/sandbox/messages.ts";
 import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
@@ -21,7 +21,7 @@ export interface OpenSandbox {
 
 /** `refuses`: calls of the process that it answers as if its memory had run out. */
 export function openSandbox(
-  core: StoreCore,
+  core: JournalFollower,
   dataDir: string,
   idleMs?: number,
   refuses: (call: SandboxCall) => boolean = () => false,

@@ -2,7 +2,7 @@
 // both are told so at once.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { StoreCore } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/core.ts";
 import { openStoreCore } from "../_fixtures.ts";
 import { openTenants } from "../_tenants.ts";
 import { openSandbox, type OpenSandbox } from "./_sandbox.ts";
@@ -12,7 +12,7 @@ const LIMIT_MS = 60_000;
 const CANCELLED = { code: "query_rejected", errors: [{ pointer: "/sql", code: "cancelled" }] };
 
 let dataDir: string;
-let core: StoreCore;
+let core: JournalFollower;
 let opened: OpenSandbox;
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ test("the running query stops, a waiting one never begins, and the next one is a
   expect(await running).toMatchObject(CANCELLED);
   // Well before the limit of the query that was ended: its work has stopped too.
   expect(await opened.ask("SELECT 42")).toEqual([[42]]);
-  expect(opened.sandbox.figures).toMatchObject({ restarts: 0, running: 1, waiting: 0 });
+  expect(opened.sandbox.metrics).toMatchObject({ restarts: 0, running: 1, waiting: 0 });
   expect(opened.sandbox.cancel("k\nrunning")).toBe(false);
 });
 

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { StoreCore } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/core.ts";
 import { VIEWS } from "../../../src/store/query/views.ts";
 import { appendNotes } from "../../../src/store/rows/notes.ts";
 import { recordOf, runOf, NOW_MS } from "../../ledger/_fixtures.ts";
@@ -13,7 +13,7 @@ import { isMemoryLimited } from "../../../src/platform/limited-process.ts";
 import { SandboxServer } from "../../../src/store/sandbox/server.ts";
 
 let dataDir: string;
-let core: StoreCore;
+let core: JournalFollower;
 let opened: OpenSandbox;
 
 beforeAll(async () => {
@@ -82,7 +82,7 @@ test("shows the same rows of every view to everybody, and follows", async () => 
   await expectSame("acme");
   expect(await opened.ask("SELECT count(*) FROM outcomes WHERE tenant = 'acme'")).toEqual([[320]]);
   expect(await opened.ask("SELECT DISTINCT score FROM agents")).toEqual([[99]]);
-  expect(opened.sandbox.figures).toMatchObject({ running: 1, restarts: 0, waiting: 0 });
+  expect(opened.sandbox.metrics).toMatchObject({ running: 1, restarts: 0, waiting: 0 });
   // No file of rows is left behind.
   expect(fs.readdirSync(join(core.exportDirectory, "sandbox"))).toEqual([]);
 });
@@ -149,7 +149,7 @@ test("it ends when nobody asks, takes its copy with it, and comes back", async (
   expect(fs.existsSync(directory)).toBe(false);
   opened = openSandbox(core, dataDir, 20);
   await opened.ask("SELECT 1");
-  await expect.poll(() => opened.sandbox.figures.running).toBe(0);
+  await expect.poll(() => opened.sandbox.metrics.running).toBe(0);
   await expect.poll(() => fs.existsSync(directory)).toBe(false);
   expect(await opened.ask("SELECT 1")).toEqual([[1]]);
   expect(opened.log).toEqual([]);
@@ -177,6 +177,6 @@ test("without a limit on its memory it does not start", async () => {
     ...opening,
     memoryBytes: MEMORY_BYTES,
   } as const;
-  await server.take({ id: 1, call });
+  await server.answerCall({ id: 1, call });
   expect(sent).toMatchObject([{ kind: "refusal", detail: expect.stringContaining("no limit") }]);
 });

@@ -1,14 +1,18 @@
 // Turns of tenants in the line of queries, its bounds, and the waits after queries stopped by force.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { QUERIES_MAX, QUERIES_PER_TENANT_MAX, QueryLine } from "../../../src/store/sandbox/line.ts";
-import { StrikeBook } from "../../../src/store/sandbox/strikes.ts";
+import {
+  SANDBOX_QUERIES_MAX,
+  SANDBOX_QUERIES_PER_TENANT_MAX,
+  TenantQueryQueue,
+} from "../../../src/store/sandbox/line.ts";
+import { QueryBackoff } from "../../../src/store/sandbox/strikes.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A line whose queries end one by one, as the test says. */
 function openLine() {
-  const line = new QueryLine(30_000);
+  const line = new TenantQueryQueue(30_000);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const ask = (tenant: string) => {
@@ -28,10 +32,10 @@ function openLine() {
 
 test("tenants take turns, however many queries one of them has in line", async () => {
   const { line, begun, ask, endOne } = openLine();
-  for (let n = 0; n < QUERIES_PER_TENANT_MAX; n++) void ask("many");
+  for (let n = 0; n < SANDBOX_QUERIES_PER_TENANT_MAX; n++) void ask("many");
   void ask("one");
   void ask("two");
-  expect(line.length).toBe(QUERIES_PER_TENANT_MAX + 2);
+  expect(line.length).toBe(SANDBOX_QUERIES_PER_TENANT_MAX + 2);
   await vi.advanceTimersByTimeAsync(0);
   for (let n = 0; n < 4; n++) await endOne();
   expect(begun).toEqual(["many", "many", "one", "two", "many"]);
@@ -39,9 +43,9 @@ test("tenants take turns, however many queries one of them has in line", async (
 
 test("a tenant's part and the whole line are bounded, and a place that is free is given again", async () => {
   const { ask, endOne } = openLine();
-  for (let n = 0; n < QUERIES_PER_TENANT_MAX; n++) void ask("many");
+  for (let n = 0; n < SANDBOX_QUERIES_PER_TENANT_MAX; n++) void ask("many");
   await expect(ask("many")).rejects.toMatchObject({ code: "rate_limited" });
-  for (let n = QUERIES_PER_TENANT_MAX; n < QUERIES_MAX; n++) void ask(`t${n}`);
+  for (let n = SANDBOX_QUERIES_PER_TENANT_MAX; n < SANDBOX_QUERIES_MAX; n++) void ask(`t${n}`);
   await expect(ask("last")).rejects.toMatchObject({ code: "overloaded" });
   await endOne();
   void ask("last");
@@ -59,7 +63,7 @@ test("who still prepares holds up nobody, and counts as waiting", async () => {
   expect(begun).toEqual(["quick"]);
   isReady();
   await vi.advanceTimersByTimeAsync(0);
-  line.end(new Error("over"));
+  line.close(new Error("over"));
   await expect(slow).rejects.toThrow("over");
   expect(line.length).toBe(1);
 });
@@ -82,30 +86,30 @@ test("its end sends everybody away who waits", async () => {
   const { line, ask } = openLine();
   void ask("runs");
   const waits = ask("waits");
-  line.end(new Error("over"));
+  line.close(new Error("over"));
   await expect(waits).rejects.toThrow("over");
   expect(line.length).toBe(1);
 });
 
 test("each query stopped by force costs its tenant twice the wait of the one before", () => {
-  const book = new StrikeBook();
+  const book = new QueryBackoff();
   const waitOf = (tenant: string, nowMs: number) => {
     try {
-      book.assertFree(tenant, nowMs);
+      book.assertMayQuery(tenant, nowMs);
       return 0;
     } catch (fault) {
       return (fault as { retryAfterSec: number }).retryAfterSec;
     }
   };
   expect(waitOf("a", 0)).toBe(0);
-  book.add("a", 0);
+  book.recordForcedEnd("a", 0);
   expect([waitOf("a", 0), waitOf("b", 0), waitOf("a", 5000)]).toEqual([5, 0, 0]);
   const waits = Array.from({ length: 7 }, () => {
-    book.add("a", 6000);
+    book.recordForcedEnd("a", 6000);
     return waitOf("a", 6000);
   });
   expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
   // After a quarter of an hour without another one it is forgotten.
-  book.add("a", 6000 + 15 * 60_000);
+  book.recordForcedEnd("a", 6000 + 15 * 60_000);
   expect(waitOf("a", 6000 + 15 * 60_000)).toBe(5);
 });

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { StoreCore } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/core.ts";
 import { openDatabase } from "../../../src/store/duckdb.ts";
 import { catchUp, fillJournal, openStoreCore } from "../_fixtures.ts";
 import { MEMORY_BYTES, openSandbox, type OpenSandbox } from "./_sandbox.ts";
@@ -13,7 +13,7 @@ const GROUPS = 20_000_000;
 const LARGE = `SELECT max(n), count(*) FROM (
   SELECT range * 7919 % ${GROUPS} AS k, count(*) AS n FROM range(${GROUPS}) GROUP BY k)`;
 
-let core: StoreCore;
+let core: JournalFollower;
 let opened: OpenSandbox;
 let dataDir: string;
 let spill: string;
@@ -40,8 +40,8 @@ it("answers them, within the memory of the process", async () => {
   expect(await asked).toEqual([[1, GROUPS]]);
   // And again, on whichever thread: what one query has freed serves the next.
   for (let i = 0; i < 4; i++) expect(await opened.ask(LARGE)).toEqual([[1, GROUPS]]);
-  expect(opened.sandbox.figures.memoryBytes).toBeLessThan(MEMORY_BYTES);
-  expect(opened.sandbox.figures.restarts).toBe(0);
+  expect(opened.sandbox.metrics.memoryBytes).toBeLessThan(MEMORY_BYTES);
+  expect(opened.sandbox.metrics.restarts).toBe(0);
   expect(fs.readdirSync(spill)).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { segmentsDirectory } from "../../../src/store/decisions/segments.ts";
+import { resolveSegmentsDirectory } from "../../../src/store/decisions/segments.ts";
 import { DecisionEvents } from "../../../src/threads/webhooks/decision-events.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { denial, openDecisionLog } from "../../webhooks/_decision-log.ts";
@@ -20,7 +20,7 @@ it("gives each decision once, wherever reading stops", () => {
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       const dataDir = temporaryDirectory();
       const log = openDecisionLog(dataDir);
-      let source = new DecisionEvents(segmentsDirectory(dataDir), "tr-1");
+      let source = new DecisionEvents(resolveSegmentsDirectory(dataDir), "tr-1");
       let place: unknown = JSON.parse(JSON.stringify(source.head()));
       let logged = 0;
       const found: string[] = [];
@@ -45,7 +45,7 @@ it("gives each decision once, wherever reading stops", () => {
           log.log(...agents.map((agent) => denial(agent)));
         } else if (each.kind === "settle") log.settle();
         else if (each.kind === "reopen") {
-          source = new DecisionEvents(segmentsDirectory(dataDir), "tr-1");
+          source = new DecisionEvents(resolveSegmentsDirectory(dataDir), "tr-1");
         } else read(each.taken);
       }
       while (read(3));
@@ -59,13 +59,13 @@ it("gives each decision once, wherever reading stops", () => {
 it("goes on behind segments that are kept no longer", () => {
   const dataDir = temporaryDirectory();
   const log = openDecisionLog(dataDir);
-  const source = new DecisionEvents(segmentsDirectory(dataDir), "tr-1");
+  const source = new DecisionEvents(resolveSegmentsDirectory(dataDir), "tr-1");
   log.log(denial("old"));
   const place = source.head();
   log.settle();
   log.log(denial("new"));
-  const [oldest] = fs.readdirSync(segmentsDirectory(dataDir)).toSorted();
-  fs.rmSync(join(segmentsDirectory(dataDir), oldest!));
+  const [oldest] = fs.readdirSync(resolveSegmentsDirectory(dataDir)).toSorted();
+  fs.rmSync(join(resolveSegmentsDirectory(dataDir), oldest!));
   const passed = source.read(place);
   expect(passed.readings).toEqual([]);
   const { readings } = source.read(passed.next);
@@ -77,7 +77,7 @@ it("goes on behind segments that are kept no longer", () => {
 it("tells of a fraud flag under one id a day, beside the denials", () => {
   const dataDir = temporaryDirectory();
   const log = openDecisionLog(dataDir);
-  const source = new DecisionEvents(segmentsDirectory(dataDir), "tr-1");
+  const source = new DecisionEvents(resolveSegmentsDirectory(dataDir), "tr-1");
   const place = source.head();
   const fraud = { ...denial("c"), reasonCodes: ["FRAUD_FLAG"] };
   log.log(
