@@ -1,6 +1,10 @@
 // Baselines of eval:trust beside the engine, on the same rows: the constant training rate, and
 // decayed Beta reputation (Josang & Ismail) with an empirical prior, raw and calibrated.
-import { auc, calibrationError, logLoss } from "../src/kaizen/model/metrics.ts";
+import {
+  computeAuc,
+  computeCalibrationError,
+  computeMeanLogLoss,
+} from "../src/kaizen/model/metrics.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { RatedOutcome } from "./ratings.ts";
 
@@ -77,10 +81,10 @@ export function betaBaselines(
   const [a, b] = fit?.coefficients ?? [0, 1];
   const calibrated = logit.subarray(split.to).map((x) => 1 / (1 + Math.exp(-(a! + b! * x))));
   return {
-    constant_log_loss: logLoss(new Float64Array(test.length).fill(rate), test),
-    beta_auc: auc(raw, test),
-    beta_log_loss: logLoss(raw, test),
-    beta_ece: calibrationError(raw, test),
-    beta_calibrated_log_loss: logLoss(calibrated, test),
+    constant_log_loss: computeMeanLogLoss(new Float64Array(test.length).fill(rate), test),
+    beta_auc: computeAuc(raw, test),
+    beta_log_loss: computeMeanLogLoss(raw, test),
+    beta_ece: computeCalibrationError(raw, test),
+    beta_calibrated_log_loss: computeMeanLogLoss(calibrated, test),
   };
 }

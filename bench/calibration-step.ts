@@ -1,34 +1,38 @@
 // Step of calibration alone as a challenger of a grown champion: intercept and slope fitted to the newest
 // rows, half of the way, and what the gates of a re-fit say of it. For bench:kaizen-accrued.
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { breadthGate } from "../src/kaizen/gates/breadth.ts";
+import { evaluateBreadthGate } from "../src/kaizen/gates/breadth.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
-import { superiorityGate } from "../src/kaizen/gates/loss.ts";
-import { forecast } from "../src/kaizen/model/holdout.ts";
+import { evaluateSuperiorityGate } from "../src/kaizen/gates/loss.ts";
+import { forecastRows } from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { evidenceWeights, markNewReporters, rowWeights } from "../src/kaizen/model/row-weights.ts";
+import {
+  computeTrainingWeights,
+  markNewReporters,
+  computeRowWeights,
+} from "../src/kaizen/model/row-weights.ts";
 import {
   readCoefficients,
-  scorecardColumns,
+  flagUsableColumns,
   stepTowards,
-  withCoefficients,
+  replaceCoefficients,
 } from "../src/kaizen/model/scorecard.ts";
-import { calibrated, fitCalibration } from "../src/kaizen/model/start-up.ts";
-import type { Side } from "../src/kaizen/sides.ts";
+import { applyStartUpCalibration, fitStartUpCalibration } from "../src/kaizen/model/start-up.ts";
+import type { ScorecardSide } from "../src/kaizen/sides.ts";
 
 /** What is fitted, and on how many of the newest rows. */
 export interface CalibrationPlan {
-  side: Side;
+  side: ScorecardSide;
   newest: number;
 }
 
 /** The whole step fitted to rows before `to`, with the weights of its rows; the champion where none is found. */
 function fitted(evidence: FitRows, to: number, config: ScoringConfig, plan: CalibrationPlan) {
   const champion = config[plan.side];
-  const weights = evidenceWeights(evidence, to, markNewReporters(evidence, to));
+  const weights = computeTrainingWeights(evidence, to, markNewReporters(evidence, to));
   weights.fill(0, 0, Math.max(0, to - plan.newest));
-  const found = fitCalibration(evidence, to, champion, weights);
-  const whole = found === null ? champion : calibrated(champion, found, config);
+  const found = fitStartUpCalibration(evidence, to, champion, weights);
+  const whole = found === null ? champion : applyStartUpCalibration(champion, found, config);
   return { weights, coefficients: readCoefficients(whole) };
 }
 
@@ -41,7 +45,7 @@ export function calibrationStep(
 ): ScoringModel {
   const { coefficients } = fitted(evidence, to, config, plan);
   const champion = config[plan.side];
-  return withCoefficients(champion, stepTowards(readCoefficients(champion), coefficients));
+  return replaceCoefficients(champion, stepTowards(readCoefficients(champion), coefficients));
 }
 
 /** Gates G2 and G11 of a calibration that is fitted before row `from` and tested up to `to`. */
@@ -56,19 +60,19 @@ export function testCalibration(
     failures: evidence.failures.subarray(from, to),
     subjects: evidence.subjects.subarray(from, to),
     reporters: evidence.reporters.subarray(from, to),
-    weights: rowWeights(evidence, from, to, markNewReporters(evidence, from)),
+    weights: computeRowWeights(evidence, from, to, markNewReporters(evidence, from)),
     config,
-    champion: forecast(evidence, from, to, config[plan.side], config),
-    challenger: forecast(evidence, from, to, challenger, config),
+    champion: forecastRows(evidence, from, to, config[plan.side], config),
+    challenger: forecastRows(evidence, from, to, challenger, config),
   };
   const own = fitted(evidence, from, config, plan);
-  const usable = scorecardColumns(plan.side);
+  const usable = flagUsableColumns(plan.side);
   // Left out are teachers; a fit without a community is none of two numbers, and is not asked for.
   const lesson = { evidence, trainTo: from, usable, lambda: 1, ...own };
   const policy = { ...GATE_POLICY, communities_max: 0 };
   const gates = [
-    superiorityGate(holdout, GATE_POLICY),
-    breadthGate(holdout, { fitted: lesson, holdoutFrom: from }, policy),
+    evaluateSuperiorityGate(holdout, GATE_POLICY),
+    evaluateBreadthGate(holdout, { fitted: lesson, holdoutFrom: from }, policy),
   ];
   return { challenger, gates };
 }

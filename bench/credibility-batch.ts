@@ -5,7 +5,7 @@ import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
 import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
-import { standingBatch, standingPolicy } from "../src/kaizen/credibility/standings.ts";
+import { computeStandingBatch, createStandingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { StandingHistory, StandingPolicy } from "../src/kaizen/credibility/standings.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
@@ -26,7 +26,7 @@ export class CredibilityBatch {
 
   constructor(outcomes: readonly RatedOutcome[], config: ScoringConfig) {
     this.#config = config;
-    this.#policy = standingPolicy(config);
+    this.#policy = createStandingPolicy(config);
     const ids: string[] = [];
     const numbers = new Map<string, number>();
     const numberOf = (id: string) => {
@@ -71,7 +71,7 @@ export class CredibilityBatch {
     const edges = { ...this.#history.edges, count: folded };
     const history = { ...this.#history, edges, stakesHigh: this.#stakesHigh };
     this.#rules ??= this.#vouchedFor();
-    const { standings } = standingBatch(history, this.#rules, this.#policy)!;
+    const { standings } = computeStandingBatch(history, this.#rules, this.#policy)!;
     writer.applyStandings(standings);
     for (const standing of standings.agents) this.#written.set(standing.agent, standing);
     this.#stakesHigh = standings.stakesHigh;

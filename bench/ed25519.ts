@@ -4,7 +4,7 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { cpus } from "node:os";
 import { parsed } from "./load/parsed.ts";
-import { type Ed25519Verify, openOpenssl, openSodium } from "../src/platform/ed25519.ts";
+import { type Ed25519Verifier, openOpenssl, openSodium } from "../src/platform/ed25519.ts";
 
 const MESSAGES = 500;
 /** About as long as the header and body of a signed outcome. */
@@ -23,7 +23,7 @@ const signed = Array.from({ length: MESSAGES }, () => {
   return { message, signature: sign(null, message, privateKey) };
 });
 
-function verifyAll(isValid: Ed25519Verify): number {
+function verifyAll(isValid: Ed25519Verifier): number {
   let count = 0;
   const startedAt = process.hrtime.bigint();
   for (const { message, signature } of signed) count += Number(isValid(key, signature, message));

@@ -6,8 +6,8 @@ import { basename, join } from "node:path";
 import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
-import { auc, logLoss } from "../src/kaizen/model/metrics.ts";
-import { COLUMN_SIGNS, COLUMNS } from "../src/kaizen/model/scorecard.ts";
+import { computeAuc, computeMeanLogLoss } from "../src/kaizen/model/metrics.ts";
+import { COLUMN_SIGNS, COLUMN_COUNT } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { PARTS } from "./eval-streams.ts";
 import { readRatings } from "./ratings.ts";
@@ -40,13 +40,14 @@ function judged(
 ): Found {
   const [from, to, end] = PARTS.validation.map((share) => Math.floor(rows.count * share));
   const live = [...usable.keys()].filter((j) => {
-    for (let row = from!; row < to!; row++) if (rows.values[row * COLUMNS + j] !== 0) return true;
+    for (let row = from!; row < to!; row++)
+      if (rows.values[row * COLUMN_COUNT + j] !== 0) return true;
     return false;
   });
   const columns = live.length + (extra === undefined ? 0 : 1);
   const values = new Float64Array((end! - from!) * columns);
   for (let row = from!; row < end!; row++) {
-    const own = live.map((j) => (usable[j] ? rows.values[row * COLUMNS + j]! : 0));
+    const own = live.map((j) => (usable[j] ? rows.values[row * COLUMN_COUNT + j]! : 0));
     if (extra !== undefined) own.push(extra(row));
     values.set(own, (row - from!) * columns);
   }
@@ -66,8 +67,8 @@ function judged(
   });
   const labels = failures.subarray(to, end);
   return {
-    auc: auc(probabilities, labels),
-    log_loss: logLoss(probabilities, labels),
+    auc: computeAuc(probabilities, labels),
+    log_loss: computeMeanLogLoss(probabilities, labels),
     weight: extra === undefined ? 0 : fit.coefficients[columns - 1]!,
   };
 }
@@ -81,7 +82,7 @@ function candidatesOf(file: string) {
   const candidates = (side: (typeof SIDES)[number]): Candidate[] => {
     const rows = replayed[side];
     const other = side === "check" ? handshake : check;
-    const mean = (row: number) => rows.values[row * COLUMNS + MEAN]!;
+    const mean = (row: number) => rows.values[row * COLUMN_COUNT + MEAN]!;
     // In a check nobody views, but what the subject itself reports is known too.
     const isOwn = (name: string) => !/^(viewer|about the viewer|between)/.test(name);
     const names = RICH_NAMES.map((name, j) => [name, j] as const).slice(1);
@@ -92,8 +93,8 @@ function candidatesOf(file: string) {
       ["share of the doubt resolved", (row) => resolved(rows.sdSubject[row]!)],
       ["root of that share", (row) => Math.sqrt(resolved(rows.sdSubject[row]!))],
       ["mean over doubt", (row) => mean(row) / rows.sdSubject[row]!],
-      ["mean of the other track", (row) => other.values[row * COLUMNS + MEAN]!],
-      ["mean times viewer", (row) => mean(row) * rows.values[row * COLUMNS + 3]!],
+      ["mean of the other track", (row) => other.values[row * COLUMN_COUNT + MEAN]!],
+      ["mean times viewer", (row) => mean(row) * rows.values[row * COLUMN_COUNT + 3]!],
       ...listed.map(([name, j]): Candidate => [
         name,
         (row) => rich.handshake[row * rich.handshakeColumns + j]!,

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 
 import { parsed } from "./load/parsed.ts";
-import { auc } from "../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../src/kaizen/model/metrics.ts";
 import { readNumbers, readWeights } from "../src/vault/grounding/tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
 import type { Calibrated } from "./grounding-calibrate.ts";
@@ -70,13 +70,13 @@ function summarise(judged: readonly Judged[]) {
   return {
     rows: judged.length,
     positives,
-    auroc: round(auc(risks, labels)),
+    auroc: round(computeAuc(risks, labels)),
     f1: round((2 * hits) / Math.max(1, flagged.length + positives)),
     balanced_accuracy: round((hits / Math.max(1, positives) + specificity) / 2),
     always_positive_f1: round((2 * positives) / (judged.length + positives)),
-    length_only_auroc: round(auc(lengths, labels)),
+    length_only_auroc: round(computeAuc(lengths, labels)),
     word_overlap_auroc: round(
-      auc(
+      computeAuc(
         judged.map(({ row }) => wordsAbsent(row)),
         labels,
       ),

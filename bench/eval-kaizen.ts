@@ -6,11 +6,11 @@
 import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { parseSeedRules } from "../src/kaizen/credibility/seeds.ts";
-import { rowAt } from "../src/kaizen/model/holdout.ts";
-import { SIDES } from "../src/kaizen/sides.ts";
-import type { Side } from "../src/kaizen/sides.ts";
+import { findFirstRowAtOrAfter } from "../src/kaizen/model/holdout.ts";
+import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
+import type { ScorecardSide } from "../src/kaizen/sides.ts";
 import type { ScoringModel } from "../src/engine/config.ts";
-import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { readCoefficients, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { DAY_MS, deniedSuccesses, KaizenSchedule, meanLoss } from "./kaizen-schedule.ts";
 import { historyOf, StreamStandings } from "./kaizen-stream.ts";
@@ -43,18 +43,18 @@ interface SideTotals {
 
 /** Probabilities of rows [from, to), written into `target`. */
 function foretell(
-  { rows }: KaizenSchedule["evidence"][Side],
+  { rows }: KaizenSchedule["evidence"][ScorecardSide],
   [from, to]: readonly [number, number],
   model: ScoringModel,
   target: Float64Array,
 ): void {
   const beta = readCoefficients(model);
   for (let row = from; row < to; row++)
-    target[row] = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));
+    target[row] = 1 / (1 + Math.exp(-computeRowLogit(rows, row, beta)));
 }
 
 /** Days of the stream, each scored by the weights live on it and closed by what the service does. */
-function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<Side, SideTotals> {
+function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<ScorecardSide, SideTotals> {
   const { timesMs } = schedule.evidence.check;
   const end = timesMs.length;
   const shipped = schedule.config;
@@ -65,13 +65,13 @@ function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<Side, SideTota
     stretches: [],
     probabilities: new Float64Array(end),
   });
-  const totals: Record<Side, SideTotals> = { check: empty(), handshake: empty() };
+  const totals: Record<ScorecardSide, SideTotals> = { check: empty(), handshake: empty() };
   let scored = 0;
   let told = 0;
   for (let day = 1; scored < end; day++) {
     const atMs = timesMs[0]! + day * DAY_MS;
-    const now = rowAt(schedule.evidence.check, atMs);
-    for (const side of now > scored ? SIDES : []) {
+    const now = findFirstRowAtOrAfter(schedule.evidence.check, atMs);
+    for (const side of now > scored ? SCORECARD_SIDES : []) {
       const total = totals[side];
       const rows = schedule.evidence[side];
       const model = schedule.config[side];
@@ -101,7 +101,12 @@ function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<Side, SideTota
   return totals;
 }
 
-function sideReport(schedule: KaizenSchedule, side: Side, totals: SideTotals, shippedLoss: number) {
+function sideReport(
+  schedule: KaizenSchedule,
+  side: ScorecardSide,
+  totals: SideTotals,
+  shippedLoss: number,
+) {
   const { stretches } = totals;
   const rows = schedule.evidence[side].timesMs.length;
   const own = schedule.promotions.filter((each) => each.side === side);
@@ -137,7 +142,7 @@ function sideReport(schedule: KaizenSchedule, side: Side, totals: SideTotals, sh
 function lateSlices(
   outcomes: readonly RatedOutcome[],
   lagDays: number,
-  evidence: KaizenSchedule["evidence"][Side],
+  evidence: KaizenSchedule["evidence"][ScorecardSide],
   { probabilities }: SideTotals,
   shipped: ScoringModel,
   from: number,
@@ -194,7 +199,7 @@ function main(): void {
   const schedule = new KaizenSchedule(history, config, standings);
   const totals = walk(schedule, values.quiet);
   const end = outcomes.length;
-  const sides = SIDES.map((side) => {
+  const sides = SCORECARD_SIDES.map((side) => {
     const shippedLoss = meanLoss(schedule.evidence[side], 0, end, config[side]);
     const report = sideReport(schedule, side, totals[side], shippedLoss);
     const evidence = schedule.evidence[side];

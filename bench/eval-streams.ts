@@ -6,8 +6,12 @@ import { basename, join } from "node:path";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
-import { auc, calibrationError, logLoss } from "../src/kaizen/model/metrics.ts";
-import { readCoefficients, fitScorecard, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import {
+  computeAuc,
+  computeCalibrationError,
+  computeMeanLogLoss,
+} from "../src/kaizen/model/metrics.ts";
+import { readCoefficients, fitScorecard, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaForecasts } from "./beta-baseline.ts";
 import { boostedForecasts } from "./boosted-trees.ts";
@@ -66,7 +70,7 @@ function logisticForecasts(
 
 function engineForecasts(rows: ScorecardRows, beta: Float64Array, [, to, end]: Range) {
   return Float64Array.from({ length: end - to }, (_, i) => {
-    return 1 / (1 + Math.exp(-rowLogit(rows, to + i, beta)));
+    return 1 / (1 + Math.exp(-computeRowLogit(rows, to + i, beta)));
   });
 }
 
@@ -142,11 +146,11 @@ function streamRows(
         lag_days: lagDays,
         side,
         model,
-        auc: auc(probabilities, judged),
+        auc: computeAuc(probabilities, judged),
         auc_interval: intervals.auc,
-        log_loss: logLoss(probabilities, judged),
+        log_loss: computeMeanLogLoss(probabilities, judged),
         log_loss_interval: intervals.logLoss,
-        ece: calibrationError(probabilities, judged),
+        ece: computeCalibrationError(probabilities, judged),
         slices: calibrationIn(slices, probabilities, judged),
       };
     });

@@ -13,21 +13,21 @@ import { FEATURES } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import {
-  auc,
-  calibrationError,
-  logLoss,
-  denialBorder,
-  truePositiveRate,
+  computeAuc,
+  computeCalibrationError,
+  computeMeanLogLoss,
+  fitDenialThreshold,
+  computeTruePositiveRate,
 } from "../src/kaizen/model/metrics.ts";
-import { denyBorder } from "../src/kaizen/model/holdout.ts";
+import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
 import {
   readCoefficients,
-  COLUMNS,
+  COLUMN_COUNT,
   fitScorecard,
   isThinRow,
-  rowDeviation,
-  rowLogit,
-  withCoefficients,
+  computeRowDeviation,
+  computeRowLogit,
+  replaceCoefficients,
 } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
@@ -59,13 +59,13 @@ function evaluate(
   const usable = usableColumns(name === "handshake");
   const fit = fitScorecard(rows, failures, [split.from, split.to], champion, usable, LAMBDA);
   if (fit === null) throw new Error(`the ${name} fit broke`);
-  const model = withCoefficients(champion, fit.coefficients);
+  const model = replaceCoefficients(champion, fit.coefficients);
   const denyAt = denyBorderOf(rows, failures, split, model, config);
   const probabilities: number[] = [];
   let goods = 0;
   let refused = 0;
   for (let row = split.to; row < split.end; row++) {
-    probabilities.push(1 / (1 + Math.exp(-rowLogit(rows, row, fit.coefficients))));
+    probabilities.push(1 / (1 + Math.exp(-computeRowLogit(rows, row, fit.coefficients))));
     if (failures[row] === 1) continue;
     goods++;
     const p = probabilities[probabilities.length - 1]!;
@@ -73,10 +73,10 @@ function evaluate(
   }
   const labels = failures.subarray(split.to, split.end);
   return {
-    auc: auc(probabilities, labels),
-    log_loss: logLoss(probabilities, labels),
-    ece: calibrationError(probabilities, labels),
-    tpr_at_fpr_1pct: truePositiveRate(probabilities, labels, 0.01),
+    auc: computeAuc(probabilities, labels),
+    log_loss: computeMeanLogLoss(probabilities, labels),
+    ece: computeCalibrationError(probabilities, labels),
+    tpr_at_fpr_1pct: computeTruePositiveRate(probabilities, labels, 0.01),
     fpr_denied: refused / goods,
     deny_at: denyAt,
     coefficients: namedCoefficients(fit.coefficients),
@@ -96,9 +96,9 @@ function denyBorderOf(
   for (let row = split.from; row < split.to; row++) {
     if (failures[row] === 1) continue;
     const isThick = !isThinRow(rows, row, config);
-    goods.push(isThick ? 1 / (1 + Math.exp(-rowLogit(rows, row, beta))) : 0);
+    goods.push(isThick ? 1 / (1 + Math.exp(-computeRowLogit(rows, row, beta))) : 0);
   }
-  return denyBorder({ ...model, deny_at: denialBorder(goods) }, config);
+  return computeDenialThreshold({ ...model, deny_at: fitDenialThreshold(goods) }, config);
 }
 
 function namedCoefficients(beta: Float64Array): Record<string, number> {
@@ -129,9 +129,9 @@ function calibrated(
   const beta = readCoefficients(model);
   const sure: number[] = [];
   for (let row = split.from; row < split.to; row++) {
-    if (rowLogit(rows, row, beta) < Math.log(0.05 / 0.95)) sure.push(row);
+    if (computeRowLogit(rows, row, beta) < Math.log(0.05 / 0.95)) sure.push(row);
   }
-  const column = (j: number) => median(sure.map((row) => rows.values[row * COLUMNS + j]!));
+  const column = (j: number) => median(sure.map((row) => rows.values[row * COLUMN_COUNT + j]!));
   const round = (x: number) => Number(x.toFixed(3));
   const references: Record<string, number> = {};
   FEATURES.forEach((name, j) => {
@@ -141,7 +141,7 @@ function calibrated(
     ...model,
     deny_at: round(denyBorderOf(rows, failures, split, model, config)),
     mean_reference: round(column(2)),
-    sd_reference: round(median(sure.map((row) => rowDeviation(rows, row, model)))),
+    sd_reference: round(median(sure.map((row) => computeRowDeviation(rows, row, model)))),
     references,
   };
 }

@@ -9,15 +9,15 @@ import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { denyBorder } from "../src/kaizen/model/holdout.ts";
-import { denialBorder } from "../src/kaizen/model/metrics.ts";
+import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
+import { fitDenialThreshold } from "../src/kaizen/model/metrics.ts";
 import {
   readCoefficients,
   fitScorecard,
   isThinRow,
-  rowDeviation,
-  rowLogit,
-  withCoefficients,
+  computeRowDeviation,
+  computeRowLogit,
+  replaceCoefficients,
 } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { readRatings } from "./ratings.ts";
@@ -86,12 +86,14 @@ function riskOf(
   beta: Float64Array,
   config: ScoringConfig,
 ): Risk {
-  const eta = rowLogit(rows, row, beta);
+  const eta = computeRowLogit(rows, row, beta);
   const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
   const failureProbability = sigmoid(eta);
-  const failureOptimistic = sigmoid(eta - config.refuse_caution * rowDeviation(rows, row, model));
+  const failureOptimistic = sigmoid(
+    eta - config.refuse_caution * computeRowDeviation(rows, row, model),
+  );
   const isThin = isThinRow(rows, row, config);
-  const border = denyBorder(model, config);
+  const border = computeDenialThreshold(model, config);
   return {
     failureProbability,
     failureOptimistic,
@@ -146,7 +148,7 @@ function sharesOf(
     hard_denied_bad: denied.bad / seen.bad,
     thin_good: thin.good / seen.good,
     thin_bad: thin.bad / seen.bad,
-    deny_at: denyBorder(model, config),
+    deny_at: computeDenialThreshold(model, config),
     outcomes: { ...seen },
   };
 }
@@ -172,7 +174,7 @@ function fitted(
     HELD[side],
   );
   if (fit === null) throw new Error(`the ${side} fit broke`);
-  const model = withCoefficients(config[side], fit.coefficients);
+  const model = replaceCoefficients(config[side], fit.coefficients);
   const goods: number[] = [];
   for (let row = split.train; row < split.from; row++) {
     if (failures[row] === 1) continue;
@@ -180,7 +182,7 @@ function fitted(
     goods.push(risk.isThin ? 0 : risk.failureProbability);
   }
   // Above 1: closed, where there are too few successes for a guarantee.
-  return { ...model, deny_at: Math.min(2, denialBorder(goods)) };
+  return { ...model, deny_at: Math.min(2, fitDenialThreshold(goods)) };
 }
 
 function main(): void {

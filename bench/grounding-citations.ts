@@ -1,7 +1,7 @@
 // Citations of eval:grounding: the cited page against pages of other sources, by the best window
 // alone, and answers whose sentences cite several pages by markers, in order and in disorder.
 import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
-import { auc } from "../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../src/kaizen/model/metrics.ts";
 import { readNumbers } from "../src/vault/grounding/tables.ts";
 import type { Cited } from "../src/vault/sources/statuses.ts";
 import { isHardMismatch } from "../src/vault/sources/statuses.ts";
@@ -68,7 +68,7 @@ export function citationReport(bench: RowBench, rows: readonly LabelledRow[]) {
   });
   return {
     citation_mismatch_auroc: round(
-      auc(
+      computeAuc(
         pairs.map(({ miss }) => miss),
         pairs.map(({ isStranger }) => isStranger),
       ),

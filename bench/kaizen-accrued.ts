@@ -6,15 +6,15 @@
 import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
-import { challenge } from "../src/kaizen/challenge.ts";
+import { challengeScorecard } from "../src/kaizen/challenge.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { GatePolicy, GateResult } from "../src/kaizen/gates/gate.ts";
-import { forecast, rowAt } from "../src/kaizen/model/holdout.ts";
+import { forecastRows, findFirstRowAtOrAfter } from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { scorecardColumns } from "../src/kaizen/model/scorecard.ts";
+import { flagUsableColumns } from "../src/kaizen/model/scorecard.ts";
 import { replayEvidence } from "../src/kaizen/replay/evidence.ts";
-import { SIDES } from "../src/kaizen/sides.ts";
-import type { Side } from "../src/kaizen/sides.ts";
+import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
+import type { ScorecardSide } from "../src/kaizen/sides.ts";
 import { calibrationStep, testCalibration } from "./calibration-step.ts";
 import type { CalibrationPlan } from "./calibration-step.ts";
 import { combinedZ, eValue } from "./e-process.ts";
@@ -59,8 +59,8 @@ function testsOf(evidence: FitRows): Span[] {
   const spans: Span[] = [];
   let testedMs = 0;
   for (let nowMs = timesMs[0]! + WEEK_MS; nowMs - WEEK_MS < timesMs.at(-1)!; nowMs += WEEK_MS) {
-    const from = rowAt(evidence, Math.max(nowMs - HOLDOUT_MS, testedMs));
-    const to = rowAt(evidence, nowMs);
+    const from = findFirstRowAtOrAfter(evidence, Math.max(nowMs - HOLDOUT_MS, testedMs));
+    const to = findFirstRowAtOrAfter(evidence, nowMs);
     const bads = failures.subarray(from, to).reduce((sum, y) => sum + y, 0);
     if (from < TRAIN_ROWS_MIN || to - from < TEST_ROWS || bads < TEST_FAILURES) continue;
     testedMs = nowMs;
@@ -80,11 +80,21 @@ function zsOf(found: readonly { gates: GateResult[] }[], id: string, name: strin
 }
 
 /** Re-fits against the champion, test after test: z of all rows, and of those who did not teach. */
-function refits(evidence: FitRows, config: ScoringConfig, side: Side, [lesson, test]: Span) {
+function refits(
+  evidence: FitRows,
+  config: ScoringConfig,
+  side: ScorecardSide,
+  [lesson, test]: Span,
+) {
   const policy: GatePolicy = { ...GATE_POLICY, teachers_share: lesson, examiners_share: test };
-  const split = { side, usable: scorecardColumns(side), isPilot: true, isBrief: true, policy };
+  const split = { side, usable: flagUsableColumns(side), isPilot: true, isBrief: true, policy };
   const found = testsOf(evidence).map(([from, to]) =>
-    challenge(evidence, config, { ...split, trainTo: from, holdoutFrom: from, holdoutTo: to }),
+    challengeScorecard(evidence, config, {
+      ...split,
+      trainTo: from,
+      holdoutFrom: from,
+      holdoutTo: to,
+    }),
   );
   return {
     left_out: [lesson, test],
@@ -109,7 +119,7 @@ function ungated(
   lateFrom: number,
   evidence: FitRows,
   config: ScoringConfig,
-  side: Side,
+  side: ScorecardSide,
   newest: number | undefined,
 ) {
   const probabilities = new Float64Array(outcomes.length);
@@ -117,7 +127,7 @@ function ungated(
   let model = config[side];
   let done = 0;
   for (const to of [...spans.map(([, end]) => end), outcomes.length]) {
-    probabilities.set(forecast(evidence, done, to, model, config).probabilities, done);
+    probabilities.set(forecastRows(evidence, done, to, model, config).probabilities, done);
     done = to;
     if (newest !== undefined)
       model = calibrationStep(evidence, to, { ...config, [side]: model }, { side, newest });
@@ -139,7 +149,7 @@ function streamReport(
   lateFrom: number,
   evidence: FitRows,
   config: ScoringConfig,
-  side: Side,
+  side: ScorecardSide,
 ) {
   const slicesOf = (newest?: number) => ungated(outcomes, lateFrom, evidence, config, side, newest);
   return {
@@ -210,7 +220,7 @@ function main(): void {
   const outcomes = stream.slice(0, Math.floor(LATE[1] * stream.length));
   const lateFrom = Math.floor(LATE[0] * stream.length);
   const { evidence } = replayEvidence(historyOf(outcomes, 0), config);
-  const sides = SIDES.map((side) => {
+  const sides = SCORECARD_SIDES.map((side) => {
     return [side, streamReport(outcomes, lateFrom, evidence[side], config, side)] as const;
   });
   process.stdout.write(`${JSON.stringify({ file: values.file, ...Object.fromEntries(sides) })}\n`);

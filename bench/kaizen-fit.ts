@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parsed } from "./load/parsed.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
-import type { Design } from "../src/kaizen/model/fit.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
-import { COLUMN_SIGNS, COLUMNS } from "../src/kaizen/model/scorecard.ts";
+import type { DesignMatrix } from "../src/kaizen/model/fit.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { COLUMN_SIGNS, COLUMN_COUNT } from "../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../src/store/duckdb.ts";
 import { fitBySql, loadDesign } from "./sql-fit.ts";
 
@@ -16,23 +16,23 @@ const MEMORY_MEGABYTES = 2048;
 const TURNS = 3;
 
 /** Rows shaped like a scorecard's: a few strong columns, many weak ones, 12 % failures. */
-function designOf(rows: number): Design {
-  const random = seededRandom(1);
+function designOf(rows: number): DesignMatrix {
+  const random = createSeededRandom(1);
   const truth = COLUMN_SIGNS.map((sign, j) => (j === 0 ? -2.2 : sign * (0.9 / (1 + j))));
-  const values = new Float64Array(rows * COLUMNS);
+  const values = new Float64Array(rows * COLUMN_COUNT);
   const failures = new Uint8Array(rows);
   const weights = new Float64Array(rows);
   for (let row = 0; row < rows; row++) {
     let eta = 0;
-    for (let j = 0; j < COLUMNS; j++) {
+    for (let j = 0; j < COLUMN_COUNT; j++) {
       const value = j === 0 ? 1 : random.normal();
-      values[row * COLUMNS + j] = value;
+      values[row * COLUMN_COUNT + j] = value;
       eta += truth[j]! * value;
     }
     failures[row] = random.uniform() < 1 / (1 + Math.exp(-eta)) ? 1 : 0;
     weights[row] = 0.2 + 0.8 * random.uniform();
   }
-  return { columns: COLUMNS, values, failures, weights };
+  return { columns: COLUMN_COUNT, values, failures, weights };
 }
 
 const middleOf = (values: number[]): number =>
@@ -40,7 +40,7 @@ const middleOf = (values: number[]): number =>
 
 async function measure(rows: number, directory: string) {
   const design = designOf(rows);
-  const options = { lambda: 5, prior: new Float64Array(COLUMNS), signs: COLUMN_SIGNS };
+  const options = { lambda: 5, prior: new Float64Array(COLUMN_COUNT), signs: COLUMN_SIGNS };
   const database = await openDatabase(":memory:", MEMORY_MEGABYTES, directory);
   const connection = await database.connect();
   const timed = async <T>(work: () => Promise<T> | T) => {
@@ -66,7 +66,7 @@ async function measure(rows: number, directory: string) {
     }
     return {
       rows,
-      columns: COLUMNS,
+      columns: COLUMN_COUNT,
       arrays_seconds: middleOf(arrays!),
       sql_seconds: middleOf(sql!),
       sql_load_seconds: load.seconds,

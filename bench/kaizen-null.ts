@@ -4,18 +4,22 @@
 import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
-import { challenge } from "../src/kaizen/challenge.ts";
-import type { Challenge } from "../src/kaizen/challenge.ts";
-import { attackGate } from "../src/kaizen/gates/attack-gate.ts";
+import { challengeScorecard } from "../src/kaizen/challenge.ts";
+import type { ChallengeResult } from "../src/kaizen/challenge.ts";
+import { evaluateAttackGate } from "../src/kaizen/gates/attack-gate.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { readCoefficients, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
+import {
+  readCoefficients,
+  computeRowLogit,
+  replaceCoefficients,
+} from "../src/kaizen/model/scorecard.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
 import type { Truth } from "./label-worlds.ts";
-import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
-import type { History } from "../src/kaizen/replay/history.ts";
-import { evidenceTableAt } from "../src/kaizen/replay/evidence.ts";
+import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import type { OutcomeHistory } from "../src/kaizen/replay/history.ts";
+import { replayTableUpTo } from "../src/kaizen/replay/evidence.ts";
 import { evidenceOf, historyOf } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";
 import { usableColumns } from "./replay.ts";
@@ -26,7 +30,7 @@ const POISON_SHARE = 0.3;
 const SHIFT_RUNS = 3;
 
 function test(evidence: FitRows, config: ScoringConfig, from: number, to: number) {
-  return challenge(evidence, config, {
+  return challengeScorecard(evidence, config, {
     side: "handshake",
     usable: usableColumns(true),
     trainTo: from,
@@ -48,8 +52,8 @@ function stretchesOf(holdouts: number): number[][] {
   return [[0, TRAIN_ROWS], ...ends.map((from) => [from, from + HOLDOUT_ROWS])];
 }
 
-function nullTrial({ base, config, champion }: Trial, seed: number): Challenge {
-  const failures = drawLabels(base, champion, stretchesOf(1), seededRandom(seed));
+function nullTrial({ base, config, champion }: Trial, seed: number): ChallengeResult {
+  const failures = drawLabels(base, champion, stretchesOf(1), createSeededRandom(seed));
   return test({ ...base, failures }, config, TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS);
 }
 
@@ -57,9 +61,9 @@ function nullTrial({ base, config, champion }: Trial, seed: number): Challenge {
  * What gate G9 measures where a re-fit learns nothing but noise: the scripts on the table at the end
  * of the trial's rows, under weights fitted to labels that the champion itself has drawn.
  */
-function attackNoise(trials: readonly Challenge[], history: History, nowMs: number) {
+function attackNoise(trials: readonly ChallengeResult[], history: OutcomeHistory, nowMs: number) {
   const config = defaultConfig();
-  const { tapes, credibility } = playOnTable(evidenceTableAt(history, nowMs, config));
+  const { tapes, credibility } = playAttacksOnTable(replayTableUpTo(history, nowMs, config));
   const judge = openAttackJudge(config);
   const gates = trials.flatMap(({ challenger, holdout }) => {
     if (challenger === undefined || holdout === undefined || tapes === undefined) return [];
@@ -67,7 +71,7 @@ function attackNoise(trials: readonly Challenge[], history: History, nowMs: numb
     const { deny_at } = config.handshake;
     const own = { ...config, handshake: { ...challenger, ...(deny_at && { deny_at }) } };
     const rivals = { side: "handshake", champion: config, challenger: own, holdout } as const;
-    return [attackGate({ tapes, credibility }, rivals, judge, GATE_POLICY)];
+    return [evaluateAttackGate({ tapes, credibility }, rivals, judge, GATE_POLICY)];
   });
   const excesses = gates.map(({ numbers }) => numbers["largest_excess"]!).toSorted((a, b) => a - b);
   const quantile = (share: number) => excesses[Math.floor(share * (excesses.length - 1))];
@@ -81,8 +85,8 @@ function attackNoise(trials: readonly Challenge[], history: History, nowMs: numb
 /** Number of the run that promotes after the world has moved; 0 for none within three. */
 function runsToPromotion({ base, config }: Trial, seed: number): number {
   const moved = movedTruth(config.handshake);
-  const truth: Truth = (evidence, row) => rowLogit(evidence.rows, row, moved);
-  const failures = drawLabels(base, truth, stretchesOf(SHIFT_RUNS), seededRandom(seed));
+  const truth: Truth = (evidence, row) => computeRowLogit(evidence.rows, row, moved);
+  const failures = drawLabels(base, truth, stretchesOf(SHIFT_RUNS), createSeededRandom(seed));
   const evidence = { ...base, failures };
   for (let run = 1; run <= SHIFT_RUNS; run++) {
     const to = TRAIN_ROWS + run * HOLDOUT_ROWS;
@@ -93,7 +97,7 @@ function runsToPromotion({ base, config }: Trial, seed: number): number {
 
 /** One reporter takes 30 % of the rows of the newest half, labels flipped. */
 function isPoisonPromoted({ base, config, champion }: Trial, seed: number): boolean {
-  const random = seededRandom(seed);
+  const random = createSeededRandom(seed);
   const failures = drawLabels(base, champion, stretchesOf(1), random);
   const reporters = Uint32Array.from(base.reporters);
   const attacker = reporters.reduce((most, id) => Math.max(most, id), 0) + 1;
@@ -124,9 +128,13 @@ function main(): void {
   const needed = TRAIN_ROWS + SHIFT_RUNS * HOLDOUT_ROWS;
   if (base.failures.length < needed) throw new RangeError(`the stream needs ${needed} rows`);
   const beta = readCoefficients(
-    withCoefficients(config.handshake, readCoefficients(config.handshake)),
+    replaceCoefficients(config.handshake, readCoefficients(config.handshake)),
   );
-  const trial: Trial = { base, config, champion: ({ rows }, row) => rowLogit(rows, row, beta) };
+  const trial: Trial = {
+    base,
+    config,
+    champion: ({ rows }, row) => computeRowLogit(rows, row, beta),
+  };
   const seeds = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
   const count = (n: number, run: (seed: number) => boolean, what: string) => {
     const hits = seeds(n).filter((seed) => {
@@ -137,7 +145,7 @@ function main(): void {
   };
   const runs = Number(values.runs);
   const shiftRuns = Number(values["shift-runs"]);
-  const nulls: Challenge[] = [];
+  const nulls: ChallengeResult[] = [];
   const promotedNull = count(
     runs,
     (seed) => (nulls[seed - 1] = nullTrial(trial, seed)).passed,

@@ -4,13 +4,13 @@
 import { parsed } from "./load/parsed.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
-import type { Challenge } from "../src/kaizen/challenge.ts";
+import { challengeScorecard, computeRowLossOfModel } from "../src/kaizen/challenge.ts";
+import type { ChallengeResult } from "../src/kaizen/challenge.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
-import type { Random } from "../src/kaizen/model/random.ts";
-import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
-import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import type { RandomGenerator } from "../src/kaizen/model/random.ts";
+import { readCoefficients, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
+import { probeInPrivateEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { evidenceOf } from "./kaizen-stream.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
 import { readRatings } from "./ratings.ts";
@@ -42,7 +42,7 @@ interface Setting {
   firstName: number;
 }
 
-function worldOf({ base, config, world }: Setting, random: Random): FitRows {
+function worldOf({ base, config, world }: Setting, random: RandomGenerator): FitRows {
   const from = Math.floor((base.failures.length - STRETCH) * random.uniform());
   const stretch = stretchOf(base, from, STRETCH);
   if (world === "file") return stretch;
@@ -52,11 +52,14 @@ function worldOf({ base, config, world }: Setting, random: Random): FitRows {
     [TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS],
     [TRAIN_ROWS + HOLDOUT_ROWS, STRETCH],
   ];
-  const truth = (evidence: FitRows, row: number) => rowLogit(evidence.rows, row, beta);
+  const truth = (evidence: FitRows, row: number) => computeRowLogit(evidence.rows, row, beta);
   return { ...stretch, failures: drawLabels(stretch, truth, stretches, random) };
 }
 
-function test({ evidence, holdoutFrom, holdoutTo }: RingWindow, config: ScoringConfig): Challenge {
+function test(
+  { evidence, holdoutFrom, holdoutTo }: RingWindow,
+  config: ScoringConfig,
+): ChallengeResult {
   const options = {
     side: "handshake",
     usable: usableColumns(true),
@@ -65,19 +68,19 @@ function test({ evidence, holdoutFrom, holdoutTo }: RingWindow, config: ScoringC
     holdoutTo,
     isPilot: true,
   } as const;
-  const found = challenge(evidence, config, options);
+  const found = challengeScorecard(evidence, config, options);
   if (!found.passed) return found;
   // The experiment of gate G6 takes longer than everything else: only where it can decide.
-  const probe = (own: ScoringConfig) => probeEngine("handshake", config, own, 1);
-  return challenge(evidence, config, { ...options, probe });
+  const probe = (own: ScoringConfig) => probeInPrivateEngine("handshake", config, own, 1);
+  return challengeScorecard(evidence, config, { ...options, probe });
 }
 
 /** Relative rise of log-loss on the clean rows after the holdout. */
 function harmOf({ evidence, holdoutTo }: RingWindow, before: ScoringModel, after: ScoringModel) {
   let [old, own] = [0, 0];
   for (let row = holdoutTo; row < evidence.failures.length; row++) {
-    old += liveLoss(evidence, row, before);
-    own += liveLoss(evidence, row, after);
+    old += computeRowLossOfModel(evidence, row, before);
+    own += computeRowLossOfModel(evidence, row, after);
   }
   return own / old - 1;
 }
@@ -88,7 +91,7 @@ function measure(setting: Setting, plan: RingPlan | undefined, seeds: number) {
   const harms: number[] = [];
   const stoppedBy: Record<string, number> = {};
   for (let seed = 1; seed <= seeds; seed++) {
-    const random = seededRandom(seed);
+    const random = createSeededRandom(seed);
     const stretch = worldOf(setting, random);
     const split = [TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS] as const;
     const window = withRing(stretch, config.handshake, plan, split, random, firstName);

@@ -2,23 +2,27 @@
 // watch, rollbacks and pauses, by the functions that the service calls and with every gate. Each
 // run knows what had been recorded by its time and nothing later.
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { calibrationRun } from "../src/kaizen/calibration.ts";
-import { liveLoss } from "../src/kaizen/challenge.ts";
-import { show } from "../src/kaizen/gates/gate.ts";
-import { predictDenials, forecast, rowAt } from "../src/kaizen/model/holdout.ts";
+import { calibrateBothScorecards } from "../src/kaizen/calibration.ts";
+import { computeRowLossOfModel } from "../src/kaizen/challenge.ts";
+import { formatRounded } from "../src/kaizen/gates/gate.ts";
+import {
+  predictDenials,
+  forecastRows,
+  findFirstRowAtOrAfter,
+} from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
-import { newestChange, withoutStep } from "../src/kaizen/lineage.ts";
-import type { Step } from "../src/kaizen/lineage.ts";
-import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
-import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
-import type { History } from "../src/kaizen/replay/history.ts";
-import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
-import { evidenceTableAt, replayEvidence } from "../src/kaizen/replay/evidence.ts";
-import { kaizenRun } from "../src/kaizen/run.ts";
-import type { Findings, RunOptions, SideRecord } from "../src/kaizen/run.ts";
-import { SIDES } from "../src/kaizen/sides.ts";
-import type { Side } from "../src/kaizen/sides.ts";
+import { computeTwoWayVariance } from "../src/kaizen/model/statistics.ts";
+import { findNewestChange, computeConfigWithoutStep } from "../src/kaizen/lineage.ts";
+import type { PromotionStep } from "../src/kaizen/lineage.ts";
+import { COOL_DOWN_RUNS, monitorScorecardRows } from "../src/kaizen/monitor.ts";
+import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import type { OutcomeHistory } from "../src/kaizen/replay/history.ts";
+import { probeInPrivateEngine } from "../src/kaizen/replay/probe-engine.ts";
+import { replayTableUpTo, replayEvidence } from "../src/kaizen/replay/evidence.ts";
+import { challengeBothScorecards } from "../src/kaizen/run.ts";
+import type { RunFindings, KaizenRunOptions, ScorecardFindings } from "../src/kaizen/run.ts";
+import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
+import type { ScorecardSide } from "../src/kaizen/sides.ts";
 import type { StreamStandings } from "./kaizen-stream.ts";
 
 export const DAY_MS = 86_400_000;
@@ -30,7 +34,7 @@ const PILOT_ROWS = 50_000;
 export interface PromotionRecord {
   at: string;
   kind: "run" | "calibration";
-  side: Side;
+  side: ScorecardSide;
   /** Log-loss of the 90 days after it under the old and the new weights. */
   before: number;
   after: number;
@@ -44,7 +48,7 @@ export interface PromotionRecord {
 export interface TestRecord {
   at: string;
   kind: "run" | "calibration";
-  side: Side;
+  side: ScorecardSide;
   promoted: boolean;
   reason: string;
   /** Gates that failed. */
@@ -59,7 +63,7 @@ export interface TestRecord {
   denied_live: number;
 }
 
-interface Promoted extends Step {
+interface Promoted extends PromotionStep {
   atMs: number;
   records: PromotionRecord[];
   kind: "run" | "calibration";
@@ -70,7 +74,7 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 /** Mean log-loss of rows [from, to). */
 export function meanLoss(evidence: FitRows, from: number, to: number, model: ScoringModel): number {
   let sum = 0;
-  for (let row = from; row < to; row++) sum += liveLoss(evidence, row, model);
+  for (let row = from; row < to; row++) sum += computeRowLossOfModel(evidence, row, model);
   return sum / Math.max(1, to - from);
 }
 
@@ -80,7 +84,7 @@ export function deniedSuccesses(
   model: ScoringModel,
   config: ScoringConfig,
 ) {
-  const denials = predictDenials(forecast(evidence, from, to, model, config), config);
+  const denials = predictDenials(forecastRows(evidence, from, to, model, config), config);
   const failures = evidence.failures.subarray(from, to);
   const denied = denials.filter((isDenied, i) => isDenied && failures[i] === 0).length;
   return { denied, successes: failures.filter((y) => y === 0).length };
@@ -90,9 +94,11 @@ export function deniedSuccesses(
 function judge(evidence: FitRows, from: number, to: number, old: ScoringModel, own: ScoringModel) {
   const worse: number[] = [];
   for (let row = from; row < to; row++) {
-    worse.push(liveLoss(evidence, row, own) - liveLoss(evidence, row, old));
+    worse.push(
+      computeRowLossOfModel(evidence, row, own) - computeRowLossOfModel(evidence, row, old),
+    );
   }
-  const { mean, variance } = twoWayVariance(
+  const { mean, variance } = computeTwoWayVariance(
     worse,
     new Float64Array(worse.length).fill(1),
     evidence.subjects.subarray(from, to),
@@ -109,21 +115,21 @@ function judge(evidence: FitRows, from: number, to: number, old: ScoringModel, o
 export class KaizenSchedule {
   readonly promotions: PromotionRecord[] = [];
   readonly tests: TestRecord[] = [];
-  readonly evidence: Record<Side, FitRows>;
+  readonly evidence: Record<ScorecardSide, FitRows>;
   config: ScoringConfig;
   runs = 0;
-  readonly #history: History;
+  readonly #history: OutcomeHistory;
   readonly #shipped: ScoringConfig;
   readonly #standings: StreamStandings | undefined;
   readonly #gapMs: number;
-  #tested: Record<"run" | "calibration", Record<Side, number>> = {
+  #tested: Record<"run" | "calibration", Record<ScorecardSide, number>> = {
     run: { check: 0, handshake: 0 },
     calibration: { check: 0, handshake: 0 },
   };
   #coolDown = 0;
   readonly #steps: Promoted[] = [];
 
-  constructor(history: History, shipped: ScoringConfig, standings?: StreamStandings) {
+  constructor(history: OutcomeHistory, shipped: ScoringConfig, standings?: StreamStandings) {
     this.#history = history;
     this.#shipped = shipped;
     this.#standings = standings;
@@ -144,11 +150,11 @@ export class KaizenSchedule {
     if (kind === "calibration" && (this.#isGrown || this.#coolDown > 0)) return;
     // What settled within the lag before has not come in: the newest evidence is older by it.
     const nowMs = atMs - this.#gapMs;
-    const options: RunOptions = {
+    const options: KaizenRunOptions = {
       id: `${kind} ${dayOf(atMs)}`,
       nowMs,
       isSignedOff: false,
-      isPilot: rowAt(this.evidence.check, nowMs) < PILOT_ROWS,
+      isPilot: findFirstRowAtOrAfter(this.evidence.check, nowMs) < PILOT_ROWS,
       testedToMs: this.#tested[kind],
       gapMs: this.#gapMs,
       isBrief: true,
@@ -156,22 +162,34 @@ export class KaizenSchedule {
     const findings =
       kind === "run"
         ? this.#run(atMs, options)
-        : calibrationRun(this.evidence, this.config, options);
+        : calibrateBothScorecards(this.evidence, this.config, options);
     if (kind === "run") this.runs++;
     this.#decide(atMs, kind, options, findings);
   }
 
-  #run(atMs: number, options: RunOptions): Findings {
+  #run(atMs: number, options: KaizenRunOptions): RunFindings {
     const play = () =>
-      playOnTable(
-        evidenceTableAt(this.#history, atMs, this.#shipped),
+      playAttacksOnTable(
+        replayTableUpTo(this.#history, atMs, this.#shipped),
         this.#standings?.attackedAt(atMs),
       );
     const attacks = { play, judge: openAttackJudge(this.config) };
-    return kaizenRun(this.evidence, attacks, this.config, options, undefined, probeEngine);
+    return challengeBothScorecards(
+      this.evidence,
+      attacks,
+      this.config,
+      options,
+      undefined,
+      probeInPrivateEngine,
+    );
   }
 
-  #decide(atMs: number, kind: "run" | "calibration", { nowMs }: RunOptions, findings: Findings) {
+  #decide(
+    atMs: number,
+    kind: "run" | "calibration",
+    { nowMs }: KaizenRunOptions,
+    findings: RunFindings,
+  ) {
     const isPromoted = findings.config !== undefined && this.#coolDown === 0;
     const tested = findings.sides.filter(({ challenger }) => challenger !== undefined);
     for (const side of tested) {
@@ -184,8 +202,8 @@ export class KaizenSchedule {
       .filter(({ passed }) => passed)
       .map(({ side, challenger }): PromotionRecord => {
         const rows = this.evidence[side];
-        const from = rowAt(rows, nowMs);
-        const until = rowAt(rows, atMs + JUDGED_DAYS * DAY_MS);
+        const from = findFirstRowAtOrAfter(rows, nowMs);
+        const until = findFirstRowAtOrAfter(rows, atMs + JUDGED_DAYS * DAY_MS);
         const found = judge(rows, from, until, this.config[side], challenger!);
         return { at: dayOf(atMs), kind, side, ...found };
       });
@@ -195,9 +213,12 @@ export class KaizenSchedule {
     this.config = after;
   }
 
-  #testOf(side: SideRecord, atMs: number, kind: "run" | "calibration", isPromoted: boolean) {
+  #testOf(side: ScorecardFindings, atMs: number, kind: "run" | "calibration", isPromoted: boolean) {
     const rows = this.evidence[side.side];
-    const range = [rowAt(rows, side.holdout_from_ms), rowAt(rows, side.holdout_to_ms)] as const;
+    const range = [
+      findFirstRowAtOrAfter(rows, side.holdout_from_ms),
+      findFirstRowAtOrAfter(rows, side.holdout_to_ms),
+    ] as const;
     const own = deniedSuccesses(rows, range, side.challenger!, this.config);
     const live = deniedSuccesses(rows, range, side.champion, this.config);
     const gate = (id: string) => side.gates.find((each) => each.id === id);
@@ -211,8 +232,8 @@ export class KaizenSchedule {
       reason: side.reason,
       failed: side.gates.filter(({ passed }) => !passed).map(({ id }) => id),
       ...(attacks === undefined ? {} : { attacks }),
-      ...(gain === undefined ? {} : { gain: Number(show(gain)) }),
-      ...(z === undefined ? {} : { z: Number(show(z, 2)) }),
+      ...(gain === undefined ? {} : { gain: Number(formatRounded(gain)) }),
+      ...(z === undefined ? {} : { z: Number(formatRounded(z, 2)) }),
       successes: own.successes,
       denied: own.denied,
       denied_live: live.denied,
@@ -221,20 +242,20 @@ export class KaizenSchedule {
 
   /** Takes back each scorecard's newest change where the watch says so, the newest first. */
   #watch(atMs: number): void {
-    const due = SIDES.flatMap((side) => {
-      const step = newestChange(this.#steps, this.config, side);
+    const due = SCORECARD_SIDES.flatMap((side) => {
+      const step = findNewestChange(this.#steps, this.config, side);
       if (step === undefined) return [];
       const rows = this.evidence[side];
-      const span = [step.atMs, rowAt(rows, atMs - this.#gapMs)] as const;
+      const span = [step.atMs, findFirstRowAtOrAfter(rows, atMs - this.#gapMs)] as const;
       const isCalibration = step.kind === "calibration";
-      const seen = watchRows(rows, span, side, this.config, step.before, isCalibration);
+      const seen = monitorScorecardRows(rows, span, side, this.config, step.before, isCalibration);
       return seen.isRollbackDue ? [{ step, side, sentence: seen.sentence }] : [];
     });
     for (const { step, side, sentence } of due.toSorted((a, b) => b.step.atMs - a.step.atMs)) {
       if (step.isTakenBack) continue;
       const why = `${dayOf(atMs)}: ${side}: ${sentence}`;
       for (const record of step.records) record.rolled_back = why;
-      this.config = withoutStep(this.#steps, this.config, step);
+      this.config = computeConfigWithoutStep(this.#steps, this.config, step);
       step.isTakenBack = true;
       this.#coolDown = COOL_DOWN_RUNS;
     }

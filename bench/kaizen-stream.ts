@@ -6,10 +6,10 @@ import type { AgentStanding } from "../src/engine/reading.ts";
 import { AttackStandings } from "../src/kaizen/gates/attack-credibility.ts";
 import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
-import { standingBatch, standingPolicy } from "../src/kaizen/credibility/standings.ts";
+import { computeStandingBatch, createStandingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../src/kaizen/credibility/standings.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import type { History } from "../src/kaizen/replay/history.ts";
+import type { OutcomeHistory } from "../src/kaizen/replay/history.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay } from "./replay.ts";
@@ -47,7 +47,7 @@ export function evidenceOf(outcomes: RatedOutcome[], config: ScoringConfig): Fit
 }
 
 /** The stream as a journal holds it after an import, or recorded `lagDays` after it settled. */
-export function historyOf(outcomes: readonly RatedOutcome[], lagDays: number): History {
+export function historyOf(outcomes: readonly RatedOutcome[], lagDays: number): OutcomeHistory {
   const agents: string[] = [];
   const numbers = new Map<string, number>();
   const numberOf = (id: string) => {
@@ -78,11 +78,11 @@ export function historyOf(outcomes: readonly RatedOutcome[], lagDays: number): H
 export class StreamStandings {
   readonly #rules: SeedRules;
   readonly #config: ScoringConfig;
-  readonly #history: History;
+  readonly #history: OutcomeHistory;
   readonly #whole: StandingHistory;
 
   /** Writes the batches into `history`; its rows must be complete. */
-  constructor(history: History, rules: SeedRules, config: ScoringConfig) {
+  constructor(history: OutcomeHistory, rules: SeedRules, config: ScoringConfig) {
     this.#config = config;
     this.#history = history;
     const count = history.subjects.length;
@@ -110,7 +110,7 @@ export class StreamStandings {
       const nowMs = history.recordedMs[i]!;
       if (nowMs < dueMs) continue;
       dueMs = nowMs + DAY_MS;
-      const found = standingBatch(this.#at(i), this.#rules, standingPolicy(config));
+      const found = computeStandingBatch(this.#at(i), this.#rules, createStandingPolicy(config));
       if (found !== undefined) history.standings.push({ before: i, standings: found.standings });
     }
   }

@@ -2,7 +2,7 @@
 // of one reporter share a mood, so that they are as dependent as real ones.
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import type { Random } from "../src/kaizen/model/random.ts";
+import type { RandomGenerator } from "../src/kaizen/model/random.ts";
 import { readCoefficients } from "../src/kaizen/model/scorecard.ts";
 
 /** Share of the latent variance of a label that its reporter's mood explains. */
@@ -19,7 +19,7 @@ export function drawLabels(
   evidence: FitRows,
   truth: Truth,
   stretches: number[][],
-  random: Random,
+  random: RandomGenerator,
 ): Uint8Array {
   const failures = new Uint8Array(evidence.failures.length);
   for (const [from, to] of stretches) {

@@ -1,7 +1,7 @@
 // Made-up history of any size in a journal, for the benches of what reads it back: a market whose
 // agents have a lasting quality and whose reporters have a lasting severity.
 import type { OutcomeRecord } from "../src/journal/records.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
 import type { OpenLedger } from "../src/ledger/client.ts";
 
 const DAY_MS = 86_400_000;
@@ -11,7 +11,7 @@ const COUNTERPARTY = 3;
 
 /** Outcomes of agents with lasting quality and reporters of lasting severity. */
 function* outcomesOf(count: number, nowMs: number, agents: number): Generator<OutcomeRecord[]> {
-  const random = seededRandom(1);
+  const random = createSeededRandom(1);
   const quality = Float64Array.from({ length: agents }, () => -2.5 + 1.4 * random.normal());
   const severity = Float64Array.from({ length: agents }, () => 0.6 * random.normal());
   let batch: OutcomeRecord[] = [];

@@ -8,7 +8,11 @@ import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
-import { appendRow, createRows, scorecardColumns } from "../src/kaizen/model/scorecard.ts";
+import {
+  appendLegRow,
+  createScorecardRows,
+  flagUsableColumns,
+} from "../src/kaizen/model/scorecard.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
@@ -41,8 +45,8 @@ export function replay(
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, config, SEED);
   const reader = openEngineReader(memory, 1);
-  const check = createRows(outcomes.length);
-  const handshake = createRows(outcomes.length);
+  const check = createScorecardRows(outcomes.length);
+  const handshake = createScorecardRows(outcomes.length);
   const failures = Uint8Array.from(outcomes, (o) => o.failure);
   const batch = isRobust ? new CredibilityBatch(outcomes, config) : undefined;
   let folded = 0;
@@ -55,9 +59,9 @@ export function replay(
     }
     batch?.advance(writer, folded, timeMs);
     reader.handshake(reporter, subject, 0, timeMs);
-    appendRow(handshake, reader.legWords, reader.baseRate);
+    appendLegRow(handshake, reader.legWords, reader.baseRate);
     reader.check(subject, 0, timeMs);
-    appendRow(check, reader.legWords, reader.baseRate);
+    appendLegRow(check, reader.legWords, reader.baseRate);
   }
   const rowsPerSecond = (outcomes.length / (performance.now() - startedAt)) * 1000;
   return { check, handshake, failures, rowsPerSecond };
@@ -69,6 +73,6 @@ export function replay(
  */
 export function usableColumns(isHandshake: boolean): boolean[] {
   const stakes = new Set(["stakes_novelty", "stakes_untested"]);
-  const columns = scorecardColumns(isHandshake ? "handshake" : "check");
+  const columns = flagUsableColumns(isHandshake ? "handshake" : "check");
   return columns.map((isUsed, j) => isUsed && !stakes.has(FEATURES[j - 4] ?? ""));
 }

@@ -2,12 +2,12 @@
 // after run, promoted where all tests together prove a gain. With and without the question whether those
 // agree who did not teach it (gate G11).
 import type { ScoringConfig } from "../src/engine/config.ts";
-import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
+import { challengeScorecard, computeRowLossOfModel } from "../src/kaizen/challenge.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { GateResult } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
-import { readCoefficients, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { readCoefficients, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
 import { testCalibration } from "./calibration-step.ts";
 import { eValue } from "./e-process.ts";
 import { drawLabels } from "./label-worlds.ts";
@@ -37,7 +37,7 @@ function worldOf(
   tests: number,
   seed: number,
 ) {
-  const random = seededRandom(seed);
+  const random = createSeededRandom(seed);
   const ends = Array.from({ length: tests + 1 }, (_, k) => TRAIN_ROWS + k * HOLDOUT_ROWS);
   const split = [TRAIN_ROWS, ends.at(-1)!] as const;
   const count = split[1] + JUDGED_ROWS;
@@ -45,7 +45,7 @@ function worldOf(
   const first = Math.floor((base.failures.length - count) * random.uniform());
   const stretch = stretchOf(base, first, count);
   const beta = readCoefficients(config.handshake);
-  const truth = ({ rows }: FitRows, row: number) => rowLogit(rows, row, beta);
+  const truth = ({ rows }: FitRows, row: number) => computeRowLogit(rows, row, beta);
   const stretches = [0, ...ends].map((from, k) => [from, ends[k] ?? count]);
   const labelled = { ...stretch, failures: drawLabels(stretch, truth, stretches, random) };
   const firstName = base.reporters.reduce((most, id) => Math.max(most, id), 0) + 1;
@@ -63,8 +63,8 @@ function harmOf(
 ) {
   let [old, own] = [0, 0];
   for (let row = from; row < evidence.failures.length; row++) {
-    old += liveLoss(evidence, row, before.handshake);
-    own += liveLoss(evidence, row, after.handshake);
+    old += computeRowLossOfModel(evidence, row, before.handshake);
+    own += computeRowLossOfModel(evidence, row, after.handshake);
   }
   return own / old - 1;
 }
@@ -90,7 +90,7 @@ function testOf(
   if (isCalibration) {
     return testCalibration(evidence, [from, to], config, { side: "handshake", newest: Infinity });
   }
-  return challenge(evidence, config, {
+  return challengeScorecard(evidence, config, {
     side: "handshake",
     usable: usableColumns(true),
     trainTo: from,

@@ -3,7 +3,7 @@
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { computeCredibility } from "../src/kaizen/credibility/page-rank.ts";
 import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
-import { standingPolicy } from "../src/kaizen/credibility/standings.ts";
+import { createStandingPolicy } from "../src/kaizen/credibility/standings.ts";
 import type { RingWindow } from "./ring-market.ts";
 
 /** Batches over the whole history; the first of them computes for the rows of the second part. */
@@ -31,7 +31,7 @@ export function credibilityOfRows(window: RingWindow, config: ScoringConfig): Fl
   });
   const count = failures.length;
   const rho = new Float64Array(count).fill(1);
-  const options = standingPolicy(config).credibility;
+  const options = createStandingPolicy(config).credibility;
   for (let batch = 1; batch < BATCHES; batch++) {
     const [from, to] = [batch, batch + 1].map((part) => Math.floor((part * count) / BATCHES));
     const edges = { agents, reporters, subjects, failures, count: from! };

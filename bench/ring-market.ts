@@ -4,8 +4,13 @@
 // away.
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import type { Random } from "../src/kaizen/model/random.ts";
-import { readCoefficients, COLUMNS, createRows, rowLogit } from "../src/kaizen/model/scorecard.ts";
+import type { RandomGenerator } from "../src/kaizen/model/random.ts";
+import {
+  readCoefficients,
+  COLUMN_COUNT,
+  createScorecardRows,
+  computeRowLogit,
+} from "../src/kaizen/model/scorecard.ts";
 
 export const RING_KINDS = ["new", "old", "slander", "half", "clusters", "relay", "island"] as const;
 /**
@@ -54,7 +59,7 @@ export function stretchOf(base: FitRows, from: number, count: number): FitRows {
 }
 
 function pickRows(base: FitRows, sources: Uint32Array): FitRows {
-  const rows = createRows(sources.length);
+  const rows = createScorecardRows(sources.length);
   const pick = <A extends Uint8Array | Uint32Array | Float64Array>(values: A): A => {
     const picked = values.slice(0, 0).constructor as new (length: number) => A;
     const result = new picked(sources.length);
@@ -62,8 +67,8 @@ function pickRows(base: FitRows, sources: Uint32Array): FitRows {
     return result;
   };
   sources.forEach((source, i) => {
-    const at = source * COLUMNS;
-    rows.values.set(base.rows.values.subarray(at, at + COLUMNS), i * COLUMNS);
+    const at = source * COLUMN_COUNT;
+    rows.values.set(base.rows.values.subarray(at, at + COLUMN_COUNT), i * COLUMN_COUNT);
   });
   rows.sdSubject.set(pick(base.rows.sdSubject));
   rows.sdViewer.set(pick(base.rows.sdViewer));
@@ -82,7 +87,9 @@ function pickRows(base: FitRows, sources: Uint32Array): FitRows {
 /** Rows of [0, to) by the champion's log-odds, lowest first. */
 function byLooks(base: FitRows, champion: ScoringModel, to: number): Uint32Array {
   const beta = readCoefficients(champion);
-  const logits = Float64Array.from({ length: to }, (_, row) => rowLogit(base.rows, row, beta));
+  const logits = Float64Array.from({ length: to }, (_, row) =>
+    computeRowLogit(base.rows, row, beta),
+  );
   return Uint32Array.from({ length: to }, (_, i) => i).toSorted((a, b) => logits[a]! - logits[b]!);
 }
 
@@ -91,7 +98,7 @@ class RingWriter {
   readonly rows: RingRow[] = [];
   readonly #base: FitRows;
   readonly #plan: RingPlan;
-  readonly #random: Random;
+  readonly #random: RandomGenerator;
   readonly #targets: Uint32Array;
   readonly #holdoutFrom: number;
   readonly #small: Uint32Array[];
@@ -101,7 +108,7 @@ class RingWriter {
     champion: ScoringModel,
     plan: RingPlan,
     [holdoutFrom, holdoutTo]: readonly [number, number],
-    random: Random,
+    random: RandomGenerator,
   ) {
     this.#base = base;
     this.#plan = plan;
@@ -176,7 +183,7 @@ export function withRing(
   champion: ScoringModel,
   plan: RingPlan | undefined,
   [holdoutFrom, holdoutTo]: readonly [number, number],
-  random: Random,
+  random: RandomGenerator,
   firstName: number,
 ): RingWindow {
   const count = base.failures.length;

@@ -2,14 +2,14 @@
 // small system solved here. Shares only the Cholesky solver with src/kaizen/model/fit.ts: it is the
 // independent solution that the fit is tested against, and the rival it is timed against.
 import { solveCholesky } from "../src/kaizen/model/fit.ts";
-import type { Design, FitOptions } from "../src/kaizen/model/fit.ts";
+import type { DesignMatrix, FitOptions } from "../src/kaizen/model/fit.ts";
 import type { Connection } from "../src/store/duckdb.ts";
 
 const ITERATIONS_MAX = 50;
 const STEP_TOLERANCE = 1e-8;
 
 /** Loads a design as table `design`: y, w, x0 to x(d-1). */
-export async function loadDesign(connection: Connection, design: Design): Promise<void> {
+export async function loadDesign(connection: Connection, design: DesignMatrix): Promise<void> {
   const { columns, values, failures, weights } = design;
   const n = failures.length;
   const names = Array.from({ length: columns }, (_, j) => `x${j} DOUBLE`);

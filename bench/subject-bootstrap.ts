@@ -1,7 +1,7 @@
 // Bootstrap over subjects: intervals of AUC and log-loss when whole agents, not single outcomes,
 // are drawn with replacement, since outcomes of one agent are no independent draws.
 import { computeLogLoss } from "../src/kaizen/model/metrics.ts";
-import { seededRandom } from "../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../src/kaizen/model/random.ts";
 
 const DRAWS = 400;
 
@@ -22,7 +22,7 @@ export function bootstrapIntervals(
   });
   const order = [...numberOf.keys()].toSorted((a, b) => probabilities[a]! - probabilities[b]!);
   const losses = order.map((row) => computeLogLoss(probabilities[row]!, failures[row]!));
-  const random = seededRandom(1);
+  const random = createSeededRandom(1);
   const drawn = Array.from({ length: DRAWS }, () => {
     const times = new Uint16Array(numbers.size);
     for (let i = 0; i < times.length; i++) times[Math.floor(random.uniform() * times.length)]! += 1;

@@ -5,8 +5,8 @@ import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { FoldOutcome } from "../src/engine/reading.ts";
-import { attackLifts } from "../src/kaizen/gates/attack-gate.ts";
-import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import { measureScoreLiftPoints } from "../src/kaizen/gates/attack-gate.ts";
+import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/attack-engine.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { foldRating, SEED } from "./replay.ts";
@@ -63,8 +63,8 @@ export function sybilLifts(
       return undefined;
     },
   };
-  const { tapes } = playOnTable({ writer, reader, attackAgents }, standings);
+  const { tapes } = playAttacksOnTable({ writer, reader, attackAgents }, standings);
   const judge = openAttackJudge(config);
   const own = { ...config, check: model };
-  return attackLifts(tapes!, "check", (leg) => judge(own, leg));
+  return measureScoreLiftPoints(tapes!, "check", (leg) => judge(own, leg));
 }

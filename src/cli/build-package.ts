@@ -22,10 +22,10 @@ const COMMAND = "./bin.ts";
 const SHEBANG = "#!/usr/bin/env node\n";
 
 /** The client is a build of its own, but for what asks a service for `mcp`; build scripts have no use. */
-const IS_LEFT_OUT =
+const EXCLUDED_SOURCE =
   /^src\/(client\/(?!(errors|runtime|socket-fetch|transport|nodes\/[\w-]+)\.ts$)|cli\/build-\w+\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out, and its numbers. */
-const IS_SHARED = /(^|\/)(layout|codes)\.ts$/;
+const SHARED_ASSEMBLY_SOURCE = /(^|\/)(layout|codes)\.ts$/;
 const DATA = [
   "data/config",
   "data/grounding",
@@ -38,8 +38,8 @@ const DATA = [
 const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;
 
 rmSync(TARGET, { recursive: true, force: true });
-const sources = sourcesIn("src").filter((path) => !IS_LEFT_OUT.test(path));
-const shared = sourcesIn("assembly").filter((path) => IS_SHARED.test(path));
+const sources = listSources("src").filter((path) => !EXCLUDED_SOURCE.test(path));
+const shared = listSources("assembly").filter((path) => SHARED_ASSEMBLY_SOURCE.test(path));
 const written = new Set([...sources, ...shared]);
 for (const path of written) writeScript(path);
 const modules = readdirSync(join(ROOT, "build")).filter((name) => name.endsWith(".wasm"));
@@ -47,7 +47,7 @@ for (const path of [...DATA, ...modules.map((name) => join("build", name))])
   cpSync(join(ROOT, path), join(TARGET, path), { recursive: true });
 writePackageFile();
 
-function sourcesIn(folder: string): string[] {
+function listSources(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && /(?<!\.d)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length));

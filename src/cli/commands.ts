@@ -1,105 +1,128 @@
 // The commands, each loaded when it is asked for. All of them together load 850 modules, DuckDB
 // among them, which takes half a second of CPU; `serve` and `keys` need a part of that.
 
-type Command<Parameters extends unknown[]> = (...parameters: Parameters) => Promise<void> | void;
+type CommandFunction<Parameters extends unknown[]> = (
+  ...parameters: Parameters
+) => Promise<void> | void;
 
 /** The command of a module that is not loaded before the command is called. */
-function loaded<Parameters extends unknown[], Module>(
+function createLazyCommand<Parameters extends unknown[], Module>(
   load: () => Promise<Module>,
-  commandOf: (module: Module) => Command<Parameters>,
+  commandOf: (module: Module) => CommandFunction<Parameters>,
 ): (...parameters: Parameters) => Promise<void> {
   return async (...parameters) => commandOf(await load())(...parameters);
 }
 
-const archive = () => import("./backup/archive-command.ts");
-const backup = () => import("./backup/backup-command.ts");
-const backtest = () => import("./policy/backtest-command.ts");
-const clusterBootstrap = () => import("./cluster/bootstrap-command.ts");
-const clusterRepair = () => import("./cluster/repair-command.ts");
-const clusterRestore = () => import("./cluster/restore-command.ts");
-const clusterStatus = () => import("./cluster/status-command.ts");
-const clusterTrim = () => import("./cluster/trim-command.ts");
-const config = () => import("./config-command.ts");
-const credibility = () => import("./credibility-command.ts");
-const doctor = () => import("./doctor-command.ts");
-const evidence = () => import("./evidence/evidence-command.ts");
-const exporting = () => import("./export-command.ts");
-const importing = () => import("./import-command.ts");
-const kaizen = () => import("./kaizen-command.ts");
-const keyChanges = () => import("./keys/change-command.ts");
-const signing = () => import("./keys/signing-command.ts");
-const keys = () => import("./keys/keys-command.ts");
-const labels = () => import("./evidence/evidence-labels-command.ts");
-const mcp = () => import("./mcp-command.ts");
-const namespaces = () => import("./namespaces-command.ts");
-const policy = () => import("./policy/policy-command.ts");
-const query = () => import("./query-command.ts");
-const quotas = () => import("./usage/quotas-command.ts");
-const restore = () => import("./backup/restore-command.ts");
-const reviews = () => import("./reviews/reviews-command.ts");
-const serve = () => import("./serve-command.ts");
-const webhooks = () => import("./webhooks/webhooks-command.ts");
-const usage = () => import("./usage/usage-command.ts");
-const upgrade = () => import("./upgrade/upgrade-command.ts");
-const vouching = () => import("./policy/vouch-command.ts");
+const loadArchive = () => import("./backup/archive-command.ts");
+const loadBackup = () => import("./backup/backup-command.ts");
+const loadBacktest = () => import("./policy/backtest-command.ts");
+const loadClusterBootstrap = () => import("./cluster/bootstrap-command.ts");
+const loadClusterRepair = () => import("./cluster/repair-command.ts");
+const loadClusterRestore = () => import("./cluster/restore-command.ts");
+const loadClusterStatus = () => import("./cluster/status-command.ts");
+const loadClusterTrim = () => import("./cluster/trim-command.ts");
+const loadConfig = () => import("./config-command.ts");
+const loadCredibility = () => import("./credibility-command.ts");
+const loadDoctor = () => import("./doctor-command.ts");
+const loadEvidence = () => import("./evidence/evidence-command.ts");
+const loadExport = () => import("./export-command.ts");
+const loadImport = () => import("./import-command.ts");
+const loadKaizen = () => import("./kaizen-command.ts");
+const loadKeyChanges = () => import("./keys/change-command.ts");
+const loadSigning = () => import("./keys/signing-command.ts");
+const loadKeys = () => import("./keys/keys-command.ts");
+const loadLabels = () => import("./evidence/evidence-labels-command.ts");
+const loadMcp = () => import("./mcp-command.ts");
+const loadNamespaces = () => import("./namespaces-command.ts");
+const loadPolicy = () => import("./policy/policy-command.ts");
+const loadQuery = () => import("./query-command.ts");
+const loadQuotas = () => import("./usage/quotas-command.ts");
+const loadRestore = () => import("./backup/restore-command.ts");
+const loadReviews = () => import("./reviews/reviews-command.ts");
+const loadServe = () => import("./serve-command.ts");
+const loadWebhooks = () => import("./webhooks/webhooks-command.ts");
+const loadUsage = () => import("./usage/usage-command.ts");
+const loadUpgrade = () => import("./upgrade/upgrade-command.ts");
+const loadVouching = () => import("./policy/vouch-command.ts");
 
-export const addEvidence = loaded(evidence, (module) => module.addEvidence);
-export const addWebhook = loaded(webhooks, (module) => module.add);
-export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);
-export const checkConfig = loaded(config, (module) => module.checkConfig);
-export const checkUpgrade = loaded(upgrade, (module) => module.checkUpgrade);
-export const claimReview = loaded(reviews, (module) => module.claim);
-export const createKey = loaded(keys, (module) => module.createKey);
-export const decideReview = loaded(reviews, (module) => module.decide);
-export const followExport = loaded(exporting, (module) => module.followExport);
-export const grantNamespace = loaded(namespaces, (module) => module.grant);
-export const labelTexts = loaded(labels, (module) => module.labelTexts);
-export const listArchive = loaded(archive, (module) => module.listArchive);
-export const listEvidence = loaded(evidence, (module) => module.listEvidence);
-export const listKeys = loaded(keys, (module) => module.listKeys);
-export const listQuotas = loaded(quotas, (module) => module.listQuotas);
-export const listNamespaces = loaded(namespaces, (module) => module.list);
-export const listReviews = loaded(reviews, (module) => module.list);
-export const listThresholds = loaded(labels, (module) => module.listThresholds);
-export const promoteRun = loaded(kaizen, (module) => module.promoteRun);
-export const removeQuota = loaded(quotas, (module) => module.removeQuota);
-export const bootstrapNode = loaded(clusterBootstrap, (module) => module.bootstrapNode);
-export const repairNode = loaded(clusterRepair, (module) => module.repairNode);
-export const restoreCluster = loaded(clusterRestore, (module) => module.restoreCluster);
-export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence);
-export const revokeKey = loaded(keys, (module) => module.revokeKey);
-export const revokeNamespace = loaded(namespaces, (module) => module.revoke);
-export const rotateKey = loaded(keyChanges, (module) => module.rotateKey);
-export const rotateSigningKey = loaded(signing, (module) => module.rotateSigningKey);
-export const rollBack = loaded(kaizen, (module) => module.rollBack);
-export const runBackup = loaded(backup, (module) => module.runBackup);
-export const runCredibility = loaded(credibility, (module) => module.runCredibility);
-export const runDoctor = loaded(doctor, (module) => module.runDoctor);
-export const runExport = loaded(exporting, (module) => module.runExport);
-export const runImport = loaded(importing, (module) => module.runImport);
-export const runKaizen = loaded(kaizen, (module) => module.runKaizen);
-export const runMcp = loaded(mcp, (module) => module.runMcp);
-export const runPrune = loaded(archive, (module) => module.runPrune);
-export const runQuery = loaded(query, (module) => module.runQuery);
-export const runRestore = loaded(restore, (module) => module.runRestore);
-export const runServe = loaded(serve, (module) => module.runServe);
-export const setKey = loaded(keyChanges, (module) => module.setKey);
-export const setPolicy = loaded(policy, (module) => module.setPolicy);
-export const setQuota = loaded(quotas, (module) => module.setQuota);
-export const showClusterStatus = loaded(clusterStatus, (module) => module.showClusterStatus);
-export const showPolicy = loaded(policy, (module) => module.showPolicy);
-export const showReview = loaded(reviews, (module) => module.show);
-export const showRun = loaded(kaizen, (module) => module.showRun);
-export const showStatus = loaded(kaizen, (module) => module.showStatus);
-export const showUsage = loaded(usage, (module) => module.showUsage);
-export const transferNamespace = loaded(namespaces, (module) => module.transfer);
-export const trimLog = loaded(clusterTrim, (module) => module.trimLog);
-export const unvouch = loaded(vouching, (module) => module.unvouch);
-export const vouch = loaded(vouching, (module) => module.vouch);
-export const listWebhooks = loaded(webhooks, (module) => module.list);
-export const removeWebhook = loaded(webhooks, (module) => module.remove);
-export const enableWebhook = loaded(webhooks, (module) => module.enable);
-export const disableWebhook = loaded(webhooks, (module) => module.disable);
-export const renewWebhookSecret = loaded(webhooks, (module) => module.renewSecret);
-export const testWebhook = loaded(webhooks, (module) => module.test);
-export const listDeadWebhooks = loaded(webhooks, (module) => module.dead);
+export const addEvidence = createLazyCommand(loadEvidence, (module) => module.addEvidence);
+export const addWebhook = createLazyCommand(loadWebhooks, (module) => module.addWebhook);
+export const backtestPolicy = createLazyCommand(loadBacktest, (module) => module.backtestPolicy);
+export const checkConfig = createLazyCommand(loadConfig, (module) => module.checkConfig);
+export const checkUpgrade = createLazyCommand(loadUpgrade, (module) => module.checkUpgrade);
+export const claimReview = createLazyCommand(loadReviews, (module) => module.claimReview);
+export const createKey = createLazyCommand(loadKeys, (module) => module.createKey);
+export const decideReview = createLazyCommand(loadReviews, (module) => module.decideReview);
+export const followExport = createLazyCommand(loadExport, (module) => module.followExport);
+export const grantNamespace = createLazyCommand(loadNamespaces, (module) => module.grantNamespace);
+export const labelTexts = createLazyCommand(loadLabels, (module) => module.labelTexts);
+export const listArchive = createLazyCommand(loadArchive, (module) => module.listArchive);
+export const listEvidence = createLazyCommand(loadEvidence, (module) => module.listEvidence);
+export const listKeys = createLazyCommand(loadKeys, (module) => module.listKeys);
+export const listQuotas = createLazyCommand(loadQuotas, (module) => module.listQuotas);
+export const listNamespaces = createLazyCommand(loadNamespaces, (module) => module.listNamespaces);
+export const listReviews = createLazyCommand(loadReviews, (module) => module.listReviews);
+export const listThresholds = createLazyCommand(loadLabels, (module) => module.listThresholds);
+export const promoteRun = createLazyCommand(loadKaizen, (module) => module.promoteRun);
+export const removeQuota = createLazyCommand(loadQuotas, (module) => module.removeQuota);
+export const bootstrapNode = createLazyCommand(
+  loadClusterBootstrap,
+  (module) => module.bootstrapNode,
+);
+export const repairNode = createLazyCommand(loadClusterRepair, (module) => module.repairNode);
+export const restoreCluster = createLazyCommand(
+  loadClusterRestore,
+  (module) => module.restoreCluster,
+);
+export const revokeEvidence = createLazyCommand(loadEvidence, (module) => module.revokeEvidence);
+export const revokeKey = createLazyCommand(loadKeys, (module) => module.revokeKey);
+export const revokeNamespace = createLazyCommand(
+  loadNamespaces,
+  (module) => module.revokeNamespace,
+);
+export const rotateKey = createLazyCommand(loadKeyChanges, (module) => module.rotateKey);
+export const rotateSigningKey = createLazyCommand(loadSigning, (module) => module.rotateSigningKey);
+export const rollBackKaizen = createLazyCommand(loadKaizen, (module) => module.rollBackKaizen);
+export const runBackup = createLazyCommand(loadBackup, (module) => module.runBackup);
+export const runCredibility = createLazyCommand(loadCredibility, (module) => module.runCredibility);
+export const runDoctor = createLazyCommand(loadDoctor, (module) => module.runDoctor);
+export const runExport = createLazyCommand(loadExport, (module) => module.runExport);
+export const runImport = createLazyCommand(loadImport, (module) => module.runImport);
+export const runKaizen = createLazyCommand(loadKaizen, (module) => module.runKaizen);
+export const runMcp = createLazyCommand(loadMcp, (module) => module.runMcp);
+export const runArchivePrune = createLazyCommand(loadArchive, (module) => module.runArchivePrune);
+export const runQuery = createLazyCommand(loadQuery, (module) => module.runQuery);
+export const runRestore = createLazyCommand(loadRestore, (module) => module.runRestore);
+export const runServe = createLazyCommand(loadServe, (module) => module.runServe);
+export const setKey = createLazyCommand(loadKeyChanges, (module) => module.setKey);
+export const setPolicy = createLazyCommand(loadPolicy, (module) => module.setPolicy);
+export const setQuota = createLazyCommand(loadQuotas, (module) => module.setQuota);
+export const showClusterStatus = createLazyCommand(
+  loadClusterStatus,
+  (module) => module.showClusterStatus,
+);
+export const showPolicy = createLazyCommand(loadPolicy, (module) => module.showPolicy);
+export const showReview = createLazyCommand(loadReviews, (module) => module.showReview);
+export const showRun = createLazyCommand(loadKaizen, (module) => module.showRun);
+export const showKaizenStatus = createLazyCommand(loadKaizen, (module) => module.showKaizenStatus);
+export const showUsage = createLazyCommand(loadUsage, (module) => module.showUsage);
+export const transferNamespace = createLazyCommand(
+  loadNamespaces,
+  (module) => module.transferNamespace,
+);
+export const trimClusterLog = createLazyCommand(loadClusterTrim, (module) => module.trimClusterLog);
+export const unvouch = createLazyCommand(loadVouching, (module) => module.unvouch);
+export const vouch = createLazyCommand(loadVouching, (module) => module.vouch);
+export const listWebhooks = createLazyCommand(loadWebhooks, (module) => module.listWebhooks);
+export const removeWebhook = createLazyCommand(loadWebhooks, (module) => module.removeWebhook);
+export const enableWebhook = createLazyCommand(loadWebhooks, (module) => module.enableWebhook);
+export const disableWebhook = createLazyCommand(loadWebhooks, (module) => module.disableWebhook);
+export const renewWebhookSecret = createLazyCommand(
+  loadWebhooks,
+  (module) => module.renewWebhookSecret,
+);
+export const testWebhook = createLazyCommand(loadWebhooks, (module) => module.testWebhook);
+export const listWebhookDeadLetters = createLazyCommand(
+  loadWebhooks,
+  (module) => module.listWebhookDeadLetters,
+);

@@ -1,12 +1,12 @@
 // `trustrank config check`: every setting as `serve` would read it, and where its value comes from.
 import { parseServeConfig } from "../service/settings/config.ts";
-import { snakeCase } from "../service/settings/config-file.ts";
+import { convertToSnakeCase } from "../service/settings/config-file.ts";
 import type { Setting } from "../service/settings/setting-kinds.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
-import { environment, layEnvironment, findVariableOrigin } from "./environment.ts";
+import { readEnvironment, loadEnvironment, findVariableOrigin } from "./environment.ts";
 import { formatTable, print, printJson } from "./output.ts";
 
-interface Row {
+interface SettingRow {
   readonly setting: string;
   /** Undefined for none; of a secret, that there is one. */
   readonly value: string | undefined;
@@ -18,10 +18,10 @@ export async function checkConfig(
   file: string | undefined,
   flags: { json?: boolean },
 ): Promise<void> {
-  await layEnvironment(file);
-  parseServeConfig({ sample: true }, environment());
+  await loadEnvironment(file);
+  parseServeConfig({ sample: true }, readEnvironment());
   const rows = Object.entries(SETTINGS).map(([name, setting]) =>
-    describeSettingRow(snakeCase(name), setting),
+    describeSettingRow(convertToSnakeCase(name), setting),
   );
   if (flags.json === true) {
     printJson({ settings: rows.map((row) => ({ ...row, value: row.value ?? null })) });
@@ -32,12 +32,12 @@ export async function checkConfig(
   print("every setting can be meant");
 }
 
-function describeSettingRow(name: string, setting: Setting): Row {
-  const variable = setting.variables.find((each) => (environment()[each] ?? "") !== "");
+function describeSettingRow(name: string, setting: Setting): SettingRow {
+  const variable = setting.variables.find((each) => (readEnvironment()[each] ?? "") !== "");
   if (variable === undefined) {
     const value = setting.defaultText ?? setting.default?.toString();
     return { setting: name, value, from: "default" };
   }
-  const value = setting.isSecret === true ? "(set)" : environment()[variable];
+  const value = setting.isSecret === true ? "(set)" : readEnvironment()[variable];
   return { setting: name, value, from: findVariableOrigin(variable) ?? variable };
 }

@@ -1,19 +1,19 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
-import { environment } from "./environment.ts";
+import { readEnvironment } from "./environment.ts";
 import { parseCredibilityConfig, parseTableBytesMax } from "../service/settings/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
-import { openCore } from "../service/core.ts";
+import { openServiceCore } from "../service/core.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { commandLog } from "./logging/command-log.ts";
-import { withData } from "./data-access.ts";
+import { createCommandLog } from "./logging/command-log.ts";
+import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { note, print, printJson } from "./output.ts";
+import { printNote, print, printJson } from "./output.ts";
 
-interface Answer {
+interface CredibilityAnswer {
   status: CredibilityStatus;
   batch?: CredibilityBatch;
 }
@@ -26,9 +26,9 @@ export async function runCredibility(
   flags: { json?: boolean; status?: boolean },
 ): Promise<void> {
   const isStatus = flags.status === true;
-  const { status, batch } = await withData<Answer>(
+  const { status, batch } = await runOnFilesOrServer<CredibilityAnswer>(
     access,
-    (dataDir) => onFiles(dataDir, isStatus),
+    (dataDir) => runCredibilityOnFiles(dataDir, isStatus),
     async (client) => {
       const done = isStatus
         ? {}
@@ -37,22 +37,25 @@ export async function runCredibility(
     },
   );
   if (flags.json === true) printJson(batch ?? status);
-  else printAnswer(status, batch ?? status.last);
+  else printCredibility(status, batch ?? status.last);
 }
 
-async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
-  const log = commandLog();
+async function runCredibilityOnFiles(
+  dataDir: string,
+  isStatus: boolean,
+): Promise<CredibilityAnswer> {
+  const log = createCommandLog();
   let isBroken = false;
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: () => (isBroken = true),
     log,
   });
   try {
     const config = defaultConfig();
-    const { isCredibilityWanted, seeds } = parseCredibilityConfig(environment());
+    const { isCredibilityWanted, seeds } = parseCredibilityConfig(readEnvironment());
     const service = new CredibilityService({
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,
@@ -73,11 +76,11 @@ async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
   }
 }
 
-function printAnswer(status: CredibilityStatus, batch: CredibilityBatch | undefined): void {
+function printCredibility(status: CredibilityStatus, batch: CredibilityBatch | undefined): void {
   const inForce = status.in_force ? "in force" : "not in force: every reporter counts fully";
-  note(`credibility is ${inForce}`);
-  if (!status.is_wanted) note("it is switched off (TRUSTRANK_CREDIBILITY)");
-  else if (!status.has_seeds) note("no seeds are named (TRUSTRANK_SEEDS)");
+  printNote(`credibility is ${inForce}`);
+  if (!status.is_wanted) printNote("it is switched off (TRUSTRANK_CREDIBILITY)");
+  else if (!status.has_seeds) printNote("no seeds are named (TRUSTRANK_SEEDS)");
   if (batch === undefined) return;
   print(`${batch.reason}, up to position ${batch.position}, in ${batch.duration_ms} ms`);
   const { figures } = batch;

@@ -1,6 +1,6 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server, when it waits, and when the files are a copy.
-import { environment } from "./environment.ts";
+import { readEnvironment } from "./environment.ts";
 import {
   parseDataDirectory,
   parseOwnerWaitMs,
@@ -11,7 +11,7 @@ import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-director
 import type { ClaimOptions, DataDirectoryClaim } from "../journal/data-directory.ts";
 import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { note } from "./output.ts";
+import { printNote } from "./output.ts";
 import { ServerClient } from "./server-client.ts";
 
 export interface DataAccess {
@@ -31,9 +31,9 @@ interface AccessFlags {
 /** Access by the flags of a command, then by the environment. */
 export function resolveDataAccess(flags: AccessFlags): DataAccess {
   return {
-    dataDir: parseDataDirectory(flags.dataDir, environment()),
-    server: parseServerAccess(flags, environment()),
-    ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment()),
+    dataDir: parseDataDirectory(flags.dataDir, readEnvironment()),
+    server: parseServerAccess(flags, readEnvironment()),
+    ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, readEnvironment()),
   };
 }
 
@@ -42,16 +42,16 @@ export function resolveDataAccess(flags: AccessFlags): DataAccess {
  * holds it.
  * @throws CommandFailure when another command holds it.
  */
-export function withData<T>(
+export function runOnFilesOrServer<T>(
   access: DataAccess,
   onFiles: (dataDir: string) => Promise<T>,
   onServer: (client: ServerClient) => Promise<T>,
 ): Promise<T> {
-  return withClaim(access, (claim) => onFiles(claim.paths.root), onServer);
+  return runOnClaimOrServer(access, (claim) => onFiles(claim.paths.root), onServer);
 }
 
 /** The same for a command that writes to the journal, which asks who does. */
-export async function withClaim<T>(
+export async function runOnClaimOrServer<T>(
   access: DataAccess,
   onFiles: (claim: DataDirectoryClaim) => Promise<T>,
   onServer: (client: ServerClient) => Promise<T>,
@@ -61,7 +61,7 @@ export async function withClaim<T>(
   }
   const claim = await claimOrServer(access);
   if (typeof claim === "string") {
-    note(`the server at ${claim} holds the data directory: asking it`);
+    printNote(`the server at ${claim} holds the data directory: asking it`);
     return onServer(new ServerClient(claim, access.server));
   }
   try {
@@ -72,28 +72,28 @@ export async function withClaim<T>(
 }
 
 /** How a command claims a directory: what it waits for, and that it is a copy, goes to stderr. */
-export function claimingWithin(waitMs: number): ClaimOptions {
-  return { waitMs, onWait: note, onCopy: note };
+export function createClaimOptions(waitMs: number): ClaimOptions {
+  return { waitMs, onWait: printNote, onCopy: printNote };
 }
 
 /** The same, but not while a server holds it: that one does not end for a command. */
-export function claimingBeside(dataDir: string, waitMs: number): ClaimOptions {
-  return { ...claimingWithin(waitMs), isPointless: () => findServer(dataDir) !== undefined };
+export function createUnservedClaimOptions(dataDir: string, waitMs: number): ClaimOptions {
+  return { ...createClaimOptions(waitMs), isPointless: () => findServer(dataDir) !== undefined };
 }
 
 async function claimOrServer({ dataDir, ownerWaitMs }: DataAccess) {
   try {
-    return await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
+    return await claimDataDirectory(dataDir, createUnservedClaimOptions(dataDir, ownerWaitMs));
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     const server = findServer(dataDir);
     if (server === undefined) throw new CommandFailure(`${error.message}, which is not a server`);
-    return reachableUrl(server);
+    return requireReachableUrl(server);
   }
 }
 
 /** @throws CommandFailure when the address leads to another host from here. */
-export function reachableUrl({ url, pid, host, isReachable }: FoundServer): string {
+export function requireReachableUrl({ url, pid, host, isReachable }: FoundServer): string {
   if (isReachable) return url;
   throw new CommandFailure(
     `the server that holds the data directory (pid ${pid} on host \`${host}\`) is in another network: give the address that leads there with --url`,

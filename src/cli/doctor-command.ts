@@ -23,10 +23,15 @@ import { repairJournal } from "../journal/repair.ts";
 import type { RepairReport } from "../journal/repair.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { type JournalReport, verifyJournal } from "../journal/verify.ts";
-import { type AcceptedLoss, acceptEnd, acceptLoss, lossText } from "../service/accept-loss.ts";
+import {
+  type AcceptedLoss,
+  acceptJournalEnd,
+  acceptLoss,
+  describeAcceptedLoss,
+} from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { measureTableFill } from "../service/table-fill.ts";
-import { claimingBeside } from "./data-access.ts";
+import { createUnservedClaimOptions } from "./data-access.ts";
 import { print, printJson } from "./output.ts";
 
 /** Settings of the service that a finding depends on. */
@@ -40,7 +45,7 @@ interface DoctorSettings {
   readonly ownerWaitMs: number;
 }
 
-interface Finding {
+interface DoctorFinding {
   readonly part: string;
   readonly isSound: boolean;
   readonly detail: string;
@@ -60,25 +65,32 @@ export async function runDoctor(
   const isThere = existsSync(dataDir);
   const accepted =
     flags.acceptLoss === true && isThere
-      ? await acceptLoss(dataDir, Date.now(), claimingBeside(dataDir, settings.ownerWaitMs))
+      ? await acceptLoss(
+          dataDir,
+          Date.now(),
+          createUnservedClaimOptions(dataDir, settings.ownerWaitMs),
+        )
       : undefined;
   const repair =
     flags.repair === true && isThere
-      ? await repairEvidence(dataDir, settings.ownerWaitMs)
+      ? await claimAndRepairJournal(dataDir, settings.ownerWaitMs)
       : undefined;
   const findings = isThere
     ? [
-        directoryFinding(paths),
-        diskFinding(paths, settings.reserveBytes),
-        ...journalFindings(paths, settings.tableBytesMax),
-        keyFinding(paths),
-        await keysFinding(paths, settings.isTrustNamed),
+        checkDirectory(paths),
+        checkDiskSpace(paths, settings.reserveBytes),
+        ...checkJournalAndTable(paths, settings.tableBytesMax),
+        checkSigningKey(paths),
+        await checkApiKeys(paths, settings.isTrustNamed),
       ]
-    : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
+    : [createSoundFinding("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true)
-    printJson({ ...describeFindingsAsJson(dataDir, findings, repair), ...jsonOfLoss(accepted) });
+    printJson({
+      ...describeFindingsAsJson(dataDir, findings, repair),
+      ...buildLossReport(accepted),
+    });
   else {
-    if (accepted !== undefined) print(`accepted: ${lossText(accepted)}`);
+    if (accepted !== undefined) print(`accepted: ${describeAcceptedLoss(accepted)}`);
     else if (flags.acceptLoss === true) print("nothing is lost at the end of the journal");
     printFindings(findings, repair);
   }
@@ -92,8 +104,8 @@ export async function runDoctor(
 }
 
 /** Keeps every record that still verifies; the rest is set aside, never deleted. */
-async function repairEvidence(dataDir: string, ownerWaitMs: number): Promise<RepairReport> {
-  const claim = await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
+async function claimAndRepairJournal(dataDir: string, ownerWaitMs: number): Promise<RepairReport> {
+  const claim = await claimDataDirectory(dataDir, createUnservedClaimOptions(dataDir, ownerWaitMs));
   try {
     const { journal, bureauKey } = claim.paths;
     if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
@@ -107,7 +119,7 @@ async function repairEvidence(dataDir: string, ownerWaitMs: number): Promise<Rep
     // A snapshot may count lost records: the next start replays the remaining ones.
     if (report.damages.length > 0) {
       removeSnapshots(nodeFiles, claim.paths.snapshots);
-      acceptEnd(claim.paths, Date.now());
+      acceptJournalEnd(claim.paths, Date.now());
     }
     return report;
   } finally {
@@ -117,7 +129,7 @@ async function repairEvidence(dataDir: string, ownerWaitMs: number): Promise<Rep
 
 function describeFindingsAsJson(
   dataDir: string,
-  findings: readonly Finding[],
+  findings: readonly DoctorFinding[],
   repair: RepairReport | undefined,
 ) {
   return {
@@ -139,12 +151,12 @@ function describeFindingsAsJson(
   };
 }
 
-function jsonOfLoss(accepted: AcceptedLoss | undefined) {
+function buildLossReport(accepted: AcceptedLoss | undefined) {
   if (accepted === undefined) return {};
   return { accepted_loss: [accepted.firstLost, accepted.lastLost] };
 }
 
-function printFindings(findings: readonly Finding[], repair: RepairReport | undefined): void {
+function printFindings(findings: readonly DoctorFinding[], repair: RepairReport | undefined): void {
   if (repair !== undefined && repair.damages.length === 0) print("nothing to repair");
   for (const damage of repair?.damages ?? []) {
     print(`mended ${damage.segment} at byte ${damage.offset}: ${damage.reason}`);
@@ -159,28 +171,32 @@ function printFindings(findings: readonly Finding[], repair: RepairReport | unde
   }
 }
 
-function sound(part: string, detail: string): Finding {
+function createSoundFinding(part: string, detail: string): DoctorFinding {
   return { part, isSound: true, detail, advice: "" };
 }
 
-function wrong(part: string, detail: string, advice: string): Finding {
+function createUnsoundFinding(part: string, detail: string, advice: string): DoctorFinding {
   return { part, isSound: false, detail, advice };
 }
 
-function directoryFinding(paths: DataPaths): Finding {
+function checkDirectory(paths: DataPaths): DoctorFinding {
   try {
     accessSync(paths.root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return wrong("directory", (error as Error).message, "give its owner the right to write it");
+    return createUnsoundFinding(
+      "directory",
+      (error as Error).message,
+      "give its owner the right to write it",
+    );
   }
   if (existsSync(join(paths.root, RESTORING_FILE))) {
-    return wrong(
+    return createUnsoundFinding(
       "directory",
       `the restore into ${paths.root} did not end`,
       "empty it, restore again",
     );
   }
-  return sound("directory", `${paths.root}, ${describeDirectoryOwner(paths.root)}`);
+  return createSoundFinding("directory", `${paths.root}, ${describeDirectoryOwner(paths.root)}`);
 }
 
 function describeDirectoryOwner(root: string): string {
@@ -195,36 +211,42 @@ function describeDirectoryOwner(root: string): string {
 }
 
 /** Below the reserve the service refuses outcomes; scores go on. */
-function diskFinding(paths: DataPaths, reserveBytes: number): Finding {
+function checkDiskSpace(paths: DataPaths, reserveBytes: number): DoctorFinding {
   const directory = existsSync(paths.journal) ? paths.journal : paths.root;
   const { freeBytes, ballastBytes, isLow } = diskSpace(nodeFiles, directory, reserveBytes);
-  const detail = `${megabytes(freeBytes)} MiB free, ballast of ${megabytes(ballastBytes)} MiB`;
-  if (!isLow) return sound("disk", detail);
-  const wanted = megabytes(2 * reserveBytes - ballastBytes);
-  return wrong("disk", detail, `outcomes are refused until ${wanted} MiB are free`);
+  const detail = `${floorToMebibytes(freeBytes)} MiB free, ballast of ${floorToMebibytes(ballastBytes)} MiB`;
+  if (!isLow) return createSoundFinding("disk", detail);
+  const wanted = floorToMebibytes(2 * reserveBytes - ballastBytes);
+  return createUnsoundFinding("disk", detail, `outcomes are refused until ${wanted} MiB are free`);
 }
 
-function megabytes(bytes: number): number {
+function floorToMebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
 /** The journal, and where it is sound, the table that it gives. */
-function journalFindings(paths: DataPaths, tableBytesMax: number): Finding[] {
-  if (!existsSync(paths.journal)) return [sound("journal", "empty")];
+function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFinding[] {
+  if (!existsSync(paths.journal)) return [createSoundFinding("journal", "empty")];
   try {
     const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
     const report = verifyJournal(nodeFiles, paths.journal, known);
-    const finding = journalFinding(report);
+    const finding = convertJournalReport(report);
     if (!finding.isSound) return [finding];
     const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
     return [finding, { part: "agent table", isSound: overflow === 0, detail, advice }];
   } catch (error) {
-    return [wrong("journal", (error as Error).message, "the journal's files must be readable")];
+    return [
+      createUnsoundFinding(
+        "journal",
+        (error as Error).message,
+        "the journal's files must be readable",
+      ),
+    ];
   }
 }
 
 /** Every frame, commit, chain and signature, without cutting a torn end. */
-function journalFinding(report: JournalReport): Finding {
+function convertJournalReport(report: JournalReport): DoctorFinding {
   const part = "journal";
   const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
   const { publicKeys, unannounced } = report;
@@ -233,12 +255,16 @@ function journalFinding(report: JournalReport): Finding {
     const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
     const advice = `put the file back from a backup, in a cluster fetch it by \`trustrank cluster repair\`, or \`trustrank doctor ${flag}\` to go on without it`;
     const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
-    return wrong(part, `${reason} in ${place}`, advice);
+    return createUnsoundFinding(part, `${reason} in ${place}`, advice);
   }
   if (forged.length > 0) {
     const places = forged.slice(0, 5).join(", ");
     const detail = `${forged.length} records are not what their reporters signed (${places})`;
-    return wrong(part, detail, "somebody with the bureau's key wrote them: restore a backup");
+    return createUnsoundFinding(
+      part,
+      detail,
+      "somebody with the bureau's key wrote them: restore a backup",
+    );
   }
   const torn =
     tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
@@ -246,7 +272,7 @@ function journalFinding(report: JournalReport): Finding {
   const signed = signatures === 0 ? "" : `, ${signatures} signatures of reporters with them`;
   const keys =
     publicKeys.length > 1 ? `; ${publicKeys.length} signing keys one after the other` : "";
-  const finding = sound(
+  const finding = createSoundFinding(
     part,
     `${records} records in ${bytes} bytes verify${signed}${keys}${torn}${lost}`,
   );
@@ -256,11 +282,11 @@ function journalFinding(report: JournalReport): Finding {
   return { ...finding, advice };
 }
 
-function keyFinding(paths: DataPaths): Finding {
+function checkSigningKey(paths: DataPaths): DoctorFinding {
   const part = "bureau key";
   if (!existsSync(paths.bureauKey)) {
-    if (!existsSync(paths.journal)) return sound(part, "the first start makes it");
-    return wrong(
+    if (!existsSync(paths.journal)) return createSoundFinding(part, "the first start makes it");
+    return createUnsoundFinding(
       part,
       "missing",
       "put bureau.key back, or let `--repair` make a new one: no start goes on without",
@@ -268,19 +294,27 @@ function keyFinding(paths: DataPaths): Finding {
   }
   try {
     createPrivateKey(readFileSync(paths.bureauKey));
-    return sound(part, "readable");
+    return createSoundFinding(part, "readable");
   } catch (error) {
-    return wrong(part, (error as Error).message, "put bureau.key back from a backup");
+    return createUnsoundFinding(
+      part,
+      (error as Error).message,
+      "put bureau.key back from a backup",
+    );
   }
 }
 
-async function keysFinding(paths: DataPaths, isTrustNamed: boolean): Promise<Finding> {
+async function checkApiKeys(paths: DataPaths, isTrustNamed: boolean): Promise<DoctorFinding> {
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
     const active = keyring.list().filter((key) => key.revoked_at === null);
     const advice = buildVouchingWarning(keyring.listStoredKeys(), Date.now(), isTrustNamed);
-    return { ...sound("API keys", `${active.length} not revoked`), advice };
+    return { ...createSoundFinding("API keys", `${active.length} not revoked`), advice };
   } catch (error) {
-    return wrong("API keys", (error as Error).message, "put keys.json back from a backup");
+    return createUnsoundFinding(
+      "API keys",
+      (error as Error).message,
+      "put keys.json back from a backup",
+    );
   }
 }

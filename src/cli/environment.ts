@@ -1,30 +1,30 @@
 // The settings' environment of this process: the real one, with the file of settings and the files of
 // secrets laid under it once, before a command begins.
-import type { Layered } from "../service/settings/config-file.ts";
+import type { LayeredSettings } from "../service/settings/config-file.ts";
 import type { Environment } from "../service/settings/settings.ts";
 
-let current: Layered = { environment: process.env, origins: new Map() };
+let layeredEnvironment: LayeredSettings = { environment: process.env, origins: new Map() };
 
 /** What commands read settings from. */
-export function environment(): Environment {
-  return current.environment;
+export function readEnvironment(): Environment {
+  return layeredEnvironment.environment;
 }
 
 /** Where a variable comes from, if not from the real environment. */
 export function findVariableOrigin(variable: string): string | undefined {
-  return current.origins.get(variable);
+  return layeredEnvironment.origins.get(variable);
 }
 
 /**
  * Lays the files under the environment; `path` wins over `TRUSTRANK_CONFIG`. The parser is loaded only
  * where there is something to read. @throws InvalidSetting
  */
-export async function layEnvironment(path: string | undefined): Promise<void> {
+export async function loadEnvironment(path: string | undefined): Promise<void> {
   const file = path ?? (process.env["TRUSTRANK_CONFIG"] || undefined);
   const hasSecrets = Object.keys(process.env).some(
     (name) => name === "CREDENTIALS_DIRECTORY" || /^TRUSTRANK_.*_FILE$/.test(name),
   );
   if (file === undefined && !hasSecrets) return;
-  const { layered } = await import("../service/settings/config-file.ts");
-  current = layered(process.env, file);
+  const { layerSettings: layered } = await import("../service/settings/config-file.ts");
+  layeredEnvironment = layered(process.env, file);
 }

@@ -8,10 +8,14 @@ import { DATED_VIEWS, EXPORT_VIEWS } from "../contract/views.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { writeReplica } from "../store/replica.ts";
-import { withData } from "./data-access.ts";
+import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { type ExportSource, serverSource, withStoreSource } from "./export-source.ts";
-import { note, print, printJson } from "./output.ts";
+import {
+  type ExportSource,
+  createServerExportSource,
+  withStoreExportSource,
+} from "./export-source.ts";
+import { printNote, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 
 export interface ExportRequest {
@@ -62,7 +66,7 @@ export async function followExport(
       // A wrong key or address shows at once.
       if (!(error instanceof CommandFailure) || !hasExported) throw error;
       // The last files stay; a service that restarts is there again the next time.
-      note(`not exported this time: ${error.message}`);
+      printNote(`not exported this time: ${error.message}`);
     }
     await pause(Math.max(REST_MS_MIN, everyMs - (Date.now() - startedMs)));
   }
@@ -70,14 +74,17 @@ export async function followExport(
 
 function exportOnce(access: DataAccess, request: ExportRequest, hasReplica: boolean) {
   assertOneLayout(request);
-  return withData<ExportSummary>(
+  return runOnFilesOrServer<ExportSummary>(
     access,
-    (dataDir) => withStoreSource(dataDir, request, (source) => from(source, request, hasReplica)),
-    (client) => from(serverSource(client, request), request, hasReplica),
+    (dataDir) =>
+      withStoreExportSource(dataDir, request, (source) =>
+        exportFromSource(source, request, hasReplica),
+      ),
+    (client) => exportFromSource(createServerExportSource(client, request), request, hasReplica),
   );
 }
 
-async function from(
+async function exportFromSource(
   source: ExportSource,
   { to }: ExportRequest,
   hasReplica: boolean,
@@ -90,8 +97,8 @@ async function from(
     const progress = new Progress(`export ${view}`, files.length);
     for (const [index, day] of files.entries()) {
       const bytes = await source.file(view, day);
-      writeWhole(
-        day === undefined ? join(to, view) : join(to, view, dayFolder(source, day)),
+      writeParquetAtomically(
+        day === undefined ? join(to, view) : join(to, view, formatDayFolder(source, day)),
         bytes,
       );
       summary.bytes += bytes.length;
@@ -115,7 +122,7 @@ async function listExportDays(
   return isDated ? source.days(view) : [undefined];
 }
 
-function dayFolder({ by }: ExportSource, day: string): string {
+function formatDayFolder({ by }: ExportSource, day: string): string {
   return `${by === "settled" ? "settled_day" : "day"}=${day}`;
 }
 
@@ -140,7 +147,7 @@ function printSummary(summary: ExportSummary, flags: { json?: boolean }): void {
   if (summary.replica !== undefined) print(`open ${summary.replica} read-only`);
 }
 
-function writeWhole(directory: string, bytes: Uint8Array): void {
+function writeParquetAtomically(directory: string, bytes: Uint8Array): void {
   fs.mkdirSync(directory, { recursive: true });
   const partial = join(directory, ".data.parquet.partial");
   fs.writeFileSync(partial, bytes);

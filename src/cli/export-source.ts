@@ -3,7 +3,7 @@
 import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { SnapshotPosition, StoreDescription } from "../store/store.ts";
 import type { ExportRequest } from "./export-command.ts";
-import { withStore } from "./file-store.ts";
+import { withStoreOnFiles } from "./file-store.ts";
 import type { ServerClient } from "./server-client.ts";
 
 export interface ExportSource {
@@ -18,7 +18,10 @@ export interface ExportSource {
 
 const POSITION_LIMITS = { rowsMax: 1, timeoutMs: 60_000 };
 
-export function serverSource(client: ServerClient, { sinceMs, by }: ExportRequest): ExportSource {
+export function createServerExportSource(
+  client: ServerClient,
+  { sinceMs, by }: ExportRequest,
+): ExportSource {
   const choice = `since=${sinceMs}&by=${by}`;
   return {
     by,
@@ -50,12 +53,12 @@ export function serverSource(client: ServerClient, { sinceMs, by }: ExportReques
 }
 
 /** Opens the store alone: it first applies the journal records that it lacks. */
-export function withStoreSource<T>(
+export function withStoreExportSource<T>(
   dataDir: string,
   { sinceMs, by }: ExportRequest,
   work: (source: ExportSource) => Promise<T>,
 ): Promise<T> {
-  return withStore(dataDir, true, (store) =>
+  return withStoreOnFiles(dataDir, true, (store) =>
     work({
       by,
       async describe() {

@@ -1,6 +1,6 @@
 // `trustrank import FILE`: loads a history into the ledger, through the running server when there
 // is one, else through a ledger of this process alone.
-import { environment } from "./environment.ts";
+import { readEnvironment } from "./environment.ts";
 import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { ImportReport } from "../contract/schemas/outcomes.ts";
 import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
@@ -10,13 +10,13 @@ import type {
   ImportSink,
   ImportSummary,
 } from "../service/import/pipeline.ts";
-import { bureauSink } from "../service/import/bureau-sink.ts";
+import { createLocalImportSink } from "../service/import/bureau-sink.ts";
 import { parseTableBytesMax } from "../service/settings/config.ts";
-import { openCore } from "../service/core.ts";
-import { withData } from "./data-access.ts";
+import { openServiceCore } from "../service/core.ts";
+import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure, EXIT_SYNC_FAILED } from "../service/failure.ts";
-import { note, print, printJson } from "./output.ts";
+import { printNote, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -30,18 +30,18 @@ export async function runImport(
 ): Promise<void> {
   // Before the data directory is touched, or even made.
   requireReadable(options.path);
-  const summary = await withData(
+  const summary = await runOnFilesOrServer(
     access,
     (dataDir) => importIntoFiles(dataDir, options),
-    (client) => importWithProgress(options, serverSink(client)),
+    (client) => importWithProgress(options, createServerImportSink(client)),
   );
   const { source, accepted, duplicates, rejected } = summary;
   if (flags.json === true) {
     printJson(summary);
     return;
   }
-  for (const bad of rejected.slice(0, BAD_LINES_SHOWN)) note(describeBadLine(bad));
-  if (rejected.length > BAD_LINES_SHOWN) note(`and ${rejected.length - BAD_LINES_SHOWN} more`);
+  for (const bad of rejected.slice(0, BAD_LINES_SHOWN)) printNote(describeBadLine(bad));
+  if (rejected.length > BAD_LINES_SHOWN) printNote(`and ${rejected.length - BAD_LINES_SHOWN} more`);
   print(
     `${source}: ${accepted} outcomes taken, ${duplicates} repeats, ${rejected.length} bad lines`,
   );
@@ -50,17 +50,17 @@ export async function runImport(
 async function importIntoFiles(dataDir: string, options: ImportOptions): Promise<ImportSummary> {
   let fatalCode = 0;
   let fatalWhy: string | undefined;
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: (exitCode, why) => {
       fatalCode = exitCode;
       fatalWhy = why;
     },
   });
   try {
-    return await importWithProgress(options, bureauSink(evidence.bureau));
+    return await importWithProgress(options, createLocalImportSink(evidence.bureau));
   } catch (error) {
     if (fatalCode === 0) throw error;
     const why = fatalWhy ?? `the journal failed: ${(error as Error).message}`;
@@ -86,13 +86,13 @@ async function importWithProgress(
 }
 
 /** Through the server's import route; its line numbers are those of the batch, counted from one. */
-function serverSink(client: ServerClient): ImportSink {
+function createServerImportSink(client: ServerClient): ImportSink {
   const send: ImportSink = async (batch, source) => {
     const body = batch.map((outcome) => `${JSON.stringify(outcome)}\n`).join("");
     if (Buffer.byteLength(body) > BATCH_BODY_BYTES_MAX && batch.length > 1) {
       const half = Math.ceil(batch.length / 2);
       const first = await send(batch.slice(0, half), source);
-      return joinReports(first, await send(batch.slice(half), source), half);
+      return mergeBatchReports(first, await send(batch.slice(half), source), half);
     }
     const path = `/v1/outcomes/import?source=${encodeURIComponent(source)}`;
     const contentType = "application/x-ndjson";
@@ -111,7 +111,11 @@ function serverSink(client: ServerClient): ImportSink {
   return send;
 }
 
-function joinReports(first: BatchReport, second: BatchReport, firstCount: number): BatchReport {
+function mergeBatchReports(
+  first: BatchReport,
+  second: BatchReport,
+  firstCount: number,
+): BatchReport {
   const moved = second.rejected.map((bad) => Object.assign(bad, { index: bad.index + firstCount }));
   return {
     accepted: first.accepted + second.accepted,

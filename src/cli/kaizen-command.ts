@@ -1,7 +1,7 @@
 // `trustrank kaizen`: starts a run and follows it, shows promotions and their reasons, takes one
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
-import { environment } from "./environment.ts";
+import { readEnvironment } from "./environment.ts";
 import {
   parseCredibilityConfig,
   parseKaizenRowsMax,
@@ -11,12 +11,12 @@ import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { commandLog } from "./logging/command-log.ts";
-import { openCore } from "../service/core.ts";
-import { withData } from "./data-access.ts";
+import { createCommandLog } from "./logging/command-log.ts";
+import { openServiceCore } from "../service/core.ts";
+import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
+import { formatTable, printNote, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -45,35 +45,35 @@ interface RunFlags {
 type LinkedRun = RunRecord & { report?: { url: string; expires_at: string } };
 
 /** The link as it is pasted into a browser. */
-function withAddress(run: LinkedRun, client: ServerClient): LinkedRun {
+function completeReportUrl(run: LinkedRun, client: ServerClient): LinkedRun {
   const { report } = run;
   if (report === undefined) return run;
   return { ...run, report: { ...report, url: client.url + report.url } };
 }
 
-type Status = KaizenStatus & { runs: RunSummary[] };
+type KaizenRunsStatus = KaizenStatus & { runs: RunSummary[] };
 
 /** Opens kaizen on the files for the time of `work`. */
-async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
-  const log = commandLog();
+async function withKaizenOnFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
+  const log = createCommandLog();
   let isBroken = false;
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: () => (isBroken = true),
     log,
   });
   try {
     const { isCredibilityWanted = defaultConfig().credibility, seeds } =
-      parseCredibilityConfig(environment());
+      parseCredibilityConfig(readEnvironment());
     const kaizen = new KaizenService({
       dataDir,
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,
       clock: Date.now,
       log,
-      rowsMax: parseKaizenRowsMax(environment()),
+      rowsMax: parseKaizenRowsMax(readEnvironment()),
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();
@@ -92,7 +92,10 @@ function computeRunPercent(running: KaizenStatus["running"]): number {
   return Math.round(100 * (running.stage === "replay" ? running.share / 2 : from));
 }
 
-async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>): Promise<T> {
+async function showKaizenProgress<T>(
+  done: Promise<T>,
+  status: () => Promise<KaizenStatus>,
+): Promise<T> {
   const progress = new Progress("kaizen", 100);
   const timer = setInterval(() => {
     void status().then(({ running }) => progress.update(computeRunPercent(running)));
@@ -107,16 +110,16 @@ async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>):
 
 /** Starts a run, follows it and prints its findings. */
 export async function runKaizen(access: DataAccess, flags: KaizenFlags & RunFlags): Promise<void> {
-  const run = await withData<LinkedRun>(
+  const run = await runOnFilesOrServer<LinkedRun>(
     access,
-    (dataDir) => onFiles(dataDir, (kaizen) => runHere(kaizen, flags)),
-    (client) => runThere(client, flags),
+    (dataDir) => withKaizenOnFiles(dataDir, (kaizen) => runKaizenOnFiles(kaizen, flags)),
+    (client) => runKaizenOnServer(client, flags),
   );
   if (flags.json === true) printJson(run);
   else printRun(run);
 }
 
-function runHere(kaizen: Kaizen, flags: RunFlags) {
+function runKaizenOnFiles(kaizen: Kaizen, flags: RunFlags) {
   const started = kaizen.start({
     isDryRun: flags.dryRun === true,
     isSignedOff: flags.signOff === true,
@@ -125,10 +128,10 @@ function runHere(kaizen: Kaizen, flags: RunFlags) {
     ...(flags.asOf === undefined ? {} : { asOfMs: flags.asOf }),
   });
   if (started === undefined) throw new CommandFailure("a run is under way");
-  return follow(started.done, async () => kaizen.status());
+  return showKaizenProgress(started.done, async () => kaizen.status());
 }
 
-async function runThere(client: ServerClient, flags: RunFlags): Promise<LinkedRun> {
+async function runKaizenOnServer(client: ServerClient, flags: RunFlags): Promise<LinkedRun> {
   const started = await client.sendJson<{ run_id: string }>("POST", "/v1/kaizen/run", {
     wait: false,
     dry_run: flags.dryRun === true,
@@ -137,22 +140,23 @@ async function runThere(client: ServerClient, flags: RunFlags): Promise<LinkedRu
     as_of: flags.asOf,
   });
   const path = `/v1/kaizen/runs/${started.run_id}`;
-  const status = () => client.sendJson<Status>("GET", "/v1/kaizen/runs");
+  const status = () => client.sendJson<KaizenRunsStatus>("GET", "/v1/kaizen/runs");
   const ended = async () => {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       const run = await client.sendJson<LinkedRun>("GET", path);
-      if (run.state !== "running") return withAddress(run, client);
+      if (run.state !== "running") return completeReportUrl(run, client);
     }
   };
-  return follow(ended(), status);
+  return showKaizenProgress(ended(), status);
 }
 
 /** Prints the live config and every run, newest first. */
-export async function showStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
-  const status = await withData<Status>(
+export async function showKaizenStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
+  const status = await runOnFilesOrServer<KaizenRunsStatus>(
     access,
-    (dataDir) => onFiles(dataDir, async (kaizen) => ({ ...kaizen.status(), runs: kaizen.runs() })),
+    (dataDir) =>
+      withKaizenOnFiles(dataDir, async (kaizen) => ({ ...kaizen.status(), runs: kaizen.runs() })),
     (client) => client.sendJson("GET", "/v1/kaizen/runs"),
   );
   if (flags.json === true) {
@@ -160,9 +164,9 @@ export async function showStatus(access: DataAccess, flags: KaizenFlags): Promis
     return;
   }
   const by = status.promoted_by === undefined ? "as shipped" : `promoted by ${status.promoted_by}`;
-  note(`live: ${status.config_version}, ${by}`);
+  printNote(`live: ${status.config_version}, ${by}`);
   for (const side of status.watch?.sides ?? []) {
-    note(`${side.side}, new weights against old ones since: ${side.sentence}`);
+    printNote(`${side.side}, new weights against old ones since: ${side.sentence}`);
   }
   const rows = status.runs.map((run) => [
     run.run_id,
@@ -180,14 +184,20 @@ export async function showRun(
   id: string,
   flags: KaizenFlags & { report?: string },
 ): Promise<void> {
-  const { run, page } = await withData<{ run: LinkedRun | undefined; page: string | undefined }>(
+  const { run, page } = await runOnFilesOrServer<{
+    run: LinkedRun | undefined;
+    page: string | undefined;
+  }>(
     access,
     (dataDir) =>
-      onFiles(dataDir, async (kaizen) => ({ run: kaizen.find(id), page: kaizen.report(id) })),
+      withKaizenOnFiles(dataDir, async (kaizen) => ({
+        run: kaizen.find(id),
+        page: kaizen.report(id),
+      })),
     async (client) => {
       const path = encodeURIComponent(id);
       const answer = await client.sendJson<LinkedRun>("GET", `/v1/kaizen/runs/${path}`);
-      const found = withAddress(answer, client);
+      const found = completeReportUrl(answer, client);
       const html = await client.send({ method: "GET", path: `/v1/kaizen/reports/${path}` });
       return { run: found, page: html };
     },
@@ -196,7 +206,7 @@ export async function showRun(
     throw new CommandFailure(`there is no run \`${id}\``);
   if (flags.report !== undefined) {
     writeFileSync(flags.report, page);
-    note(`wrote ${flags.report}`);
+    printNote(`wrote ${flags.report}`);
   }
   if (flags.json === true) printJson(run);
   else printRun(run);
@@ -209,9 +219,10 @@ export async function promoteRun(
   flags: KaizenFlags & { reason: string },
 ): Promise<void> {
   const { reason } = flags;
-  const run = await withData<LinkedRun | undefined>(
+  const run = await runOnFilesOrServer<LinkedRun | undefined>(
     access,
-    (dataDir) => onFiles(dataDir, (kaizen) => kaizen.promote(id, { by: "command", reason })),
+    (dataDir) =>
+      withKaizenOnFiles(dataDir, (kaizen) => kaizen.promote(id, { by: "command", reason })),
     (client) => {
       const path = `/v1/kaizen/runs/${encodeURIComponent(id)}/promote`;
       return client.sendJson("POST", path, { reason });
@@ -223,14 +234,14 @@ export async function promoteRun(
 }
 
 /** Takes the newest promotion back. */
-export async function rollBack(
+export async function rollBackKaizen(
   access: DataAccess,
   flags: KaizenFlags & { reason?: string },
 ): Promise<void> {
   const reason = flags.reason ?? "by command";
-  const done = await withData<{ config_version: string; run_id: string } | undefined>(
+  const done = await runOnFilesOrServer<{ config_version: string; run_id: string } | undefined>(
     access,
-    (dataDir) => onFiles(dataDir, (kaizen) => kaizen.rollback(reason)),
+    (dataDir) => withKaizenOnFiles(dataDir, (kaizen) => kaizen.rollback(reason)),
     (client) => client.sendJson("POST", "/v1/kaizen/rollback", { reason }),
   );
   if (done === undefined) throw new CommandFailure("there is no promotion to take back");
@@ -260,6 +271,6 @@ function printRun(run: LinkedRun): void {
     ]);
     for (const line of formatTable(["gate", "name", "", "found"], rows)) print(line);
   }
-  if (run.report === undefined) note(`its page: kaizen show ${run.run_id} --report FILE`);
-  else note(`its page, until ${run.report.expires_at}: ${run.report.url}`);
+  if (run.report === undefined) printNote(`its page: kaizen show ${run.run_id} --report FILE`);
+  else printNote(`its page, until ${run.report.expires_at}: ${run.report.url}`);
 }

@@ -4,8 +4,8 @@ import { findServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { serveHttp, serveStdio } from "../mcp/server.ts";
 import { readPackageVersion } from "../service/identity.ts";
-import { type DataAccess, reachableUrl } from "./data-access.ts";
-import { note } from "./output.ts";
+import { type DataAccess, requireReachableUrl } from "./data-access.ts";
+import { printNote } from "./output.ts";
 import { parseServerAddress } from "./server-address.ts";
 
 export interface McpFlags {
@@ -22,13 +22,13 @@ export interface McpFlags {
 export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
   const allowsReports = flags.allowReports === true;
   const url = requireServerUrl(access);
-  const options = { ...wayTo(url), version: readPackageVersion(), allowsReports };
+  const options = { ...resolveMcpTarget(url), version: readPackageVersion(), allowsReports };
   if (flags.http === undefined) {
     await serveStdio(options, requireApiKey(access.server));
     return;
   }
   const listener = await serveHttp(options, { host: flags.host, port: flags.http });
-  note(`MCP at ${listener.url}, over ${url}; callers bring their own API key`);
+  printNote(`MCP at ${listener.url}, over ${url}; callers bring their own API key`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());
   });
@@ -36,7 +36,7 @@ export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void>
 }
 
 /** Several nodes are divided by commas. A socket's path may hold one. */
-function wayTo(url: string) {
+function resolveMcpTarget(url: string) {
   const addresses = url.split(",").map((each) => each.trim());
   if (addresses.length > 1 && addresses.every((each) => /^https?:\/\//.test(each))) {
     return { baseUrl: addresses };
@@ -48,7 +48,7 @@ function wayTo(url: string) {
 function requireServerUrl({ server, dataDir }: DataAccess): string {
   if (server.url !== undefined) return server.url;
   const found = findServer(dataDir);
-  if (found !== undefined) return reachableUrl(found);
+  if (found !== undefined) return requireReachableUrl(found);
   throw new CommandFailure("no server is running on the data directory: give --url, or start one");
 }
 

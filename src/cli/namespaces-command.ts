@@ -8,25 +8,25 @@ import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
 import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
-import { commandLog } from "./logging/command-log.ts";
-import { openCore } from "../service/core.ts";
+import { createCommandLog } from "./logging/command-log.ts";
+import { openServiceCore } from "../service/core.ts";
 import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
-import { OPERATOR } from "../service/import/bureau-sink.ts";
-import { type DataAccess, withData } from "./data-access.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
+import { OPERATOR_CALL } from "../service/import/bureau-sink.ts";
+import { type DataAccess, runOnFilesOrServer } from "./data-access.ts";
+import { formatTable, printNote, print, printJson } from "./output.ts";
 
 interface OutputFlags {
   readonly json?: boolean;
 }
 
 const COLUMNS = ["namespace", "tenant", "state", "since", "granted by"];
-const { principal: operator } = OPERATOR;
+const { principal: operator } = OPERATOR_CALL;
 
 /** Every namespace that has an owner; the inherited ones wait to be confirmed. */
-export async function list(access: DataAccess, flags: OutputFlags): Promise<void> {
-  const namespaces = await withData(
+export async function listNamespaces(access: DataAccess, flags: OutputFlags): Promise<void> {
+  const namespaces = await runOnFilesOrServer(
     access,
-    (dataDir) => onFiles(dataDir, async (files) => files.list()),
+    (dataDir) => withNamespacesOnFiles(dataDir, async (files) => files.list()),
     async (client) =>
       (await client.sendJson<{ namespaces: NamespaceDescription[] }>("GET", "/v1/namespaces"))
         .namespaces,
@@ -37,53 +37,60 @@ export async function list(access: DataAccess, flags: OutputFlags): Promise<void
   }
   for (const line of formatTable(COLUMNS, namespaces.map(formatNamespaceCells))) print(line);
   const isInherited = namespaces.some(({ state }) => state === "inherited");
-  if (isInherited) note("inherited: grant it to its tenant to confirm, or transfer it");
+  if (isInherited) printNote("inherited: grant it to its tenant to confirm, or transfer it");
 }
 
 /** Makes a tenant the owner, or confirms that it is. */
-export async function grant(
+export async function grantNamespace(
   access: DataAccess,
   name: string,
   flags: OutputFlags & { readonly tenant: string },
 ): Promise<void> {
   const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.tenant)];
-  const owned = await withData<NamespaceDescription>(
+  const owned = await runOnFilesOrServer<NamespaceDescription>(
     access,
-    (dataDir) => onFiles(dataDir, (files) => files.grant(name, tenant, operator)),
+    (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.grant(name, tenant, operator)),
     (client) => client.sendJson("PUT", route, { tenant }),
   );
-  show(owned, flags);
+  printNamespace(owned, flags);
 }
 
 /** Gives a namespace to another tenant. */
-export async function transfer(
+export async function transferNamespace(
   access: DataAccess,
   name: string,
   flags: OutputFlags & { readonly to: string; readonly keepKeys?: boolean },
 ): Promise<void> {
   const [route, tenant] = [buildNamespaceRoute(name), parseTenant(flags.to)];
   const keepsKeys = flags.keepKeys === true;
-  const owned = await withData<NamespaceDescription>(
+  const owned = await runOnFilesOrServer<NamespaceDescription>(
     access,
-    (dataDir) => onFiles(dataDir, (files) => files.transfer(name, { tenant, keepsKeys }, operator)),
+    (dataDir) =>
+      withNamespacesOnFiles(dataDir, (files) =>
+        files.transfer(name, { tenant, keepsKeys }, operator),
+      ),
     (client) => client.sendJson("POST", `${route}/transfer`, { tenant, keep_keys: keepsKeys }),
   );
-  show(owned, flags);
+  printNamespace(owned, flags);
 }
 
 /** Takes a namespace back. */
-export async function revoke(access: DataAccess, name: string, flags: OutputFlags): Promise<void> {
+export async function revokeNamespace(
+  access: DataAccess,
+  name: string,
+  flags: OutputFlags,
+): Promise<void> {
   const route = buildNamespaceRoute(name);
-  const was = await withData<NamespaceDescription>(
+  const was = await runOnFilesOrServer<NamespaceDescription>(
     access,
-    (dataDir) => onFiles(dataDir, (files) => files.revoke(name, operator)),
+    (dataDir) => withNamespacesOnFiles(dataDir, (files) => files.revoke(name, operator)),
     (client) => client.sendJson("DELETE", route),
   );
   if (flags.json === true) printJson(was);
   else print(`${was.namespace} no longer belongs to ${was.tenant}; its keys there have retired`);
 }
 
-function show(owned: NamespaceDescription, { json }: OutputFlags): void {
+function printNamespace(owned: NamespaceDescription, { json }: OutputFlags): void {
   if (json === true) printJson(owned);
   else print(`${owned.namespace} belongs to ${owned.tenant}`);
 }
@@ -108,12 +115,12 @@ function parseTenant(text: string): string {
   throw new CommandFailure(detail, EXIT_USAGE);
 }
 
-async function onFiles<T>(
+async function withNamespacesOnFiles<T>(
   dataDir: string,
   run: (namespaces: Namespaces) => Promise<T>,
 ): Promise<T> {
-  const log = commandLog();
-  const core = await openCore({
+  const log = createCommandLog();
+  const core = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => undefined,

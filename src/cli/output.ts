@@ -22,11 +22,11 @@ export function printJson(value: unknown): void {
 }
 
 /** One line for the person at the terminal. */
-export function note(line: string): void {
+export function printNote(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function cellText(value: unknown): string {
+function formatCell(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null ? "" : (JSON.stringify(value) ?? "");
 }
@@ -36,7 +36,7 @@ export function formatTable(
   columns: readonly string[],
   rows: readonly (readonly unknown[])[],
 ): string[] {
-  const cells = rows.map((row) => row.map(cellText));
+  const cells = rows.map((row) => row.map(formatCell));
   const widths = columns.map((name, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), name.length),
   );

@@ -2,15 +2,15 @@
 // server.
 import type { QueryResult } from "../store/store.ts";
 import { type QueryFormat, SCORED_VIEWS } from "../contract/views.ts";
-import { withData } from "./data-access.ts";
+import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
-import { withStore } from "./file-store.ts";
-import { formatTable, note, print, printJson, printText } from "./output.ts";
+import { withStoreOnFiles } from "./file-store.ts";
+import { formatTable, printNote, print, printJson, printText } from "./output.ts";
 
 const QUERY_LIMITS = { rowsMax: 100_000, timeoutMs: 60_000 };
 
-type Rows = Pick<QueryResult, "columns" | "rows" | "isTruncated">;
+type QueryRows = Pick<QueryResult, "columns" | "rows" | "isTruncated">;
 
 interface ServerRows {
   columns: QueryResult["columns"];
@@ -24,9 +24,10 @@ export async function runQuery(
   sql: string,
   flags: { format: QueryFormat; json?: boolean },
 ): Promise<void> {
-  const result = await withData<Rows>(
+  const result = await runOnFilesOrServer<QueryRows>(
     access,
-    (dataDir) => withStore(dataDir, readsScores(sql), (store) => store.query(sql, QUERY_LIMITS)),
+    (dataDir) =>
+      withStoreOnFiles(dataDir, mentionsScoredView(sql), (store) => store.query(sql, QUERY_LIMITS)),
     async (client) => {
       const { columns, rows, is_truncated } = await client.sendJson<ServerRows>(
         "POST",
@@ -44,10 +45,10 @@ export async function runQuery(
   } else {
     for (const line of formatTable(names, result.rows)) print(line);
   }
-  if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
+  if (result.isTruncated) printNote(`only the first ${result.rows.length} rows`);
 }
 
 /** Whether the query may look at scores, for which the files have to be replayed. */
-function readsScores(sql: string): boolean {
+function mentionsScoredView(sql: string): boolean {
   return SCORED_VIEWS.some((view) => new RegExp(`\\b${view}\\b`, "i").test(sql));
 }

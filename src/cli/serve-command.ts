@@ -4,18 +4,18 @@ import { type ServeConfig, parseServeConfig, type ServeFlags } from "../service/
 import type { Log } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
-import { acceptLoss, lossText } from "../service/accept-loss.ts";
+import { acceptLoss, describeAcceptedLoss } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
-import { claimingWithin } from "./data-access.ts";
-import { environment, layEnvironment } from "./environment.ts";
+import { createClaimOptions } from "./data-access.ts";
+import { readEnvironment, loadEnvironment } from "./environment.ts";
 import { print, printJson } from "./output.ts";
 import {
   type ServiceLog,
-  serviceLog,
-  serviceLogAtFirst,
-  takeOverStderr,
-  tellFailure,
+  createServiceLog,
+  createStartupLog,
+  redirectStderrToLog,
+  logFailure,
 } from "./logging/service-log.ts";
 import { parseServerAddress } from "./server-address.ts";
 
@@ -41,18 +41,18 @@ export interface ServeCommandFlags extends ServeFlags {
  * failure. From the first line on stderr has the form of the log, wrong settings included.
  */
 export async function runServe(flags: ServeCommandFlags): Promise<void> {
-  let voice = serviceLogAtFirst(flags, environment());
+  let voice = createStartupLog(flags, readEnvironment());
   try {
-    await layEnvironment(flags.config);
-    const config = parseServeConfig(flags, environment());
-    voice = serviceLog(config);
-    await serve(config, flags, voice);
+    await loadEnvironment(flags.config);
+    const config = parseServeConfig(flags, readEnvironment());
+    voice = createServiceLog(config);
+    await startServing(config, flags, voice);
   } catch (error) {
-    process.exitCode = tellFailure(voice, error);
+    process.exitCode = logFailure(voice, error);
   }
 }
 
-async function serve(
+async function startServing(
   config: ServeConfig,
   flags: ServeCommandFlags,
   voice: ServiceLog,
@@ -64,9 +64,10 @@ async function serve(
     pid: process.pid,
   });
   if (flags.acceptLoss === true) {
-    const claiming = claimingWithin(config.ownerWaitMs);
+    const claiming = createClaimOptions(config.ownerWaitMs);
     const accepted = await acceptLoss(config.dataDir, Date.now(), claiming);
-    if (accepted !== undefined) log.warn("loss_accepted", { detail: lossText(accepted) });
+    if (accepted !== undefined)
+      log.warn("loss_accepted", { detail: describeAcceptedLoss(accepted) });
   }
   let service: Service | undefined;
   let fatalCode = 0;
@@ -77,9 +78,9 @@ async function serve(
     const isFirst = fatalCode === 0;
     fatalCode = exitCode;
     fatalWhy = why;
-    if (service !== undefined && isFirst) void end(service, log, why, exitCodeNow);
+    if (service !== undefined && isFirst) void shutDown(service, log, why, exitCodeNow);
   };
-  takeOverStderr(voice, () => {
+  redirectStderrToLog(voice, () => {
     // What was waited for may never come.
     if (service === undefined) process.exit(EXIT_FAILED);
     onFatal(Math.max(fatalCode, EXIT_FAILED), "an error that nobody caught: ending");
@@ -92,9 +93,9 @@ async function serve(
   }
   const running = service;
   // It failed between listening and here.
-  if (exitCodeNow() !== 0) return end(running, log, fatalWhy, exitCodeNow);
+  if (exitCodeNow() !== 0) return shutDown(running, log, fatalWhy, exitCodeNow);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
+    process.once(signal, () => void shutDown(running, log, `${signal}: draining`, exitCodeNow));
   }
   const { admin_key: _key, console_link: _link, ...facts } = collectStartFacts(service, config);
   log.info("service_listening", facts);
@@ -107,7 +108,7 @@ async function serve(
  * pending outcomes are refused by then, and native threads cut off by an exit would abort the
  * process.
  */
-async function end(
+async function shutDown(
   service: Service,
   log: Log,
   why: string,
@@ -117,12 +118,12 @@ async function end(
   else log.error("service_failed", { detail: why, exit_code: exitCodeNow() });
   setTimeout(() => {
     log.warn("service_end_late", { detail: "some requests did not end in time" });
-    if (service.isThreadLate) endAtOnce(log);
+    if (service.isThreadLate) killProcess(log);
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
-    if (service.isThreadLate) endAtOnce(log);
+    if (service.isThreadLate) killProcess(log);
     process.exit(exitCodeNow());
   } catch (error) {
     log.error("service_end_failed", { detail: (error as Error).message });
@@ -134,7 +135,7 @@ async function end(
  * Ends the process without waiting for native code: an exit would wait for a call into the database
  * or the archive's disk that does not come back, or abort. All that was acknowledged is synced by now.
  */
-function endAtOnce(log: Log): void {
+function killProcess(log: Log): void {
   const detail = "a call into the database or the archive does not come back: ending without it";
   log.warn("service_end_forced", { detail });
   process.kill(process.pid, "SIGKILL");

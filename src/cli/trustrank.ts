@@ -1,35 +1,39 @@
 // Entry of the `trustrank` command: its commands, and their exit codes. Every command itself is a plain
 // function in its own file.
-import { layEnvironment } from "./environment.ts";
+import { loadEnvironment } from "./environment.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
 import { describeVariables } from "../service/settings/settings-text.ts";
-import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
-import { addCluster } from "./command-line/cluster-commands.ts";
 import {
-  addDoctor,
-  addUpgrade,
+  addArchiveCommands,
+  addBackupCommand,
+  addRestoreCommand,
+} from "./command-line/backup-commands.ts";
+import { addClusterCommands } from "./command-line/cluster-commands.ts";
+import {
+  addDoctorCommand,
+  addUpgradeCommand,
   addEvidenceCommands,
-  addExport,
-  addImport,
-  addQuery,
-  addUsage,
+  addExportCommand,
+  addImportCommand,
+  addQueryCommand,
+  addUsageCommand,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, parseCount, buildSettingOption } from "./command-line/flags.ts";
-import { addReviews } from "./command-line/review-commands.ts";
+import { addReviewCommands } from "./command-line/review-commands.ts";
 import {
-  addKaizen,
-  addKeys,
-  addNamespaces,
-  addPolicy,
-  addQuotas,
+  addKaizenCommands,
+  addKeyCommands,
+  addNamespaceCommands,
+  addPolicyCommands,
+  addQuotaCommands,
 } from "./command-line/rule-commands.ts";
-import { addWebhooks } from "./command-line/webhook-commands.ts";
+import { addWebhookCommands } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { resolveDataAccess } from "./data-access.ts";
 
-function addServe(program: Command): void {
+function addServeCommand(program: Command): void {
   program
     .command("serve")
     .description("run the service")
@@ -63,7 +67,7 @@ function addServe(program: Command): void {
     .action((flags) => runServe(flags));
 }
 
-function addConfig(program: Command): void {
+function addConfigCommand(program: Command): void {
   program
     .command("config")
     .description("settings of this service")
@@ -74,7 +78,7 @@ function addConfig(program: Command): void {
     .action((file: string | undefined, flags) => checkConfig(file, flags));
 }
 
-function addMcp(program: Command): void {
+function addMcpCommand(program: Command): void {
   program
     .command("mcp")
     .description("offer a running server's questions to MCP clients, over stdin and stdout or HTTP")
@@ -100,30 +104,30 @@ const program = new Command("trustrank")
   .hook("preAction", async (_, command) => {
     // `serve` does so itself: what is wrong there is told in the form of its log.
     if (command.name() !== "serve")
-      await layEnvironment(command.opts<{ config?: string }>().config);
+      await loadEnvironment(command.opts<{ config?: string }>().config);
   });
 for (const add of [
-  addServe,
-  addKeys,
-  addNamespaces,
-  addWebhooks,
-  addImport,
+  addServeCommand,
+  addKeyCommands,
+  addNamespaceCommands,
+  addWebhookCommands,
+  addImportCommand,
   addEvidenceCommands,
-  addQuery,
-  addPolicy,
-  addReviews,
-  addExport,
-  addUsage,
-  addQuotas,
-  addKaizen,
-  addDoctor,
-  addUpgrade,
-  addBackup,
-  addRestore,
-  addArchive,
-  addCluster,
-  addConfig,
-  addMcp,
+  addQueryCommand,
+  addPolicyCommands,
+  addReviewCommands,
+  addExportCommand,
+  addUsageCommand,
+  addQuotaCommands,
+  addKaizenCommands,
+  addDoctorCommand,
+  addUpgradeCommand,
+  addBackupCommand,
+  addRestoreCommand,
+  addArchiveCommands,
+  addClusterCommands,
+  addConfigCommand,
+  addMcpCommand,
 ])
   add(program);
 

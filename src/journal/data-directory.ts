@@ -2,7 +2,7 @@
 // releases with the process, whichever container it ran in; each owner has a higher epoch.
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type FileLock, lockFile, networkFileSystem } from "../platform/file-lock.ts";
+import { type FileLock, lockFile, findNetworkFileSystem } from "../platform/file-lock.ts";
 import { readErrno, nodeFiles } from "./files.ts";
 import {
   isCopied,
@@ -148,7 +148,7 @@ function makeIn(root: string): void {
 }
 
 async function takeOver(paths: DataPaths, options: ClaimOptions) {
-  const network = networkFileSystem(paths.root);
+  const network = findNetworkFileSystem(paths.root);
   if (network !== undefined) {
     const advice = "put it on a disk of this machine";
     const why = "where another machine may not see its lock";

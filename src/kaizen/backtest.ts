@@ -3,7 +3,7 @@
 import type { Policy } from "../contract/policy.ts";
 import type { Backtest, BacktestList } from "../contract/schemas/backtest.ts";
 
-export interface BacktestOrder {
+export interface BacktestStartOptions {
   /** Whose live policy. */
   tenant: string;
   /** The policy to try; left out: the live one alone. */
@@ -22,7 +22,7 @@ export interface Backtests {
    * Starts one on a thread of its own; undefined while another is under way. `done` never rejects:
    * one that broke resolves with state `failed` and its reason. Nothing in force changes.
    */
-  start(order: BacktestOrder): { id: string; done: Promise<Backtest> } | undefined;
+  start(order: BacktestStartOptions): { id: string; done: Promise<Backtest> } | undefined;
   /** The one under way, and those that ended, newest first. */
   list(): BacktestList;
   /** The whole of one; undefined when the id is unknown or too many have followed. */

@@ -4,16 +4,20 @@
 import type { ScoringConfig } from "../engine/config.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy } from "./gates/gate.ts";
-import { rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
+import { evaluateRankingGate, evaluateSampleGate, evaluateSuperiorityGate } from "./gates/loss.ts";
 import { collectRunFigures } from "./model/figures.ts";
-import { forecast, rowAt } from "./model/holdout.ts";
+import { forecastRows, findFirstRowAtOrAfter } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
-import { evidenceWeights, markNewReporters, rowWeights } from "./model/row-weights.ts";
-import { calibrated, fitCalibration } from "./model/start-up.ts";
-import { buildFindings, rowsRecord } from "./run.ts";
-import type { Findings, RunOptions, SideRecord } from "./run.ts";
-import { SIDES } from "./sides.ts";
-import type { Side } from "./sides.ts";
+import {
+  computeTrainingWeights,
+  markNewReporters,
+  computeRowWeights,
+} from "./model/row-weights.ts";
+import { applyStartUpCalibration, fitStartUpCalibration } from "./model/start-up.ts";
+import { buildFindings, countRunRows } from "./run.ts";
+import type { RunFindings, KaizenRunOptions, ScorecardFindings } from "./run.ts";
+import { SCORECARD_SIDES } from "./sides.ts";
+import type { ScorecardSide } from "./sides.ts";
 
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;
@@ -33,22 +37,22 @@ const CALIBRATION_POLICY: GatePolicy = {
 };
 
 function calibrateSide(
-  side: Side,
+  side: ScorecardSide,
   evidence: FitRows,
   champion: ScoringConfig,
-  options: RunOptions,
-): SideRecord {
-  const holdoutTo = rowAt(evidence, options.nowMs);
+  options: KaizenRunOptions,
+): ScorecardFindings {
+  const holdoutTo = findFirstRowAtOrAfter(evidence, options.nowMs);
   // The first calibration keeps the newer half for its test, a later one what no test has seen.
   const testedToMs = options.testedToMs[side];
-  const holdoutFrom = testedToMs > 0 ? rowAt(evidence, testedToMs) : holdoutTo >> 1;
+  const holdoutFrom = testedToMs > 0 ? findFirstRowAtOrAfter(evidence, testedToMs) : holdoutTo >> 1;
   const fromMs = evidence.timesMs[holdoutFrom] ?? options.nowMs;
-  const trainTo = rowAt(evidence, fromMs - options.gapMs);
-  const record: SideRecord = {
+  const trainTo = findFirstRowAtOrAfter(evidence, fromMs - options.gapMs);
+  const record: ScorecardFindings = {
     side,
     passed: false,
     reason: "",
-    rows: rowsRecord(side, evidence, champion, { trainTo, holdoutFrom, holdoutTo }),
+    rows: countRunRows(side, evidence, champion, { trainTo, holdoutFrom, holdoutTo }),
     holdout_from_ms: fromMs,
     holdout_to_ms: options.nowMs,
     gates: [],
@@ -60,30 +64,31 @@ function calibrateSide(
     return { ...record, reason: `insufficient evidence: ${holdoutTo} outcomes, needed ${needed}` };
   }
   const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
+  const isNew = markNewReporters(evidence, trainTo);
   const base = {
     failures: evidence.failures.subarray(holdoutFrom, holdoutTo),
     subjects: evidence.subjects.subarray(holdoutFrom, holdoutTo),
     reporters,
-    weights: rowWeights(evidence, holdoutFrom, holdoutTo, markNewReporters(evidence, trainTo)),
+    weights: computeRowWeights(evidence, holdoutFrom, holdoutTo, isNew),
     config: champion,
-    champion: forecast(evidence, holdoutFrom, holdoutTo, champion[side], champion),
+    champion: forecastRows(evidence, holdoutFrom, holdoutTo, champion[side], champion),
   };
-  const sample = sampleGate(base, CALIBRATION_POLICY, true);
+  const sample = evaluateSampleGate(base, CALIBRATION_POLICY, true);
   record.gates.push(sample);
   if (!sample.passed) return { ...record, reason: `insufficient evidence: ${sample.sentence}` };
-  const found = fitCalibration(
+  const found = fitStartUpCalibration(
     evidence,
     trainTo,
     champion[side],
-    evidenceWeights(evidence, trainTo, markNewReporters(evidence, trainTo)),
+    computeTrainingWeights(evidence, trainTo, isNew),
   );
   if (found === null) return { ...record, reason: "the calibration broke; the champion stays" };
-  const challenger = calibrated(champion[side], found, champion);
-  const after = forecast(evidence, holdoutFrom, holdoutTo, challenger, champion);
+  const challenger = applyStartUpCalibration(champion[side], found, champion);
+  const after = forecastRows(evidence, holdoutFrom, holdoutTo, challenger, champion);
   const holdout: Holdout = { ...base, challenger: after };
   record.gates.push(
-    superiorityGate(holdout, CALIBRATION_POLICY),
-    rankingGate(holdout, CALIBRATION_POLICY),
+    evaluateSuperiorityGate(holdout, CALIBRATION_POLICY),
+    evaluateRankingGate(holdout, CALIBRATION_POLICY),
   );
   const failed = record.gates.find((gate) => !gate.passed);
   const figures = collectRunFigures(holdout, evidence.rows, holdoutFrom, holdoutTo);
@@ -93,11 +98,13 @@ function calibrateSide(
 }
 
 /** Calibrates both scorecards. `testedToMs` is that of calibrations. */
-export function calibrationRun(
-  evidence: Record<Side, FitRows>,
+export function calibrateBothScorecards(
+  evidence: Record<ScorecardSide, FitRows>,
   champion: ScoringConfig,
-  options: RunOptions,
-): Findings {
-  const sides = SIDES.map((side) => calibrateSide(side, evidence[side], champion, options));
+  options: KaizenRunOptions,
+): RunFindings {
+  const sides = SCORECARD_SIDES.map((side) =>
+    calibrateSide(side, evidence[side], champion, options),
+  );
   return buildFindings(sides, champion, `calibration ${options.id}`);
 }

@@ -2,8 +2,8 @@
 // over the pool, the data directory and the ledger's writer.
 import type { ScoringConfig } from "../engine/config.ts";
 import type { RunNumbers } from "./report/numbers.ts";
-import type { Findings } from "./run.ts";
-import type { Side } from "./sides.ts";
+import type { RunFindings } from "./run.ts";
+import type { ScorecardSide } from "./sides.ts";
 
 /** A full re-fit, or a start-up calibration of intercept and slope alone. */
 export const RUN_KINDS = ["full", "calibration"] as const;
@@ -56,7 +56,7 @@ export interface RunRecord {
   /** Set for a run on the evidence of an earlier time: nothing that came in later is in it. */
   as_of?: string;
   duration_ms?: number;
-  findings?: Findings;
+  findings?: RunFindings;
   /** Newest comparison of the promoted weights with those they replaced, on later outcomes. */
   watch?: WatchRecord;
 }
@@ -66,7 +66,7 @@ export type RunSummary = Omit<RunRecord, "findings" | "watch"> & { gates?: GateV
 
 /** Verdict of a gate on the new weights of one scorecard. */
 export interface GateVerdict {
-  side: Side;
+  side: ScorecardSide;
   id: string;
   passed: boolean;
   /** Passed, but a person should look. */
@@ -77,7 +77,12 @@ export interface GateVerdict {
 export interface WatchRecord {
   at: string;
   /** One entry for each scorecard that the promotion changed. */
-  sides: { side: Side; rollback_due: boolean; numbers: Record<string, number>; sentence: string }[];
+  sides: {
+    side: ScorecardSide;
+    rollback_due: boolean;
+    numbers: Record<string, number>;
+    sentence: string;
+  }[];
 }
 
 export interface KaizenStatus {
@@ -124,7 +129,7 @@ export interface ConfigDetail extends ConfigSummary {
   differences: ConfigDifference[];
 }
 
-export interface Configs {
+export interface ConfigHistory {
   /** Those that are or were live: the live one first, then the newest. */
   list(): ConfigSummary[];
   /**
@@ -135,7 +140,7 @@ export interface Configs {
 }
 
 export interface Kaizen {
-  readonly configs: Configs;
+  readonly configs: ConfigHistory;
   /**
    * Starts a run on a thread of its own; undefined when one is running. `done` never rejects: a
    * failed run resolves with state `failed` and its reason, and the champion stays.

@@ -2,34 +2,38 @@
 // one is taken back while a newer one of the other scorecard stands. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { ScoringConfig } from "../engine/config.ts";
-import { SIDES } from "./sides.ts";
-import type { Side } from "./sides.ts";
+import { SCORECARD_SIDES } from "./sides.ts";
+import type { ScorecardSide } from "./sides.ts";
 
 /** One promotion by its weights; lists of them are oldest first. */
-export interface Step {
+export interface PromotionStep {
   before: ScoringConfig;
   after: ScoringConfig;
   isTakenBack: boolean;
 }
 
-const isChanged = ({ before, after }: Step, side: Side) =>
+const changesSide = ({ before, after }: PromotionStep, side: ScorecardSide) =>
   !isDeepStrictEqual(before[side], after[side]);
 
 /** The newest standing change of a scorecard; undefined where `live` rests on none of the steps. */
-export function newestChange<S extends Step>(
+export function findNewestChange<S extends PromotionStep>(
   steps: readonly S[],
   live: ScoringConfig,
-  side: Side,
+  side: ScorecardSide,
 ): S | undefined {
-  const newest = steps.findLast((step) => !step.isTakenBack && isChanged(step, side));
+  const newest = steps.findLast((step) => !step.isTakenBack && changesSide(step, side));
   return newest && isDeepStrictEqual(newest.after[side], live[side]) ? newest : undefined;
 }
 
 /** Weights of a scorecard beneath a step, and beneath those below it that were taken back as well. */
-function beneath(steps: readonly Step[], step: Step, side: Side) {
+function findUnderlyingModel(
+  steps: readonly PromotionStep[],
+  step: PromotionStep,
+  side: ScorecardSide,
+) {
   let model = step.before[side];
   for (const older of steps.slice(0, steps.indexOf(step)).toReversed()) {
-    if (!isChanged(older, side) || !isDeepStrictEqual(older.after[side], model)) continue;
+    if (!changesSide(older, side) || !isDeepStrictEqual(older.after[side], model)) continue;
     if (!older.isTakenBack) break;
     model = older.before[side];
   }
@@ -40,7 +44,7 @@ function beneath(steps: readonly Step[], step: Step, side: Side) {
  * The live config without one of the steps that stand: the scorecards that rest on it go back to what
  * stands beneath, the others stay as they are.
  */
-export function withoutStep<S extends Step>(
+export function computeConfigWithoutStep<S extends PromotionStep>(
   steps: readonly S[],
   live: ScoringConfig,
   taken: S,
@@ -48,14 +52,14 @@ export function withoutStep<S extends Step>(
   const isNewest = steps.findLast((step) => !step.isTakenBack) === taken;
   // What is no scorecard changes by release alone; the newest step leads back to its own release.
   const left = { ...(isNewest ? taken.before : live) };
-  for (const side of SIDES) {
-    const isOwn = newestChange(steps, live, side) === taken;
-    left[side] = isOwn ? beneath(steps, taken, side) : live[side];
+  for (const side of SCORECARD_SIDES) {
+    const isOwn = findNewestChange(steps, live, side) === taken;
+    left[side] = isOwn ? findUnderlyingModel(steps, taken, side) : live[side];
   }
   return left;
 }
 
 /** Whether two configs score alike: everything but the name is the same. */
-export function isAlike(one: ScoringConfig, other: ScoringConfig): boolean {
+export function isSameScoring(one: ScoringConfig, other: ScoringConfig): boolean {
   return isDeepStrictEqual({ ...one, name: "" }, { ...other, name: "" });
 }

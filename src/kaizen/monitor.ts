@@ -2,13 +2,13 @@
 // shadow, and the promotion is rolled back when the new ones are worse beyond chance, however often
 // the comparison is made (kaizen 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
-import { show } from "./gates/gate.ts";
-import { forecast, predictDenials, rowAt } from "./model/holdout.ts";
+import { formatRounded } from "./gates/gate.ts";
+import { forecastRows, predictDenials, findFirstRowAtOrAfter } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
-import { clopperPearsonLower } from "./model/binomial.ts";
-import { stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
-import { SIDES } from "./sides.ts";
-import type { Side } from "./sides.ts";
+import { computeClopperPearsonLower } from "./model/binomial.ts";
+import { createStabilityIndex, computeTwoWayVariance } from "./model/statistics.ts";
+import { SCORECARD_SIDES } from "./sides.ts";
+import type { ScorecardSide } from "./sides.ts";
 
 /** Days during which the sequential boundary monitors a promotion. */
 export const WATCH_DAYS = 28;
@@ -29,7 +29,7 @@ const DRIFT_DAYS = 2;
 const REFERENCE_DAYS = 60;
 
 /** Settled outcomes since a promotion, in order, under the new weights and the old ones. */
-export interface Watched {
+export interface MonitoredOutcomes {
   failures: Uint8Array;
   subjects: Uint32Array;
   reporters: Uint32Array;
@@ -73,17 +73,17 @@ export interface WatchedChange {
 }
 
 /** What is monitored: each scorecard has a newest change of its own, or none. */
-export type WatchedChanges = Partial<Record<Side, WatchedChange>>;
+export type WatchedChanges = Partial<Record<ScorecardSide, WatchedChange>>;
 
 /** Findings for one scorecard. */
 export interface SideWatch extends WatchResult {
-  side: Side;
+  side: ScorecardSide;
 }
 
 /** Sum of the first `count` of `values` and the clustered variance of that sum. */
-function sumWithClusteredVariance(values: Float64Array, watched: Watched, count: number) {
+function sumWithClusteredVariance(values: Float64Array, watched: MonitoredOutcomes, count: number) {
   const ones = new Float64Array(count).fill(1);
-  const { mean, variance } = twoWayVariance(
+  const { mean, variance } = computeTwoWayVariance(
     values.subarray(0, count),
     ones,
     watched.subjects.subarray(0, count),
@@ -93,12 +93,12 @@ function sumWithClusteredVariance(values: Float64Array, watched: Watched, count:
 }
 
 /** One-sided always-valid boundary for a sum of variance V, shaped by `rho`. */
-export function mixtureBoundary(variance: number, rho: number, alpha = ALPHA): number {
+export function computeMixtureBoundary(variance: number, rho: number, alpha = ALPHA): number {
   const total = variance + rho;
   return Math.sqrt(2 * total * Math.log(1 + Math.sqrt(total / rho) / (2 * alpha)));
 }
 
-function firstLook(failures: Uint8Array): number {
+function countOutcomesToFirstLook(failures: Uint8Array): number {
   let bads = 0;
   return failures.findIndex((y) => (bads += y) >= FIRST_LOOK_FAILURES) + 1;
 }
@@ -107,7 +107,12 @@ function firstLook(failures: Uint8Array): number {
  * The most days in a row whose scores have drifted beyond DRIFT_MAX and beyond the difference of
  * two samples of that size (99.9 %, chi-square with 9 degrees: Yurdakul and Naranjo 2020).
  */
-export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput): number {
+export function countConsecutiveDriftDays({
+  scores,
+  timesMs,
+  sinceMs,
+  reference,
+}: DriftInput): number {
   if (reference.length === 0) return 0;
   const days = new Map<number, number[]>();
   scores.forEach((score, i) => {
@@ -116,7 +121,7 @@ export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput)
     if (own === undefined) days.set(day, [score]);
     else own.push(score);
   });
-  const indexOf = stabilityAgainst(reference);
+  const indexOf = createStabilityIndex(reference);
   let [longest, current, last] = [0, 0, -2];
   for (const [day, own] of days) {
     const noise = 27.877 * (1 / reference.length + 1 / own.length);
@@ -130,40 +135,40 @@ export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput)
 }
 
 /** Sum of the loss that the new weights added within the watched days, and its boundary. */
-function sequential(watched: Watched) {
+function computeSequentialTest(watched: MonitoredOutcomes) {
   const n = watched.early ?? watched.failures.length;
   const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
   if (n === 0) return { n, sum: 0, boundary: Infinity };
   const { sum, variance } = sumWithClusteredVariance(worse, watched, n);
-  const look = firstLook(watched.failures.subarray(0, n));
+  const look = countOutcomesToFirstLook(watched.failures.subarray(0, n));
   const rho = look > 0 ? sumWithClusteredVariance(worse, watched, look).variance / 3 : 0;
-  return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
+  return { n, sum, boundary: rho > 0 ? computeMixtureBoundary(variance, rho) : Infinity };
 }
 
 /** Whether log-loss has risen since by more than one clustered standard error. */
-function isDearer(watched: Watched): boolean {
+function hasLossRisen(watched: MonitoredOutcomes): boolean {
   const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
   const { sum, variance } = sumWithClusteredVariance(worse, watched, worse.length);
   return sum > Math.sqrt(variance);
 }
 
 /** Judges by all outcomes since the promotion whether it is to be rolled back. */
-export function watchPromotion(watched: Watched): WatchResult {
+export function decideRollback(watched: MonitoredOutcomes): WatchResult {
   const { failures, probabilities, newLosses, oldLosses } = watched;
   const n = failures.length;
   if (n === 0) return { isRollbackDue: false, numbers: {}, sentence: "no outcome yet" };
   if (!newLosses.every(Number.isFinite)) {
     return { isRollbackDue: true, numbers: {}, sentence: "the new weights give no number" };
   }
-  const falsePositives = clopperPearsonLower(watched.refused, watched.successes);
+  const falsePositives = computeClopperPearsonLower(watched.refused, watched.successes);
   const residuals = Float64Array.from(failures, (y, i) => y - probabilities[i]!);
   const residual = sumWithClusteredVariance(residuals, watched, n);
   const expected = probabilities.reduce((sum, p) => sum + p, 0);
   const observed = (residual.sum + expected) / expected;
   const observedZ = residual.variance > 0 ? residual.sum / Math.sqrt(residual.variance) : 0;
   const increase = newLosses.reduce((sum, loss, i) => sum + loss - oldLosses[i]!, 0);
-  const early = sequential(watched);
-  const drifted = watched.drift === undefined ? 0 : driftedDays(watched.drift);
+  const early = computeSequentialTest(watched);
+  const drifted = watched.drift === undefined ? 0 : countConsecutiveDriftDays(watched.drift);
   const numbers = {
     rows: n,
     loss_increase: increase / n,
@@ -179,61 +184,72 @@ export function watchPromotion(watched: Watched): WatchResult {
   const due = (sentence: string) => ({ isRollbackDue: true, numbers, sentence });
   // The old weights face the same world: an error they would share is no reason to return to them.
   if (falsePositives > FALSE_POSITIVE_MAX && watched.refused > (watched.refusedBefore ?? 0)) {
-    return due(`at least ${show(falsePositives * 100, 3)} % of successes are refused`);
+    return due(`at least ${formatRounded(falsePositives * 100, 3)} % of successes are refused`);
   }
   const isOff = observed < OBSERVED_LOW || observed > OBSERVED_HIGH;
   if (isOff && Math.abs(observedZ) > OBSERVED_Z && increase > 0) {
-    return due(`${show(observed, 2)} times the expected failures (z ${show(observedZ, 1)})`);
+    return due(
+      `${formatRounded(observed, 2)} times the expected failures (z ${formatRounded(observedZ, 1)})`,
+    );
   }
   if (drifted >= DRIFT_DAYS && increase > 0) {
     return due(`scores have drifted for ${drifted} days and log-loss rose`);
   }
   // Learnt from little: it need not be proved harmful to be let go.
   const bads = failures.reduce((sum, y) => sum + y, 0);
-  if (watched.isCalibration === true && bads >= FIRST_LOOK_FAILURES && isDearer(watched)) {
-    return due(`the calibration has cost ${show(increase / n)} of log-loss an outcome since`);
+  if (watched.isCalibration === true && bads >= FIRST_LOOK_FAILURES && hasLossRisen(watched)) {
+    return due(
+      `the calibration has cost ${formatRounded(increase / n)} of log-loss an outcome since`,
+    );
   }
   if (early.sum >= early.boundary) {
-    return due(`log-loss rose by ${show(early.sum / early.n)} an outcome, beyond the boundary`);
+    return due(
+      `log-loss rose by ${formatRounded(early.sum / early.n)} an outcome, beyond the boundary`,
+    );
   }
-  const change = `${increase > 0 ? "rose" : "fell"} by ${show(Math.abs(increase) / n)}`;
+  const change = `${increase > 0 ? "rose" : "fell"} by ${formatRounded(Math.abs(increase) / n)}`;
   return { isRollbackDue: false, numbers, sentence: `log-loss ${change} an outcome` };
 }
 
 /** Monitors each scorecard over the outcomes since its own newest change. */
-export function watchChanges(
-  evidence: Readonly<Record<Side, FitRows>>,
+export function monitorScorecards(
+  evidence: Readonly<Record<ScorecardSide, FitRows>>,
   live: ScoringConfig,
   changes: WatchedChanges,
 ): SideWatch[] {
-  return SIDES.flatMap((side) => {
+  return SCORECARD_SIDES.flatMap((side) => {
     const change = changes[side];
     if (change === undefined) return [];
     const rows = evidence[side];
     const span = [change.sinceMs, rows.rows.count] as const;
-    return [{ side, ...watchRows(rows, span, side, live, change.parent, change.isCalibration) }];
+    return [
+      {
+        side,
+        ...monitorScorecardRows(rows, span, side, live, change.parent, change.isCalibration),
+      },
+    ];
   });
 }
 
-function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): number {
+function countDeniedSuccesses(refusals: readonly boolean[], failures: Uint8Array): number {
   return refusals.filter((isRefused, i) => isRefused && failures[i] === 0).length;
 }
 
 /** Monitors one scorecard over rows from `sinceMs` up to row `to`. */
-export function watchRows(
+export function monitorScorecardRows(
   evidence: FitRows,
   [sinceMs, to]: readonly [number, number],
-  side: Side,
+  side: ScorecardSide,
   own: ScoringConfig,
   parent: ScoringConfig,
   isCalibration: boolean,
 ): WatchResult {
-  const from = Math.min(to, rowAt(evidence, sinceMs));
-  const live = forecast(evidence, from, to, own[side], own);
-  const shadow = forecast(evidence, from, to, parent[side], parent);
+  const from = Math.min(to, findFirstRowAtOrAfter(evidence, sinceMs));
+  const live = forecastRows(evidence, from, to, own[side], own);
+  const shadow = forecastRows(evidence, from, to, parent[side], parent);
   const failures = evidence.failures.subarray(from, to);
-  const before = rowAt(evidence, sinceMs - REFERENCE_DAYS * DAY_MS);
-  return watchPromotion({
+  const before = findFirstRowAtOrAfter(evidence, sinceMs - REFERENCE_DAYS * DAY_MS);
+  return decideRollback({
     isCalibration,
     failures,
     subjects: evidence.subjects.subarray(from, to),
@@ -241,15 +257,15 @@ export function watchRows(
     newLosses: live.losses,
     oldLosses: shadow.losses,
     probabilities: live.probabilities,
-    refused: refusedSuccesses(predictDenials(live, own), failures),
-    refusedBefore: refusedSuccesses(predictDenials(shadow, parent), failures),
+    refused: countDeniedSuccesses(predictDenials(live, own), failures),
+    refusedBefore: countDeniedSuccesses(predictDenials(shadow, parent), failures),
     successes: failures.filter((y) => y === 0).length,
-    early: Math.min(to, rowAt(evidence, sinceMs + WATCH_DAYS * DAY_MS)) - from,
+    early: Math.min(to, findFirstRowAtOrAfter(evidence, sinceMs + WATCH_DAYS * DAY_MS)) - from,
     drift: {
       scores: live.scores,
       timesMs: evidence.timesMs.subarray(from, to),
       sinceMs,
-      reference: forecast(evidence, before, from, own[side], own).scores,
+      reference: forecastRows(evidence, before, from, own[side], own).scores,
     },
   });
 }

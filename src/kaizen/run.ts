@@ -3,30 +3,30 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
-import { attackGate } from "./gates/attack-gate.ts";
+import { evaluateAttackGate } from "./gates/attack-gate.ts";
 import type { AttackJudge, PlayedAttacks } from "./gates/attack-gate.ts";
-import { pigeonholeBootstrap } from "./model/bootstrap.ts";
-import type { Bootstrap } from "./model/bootstrap.ts";
-import { challenge } from "./challenge.ts";
-import type { Challenge, ChallengeOptions } from "./challenge.ts";
+import { runPigeonholeBootstrap } from "./model/bootstrap.ts";
+import type { BootstrapResult } from "./model/bootstrap.ts";
+import { challengeScorecard } from "./challenge.ts";
+import type { ChallengeResult, ChallengeOptions } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
-import { forecast, rowAt } from "./model/holdout.ts";
+import { forecastRows, findFirstRowAtOrAfter } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { collectRunFigures } from "./model/figures.ts";
-import type { Figures } from "./model/figures.ts";
-import { recentFigures } from "./model/recent.ts";
-import type { RecentFigures } from "./model/recent.ts";
-import { scorecardColumns } from "./model/scorecard.ts";
-import type { StateFindings } from "./gates/random-states.ts";
-import { SIDES } from "./sides.ts";
-import type { Side } from "./sides.ts";
+import type { RunChartData } from "./model/figures.ts";
+import { measureRecentRows } from "./model/recent.ts";
+import type { RecentMetrics } from "./model/recent.ts";
+import { flagUsableColumns } from "./model/scorecard.ts";
+import type { RandomStateFindings } from "./gates/random-states.ts";
+import { SCORECARD_SIDES } from "./sides.ts";
+import type { ScorecardSide } from "./sides.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that a holdout spans at most by default. */
 const HOLDOUT_DAYS = 60;
 
-export interface RunOptions {
+export interface KaizenRunOptions {
   id: string;
   /** Time of the run, epoch ms; later evidence is ignored. */
   nowMs: number;
@@ -36,7 +36,7 @@ export interface RunOptions {
   /** True: fewer failures suffice until the deployment has enough evidence. */
   isPilot: boolean;
   /** By scorecard: evidence up to here has been in a test and is spent. */
-  testedToMs: Record<Side, number>;
+  testedToMs: Record<ScorecardSide, number>;
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
   /** True: nothing that cannot change the verdict, as attacks on a challenger that fails anyway. */
@@ -51,16 +51,16 @@ export interface AttackReplay {
 }
 
 /** Plays a challenger on random states in a private engine (gate G6). */
-export type Probe = (
-  side: Side,
+export type RandomStateProbe = (
+  side: ScorecardSide,
   champion: ScoringConfig,
   challenger: ScoringConfig,
   seed: number,
-) => StateFindings;
+) => RandomStateFindings;
 
 /** Findings of one scorecard's challenge. */
-export interface SideRecord {
-  side: Side;
+export interface ScorecardFindings {
+  side: ScorecardSide;
   passed: boolean;
   reason: string;
   rows: {
@@ -81,36 +81,36 @@ export interface SideRecord {
   gates: GateResult[];
   champion: ScoringModel;
   challenger?: ScoringModel;
-  bootstrap?: Bootstrap;
-  figures?: Figures;
+  bootstrap?: BootstrapResult;
+  figures?: RunChartData;
 }
 
 /** How good the weights of a scorecard are on the newest outcomes, whatever was tested. */
-export interface Recent {
-  side: Side;
-  champion: RecentFigures;
-  challenger?: RecentFigures;
+export interface RecentScorecardMetrics {
+  side: ScorecardSide;
+  champion: RecentMetrics;
+  challenger?: RecentMetrics;
 }
 
 /** Both scorecards on the newest outcomes; `promoted` is the config that a run would make live. */
 export function forecastNewestOutcomes(
-  evidence: Readonly<Record<Side, FitRows>>,
+  evidence: Readonly<Record<ScorecardSide, FitRows>>,
   champion: ScoringConfig,
   promoted: ScoringConfig | undefined,
-): Recent[] {
-  return SIDES.flatMap((side) => {
-    const before = recentFigures(evidence[side], champion[side], champion);
-    const after = promoted && recentFigures(evidence[side], promoted[side], promoted);
+): RecentScorecardMetrics[] {
+  return SCORECARD_SIDES.flatMap((side) => {
+    const before = measureRecentRows(evidence[side], champion[side], champion);
+    const after = promoted && measureRecentRows(evidence[side], promoted[side], promoted);
     if (before === undefined) return [];
     return [{ side, champion: before, ...(after === undefined ? {} : { challenger: after }) }];
   });
 }
 
 /** Findings of a run; the promotion is decided on them and they are stored beside it. */
-export interface Findings {
-  sides: SideRecord[];
+export interface RunFindings {
+  sides: ScorecardFindings[];
   /** Champion and, where one passed, challenger on the newest outcomes; absent in older records. */
-  recent?: Recent[];
+  recent?: RecentScorecardMetrics[];
   /** The champion with every scorecard that passed; undefined when none did. */
   config?: ScoringConfig;
   reason: string;
@@ -118,18 +118,18 @@ export interface Findings {
 }
 
 /** Number of rows up to `to` whose stakes no decision could have known. */
-function rowsWithoutStakes({ context }: FitRows, to: number): number {
+function countRowsWithoutStakes({ context }: FitRows, to: number): number {
   if (context === undefined) return 0;
   return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
 }
 
-function decidedRows({ context }: FitRows, from: number, to: number): number {
+function countRowsWithDecision({ context }: FitRows, from: number, to: number): number {
   return context?.decided?.subarray(from, to).reduce((count, one) => count + one, 0) ?? 0;
 }
 
 /** Numbers of rows on both sides of a split by time. */
-export function rowsRecord(
-  side: Side,
+export function countRunRows(
+  side: ScorecardSide,
   evidence: FitRows,
   champion: ScoringConfig,
   {
@@ -137,17 +137,17 @@ export function rowsRecord(
     holdoutFrom,
     holdoutTo,
   }: Pick<ChallengeOptions, "trainTo" | "holdoutFrom" | "holdoutTo">,
-): SideRecord["rows"] {
+): ScorecardFindings["rows"] {
   const { levels } = DEFAULT_POLICY;
   const bound = side === "check" ? levels.L2.allow_up_to : levels.L2.allow_handshake_up_to;
-  const live = forecast(evidence, holdoutFrom, holdoutTo, champion[side], champion);
+  const live = forecastRows(evidence, holdoutFrom, holdoutTo, champion[side], champion);
   const heldBack = live.probabilities.filter((p, i) => p > bound || live.thin[i] === 1).length;
   return {
     training: trainTo,
     holdout: holdoutTo - holdoutFrom,
-    without_stakes: rowsWithoutStakes(evidence, holdoutTo),
+    without_stakes: countRowsWithoutStakes(evidence, holdoutTo),
     held_back: heldBack,
-    decided: decidedRows(evidence, holdoutFrom, holdoutTo),
+    decided: countRowsWithDecision(evidence, holdoutFrom, holdoutTo),
   };
 }
 
@@ -157,16 +157,19 @@ export function deriveSeed(id: string): number {
 }
 
 /** What one challenge is made of, but for the border of denial. */
-interface Contest {
-  side: Side;
+interface ChallengeAttempt {
+  side: ScorecardSide;
   attacks: AttackReplay | undefined;
   champion: ScoringConfig;
-  options: RunOptions;
-  challenge: (isBorderKept: boolean) => Challenge;
+  options: KaizenRunOptions;
+  challenge: (isBorderKept: boolean) => ChallengeResult;
 }
 
 /** The challenge with gate G9 in its place, before G10. */
-function contest({ side, attacks, champion, options, challenge: test }: Contest, isKept: boolean) {
+function challengeWithAttackGate(
+  { side, attacks, champion, options, challenge: test }: ChallengeAttempt,
+  isKept: boolean,
+) {
   const found = test(isKept);
   const { challenger, holdout } = found;
   if (challenger === undefined || holdout === undefined) return found;
@@ -174,7 +177,7 @@ function contest({ side, attacks, champion, options, challenge: test }: Contest,
   const { tapes, credibility } = (isAsked && attacks?.play()) || {};
   if (attacks === undefined || tapes === undefined || credibility === undefined) return found;
   const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
-  const gate = attackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
+  const gate = evaluateAttackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
   const at = found.gates.findIndex(({ id }) => id === "G10");
   const gates = found.gates.toSpliced(at, 0, gate);
   if (gate.passed || !found.passed) return { ...found, gates };
@@ -185,48 +188,48 @@ function contest({ side, attacks, champion, options, challenge: test }: Contest,
  * The border of denial is fitted to successes; slander is none of them. Where it alone makes the
  * attacks worse, the weights are tested with the border as it was.
  */
-function withSafeBorder(contested: Contest): Challenge {
-  const found = contest(contested, false);
+function challengeWithSafeDenialThreshold(contested: ChallengeAttempt): ChallengeResult {
+  const found = challengeWithAttackGate(contested, false);
   const { harms = 0, denial_harms: denials } =
     found.gates.find(({ id }) => id === "G9")?.numbers ?? {};
   const isBorderAlone = harms > 0 && harms === denials && found.reason.startsWith("G9");
-  return isBorderAlone ? contest(contested, true) : found;
+  return isBorderAlone ? challengeWithAttackGate(contested, true) : found;
 }
 
 /** Settling time from which on outcomes test a scorecard and train nothing, epoch ms. */
 export function findHoldoutStartMs(
-  side: Side,
+  side: ScorecardSide,
   {
     nowMs,
     holdoutDays = HOLDOUT_DAYS,
     testedToMs,
-  }: Pick<RunOptions, "nowMs" | "holdoutDays" | "testedToMs">,
+  }: Pick<KaizenRunOptions, "nowMs" | "holdoutDays" | "testedToMs">,
 ): number {
   return Math.max(nowMs - holdoutDays * DAY_MS, testedToMs[side]);
 }
 
 function challengeSide(
-  side: Side,
+  side: ScorecardSide,
   evidence: FitRows,
   attacks: AttackReplay | undefined,
   champion: ScoringConfig,
-  options: RunOptions,
-  probe: Probe | undefined,
-): SideRecord {
-  const holdoutTo = rowAt(evidence, options.nowMs);
+  options: KaizenRunOptions,
+  probe: RandomStateProbe | undefined,
+): ScorecardFindings {
+  const holdoutTo = findFirstRowAtOrAfter(evidence, options.nowMs);
   const holdoutFromMs = findHoldoutStartMs(side, options);
-  const holdoutFrom = rowAt(evidence, holdoutFromMs);
-  const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
+  const holdoutFrom = findFirstRowAtOrAfter(evidence, holdoutFromMs);
+  const trainTo = findFirstRowAtOrAfter(evidence, holdoutFromMs - options.gapMs);
   const split = { trainTo, holdoutFrom, holdoutTo };
-  const found = withSafeBorder({
+  const found = challengeWithSafeDenialThreshold({
     side,
     attacks,
     champion,
     options,
     challenge: (isBorderKept) =>
-      challenge(evidence, champion, {
+      challengeScorecard(evidence, champion, {
         side,
-        usable: scorecardColumns(side),
+        usable: flagUsableColumns(side),
         ...split,
         isPilot: options.isPilot,
         isSignedOff: options.isSignedOff,
@@ -235,11 +238,11 @@ function challengeSide(
         ...(probe && { probe: (own) => probe(side, champion, own, deriveSeed(options.id)) }),
       }),
   });
-  const record: SideRecord = {
+  const record: ScorecardFindings = {
     side,
     passed: found.passed,
     reason: found.reason,
-    rows: rowsRecord(side, evidence, champion, split),
+    rows: countRunRows(side, evidence, champion, split),
     holdout_from_ms: holdoutFromMs,
     holdout_to_ms: options.nowMs,
     gates: found.gates,
@@ -251,24 +254,24 @@ function challengeSide(
   if (found.border !== undefined) record.denial_border = found.border;
   record.challenger = challenger;
   if (options.isBrief !== true) {
-    record.bootstrap = pigeonholeBootstrap(holdout, deriveSeed(options.id));
+    record.bootstrap = runPigeonholeBootstrap(holdout, deriveSeed(options.id));
   }
   record.figures = collectRunFigures(holdout, evidence.rows, holdoutFrom, holdoutTo);
   return record;
 }
 
 /** Challenges both scorecards. Does not throw on any evidence. */
-export function kaizenRun(
-  evidence: Record<Side, FitRows>,
+export function challengeBothScorecards(
+  evidence: Record<ScorecardSide, FitRows>,
   attacks: AttackReplay | undefined,
   champion: ScoringConfig,
-  options: RunOptions,
-  onSide: (side: Side) => void = () => undefined,
-  probe?: Probe,
-): Findings {
+  options: KaizenRunOptions,
+  onSide: (side: ScorecardSide) => void = () => undefined,
+  probe?: RandomStateProbe,
+): RunFindings {
   let played: PlayedAttacks | undefined;
   const replay = attacks && { ...attacks, play: () => (played ??= attacks.play()) };
-  const sides = SIDES.map((side) => {
+  const sides = SCORECARD_SIDES.map((side) => {
     onSide(side);
     return challengeSide(side, evidence[side], replay, champion, options, probe);
   });
@@ -277,16 +280,16 @@ export function kaizenRun(
 
 /** The findings of both sides, with the config that they make where one passed. */
 export function buildFindings(
-  sides: SideRecord[],
+  sides: ScorecardFindings[],
   champion: ScoringConfig,
   name: string,
-): Findings {
+): RunFindings {
   const passed = sides.filter((side) => side.passed && side.challenger !== undefined);
   const reason =
     passed.length > 0
       ? `all gates passed for ${passed.map(({ side }) => side).join(" and ")}`
       : sides.map(({ side, reason: why }) => `${side}: ${why}`).join("; ");
-  const findings: Findings = { sides, reason, policy: GATE_POLICY };
+  const findings: RunFindings = { sides, reason, policy: GATE_POLICY };
   if (passed.length === 0) return findings;
   const models = Object.fromEntries(passed.map(({ side, challenger }) => [side, challenger]));
   return { ...findings, config: { ...champion, ...models, name } };

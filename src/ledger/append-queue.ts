@@ -6,7 +6,7 @@ import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./messages.ts";
 import { type AwaitedOutcome, buildReceipt } from "./receipts.ts";
-import { DURATION_BOUNDS, Histograms } from "../platform/histogram.ts";
+import { DURATION_BOUNDS_SEC, Histograms } from "../platform/histogram.ts";
 import { FrameBatch } from "./frame-batch.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 
@@ -51,7 +51,7 @@ export class AppendQueue {
   #batch = new FrameBatch();
   #isFlushDue = false;
   /** Seconds from sending to the answer, a count for each record. */
-  readonly durations = new Histograms(1, DURATION_BOUNDS);
+  readonly durations = new Histograms(1, DURATION_BOUNDS_SEC);
   /** Messages not yet answered, in order. */
   #sent: Sent[] = [];
   #framedCount = 0;

@@ -4,8 +4,8 @@ import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { outcomeGrade, outcomeSignature } from "../journal/outcome.ts";
 import {
-  COUNT_BOUNDS,
-  DURATION_BOUNDS,
+  BATCH_SIZE_BOUNDS,
+  DURATION_BOUNDS_SEC,
   type HistogramCounts,
   Histograms,
 } from "../platform/histogram.ts";
@@ -16,7 +16,7 @@ const SNAPSHOT_CELL = OUTCOME_CELLS;
 /** Position up to which this process has synced the journal, 0 before its first commit. */
 const DURABLE_CELL = SNAPSHOT_CELL + 1;
 const SYNCS_AT = (DURABLE_CELL + 1) * Float64Array.BYTES_PER_ELEMENT;
-const COMMITS_AT = SYNCS_AT + Histograms.bytesOf(1, DURATION_BOUNDS);
+const COMMITS_AT = SYNCS_AT + Histograms.bytesOf(1, DURATION_BOUNDS_SEC);
 const MS_PER_S = 1000;
 
 /** What a scrape reads. */
@@ -40,11 +40,11 @@ export class LedgerFigures {
 
   /** Over the memory of another thread's, or new. */
   constructor(memory?: SharedArrayBuffer) {
-    const bytes = COMMITS_AT + Histograms.bytesOf(1, COUNT_BOUNDS);
+    const bytes = COMMITS_AT + Histograms.bytesOf(1, BATCH_SIZE_BOUNDS);
     this.memory = memory ?? new SharedArrayBuffer(bytes);
     this.#cells = new Float64Array(this.memory, 0, DURABLE_CELL + 1);
-    this.#syncs = new Histograms(1, DURATION_BOUNDS, this.memory, SYNCS_AT);
-    this.#commits = new Histograms(1, COUNT_BOUNDS, this.memory, COMMITS_AT);
+    this.#syncs = new Histograms(1, DURATION_BOUNDS_SEC, this.memory, SYNCS_AT);
+    this.#commits = new Histograms(1, BATCH_SIZE_BOUNDS, this.memory, COMMITS_AT);
   }
 
   /** The record in the frame at `at` is durable. */

@@ -4,7 +4,7 @@
 // age at which the API refuses an outcome, so that happens only if the cap is exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
-import { CONFIRM_MS, STOP_MS } from "../platform/steady-clock.ts";
+import { CLOCK_CONFIRM_MS, LONG_STOP_MS_MIN } from "../platform/steady-clock.ts";
 import { formatUuid } from "../platform/uuid.ts";
 
 /** Time that an identity is remembered, from the time the outcome was recorded. */
@@ -122,7 +122,7 @@ export class ReplayTable {
 
   /** After a long stop, or where the clock was set, nothing leaves by age for an hour. */
   beginAt(nowMs: number, lastRecordMs = nowMs): void {
-    if (nowMs - lastRecordMs > STOP_MS) this.#restMs = nowMs + CONFIRM_MS;
+    if (nowMs - lastRecordMs > LONG_STOP_MS_MIN) this.#restMs = nowMs + CLOCK_CONFIRM_MS;
   }
 
   get size(): number {

@@ -13,7 +13,7 @@ const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 /** Numbers too large for the type come as text, and are harmless. */
 const NUMBER = /^-\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function withoutFormula(text: string): string {
+function escapeFormula(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }
 
@@ -31,7 +31,7 @@ export function formatCsv(
     record_delimiter: recordEnd,
     // Of what is empty only text, unlike `quoted_empty`; and line breaks of either kind.
     quoted_match: /^$|[\r\n]/,
-    cast: { boolean: String, string: withoutFormula, object: (value) => JSON.stringify(value) },
+    cast: { boolean: String, string: escapeFormula, object: (value) => JSON.stringify(value) },
   });
 }
 

@@ -4,13 +4,13 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { createRequire } from "node:module";
 
-export const KEY_BYTES = 32;
-export const SIGNATURE_BYTES = 64;
+export const ED25519_KEY_BYTES = 32;
+export const ED25519_SIGNATURE_BYTES = 64;
 
 /**
  * Whether `signature` is this raw key's over `message`; false for malformed input, never throws.
  */
-export type Ed25519Verify = (
+export type Ed25519Verifier = (
   key: Uint8Array,
   signature: Uint8Array,
   message: Uint8Array,
@@ -28,12 +28,12 @@ const KEYS_MAX = 10_000;
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
 /** Opens libsodium's verifier where it can be loaded, else OpenSSL's; one per thread. */
-export function openEd25519(): Ed25519Verify {
+export function openEd25519(): Ed25519Verifier {
   return openSodium() ?? openOpenssl();
 }
 
 /** Undefined where no binary fits (musl, say): the package brings its own, none is fetched. */
-export function openSodium(): Ed25519Verify | undefined {
+export function openSodium(): Ed25519Verifier | undefined {
   let sodium: Sodium;
   try {
     sodium = require("sodium-native") as Sodium;
@@ -41,30 +41,30 @@ export function openSodium(): Ed25519Verify | undefined {
     return undefined;
   }
   return (key, signature, message) =>
-    key.byteLength === KEY_BYTES &&
-    signature.byteLength === SIGNATURE_BYTES &&
+    key.byteLength === ED25519_KEY_BYTES &&
+    signature.byteLength === ED25519_SIGNATURE_BYTES &&
     sodium.crypto_sign_verify_detached(signature, message, key);
 }
 
 /** Plain `crypto.verify`: its callback form shares libuv's threads with the journal's syncs. */
-export function openOpenssl(): Ed25519Verify {
+export function openOpenssl(): Ed25519Verifier {
   const keys = new Map<string, KeyObject | undefined>();
   const objectOf = (key: Uint8Array): KeyObject | undefined => {
     const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
     const known = keys.get(name);
     if (known !== undefined || keys.has(name)) return known;
-    const made = keyObject(Buffer.concat([SPKI_PREFIX, key]));
+    const made = createPublicKeyOrUndefined(Buffer.concat([SPKI_PREFIX, key]));
     if (keys.size >= KEYS_MAX) keys.clear();
     keys.set(name, made);
     return made;
   };
   return (key, signature, message) => {
-    const object = key.byteLength === KEY_BYTES ? objectOf(key) : undefined;
+    const object = key.byteLength === ED25519_KEY_BYTES ? objectOf(key) : undefined;
     return object !== undefined && verify(null, message, object, signature);
   };
 }
 
-function keyObject(der: Buffer): KeyObject | undefined {
+function createPublicKeyOrUndefined(der: Buffer): KeyObject | undefined {
   try {
     return createPublicKey({ key: der, format: "der", type: "spki" });
   } catch {

@@ -28,11 +28,11 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
  * @throws NodeJS.ErrnoException when the file cannot be opened, or its file system has no locks.
  */
 export function lockFile(path: string): FileLock | undefined {
-  const { tryLock } = nativeLocks();
+  const { tryLock } = loadNativeLocks();
   const descriptor = openSync(path, "a+", 0o600);
   try {
     // One that was removed meanwhile guards nothing: the next try makes another.
-    if (tryLock(descriptor) && isAt(descriptor, path)) {
+    if (tryLock(descriptor) && isSameFile(descriptor, path)) {
       return { release: () => closeSync(descriptor) };
     }
   } catch (error) {
@@ -52,14 +52,14 @@ export function isFileLocked(path: string): boolean {
     return false;
   }
   try {
-    return !nativeLocks().tryLock(descriptor, { shared: true });
+    return !loadNativeLocks().tryLock(descriptor, { shared: true });
   } finally {
     closeSync(descriptor);
   }
 }
 
 /** Name of the network file system that a directory lies on; undefined on any other. */
-export function networkFileSystem(
+export function findNetworkFileSystem(
   directory: string,
   typeOf: (directory: string) => number = (at) => statfsSync(at).type,
 ): string | undefined {
@@ -68,7 +68,7 @@ export function networkFileSystem(
   return NETWORK_FILE_SYSTEMS.get(typeOf(directory) >>> 0);
 }
 
-function isAt(descriptor: number, path: string): boolean {
+function isSameFile(descriptor: number, path: string): boolean {
   try {
     return statSync(path, { bigint: true }).ino === fstatSync(descriptor, { bigint: true }).ino;
   } catch {
@@ -76,7 +76,7 @@ function isAt(descriptor: number, path: string): boolean {
   }
 }
 
-function nativeLocks(): NativeLocks {
+function loadNativeLocks(): NativeLocks {
   try {
     return require("fs-native-extensions") as NativeLocks;
   } catch (cause) {

@@ -3,11 +3,13 @@
 // thread writes and another reads; a reader may see a count before its sum, which a scrape forgives.
 
 /** Upper bounds in seconds, inclusive: 100 us to 10 s, three in a decade. */
-export const DURATION_BOUNDS: readonly number[] = [
+export const DURATION_BOUNDS_SEC: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 /** Upper bounds of how many are in one batch, inclusive. */
-export const COUNT_BOUNDS: readonly number[] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
+export const BATCH_SIZE_BOUNDS: readonly number[] = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000,
+];
 
 /** Counts of one histogram, as data that may cross between threads. */
 export interface HistogramCounts {
@@ -67,7 +69,7 @@ export class Histograms {
 }
 
 /** The counts of several as if they had been counted in one; `undefined` is none. */
-export function addCounts(
+export function addHistogramCounts(
   left: HistogramCounts | undefined,
   right: HistogramCounts,
 ): HistogramCounts {

@@ -8,29 +8,29 @@ const PLAIN = /^[\w./:@+-]+$/;
 const CONTROLS = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** `12:30:59.123 WARN  event member=value ...`, with a line break at its end. */
-export function humanLine(line: string): string {
+export function formatHumanLogLine(line: string): string {
   const { level, time, message, ...facts } = JSON.parse(line) as Record<string, unknown>;
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(LEVEL_WIDTH)} `;
-  let text = head + safe(String(message));
+  let text = head + escapeTerminalText(String(message));
   let below = "";
   for (const [name, value] of Object.entries(facts)) {
     if (typeof value === "string" && value.includes("\n")) {
-      below += `  ${name}:\n${value.split("\n").map(indented).join("")}`;
-    } else text += ` ${name}=${valueText(value)}`;
+      below += `  ${name}:\n${value.split("\n").map(formatIndentedLine).join("")}`;
+    } else text += ` ${name}=${formatFactValue(value)}`;
   }
   return `${text}\n${below}`;
 }
 
-function indented(line: string): string {
-  return `    ${safe(line)}\n`;
+function formatIndentedLine(line: string): string {
+  return `    ${escapeTerminalText(line)}\n`;
 }
 
-function valueText(value: unknown): string {
+function formatFactValue(value: unknown): string {
   if (typeof value === "string" && PLAIN.test(value)) return value;
   return JSON.stringify(value).replaceAll(CONTROLS, "?");
 }
 
 /** A text without quotes around it, and without what a terminal would obey. */
-function safe(text: string): string {
+function escapeTerminalText(text: string): string {
   return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll(CONTROLS, "?");
 }

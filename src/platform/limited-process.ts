@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 
 const KIBIBYTE = 1024;
 /** The end of what it wrote to stderr, for the log. */
-const LAST_WORDS_MAX = 2000;
+const STDERR_TAIL_CHARS = 2000;
 /**
  * A nice value as that of other threads of batch work, for all threads of the process. Between sessions it counts for
  * nothing where Linux shares the processors out by session (autogroup), and this process is one of its own: there the
  * session has a nice value, too.
  */
-const LIMITED = `ulimit -d "$1" && shift && { { echo 10 >/proc/self/autogroup; } 2>/dev/null || :; } &&
+const LIMIT_SCRIPT = `ulimit -d "$1" && shift && { { echo 10 >/proc/self/autogroup; } 2>/dev/null || :; } &&
   if command -v nice >/dev/null; then exec nice -n 10 "$@"; else exec "$@"; fi`;
 
 export interface LimitedProcessOptions {
@@ -45,7 +45,7 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
   const flags = ["--disable-warning=ExperimentalWarning", `--max-old-space-size=${heapMegabytes}`];
   const command = [process.execPath, ...flags, fileURLToPath(options.entry)];
   // No variable of the service's own reaches it: some are secrets.
-  const child = spawn("/bin/sh", ["-c", LIMITED, "sh", kibibytes, ...command], {
+  const child = spawn("/bin/sh", ["-c", LIMIT_SCRIPT, "sh", kibibytes, ...command], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     serialization: "advanced",
     // A signal from the terminal is the service's own: it ends this one in its time.
@@ -67,7 +67,7 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
       if (child.connected) child.send(message, () => undefined);
     },
     kill: () => void child.kill("SIGKILL"),
-    memoryBytes: () => residentBytes(child.pid),
+    memoryBytes: () => readResidentBytes(child.pid),
     whenEnded: describeProcessEnd(child),
   };
 }
@@ -75,7 +75,7 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
 function describeProcessEnd(child: ChildProcess): Promise<string> {
   let words = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    words = `${words}${text}`.slice(-LAST_WORDS_MAX);
+    words = `${words}${text}`.slice(-STDERR_TAIL_CHARS);
   });
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(`not started: ${error.message}`));
@@ -89,7 +89,7 @@ function describeProcessEnd(child: ChildProcess): Promise<string> {
 
 const PAGE_BYTES = 4096;
 
-function residentBytes(pid: number | undefined): number {
+function readResidentBytes(pid: number | undefined): number {
   try {
     const [, pages] = fs.readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
     return Number(pages) * PAGE_BYTES;

@@ -1,8 +1,8 @@
 // Structured log of the service (pino): one JSON object per line, or a form for people at a terminal.
 // Callers give an event and facts, not sentences. Secrets that slip in all the same are struck out.
 import { pino } from "pino";
-import { humanLine } from "./human-line.ts";
-import { withoutSecrets } from "./redaction.ts";
+import { formatHumanLogLine } from "./human-line.ts";
+import { redactSecrets } from "./redaction.ts";
 
 /** From the fewest lines to the most. */
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
@@ -38,12 +38,12 @@ const BODIES = ["body", "signature", "text"];
 const CENSOR = "[redacted]";
 
 /** Makes a log that passes finished lines to `write`. `clock` is epoch ms. */
-export function makeLog(
+export function createLog(
   write: (line: string) => void,
   clock: () => number,
   { level = "info", format = "json", secrets = [] }: LogOptions = {},
 ): Log {
-  const finish = format === "human" ? humanLine : (line: string) => line;
+  const finish = format === "human" ? formatHumanLogLine : (line: string) => line;
   let held: string[] | undefined;
   const put = (line: string) => {
     if (held === undefined) write(line);
@@ -68,7 +68,7 @@ export function makeLog(
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: unread.flatMap((name) => [name, `*.${name}`]), censor: CENSOR },
     },
-    { write: (line) => put(finish(withoutSecrets(line, secrets))) },
+    { write: (line) => put(finish(redactSecrets(line, secrets))) },
   );
   const say =
     (at: LogLevel) =>

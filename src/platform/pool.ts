@@ -35,12 +35,15 @@ export interface Pool {
 export class PoolBusy extends Error {}
 
 /** One thread less than there are cores, at least one: the HTTP thread keeps its own. */
-export function defaultThreads(): number {
+export function computeDefaultThreads(): number {
   return Math.max(1, availableParallelism() - 1);
 }
 
 /** Wraps a task's result so that `transfer` moves to the caller instead of being copied. */
-export function moved<Result extends object>(result: Result, transfer: ArrayBuffer[]): Result {
+export function transferResult<Result extends object>(
+  result: Result,
+  transfer: ArrayBuffer[],
+): Result {
   const transferable = {
     get [Piscina.transferableSymbol]() {
       return transfer;
@@ -58,7 +61,7 @@ const isThreadFlag = (flag: string): boolean =>
 
 /** Starts the threads at once, so that no request pays for it, or as many as are asked for. */
 export function openPool(options: PoolOptions): Pool {
-  const threads = options.threads ?? defaultThreads();
+  const threads = options.threads ?? computeDefaultThreads();
   const piscina = new Piscina({
     filename: options.filename,
     workerData: options.workerData,

@@ -25,7 +25,7 @@ export interface Exposition {
 }
 
 /** A family as prom-client renders it. */
-interface Rendered {
+interface PromClientMetric {
   name: string;
   type: string;
   help: string;
@@ -35,11 +35,11 @@ interface Rendered {
 /** Their names say counter and their type gauge: `promtool check metrics` refuses them. */
 const MISNAMED = /^nodejs_active_\w+_total$/;
 
-let watching: Promise<Registry> | undefined;
+let processRegistry: Promise<Registry> | undefined;
 
 /** Begins to count what the process does (event loop, garbage collection); once is enough. */
-export function watchProcess(): Promise<Registry> {
-  watching ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
+export function startProcessMetrics(): Promise<Registry> {
+  processRegistry ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     for (const { name } of register.getMetricsAsArray()) {
@@ -47,22 +47,22 @@ export function watchProcess(): Promise<Registry> {
     }
     return register;
   });
-  return watching;
+  return processRegistry;
 }
 
 /** The families and those of the process, as OpenMetrics or as Prometheus text. */
-export async function exposeMetrics(
+export async function renderMetrics(
   families: readonly MetricFamily[],
   isOpenMetrics: boolean,
 ): Promise<Exposition> {
-  const ofProcess = await watchProcess();
+  const ofProcess = await startProcessMetrics();
   const { Registry } = await import("prom-client");
   const { OPENMETRICS_CONTENT_TYPE, PROMETHEUS_CONTENT_TYPE } = Registry;
   const contentType = isOpenMetrics ? OPENMETRICS_CONTENT_TYPE : PROMETHEUS_CONTENT_TYPE;
   const registry = new Registry();
   registry.setContentType(contentType as typeof PROMETHEUS_CONTENT_TYPE);
   // A copy: to render OpenMetrics, prom-client takes `_total` off the names of what is registered.
-  const measured = (await ofProcess.getMetricsAsJSON()) as unknown as Rendered[];
+  const measured = (await ofProcess.getMetricsAsJSON()) as unknown as PromClientMetric[];
   for (const family of [...families.map(convertToPromMetric), ...measured]) {
     const { name, type } = family;
     const stem = isOpenMetrics && type === "counter" ? name.replace(/_total$/, "") : name;
@@ -75,7 +75,7 @@ export async function exposeMetrics(
   return { contentType, text: await registry.metrics() };
 }
 
-function convertToPromMetric({ name, type, help, samples }: MetricFamily): Rendered {
+function convertToPromMetric({ name, type, help, samples }: MetricFamily): PromClientMetric {
   const values = samples.map(({ suffix, labels, value }) =>
     suffix === undefined ? { labels, value } : { metricName: name + suffix, labels, value },
   );

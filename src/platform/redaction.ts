@@ -7,7 +7,7 @@ const BEARER = /\b(Bearer|Basic) +(?!tr_)[\w.~+/=-]{8,}/gi;
 const CENSOR = "[redacted]";
 
 /** The line of JSON without what must not be in it. */
-export function withoutSecrets(line: string, secrets: readonly string[]): string {
+export function redactSecrets(line: string, secrets: readonly string[]): string {
   let clean = line;
   for (const secret of secrets) {
     // As it stands in JSON: quotes and backslashes have a backslash before them there.

@@ -1,14 +1,14 @@
 // Jobs at fixed times of the day, UTC. The only user of the cron library.
 import { Cron } from "croner";
 
-export interface Schedule {
+export interface CronSchedule {
   /** Epoch ms of the next run. */
   next(): number | undefined;
   close(): void;
 }
 
 /** Calls `job` by a cron pattern; single flight, and it does not keep the process alive. */
-export function every(pattern: string, job: () => Promise<unknown>): Schedule {
+export function scheduleByCron(pattern: string, job: () => Promise<unknown>): CronSchedule {
   const cron = new Cron(pattern, { timezone: "UTC", protect: true, unref: true }, async () => {
     await job();
   });
@@ -16,4 +16,5 @@ export function every(pattern: string, job: () => Promise<unknown>): Schedule {
 }
 
 /** Calls `job` at the start of every hour. */
-export const everyHour = (job: () => Promise<unknown>): Schedule => every("0 * * * *", job);
+export const scheduleHourly = (job: () => Promise<unknown>): CronSchedule =>
+  scheduleByCron("0 * * * *", job);

@@ -31,7 +31,7 @@ export interface SocketAccess {
 }
 
 /** A sentence on what keeps a path from being listened on; undefined when its form is good. */
-export function whyNoSocketPath(path: string): string | undefined {
+export function findSocketPathError(path: string): string | undefined {
   if (process.platform === "win32") return "is not for this system: sockets need Linux or macOS";
   if (!path.startsWith("/")) return "is no absolute path";
   // eslint-disable-next-line no-control-regex -- a path may hold them, and a log line must not
@@ -98,11 +98,11 @@ export class SocketFile {
  *   directory does not let us.
  */
 export async function claimSocketFile(path: string, access: SocketAccess): Promise<SocketFile> {
-  const lock = await lockSoon(path);
+  const lock = await acquireLockWithRetry(path);
   if (lock === undefined)
     throw new Error(`cannot listen on \`unix:${path}\`: another process does`);
   try {
-    await clear(path);
+    await removeStaleSocket(path);
     return new SocketFile(path, access, lock);
   } catch (error) {
     lock.release();
@@ -110,7 +110,7 @@ export async function claimSocketFile(path: string, access: SocketAccess): Promi
   }
 }
 
-async function lockSoon(path: string): Promise<FileLock | undefined> {
+async function acquireLockWithRetry(path: string): Promise<FileLock | undefined> {
   for (let waitedMs = 0; ; waitedMs += WAIT_STEP_MS) {
     try {
       const lock = lockFile(`${path}.lock`);
@@ -124,13 +124,13 @@ async function lockSoon(path: string): Promise<FileLock | undefined> {
   }
 }
 
-async function clear(path: string): Promise<void> {
+async function removeStaleSocket(path: string): Promise<void> {
   const found: Stats | undefined = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket()) {
     throw new Error(`cannot listen on \`unix:${path}\`: a file lies there that is no socket`);
   }
-  const answer = await askAt(path);
+  const answer = await probeSocket(path);
   if (answer === "ECONNREFUSED") rmSync(path, { force: true });
   else if (answer !== "ENOENT") {
     const why =
@@ -140,7 +140,7 @@ async function clear(path: string): Promise<void> {
 }
 
 /** The error's code when nobody takes a connection; undefined when somebody does. */
-function askAt(path: string): Promise<string | undefined> {
+function probeSocket(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {

@@ -53,7 +53,7 @@ export interface Spans {
 export function openSpans(options: SpansOptions): Spans {
   // Asked for in the moment in which a span is made.
   const next = { traceId: "", spanId: "" };
-  const exporter = telling(new OTLPTraceExporter({ url: options.url }), options);
+  const exporter = reportExportFailures(new OTLPTraceExporter({ url: options.url }), options);
   const own = { "service.name": "trustrank", "service.version": options.version };
   const provider = new TracerProvider({
     resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
@@ -107,7 +107,10 @@ function convertToHrTime(epochMs: number): [seconds: number, nanoseconds: number
 }
 
 /** The exporter, telling once that it fails and once that it does no more. */
-function telling(exporter: SpanExporter, { onFailure, onRecovery }: SpansOptions): SpanExporter {
+function reportExportFailures(
+  exporter: SpanExporter,
+  { onFailure, onRecovery }: SpansOptions,
+): SpanExporter {
   let isFailing = false;
   return {
     export(spans, done) {

@@ -5,23 +5,23 @@
 //   shared memory | offset f64 | confirmed from f64 |     milliseconds; offset = wall - monotonic
 
 /** Difference of the wall clock that is followed; a larger one is a jump. */
-export const JUMP_MS = 3_600_000;
+export const CLOCK_JUMP_MS_MIN = 3_600_000;
 /** How long a jump must stand until it is followed, and a time until it is confirmed. */
-export const CONFIRM_MS = 3_600_000;
+export const CLOCK_CONFIRM_MS = 3_600_000;
 /** Longest stop of the service after which its time counts as confirmed at once. */
-export const STOP_MS = 86_400_000;
+export const LONG_STOP_MS_MIN = 86_400_000;
 
 /** So far the wall clock is followed from where it was near: one reading of a clock instead of two. */
 const COMPARE_MS = 1000;
 
-const OFFSET = 0;
-const CONFIRMED_FROM = 1;
+const OFFSET_MS_INDEX = 0;
+const CONFIRMED_FROM_MS_INDEX = 1;
 
 export function createClockMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(16);
 }
 
-export interface TimeSources {
+export interface ClockSources {
   /** Epoch ms, as the system tells it. */
   readonly wall: () => number;
   /** Ms since some moment, the same for all threads of the process. */
@@ -31,13 +31,13 @@ export interface TimeSources {
 /** Reading end, on any thread. */
 export class SteadyClock {
   protected readonly numbers: Float64Array;
-  protected readonly sources: TimeSources;
+  protected readonly sources: ClockSources;
   /** The wall clock's time when it was last found near ours; Infinity when it was not. */
   #comparedMs = Number.POSITIVE_INFINITY;
   #comparedOffsetMs = Number.NaN;
 
   /** `memory` is the keeper's; its numbers are read whole on the processors we know. */
-  constructor(memory: SharedArrayBuffer, sources: TimeSources) {
+  constructor(memory: SharedArrayBuffer, sources: ClockSources) {
     this.numbers = new Float64Array(memory);
     this.sources = sources;
   }
@@ -46,15 +46,15 @@ export class SteadyClock {
   readonly now = (): number => {
     const wallMs = this.sources.wall();
     const sinceMs = wallMs - this.#comparedMs;
-    const isSame = this.numbers[OFFSET] === this.#comparedOffsetMs;
+    const isSame = this.numbers[OFFSET_MS_INDEX] === this.#comparedOffsetMs;
     if (isSame && sinceMs >= 0 && sinceMs < COMPARE_MS) return wallMs;
     return this.#compare(wallMs);
   };
 
   #compare(wallMs: number): number {
     const monotonicMs = this.sources.monotonic();
-    const offsetMs = this.numbers[OFFSET]!;
-    const isNear = Math.abs(wallMs - monotonicMs - offsetMs) <= JUMP_MS;
+    const offsetMs = this.numbers[OFFSET_MS_INDEX]!;
+    const isNear = Math.abs(wallMs - monotonicMs - offsetMs) <= CLOCK_JUMP_MS_MIN;
     this.#comparedOffsetMs = offsetMs;
     this.#comparedMs = isNear ? wallMs : Number.POSITIVE_INFINITY;
     return isNear ? wallMs : Math.trunc(monotonicMs + offsetMs);
@@ -62,7 +62,7 @@ export class SteadyClock {
 
   /** False for an hour after a jump and after a long stop: nothing is to be deleted by age then. */
   get isConfirmed(): boolean {
-    return this.sources.monotonic() >= this.numbers[CONFIRMED_FROM]!;
+    return this.sources.monotonic() >= this.numbers[CONFIRMED_FROM_MS_INDEX]!;
   }
 }
 
@@ -79,7 +79,7 @@ interface Jump {
 }
 
 /** Keeper: the one thread that decides which time it is. Call `look` every second. */
-export class ClockKeeper extends SteadyClock {
+export class SteadyClockWriter extends SteadyClock {
   readonly #tell: (event: ClockEvent, leadMs: number) => void;
   #anchoredMs = 0;
   #jump: Jump | undefined;
@@ -90,7 +90,7 @@ export class ClockKeeper extends SteadyClock {
 
   constructor(
     memory: SharedArrayBuffer,
-    sources: TimeSources,
+    sources: ClockSources,
     tell: (event: ClockEvent, leadMs: number) => void,
   ) {
     super(memory, sources);
@@ -108,14 +108,14 @@ export class ClockKeeper extends SteadyClock {
     this.#confirmFrom(0);
     if (lastMs === undefined) return;
     const aheadMs = this.sources.wall() - lastMs;
-    if (aheadMs < -JUMP_MS) {
+    if (aheadMs < -CLOCK_JUMP_MS_MIN) {
       // Set back while we were off. Ours goes on where the journal ends.
-      this.numbers[OFFSET] = lastMs - this.sources.monotonic();
+      this.numbers[OFFSET_MS_INDEX] = lastMs - this.sources.monotonic();
       this.look();
-    } else if (aheadMs > STOP_MS) {
+    } else if (aheadMs > LONG_STOP_MS_MIN) {
       // Off for long, or set forward: served at once, and nothing is deleted by it yet.
       this.#notBeforeMs = lastMs;
-      this.#confirmFrom(this.sources.monotonic() + CONFIRM_MS);
+      this.#confirmFrom(this.sources.monotonic() + CLOCK_CONFIRM_MS);
       this.#tell("clock_after_long_stop", aheadMs);
     }
   }
@@ -129,17 +129,20 @@ export class ClockKeeper extends SteadyClock {
     const monotonicMs = this.sources.monotonic();
     const wallMs = this.sources.wall();
     const offsetMs = wallMs - monotonicMs;
-    const leadMs = offsetMs - this.numbers[OFFSET]!;
-    if (Math.abs(leadMs) <= JUMP_MS) this.#near(monotonicMs);
+    const leadMs = offsetMs - this.numbers[OFFSET_MS_INDEX]!;
+    if (Math.abs(leadMs) <= CLOCK_JUMP_MS_MIN) this.#near(monotonicMs);
     else if (leadMs < 0 && this.#isReturn(wallMs)) {
       // The long stop was none: the clock had been set forward for the start alone.
       this.#follow("clock_returned", leadMs, monotonicMs);
-    } else if (this.#jump === undefined || Math.abs(offsetMs - this.#jump.offsetMs) > JUMP_MS) {
-      this.#confirmedBeforeMs ??= this.numbers[CONFIRMED_FROM]!;
+    } else if (
+      this.#jump === undefined ||
+      Math.abs(offsetMs - this.#jump.offsetMs) > CLOCK_JUMP_MS_MIN
+    ) {
+      this.#confirmedBeforeMs ??= this.numbers[CONFIRMED_FROM_MS_INDEX]!;
       this.#jump = { offsetMs, sinceMs: monotonicMs };
       this.#confirmFrom(Number.POSITIVE_INFINITY);
       this.#tell("clock_jumped", leadMs);
-    } else if (monotonicMs - this.#jump.sinceMs >= CONFIRM_MS) {
+    } else if (monotonicMs - this.#jump.sinceMs >= CLOCK_CONFIRM_MS) {
       this.#follow("clock_followed", leadMs, monotonicMs);
     }
   }
@@ -152,27 +155,31 @@ export class ClockKeeper extends SteadyClock {
       this.#confirmedBeforeMs = undefined;
       this.#tell("clock_returned", 0);
     }
-    if (monotonicMs - this.#anchoredMs >= CONFIRM_MS) this.#anchor();
+    if (monotonicMs - this.#anchoredMs >= CLOCK_CONFIRM_MS) this.#anchor();
   }
 
   #isReturn(wallMs: number): boolean {
-    return !this.isConfirmed && this.#jump === undefined && wallMs >= this.#notBeforeMs - JUMP_MS;
+    return (
+      !this.isConfirmed &&
+      this.#jump === undefined &&
+      wallMs >= this.#notBeforeMs - CLOCK_JUMP_MS_MIN
+    );
   }
 
   #follow(event: ClockEvent, leadMs: number, monotonicMs: number): void {
     this.#jump = undefined;
     this.#confirmedBeforeMs = undefined;
     this.#anchor();
-    this.#confirmFrom(monotonicMs + CONFIRM_MS);
+    this.#confirmFrom(monotonicMs + CLOCK_CONFIRM_MS);
     this.#tell(event, leadMs);
   }
 
   #anchor(): void {
     this.#anchoredMs = this.sources.monotonic();
-    this.numbers[OFFSET] = this.sources.wall() - this.#anchoredMs;
+    this.numbers[OFFSET_MS_INDEX] = this.sources.wall() - this.#anchoredMs;
   }
 
   #confirmFrom(monotonicMs: number): void {
-    this.numbers[CONFIRMED_FROM] = monotonicMs;
+    this.numbers[CONFIRMED_FROM_MS_INDEX] = monotonicMs;
   }
 }

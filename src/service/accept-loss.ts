@@ -27,14 +27,14 @@ export async function acceptLoss(
 ): Promise<AcceptedLoss | undefined> {
   const claim = await claimDataDirectory(dataDir, claiming);
   try {
-    return acceptEnd(claim.paths, nowMs);
+    return acceptJournalEnd(claim.paths, nowMs);
   } finally {
     await claim.release();
   }
 }
 
 /** The same in a directory that this process holds. */
-export function acceptEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undefined {
+export function acceptJournalEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undefined {
   const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
   nodeFiles.makeDirectory(paths.journal);
   const isReadOnly = true;
@@ -48,6 +48,6 @@ export function acceptEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undef
 }
 
 /** Says which positions were given up, and what follows from it. */
-export function lossText({ firstLost, lastLost }: AcceptedLoss): string {
+export function describeAcceptedLoss({ firstLost, lastLost }: AcceptedLoss): string {
   return `positions ${firstLost} to ${lastLost} are lost; snapshots and store are made anew`;
 }

@@ -6,7 +6,7 @@ import type { OpenLedger } from "../ledger/client.ts";
 import { loadServiceId } from "../ledger/service-id.ts";
 import type { Log } from "../platform/log.ts";
 import {
-  ArchiveKeeper,
+  ArchiveScheduler,
   type ArchiveStatus,
   startArchiveThread,
 } from "../threads/archive/keeper.ts";
@@ -17,7 +17,7 @@ export class ServiceArchive {
   readonly #config: Pick<ServeConfig, "archive" | "serviceId">;
   readonly #paths: DataPaths;
   readonly #log: Log;
-  #keeper: ArchiveKeeper | undefined;
+  #keeper: ArchiveScheduler | undefined;
 
   constructor(config: Pick<ServeConfig, "archive" | "serviceId">, paths: DataPaths, log: Log) {
     this.#config = config;
@@ -37,7 +37,7 @@ export class ServiceArchive {
       madeBy: readPackageVersion(),
       figures: ledger.figures.memory,
     });
-    this.#keeper = new ArchiveKeeper({
+    this.#keeper = new ArchiveScheduler({
       thread,
       everyMs,
       clock,

@@ -1,12 +1,12 @@
 // The service's clock: made before anything that needs the time, looked after every second.
 import type { Log } from "../platform/log.ts";
-import type { ClockEvent, ClockKeeper } from "../platform/steady-clock.ts";
-import { keepClock } from "../threads/clock.ts";
+import type { ClockEvent, SteadyClockWriter } from "../platform/steady-clock.ts";
+import { createProcessClock } from "../threads/clock.ts";
 
-const LOOK_INTERVAL_MS = 1000;
+const CLOCK_CHECK_INTERVAL_MS = 1000;
 
 /** What an operator is told of each event; `seconds` is the system clock's lead. */
-const TELL: Readonly<Record<ClockEvent, (log: Log, seconds: number) => void>> = {
+const CLOCK_EVENT_LOGGERS: Readonly<Record<ClockEvent, (log: Log, seconds: number) => void>> = {
   clock_jumped: (log, seconds) => {
     const detail = "the system's clock was set; it is not followed unless it stands for an hour";
     log.error("clock_jumped", { detail, seconds });
@@ -25,9 +25,14 @@ const TELL: Readonly<Record<ClockEvent, (log: Log, seconds: number) => void>> = 
 };
 
 /** Makes the clock, and puts its end on `closers`. It is in doubt until `begin`. */
-export function openClock(log: Log, closers: { push(close: () => void): unknown }): ClockKeeper {
-  const keeper = keepClock((event, leadMs) => TELL[event](log, Math.round(leadMs / 1000)));
-  const timer = setInterval(() => keeper.look(), LOOK_INTERVAL_MS).unref();
+export function openClock(
+  log: Log,
+  closers: { push(close: () => void): unknown },
+): SteadyClockWriter {
+  const keeper = createProcessClock((event, leadMs) =>
+    CLOCK_EVENT_LOGGERS[event](log, Math.round(leadMs / 1000)),
+  );
+  const timer = setInterval(() => keeper.look(), CLOCK_CHECK_INTERVAL_MS).unref();
   closers.push(() => clearInterval(timer));
   return keeper;
 }

@@ -1,7 +1,7 @@
 // Closing of what a service opened, and its end before time.
 
 /** Called once when the service ends before its time, with the exit code to end with. */
-export type OnFatal = (exitCode: number, why: string) => void;
+export type FatalHandler = (exitCode: number, why: string) => void;
 
 /** Closes one thing that was opened. */
 export type Closer = () => Promise<void> | void;

@@ -41,7 +41,7 @@ const ALARMS: ReadonlySet<string> = new Set([
 const WARNINGS: ReadonlySet<string> = new Set(["agent_table_filling"]);
 
 /** Core of a process: all that an import needs. */
-export interface Core {
+export interface ServiceCore {
   readonly engineMemory: WebAssembly.Memory;
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
@@ -61,7 +61,7 @@ export interface Core {
   close(): Promise<void>;
 }
 
-export interface CoreOptions {
+export interface ServiceCoreOptions {
   readonly dataDir: string;
   /** Epoch ms; the system's when left out. */
   readonly clock?: () => number;
@@ -101,7 +101,7 @@ export interface CoreOptions {
  * throws.
  * @throws DataDirectoryInUse, JournalDamaged or JournalBroken as `startLedger`.
  */
-export async function openCore(options: CoreOptions): Promise<Core> {
+export async function openServiceCore(options: ServiceCoreOptions): Promise<ServiceCore> {
   let engine: TableReader | undefined;
   const onTable = (memory: WebAssembly.Memory) => {
     engine?.rebind(memory);
@@ -133,7 +133,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   });
   try {
     engine = openEngineReader(ledger.engineMemory, HTTP_READER_SLOT);
-    return assembled(options, ledger, engine);
+    return assembleCore(options, ledger, engine);
   } catch (error) {
     // Its thread would keep the process alive.
     await ledger.close();
@@ -141,7 +141,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   }
 }
 
-function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
+function assembleCore(
+  options: ServiceCoreOptions,
+  ledger: OpenLedger,
+  engine: TableReader,
+): ServiceCore {
   const clock = options.clock ?? Date.now;
   const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal, {
     ...options,
@@ -185,7 +189,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
 }
 
 /** The queue of reviews as the journal has it, and the desk of this thread. */
-function openReviews(options: CoreOptions, ledger: OpenLedger, clock: () => number) {
+function openReviews(options: ServiceCoreOptions, ledger: OpenLedger, clock: () => number) {
   const stored = ledger.reviews.map((text) => JSON.parse(Buffer.from(text).toString()));
   const book = new ReviewBook(stored as StoredReview[]);
   const reviewDesk = new ReviewDesk((asked) => reviews.take(asked), book.rulings());

@@ -3,21 +3,21 @@
 // connections: the next file that it needs would not open.
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
-import { defaultThreads } from "../platform/pool.ts";
+import { computeDefaultThreads } from "../platform/pool.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
 
 /** Journal, database, spool, snapshots and texts: some 60 at rest; the rest is for what comes. */
-const FILES_RESERVED = 192;
+const DESCRIPTORS_FOR_FILES = 192;
 /** Event loop of one thread: 6. */
-const THREAD_RESERVED = 6;
+const DESCRIPTORS_PER_THREAD = 6;
 /** Unless set: each takes some 10 kB even where descriptors are free. */
 const CONNECTIONS_MAX = 20_000;
 /** Fewer are no service. */
 const CONNECTIONS_MIN = 16;
 /** Where the system does not tell. */
-const DESCRIPTORS_UNKNOWN = 1024;
+const DEFAULT_DESCRIPTOR_LIMIT = 1024;
 
 /**
  * Most connections of the process.
@@ -32,7 +32,7 @@ export function computeConnectionsMax(
   threads: number,
   others = 0,
 ): number {
-  const reserved = FILES_RESERVED + THREAD_RESERVED * threads + others;
+  const reserved = DESCRIPTORS_FOR_FILES + DESCRIPTORS_PER_THREAD * threads + others;
   const free = descriptors - reserved;
   const least = wanted ?? CONNECTIONS_MIN;
   if (free < least) {
@@ -46,9 +46,9 @@ export function computeConnectionsMax(
 }
 
 /** Descriptors that this process may open, the soft limit. */
-export function descriptorLimit(read = readLimits): number {
+export function readDescriptorLimit(read = readLimits): number {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(read())?.[1];
-  if (soft === undefined) return DESCRIPTORS_UNKNOWN;
+  if (soft === undefined) return DEFAULT_DESCRIPTOR_LIMIT;
   return soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
@@ -67,9 +67,9 @@ const POOLS = 2;
 /** Connections of one thread: the kernel deals them out evenly enough. */
 export function computeThreadLimits(config: ServeConfig): { connectionsMax: number } {
   const { connectionsMax, httpThreads, grpc, sockets } = config;
-  const threads = httpThreads + POOLS * defaultThreads();
+  const threads = httpThreads + POOLS * computeDefaultThreads();
   const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
   const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
-  const ofAll = computeConnectionsMax(connectionsMax, descriptorLimit(), threads, others);
+  const ofAll = computeConnectionsMax(connectionsMax, readDescriptorLimit(), threads, others);
   return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }

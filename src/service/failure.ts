@@ -19,6 +19,6 @@ export class CommandFailure extends Error {
 }
 
 /** A port that is taken is the operator's to mend: one sentence, no stack. */
-export function asFailure(error: unknown): never {
+export function throwCommandFailure(error: unknown): never {
   throw new CommandFailure((error as Error).message);
 }

@@ -1,17 +1,17 @@
 // The ground of a service: its data directory claimed, keys, store and core opened, in order of
 // dependence.
 import { openCluster } from "./cluster/cluster.ts";
-import { RemoteEvents } from "./cluster/remote-events.ts";
+import { RemoteEventRouter } from "./cluster/remote-events.ts";
 import { ServiceArchive } from "./archive.ts";
-import { type Core, openCore } from "./core.ts";
-import type { Closer, OnFatal } from "./closers.ts";
+import { type ServiceCore, openServiceCore } from "./core.ts";
+import type { Closer, FatalHandler } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
-import { asFailure, EXIT_DAMAGED } from "./failure.ts";
-import { claimFor } from "./ownership.ts";
+import { throwCommandFailure, EXIT_DAMAGED } from "./failure.ts";
+import { claimServiceDirectory } from "./ownership.ts";
 import { claimSockets } from "./sockets.ts";
 import { moveOldNotes } from "./old-notes.ts";
 import type { ServeConfig } from "./settings/config.ts";
-import type { Subscribers } from "./subscribers.ts";
+import type { ChangeBroadcaster } from "./subscribers.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { Policies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
@@ -21,29 +21,29 @@ import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import type { Log } from "../platform/log.ts";
-import { defaultThreads } from "../platform/pool.ts";
-import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { computeDefaultThreads } from "../platform/pool.ts";
+import type { SteadyClockWriter } from "../platform/steady-clock.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 
 const JOURNAL_FAILED =
   "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
 
 /** Opens the data directory and its contents: keys, store, core. */
-export async function openGround(
+export async function openStorage(
   config: ServeConfig,
   log: Log,
-  onFatal: OnFatal,
+  onFatal: FatalHandler,
   closers: Closer[],
-  subscribers: Subscribers,
-  clock: ClockKeeper,
+  subscribers: ChangeBroadcaster,
+  clock: SteadyClockWriter,
 ) {
-  const claim = await claimFor(config, log);
+  const claim = await claimServiceDirectory(config, log);
   closers.push(() => claim.release());
   const archive = new ServiceArchive(config, claim.paths, log);
   closers.push(() => archive.close());
   // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.isTcpWanted && config.port > 0) {
-    await findPort(config.host, config.port).catch(asFailure);
+    await findPort(config.host, config.port).catch(throwCommandFailure);
   }
   const sockets = await claimSockets(config, closers);
   const { paths } = claim;
@@ -53,7 +53,7 @@ export async function openGround(
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openDecisions(config);
+  const decisions = openServiceDecisionLog(config);
   const store = await openStore(config, log, decisions, (position, durableLsn) => {
     raiseHighWater(nodeFiles, paths.root, position);
     onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
@@ -61,9 +61,9 @@ export async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const cluster = await joinCluster(config, claim, log, onFatal, store);
-  const remote = new RemoteEvents((detail) => log.error("remote_event_failed", { detail }));
+  const remote = new RemoteEventRouter((detail) => log.error("remote_event_failed", { detail }));
   closers.push(() => cluster?.close());
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     stream: cluster?.link,
     onRemote: remote.take,
     clock: clock.now,
@@ -96,7 +96,7 @@ async function joinCluster(
   { cluster: config }: ServeConfig,
   claim: DataDirectoryClaim,
   log: Log,
-  onFatal: OnFatal,
+  onFatal: FatalHandler,
   store: OpenStore,
 ) {
   if (config === undefined) return undefined;
@@ -104,7 +104,11 @@ async function joinCluster(
   return openCluster({ config, claim, log, onFatal, written });
 }
 
-function openPolicies({ ledger, policies }: Core, subscribers: Subscribers, clock: ClockKeeper) {
+function openPolicies(
+  { ledger, policies }: ServiceCore,
+  subscribers: ChangeBroadcaster,
+  clock: SteadyClockWriter,
+) {
   return new Policies({
     log: ledger,
     book: policies,
@@ -113,11 +117,11 @@ function openPolicies({ ledger, policies }: Core, subscribers: Subscribers, cloc
   });
 }
 
-export type Ground = Awaited<ReturnType<typeof openGround>>;
+export type ServiceStorage = Awaited<ReturnType<typeof openStorage>>;
 
-function openDecisions(config: ServeConfig): OpenDecisionLog {
+function openServiceDecisionLog(config: ServeConfig): OpenDecisionLog {
   const { httpThreads, scoring, decisionsPerSecond } = config;
-  const poolThreads = scoring === "inline" ? 0 : defaultThreads();
+  const poolThreads = scoring === "inline" ? 0 : computeDefaultThreads();
   return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
 }
 

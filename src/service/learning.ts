@@ -2,7 +2,7 @@
 // weights (kaizen), reporters' credibility, and back-tests of policies.
 import { defaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { backtestRow } from "../kaizen/service/backtest-row.ts";
+import { buildBacktestRow } from "../kaizen/service/backtest-row.ts";
 import { BacktestService } from "../kaizen/service/backtest-service.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
@@ -14,20 +14,20 @@ import type { SteadyClock } from "../platform/steady-clock.ts";
 import type { OpenStore } from "../store/client.ts";
 import type { OpenCluster } from "./cluster/cluster.ts";
 import type { ServeConfig } from "./settings/config.ts";
-import type { Core } from "./core.ts";
+import type { ServiceCore } from "./core.ts";
 
-const SHIPPED = defaultConfig();
+const SHIPPED_CONFIG = defaultConfig();
 
-export interface Learning {
+export interface LearningServices {
   readonly kaizen: OpenKaizen;
   readonly credibility: OpenCredibility;
   readonly backtests: BacktestService;
 }
 
-interface LearningGround {
+interface LearningDependencies {
   readonly paths: DataPaths;
   readonly store: OpenStore;
-  readonly evidence: Core;
+  readonly evidence: ServiceCore;
   readonly clock: Pick<SteadyClock, "now">;
   /** Of a cluster's other nodes; none while the service is alone. */
   readonly sharedWeights: SharedPromotions;
@@ -38,13 +38,13 @@ interface LearningGround {
 export async function openLearning(
   config: ServeConfig,
   log: Log,
-  { paths, store, evidence, sharedWeights, cluster, clock: keeper }: LearningGround,
+  { paths, store, evidence, sharedWeights, cluster, clock: keeper }: LearningDependencies,
   closers: { push(close: () => Promise<void>): unknown },
-): Promise<Learning> {
+): Promise<LearningServices> {
   const { ledger, engine, notes } = evidence;
   const clock = keeper.now;
   const shared = { journal: paths.journal, ledger, clock, log };
-  const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
+  const { isCredibilityWanted: isWanted = SHIPPED_CONFIG.credibility, seeds } = config;
   const kaizen = await openKaizen(
     {
       ...shared,
@@ -64,7 +64,7 @@ export async function openLearning(
     engine,
     isWanted,
     rules: seeds,
-    config: SHIPPED,
+    config: SHIPPED_CONFIG,
     leadership: cluster?.leaderships.of("credibility"),
   });
   closers.push(() => credibility.close());
@@ -74,7 +74,7 @@ export async function openLearning(
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
     onEnd: (ended) => {
-      notes.note("backtests", backtestRow(ended, clock())).catch((error: unknown) => {
+      notes.note("backtests", buildBacktestRow(ended, clock())).catch((error: unknown) => {
         log.warn("backtest_not_on_record", { detail: (error as Error).message });
       });
     },

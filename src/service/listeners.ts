@@ -2,21 +2,21 @@
 // further threads with servers of their own on the same port. The kernel deals connections out
 // among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
 import { platform } from "node:os";
-import { watchProcess } from "../platform/prometheus.ts";
+import { startProcessMetrics } from "../platform/prometheus.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewNews } from "../contract/reviews/events.ts";
 import type { Pulse } from "../http/metrics/pulse.ts";
-import { openSampler } from "./health/sampler.ts";
+import { openSeriesSampler } from "./health/sampler.ts";
 import { Series } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { computeThreadLimits } from "./descriptors.ts";
-import type { Core } from "./core.ts";
+import type { ServiceCore } from "./core.ts";
 import { isLoopback } from "../http/metrics/listener.ts";
-import { openMetrics } from "./health/metrics-listener.ts";
+import { openConfiguredMetricsListener } from "./health/metrics-listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
@@ -32,7 +32,7 @@ import type { SocketFile } from "../platform/socket-file.ts";
 export interface ListenersParts {
   /** Sockets of the file system, claimed; the main thread serves them. */
   readonly sockets: readonly SocketFile[];
-  readonly evidence: Core;
+  readonly evidence: ServiceCore;
   readonly store: Pick<OpenStore, "status">;
   readonly decisions: OpenDecisionLog;
   /** In which the further HTTP threads count usage. */
@@ -73,7 +73,7 @@ export interface Listeners {
 }
 
 /** Listeners of HTTP, with the way to ask what they answer. */
-type HttpFront = Omit<Listeners, "grpcPort"> &
+type HttpListeners = Omit<Listeners, "grpcPort"> &
   Pick<RunningServer, "ask"> & {
     pulses(): Promise<readonly Pulse[]>;
   };
@@ -89,7 +89,7 @@ export async function openListeners(
   parts: ListenersParts,
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
-  void watchProcess();
+  void startProcessMetrics();
   warnOfOpenAddress(config, log);
   const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
@@ -109,14 +109,17 @@ export async function openListeners(
   };
   try {
     const front = await (config.httpThreads > 1
-      ? openSharedListeners(config, log, { ...parts, dependencies }, refusals)
-      : openSingleFront(config, { ...parts, dependencies }));
+      ? openMultiThreadListeners(config, log, { ...parts, dependencies }, refusals)
+      : openSingleThreadListeners(config, { ...parts, dependencies }));
     const grpc = await openGrpc(config, log, front);
-    const metrics = await openMetrics(config, log, front).catch(async (error: unknown) => {
-      await Promise.all([front.close(0), grpc?.close(0)]);
-      throw error;
-    });
-    const sampler = openSampler({ ...parts, ledger, series, front, clock: dependencies.clock });
+    const metrics = await openConfiguredMetricsListener(config, log, front).catch(
+      async (error: unknown) => {
+        await Promise.all([front.close(0), grpc?.close(0)]);
+        throw error;
+      },
+    );
+    const { clock } = dependencies;
+    const sampler = openSeriesSampler({ ...parts, ledger, series, front, clock });
     return {
       ...front,
       grpcPort: grpc?.port,
@@ -150,7 +153,7 @@ function warnOfOpenAddress({ isTcpWanted, host }: ServeConfig, log: Log): void {
 async function openGrpc(
   { grpc, host }: ServeConfig,
   logger: Log,
-  front: HttpFront,
+  front: HttpListeners,
 ): Promise<ExtAuthzServer | undefined> {
   if (grpc === undefined) return undefined;
   const { ask } = front;
@@ -163,7 +166,10 @@ async function openGrpc(
   }
 }
 
-async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<HttpFront> {
+async function openSingleThreadListeners(
+  config: ServeConfig,
+  parts: ListenersParts,
+): Promise<HttpListeners> {
   const { host, port, isTcpWanted, httpAdapter: adapter } = config;
   const { sockets } = parts;
   const address = { host, port, isTcpWanted, sockets };
@@ -184,12 +190,12 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
   };
 }
 
-async function openSharedListeners(
+async function openMultiThreadListeners(
   config: ServeConfig,
   log: Log,
   parts: ListenersParts,
   refusals: RefusalAudit,
-): Promise<HttpFront> {
+): Promise<HttpListeners> {
   const { host } = config;
   // Elsewhere the port can be shared, but one of its sockets gets all connections.
   if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
@@ -198,7 +204,7 @@ async function openSharedListeners(
   const server: { running?: RunningServer } = {};
   const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
     server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
-  const threads = await startThreads(config, port, log, parts, relay, refusals);
+  const threads = await startHttpThreads(config, port, log, parts, relay, refusals);
   try {
     const { dependencies } = parts;
     const { keyring } = dependencies;
@@ -215,14 +221,14 @@ async function openSharedListeners(
     });
     server.running = running;
     await threads.listen();
-    return sharedFront(running, threads);
+    return combineListeners(running, threads);
   } catch (error) {
     await Promise.all([server.running?.close(0), threads.close(0)]);
     throw error;
   }
 }
 
-function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
+function combineListeners(server: RunningServer, threads: HttpThreads): HttpListeners {
   return {
     port: server.port,
     adapter: server.adapter,
@@ -243,7 +249,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
   };
 }
 
-function startThreads(
+function startHttpThreads(
   config: ServeConfig,
   port: number,
   log: Log,

@@ -6,7 +6,7 @@ import type { Log } from "../platform/log.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
 /** @throws DataDirectoryInUse when its owner has not ended in time, DataDirectoryUnusable. */
-export function claimFor(config: ServeConfig, log: Log): Promise<DataDirectoryClaim> {
+export function claimServiceDirectory(config: ServeConfig, log: Log): Promise<DataDirectoryClaim> {
   return claimDataDirectory(config.dataDir, {
     waitMs: config.ownerWaitMs,
     onWait: (detail) => log.warn("data_directory_waiting", { detail }),
@@ -15,7 +15,7 @@ export function claimFor(config: ServeConfig, log: Log): Promise<DataDirectoryCl
 }
 
 /** Tells commands where the service listens; returns what takes it back. */
-export function announce({ paths, owner }: DataDirectoryClaim, url: string): () => void {
+export function publishServiceUrl({ paths, owner }: DataDirectoryClaim, url: string): () => void {
   publishServer(paths.root, owner, url);
   return () => withdrawServer(paths.root, owner);
 }

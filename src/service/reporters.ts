@@ -34,7 +34,7 @@ export interface ReportersOptions {
   readonly store?: Pick<OpenStore, "waitUntilApplied" | "findSigned">;
 }
 
-export interface Reporters {
+export interface ReporterServices {
   readonly reporterKeys: ReporterKeys;
   readonly namespaces: Namespaces;
   /** Takes an event that another node has recorded. */
@@ -44,7 +44,7 @@ export interface Reporters {
   close(): Promise<void>;
 }
 
-export function openReporters(options: ReportersOptions): Reporters {
+export function openReporters(options: ReportersOptions): ReporterServices {
   const { paths, ledger, isSignatureRequired } = options;
   const pool = new SignaturePool(ledger.keyEvents);
   const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
@@ -68,7 +68,8 @@ export function openReporters(options: ReportersOptions): Reporters {
       clock,
     }),
     rememberedSinceMs,
-    findSigned: options.store === undefined ? undefined : finder(options.store, ledger),
+    findSigned:
+      options.store === undefined ? undefined : createSignedIdLookup(options.store, ledger),
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock,
     fillRandom: (bytes) => {
@@ -84,7 +85,10 @@ export function openReporters(options: ReportersOptions): Reporters {
 const CATCH_UP_MS = 3000;
 
 /** Looks up signed ids once the store has applied all records acknowledged before. */
-function finder(store: Pick<OpenStore, "waitUntilApplied" | "findSigned">, ledger: OpenLedger) {
+function createSignedIdLookup(
+  store: Pick<OpenStore, "waitUntilApplied" | "findSigned">,
+  ledger: OpenLedger,
+) {
   return async (id: SignedId): Promise<SignedRecords> => {
     await withDeadline(store.waitUntilApplied(ledger.position()), CATCH_UP_MS, () => {
       throw new ServiceFault("store_unavailable", "the outcome store is catching up");

@@ -2,12 +2,12 @@
 import { fileURLToPath } from "node:url";
 import type { Bureau } from "../bureau/bureau.ts";
 import { importOutcomeFile } from "./import/pipeline.ts";
-import { bureauSink } from "./import/bureau-sink.ts";
+import { createLocalImportSink } from "./import/bureau-sink.ts";
 
 const SAMPLE_PATH = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
 
 /** Times move so that the newest outcome is now: old evidence would have almost no weight. */
-export async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
+export async function importSampleHistory(bureau: Bureau, nowMs: number): Promise<number> {
   const summary = await importOutcomeFile(
     {
       path: SAMPLE_PATH,
@@ -17,7 +17,7 @@ export async function loadSample(bureau: Bureau, nowMs: number): Promise<number>
       nowMs,
       badLinesMax: 0,
     },
-    bureauSink(bureau),
+    createLocalImportSink(bureau),
     () => undefined,
   );
   return summary.accepted;

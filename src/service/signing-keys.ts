@@ -8,9 +8,9 @@ import {
   readKeySet,
   computeThumbprint,
 } from "../journal/signing/key-set.ts";
-import type { Ground } from "./ground.ts";
+import type { ServiceStorage } from "./ground.ts";
 
-const ROTATION =
+const CLUSTER_ROTATION_REFUSAL =
   "all nodes sign with one key: stop them, rotate on the files of one, and give the others a copy of it";
 
 /** Opens the set; a file that is no key set stops the start, as the ledger has read it before. */
@@ -18,7 +18,7 @@ export function openSigningKeys({
   paths,
   evidence,
   cluster,
-}: Pick<Ground, "paths" | "evidence" | "cluster">): SigningKeys {
+}: Pick<ServiceStorage, "paths" | "evidence" | "cluster">): SigningKeys {
   const { signer } = evidence.sources;
   const read = () => {
     const keys = readKeySet(paths.root, signer.publicKey);
@@ -36,7 +36,7 @@ export function openSigningKeys({
     },
     async rotate(actor) {
       // Journals are equal to the last byte: no node may sign with a key of its own.
-      if (cluster !== undefined) throw new ServiceFault("not_in_cluster", ROTATION);
+      if (cluster !== undefined) throw new ServiceFault("not_in_cluster", CLUSTER_ROTATION_REFUSAL);
       await evidence.ledger.rotateSigningKey(actor);
       signer.reload();
       published = read();

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { claimSocketFile, type SocketFile } from "../platform/socket-file.ts";
 import type { Closer } from "./closers.ts";
-import { asFailure, CommandFailure, EXIT_USAGE } from "./failure.ts";
+import { throwCommandFailure, CommandFailure, EXIT_USAGE } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
 /** @throws CommandFailure when one is another process's, or its group is not known. */
@@ -16,7 +16,7 @@ export async function claimSockets(
   const groupId = group === undefined ? undefined : resolveGroupId(group);
   const claimed: SocketFile[] = [];
   for (const path of paths) {
-    const file = await claimSocketFile(path, { mode, groupId }).catch(asFailure);
+    const file = await claimSocketFile(path, { mode, groupId }).catch(throwCommandFailure);
     closers.push(() => file.release());
     claimed.push(file);
   }

@@ -3,16 +3,16 @@
 import { randomBytes } from "node:crypto";
 
 import type { Bureau } from "../bureau/bureau.ts";
-import { asFailure, EXIT_FAILED } from "./failure.ts";
+import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
-import { type Ground, openGround } from "./ground.ts";
-import { closeAll, type Closer, type OnFatal } from "./closers.ts";
+import { type ServiceStorage, openStorage } from "./ground.ts";
+import { closeAll, type Closer, type FatalHandler } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
-import type { Core } from "./core.ts";
-import { type Learners, parseStoredKey } from "./cluster/remote-events.ts";
-import { SharedSegments } from "./cluster/segments.ts";
+import type { ServiceCore } from "./core.ts";
+import { type RemoteEventHandlers, parseStoredKey } from "./cluster/remote-events.ts";
+import { JournalSegmentFiles } from "./cluster/segments.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console } from "../http/console/console.ts";
@@ -24,18 +24,18 @@ import { collectMetrics } from "./health/figures.ts";
 import { buildServiceStatus } from "./health/status.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
-import { type Learning, openLearning } from "./learning.ts";
-import { openReporters, type Reporters } from "./reporters.ts";
-import type { WebhookKeeper } from "../threads/webhooks/keeper.ts";
+import { type LearningServices, openLearning } from "./learning.ts";
+import { openReporters, type ReporterServices } from "./reporters.ts";
+import type { WebhookThreadClient } from "../threads/webhooks/keeper.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
-import { announce } from "./ownership.ts";
-import { openWatching, type Watching } from "./watch/sink.ts";
-import { tendReviews } from "./reviews.ts";
+import { publishServiceUrl } from "./ownership.ts";
+import { openRequestWatch, type RequestWatchParts } from "./watch/sink.ts";
+import { startReviewTimers } from "./reviews.ts";
 import { deriveSecret } from "../journal/signing-key.ts";
 import { openSigningKeys } from "./signing-keys.ts";
-import { Subscribers } from "./subscribers.ts";
+import { ChangeBroadcaster } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { buildServiceUrl, readPackageVersion } from "./identity.ts";
 
@@ -75,7 +75,7 @@ const THREAD_FAILED = "an HTTP thread has failed: ending, the log says why";
 export async function startService(
   config: ServeConfig,
   log: Log,
-  onFatal: OnFatal,
+  onFatal: FatalHandler,
 ): Promise<Service> {
   const closers: Closer[] = [];
   try {
@@ -89,17 +89,17 @@ export async function startService(
 async function openService(
   config: ServeConfig,
   log: Log,
-  onFatal: OnFatal,
+  onFatal: FatalHandler,
   closers: Closer[],
 ): Promise<Service> {
-  const subscribers = new Subscribers();
+  const subscribers = new ChangeBroadcaster();
   const clock = openClock(log, closers);
-  const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
+  const ground = await openStorage(config, log, onFatal, closers, subscribers, clock);
   const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
-  await joinOthers(ground, reporting, log);
+  await catchUpWithCluster(ground, reporting, log);
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
@@ -111,19 +111,19 @@ async function openService(
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = await openMetering(config.httpThreads, ground, log, closers);
-  const watching = await openWatching(config.watch, log, clock.now, closers);
+  const watching = await openRequestWatch(config.watch, log, clock.now, closers);
   const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: buildHttpDependencies(config, log, parts), onBroken };
-  const listeners = await openListeners(config, log, opening).catch(asFailure);
+  const listeners = await openListeners(config, log, opening).catch(throwCommandFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueriesSoon());
-  closers.push(tendReviews(evidence, clock.now));
+  closers.push(startReviewTimers(evidence, clock.now));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = buildServiceUrl(config, listeners.port);
-  closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
+  closers.push(startIndexing(evidence.sources.vault.memory, log), publishServiceUrl(claim, url));
   let closing: Promise<void> | undefined;
   return {
     url,
@@ -144,7 +144,11 @@ async function openService(
   };
 }
 
-function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscribers): Reporters {
+function openReporting(
+  config: ServeConfig,
+  ground: ServiceStorage,
+  subscribers: ChangeBroadcaster,
+): ReporterServices {
   const { claim, evidence, store, clock, cluster } = ground;
   return openReporters({
     ...config,
@@ -163,7 +167,11 @@ function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscri
 /**
  * Takes up what other nodes have put on record so far, and follows them from here on. Alone: nothing.
  */
-async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promise<void> {
+async function catchUpWithCluster(
+  ground: ServiceStorage,
+  reporting: ReporterServices,
+  log: Log,
+): Promise<void> {
   const { cluster, keyring, evidence, remote, clock } = ground;
   if (cluster === undefined) return;
   for (const payload of evidence.ledger.access)
@@ -178,10 +186,10 @@ async function joinOthers(ground: Ground, reporting: Reporters, log: Log): Promi
 
 /** Parts that follow what other nodes have put on record. */
 function buildEventLearners(
-  { evidence, policies, keyring, sharedWeights }: Ground,
-  reporting: Reporters,
+  { evidence, policies, keyring, sharedWeights }: ServiceStorage,
+  reporting: ReporterServices,
   log: Log,
-): Learners {
+): RemoteEventHandlers {
   return {
     access: (stored) => {
       keyring.applyReplicatedKey(stored).catch((error: unknown) => {
@@ -198,10 +206,10 @@ function buildEventLearners(
 
 /** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
 async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
-  return (await import("./sample.ts")).loadSample(bureau, nowMs);
+  return (await import("./sample.ts")).importSampleHistory(bureau, nowMs);
 }
 
-function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
+function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenDecisionLog) {
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
     vaultMemory: evidence.sources.vault.memory,
@@ -214,13 +222,17 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning, Metering, Watching {
+interface ServiceParts extends ServiceStorage, LearningServices, Metering, RequestWatchParts {
   scorer: ScoringPool | undefined;
-  reporting: Reporters;
-  webhooks: WebhookKeeper;
+  reporting: ReporterServices;
+  webhooks: WebhookThreadClient;
 }
 
-function buildHttpDependencies(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
+function buildHttpDependencies(
+  config: ServeConfig,
+  log: Log,
+  parts: ServiceParts,
+): HttpDependencies {
   const { evidence, keyring, store, scorer, kaizen, credibility } = parts;
   const signingKeys = openSigningKeys(parts);
   return {
@@ -261,7 +273,7 @@ function buildHttpDependencies(config: ServeConfig, log: Log, parts: Parts): Htt
     status: () => buildServiceStatus(config, parts),
     cluster: () => parts.cluster?.overview(),
     effect: parts.cluster && (() => parts.cluster!.effect.now()),
-    ...(parts.cluster && { segments: new SharedSegments(parts.claim.paths.journal) }),
+    ...(parts.cluster && { segments: new JournalSegmentFiles(parts.claim.paths.journal) }),
     watch: parts.watch,
   };
 }

@@ -7,7 +7,7 @@ import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import type { Listeners } from "./listeners.ts";
 
-export class Subscribers {
+export class ChangeBroadcaster {
   scorer: ScoringPool | undefined;
   #listeners: Listeners | undefined;
   /** Changes made while the listeners open: the first thread may serve before the last is up. */

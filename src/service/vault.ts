@@ -4,7 +4,7 @@
 import { dirname } from "node:path";
 
 import { openAssessingPool } from "../threads/texts/pool.ts";
-import { openAssessor, payloadAt } from "../threads/texts/records.ts";
+import { openAssessor, viewPayloadAt } from "../threads/texts/records.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { dataPaths } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
@@ -41,7 +41,7 @@ export function openEvidenceVault(
 ): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
-  const signer = new BureauSigner(dataPaths(dirname(journal)).bureauKey);
+  const signer = new ReloadableRootSigner(dataPaths(dirname(journal)).bureauKey);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
@@ -52,7 +52,7 @@ export function openEvidenceVault(
     indexLater: pool.index,
   });
   readFrames(nodeFiles, journal, ledger.sources, (bytes, at, place) => {
-    const payload = payloadAt(bytes, at);
+    const payload = viewPayloadAt(bytes, at);
     if (isVaultEvent(payload)) vault.replay(payload, place);
   });
   // A large text may come first, and its thread would start too late for it.
@@ -71,7 +71,7 @@ export function openEvidenceVault(
 }
 
 /** The key that signs the journal signs the vault's roots; the ledger has made it by now. */
-class BureauSigner implements RootSigner {
+class ReloadableRootSigner implements RootSigner {
   readonly #path: string;
   #key: BureauKey;
 

@@ -5,12 +5,12 @@ import type { OpenLedger } from "../ledger/client.ts";
 import { loadServiceId } from "../ledger/service-id.ts";
 import type { Log } from "../platform/log.ts";
 import type { OpenStore } from "../store/client.ts";
-import { WebhookKeeper } from "../threads/webhooks/keeper.ts";
-import { LagWatch } from "./health/lag-watch.ts";
+import { WebhookThreadClient } from "../threads/webhooks/keeper.ts";
+import { StoreLagMonitor } from "./health/lag-watch.ts";
 import { readPackageVersion } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
-interface WebhookGround {
+interface WebhookDependencies {
   readonly paths: DataPaths;
   readonly store: Pick<OpenStore, "status">;
   readonly clock: { readonly now: () => number };
@@ -25,13 +25,13 @@ interface WebhookGround {
  */
 export function openWebhooks(
   config: Pick<ServeConfig, "serviceId" | "webhookAllow">,
-  { paths, store, clock, evidence }: WebhookGround,
+  { paths, store, clock, evidence }: WebhookDependencies,
   log: Log,
   closers: { push(close: () => Promise<void>): unknown },
-): WebhookKeeper {
+): WebhookThreadClient {
   const { ledger } = evidence;
   const serviceId = config.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
-  const keeper = new WebhookKeeper({
+  const keeper = new WebhookThreadClient({
     data: () => ({
       dataDir: paths.root,
       serviceId,
@@ -44,7 +44,7 @@ export function openWebhooks(
   });
   const append = (payload: Uint8Array) => ledger.appendAudit(payload);
   const state = () => store.status();
-  const lag = new LagWatch({ state, append, clock: clock.now, log });
+  const lag = new StoreLagMonitor({ state, append, clock: clock.now, log });
   closers.push(() => {
     lag.close();
     return keeper.close();

@@ -1,6 +1,6 @@
 // Figures of a node's place along the ordered log, and of what it put there, in memory that all threads
 // share: the stream thread writes, a request reads its age and a scrape the rest.
-import { DURATION_BOUNDS, type HistogramCounts, Histograms } from "../platform/histogram.ts";
+import { DURATION_BOUNDS_SEC, type HistogramCounts, Histograms } from "../platform/histogram.ts";
 
 const APPLIED = 0;
 const KNOWN = 1;
@@ -37,10 +37,10 @@ export class StreamFigures {
 
   /** Over the memory of another thread's, or new. */
   constructor(memory?: SharedArrayBuffer) {
-    const bytes = PUBLISHED_AT + Histograms.bytesOf(1, DURATION_BOUNDS);
+    const bytes = PUBLISHED_AT + Histograms.bytesOf(1, DURATION_BOUNDS_SEC);
     this.memory = memory ?? new SharedArrayBuffer(bytes);
     this.#numbers = new Float64Array(this.memory, 0, COUNT);
-    this.#published = new Histograms(1, DURATION_BOUNDS, this.memory, PUBLISHED_AT);
+    this.#published = new Histograms(1, DURATION_BOUNDS_SEC, this.memory, PUBLISHED_AT);
   }
 
   /** Place of the last message applied here. */

@@ -3,33 +3,38 @@
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 import {
   type ClockEvent,
-  ClockKeeper,
+  SteadyClockWriter,
   createClockMemory,
   SteadyClock,
-  type TimeSources,
+  type ClockSources,
 } from "../platform/steady-clock.ts";
 
-const NAME = "trustrank.clock";
+const CLOCK_DATA_KEY = "trustrank.clock";
 
 /** The origin of `performance.now` is another one on every thread; that of `hrtime` is not. */
-function monotonicOfProcess(): () => number {
+function createProcessMonotonicClock(): () => number {
   const [seconds, nanoseconds] = process.hrtime();
   const originMs = seconds * 1000 + nanoseconds / 1e6 - performance.now();
   return () => originMs + performance.now();
 }
 
-const sources: TimeSources = { wall: Date.now, monotonic: monotonicOfProcess() };
+const processClockSources: ClockSources = {
+  wall: Date.now,
+  monotonic: createProcessMonotonicClock(),
+};
 
 /** Makes the clock of this process; threads started from now on have the same. */
-export function keepClock(tell: (event: ClockEvent, leadMs: number) => void): ClockKeeper {
+export function createProcessClock(
+  tell: (event: ClockEvent, leadMs: number) => void,
+): SteadyClockWriter {
   const memory = createClockMemory();
-  setEnvironmentData(NAME, memory);
-  return new ClockKeeper(memory, sources, tell);
+  setEnvironmentData(CLOCK_DATA_KEY, memory);
+  return new SteadyClockWriter(memory, processClockSources, tell);
 }
 
 /** The clock that this thread was started with. */
-export function clockOfThread(): Pick<SteadyClock, "now" | "isConfirmed"> {
-  const memory = getEnvironmentData(NAME) as SharedArrayBuffer | undefined;
+export function openThreadClock(): Pick<SteadyClock, "now" | "isConfirmed"> {
+  const memory = getEnvironmentData(CLOCK_DATA_KEY) as SharedArrayBuffer | undefined;
   if (memory === undefined) return { now: Date.now, isConfirmed: true };
-  return new SteadyClock(memory, sources);
+  return new SteadyClock(memory, processClockSources);
 }

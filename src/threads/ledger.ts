@@ -5,7 +5,7 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
 import { engineDigest, tableImage } from "../engine/image.ts";
-import { clockOfThread } from "./clock.ts";
+import { openThreadClock } from "./clock.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
 import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use.ts";
 import { engineName, tableHash } from "../engine/table-hash.ts";
@@ -39,16 +39,16 @@ export interface EngineSettings {
   seed?: bigint;
 }
 
-interface ThreadData extends LedgerThreadData {
+interface LedgerWorkerData extends LedgerThreadData {
   engineMemory: WebAssembly.Memory;
   engineSettings: EngineSettings | undefined;
   storePort: MessagePort | undefined;
 }
 
-type Send = (message: FromLedger) => void;
+type LedgerMessageSender = (message: FromLedger) => void;
 
-function main(port: MessagePort, data: ThreadData): void {
-  const send: Send = (message) => port.postMessage(message);
+function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
+  const send: LedgerMessageSender = (message) => port.postMessage(message);
   const fail = (error: unknown) => {
     const exitCode =
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
@@ -69,13 +69,13 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, overflow, ...table } = open(data, send);
+    const { core, taker, ready, notes, overflow, ...table } = openTableAndJournal(data, send);
     snapshots = taker;
     send({ ...ready, durationMs: performance.now() - startedAt });
-    for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
-    if (overflow > 0) send({ kind: "note", event: "agent_table_overflow", detail: left(overflow) });
     const log = (event: string, detail: string) => send({ kind: "note", event, detail });
-    const { now } = clockOfThread();
+    for (const note of notes) log("snapshot_ignored", note);
+    if (overflow > 0) log("agent_table_overflow", describeTableOverflow(overflow));
+    const { now } = openThreadClock();
     const mark = new HighWaterMark(nodeFiles, data.root, log);
     // Under load the thread never comes back to its timers; at rest no batch comes.
     const timer = setInterval(() => mark.mark(core.lsn, now()), MARK_INTERVAL_MS).unref();
@@ -105,13 +105,13 @@ function main(port: MessagePort, data: ThreadData): void {
   }
 }
 
-function left(overflow: number): string {
+function describeTableOverflow(overflow: number): string {
   return `${overflow} records of the journal found no room in the agent table and do not count: raise TRUSTRANK_TABLE_MB and start again`;
 }
 
 /** Opens table and journal, from the newest usable snapshot on. */
-function open(data: ThreadData, send: Send) {
-  let key = bureauKeyFor(data);
+function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) {
+  let key = loadOrCreateBureauKey(data);
   const figures = new LedgerFigures(data.figures);
   const config = data.engineSettings?.config ?? defaultConfig();
   const seed = data.engineSettings?.seed ?? deriveTableSeed(data.root, key);
@@ -152,10 +152,10 @@ function open(data: ThreadData, send: Send) {
       start: snapshot,
       known,
     });
-    assertOurLog(data, opened);
+    assertSameOrderedLog(data, opened);
     return { core: opened, start: snapshot };
   });
-  const written = noteSnapshots(figures, data.snapshots, start?.lsn);
+  const written = trackSnapshotTimes(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
   const taker = createSnapshotTaker(data, core, table, saved, send);
   const engineMemory = table.announce();
@@ -177,7 +177,10 @@ function open(data: ThreadData, send: Send) {
  * A journal goes on as it began: alone, or along one log.
  * @throws FileUnusable when it began otherwise.
  */
-function assertOurLog({ journal: path, stream }: ThreadData, { lsn, progress }: LedgerCore): void {
+function assertSameOrderedLog(
+  { journal: path, stream }: LedgerWorkerData,
+  { lsn, progress }: LedgerCore,
+): void {
   const { mark } = progress;
   if (lsn === 0 || mark?.generation === stream?.generation) return;
   if (stream === undefined) {
@@ -213,19 +216,19 @@ function buildReadyMessage(core: LedgerCore) {
 }
 
 /** Tells the time of the snapshot that this start came from, and of each that is written. */
-function noteSnapshots(figures: LedgerFigures, directory: string, lsn: number | undefined) {
+function trackSnapshotTimes(figures: LedgerFigures, directory: string, lsn: number | undefined) {
   if (lsn !== undefined) {
     figures.snapshotWritten(statSync(`${directory}/${snapshotName(lsn)}`).mtimeMs);
   }
-  return () => figures.snapshotWritten(clockOfThread().now());
+  return () => figures.snapshotWritten(openThreadClock().now());
 }
 
 function createSnapshotTaker(
-  data: ThreadData,
+  data: LedgerWorkerData,
   core: LedgerCore,
   table: LiveTable,
   from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved" | "written">,
-  send: Send,
+  send: LedgerMessageSender,
 ): SnapshotTaker {
   return new SnapshotTaker({
     point: () => core.point(),
@@ -240,7 +243,7 @@ function createSnapshotTaker(
   });
 }
 
-function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): MessagePort {
+function startSnapshotWriter(data: LedgerWorkerData, died: (detail: string) => void): MessagePort {
   const { port1, port2 } = new MessageChannel();
   const worker = new Worker(new URL("./snapshot.ts", import.meta.url), {
     name: "snapshot",
@@ -252,7 +255,7 @@ function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): 
 }
 
 /** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
-function bureauKeyFor(data: ThreadData): BureauKey {
+function loadOrCreateBureauKey(data: LedgerWorkerData): BureauKey {
   nodeFiles.makeDirectory(data.journal);
   const [first] = listSegmentFiles(nodeFiles.list(data.journal));
   try {
@@ -264,4 +267,4 @@ function bureauKeyFor(data: ThreadData): BureauKey {
   }
 }
 
-if (parentPort !== null) main(parentPort, workerData as ThreadData);
+if (parentPort !== null) runLedgerThread(parentPort, workerData as LedgerWorkerData);

@@ -6,7 +6,7 @@ import { SandboxServer } from "../store/sandbox/server.ts";
 const OOM_SCORE = "1000";
 
 /** A machine that runs out of memory takes this process first. */
-function offerToKernel(): void {
+function preferForOomKill(): void {
   try {
     fs.writeFileSync("/proc/self/oom_score_adj", OOM_SCORE);
   } catch {
@@ -18,4 +18,4 @@ const server = new SandboxServer((message) => process.send?.(message));
 process.on("message", (message: MessageToSandbox) => void server.answerCall(message));
 // Without the service there is nobody to answer. An orderly exit would wait for the running query.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-offerToKernel();
+preferForOomKill();

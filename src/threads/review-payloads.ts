@@ -19,7 +19,7 @@ export function decodeReviewRows(payload: Buffer, recordedAtMs: number): Partial
     level: event.level,
   };
   if (event.event === "review.opened") {
-    const row = { ...NOTHING, ...key, ...describeReviewOpening(event) };
+    const row = { ...EMPTY_REVIEW_EVENT, ...key, ...describeReviewOpening(event) };
     const { dispute } = event;
     const rows = { reviewEvents: [row], reviewCalls: [buildReviewCallRow(event)] };
     if (dispute === undefined) return rows;
@@ -37,7 +37,7 @@ export function decodeReviewRows(payload: Buffer, recordedAtMs: number): Partial
     return { ...rows, audits: [buildReviewAudit("review.disputed", event, detail, recordedAtMs)] };
   }
   const { who, actor, until_ms: untilMs } = event;
-  const act = { ...NOTHING, ...key, atMs: event.at_ms, who, actor, untilMs };
+  const act = { ...EMPTY_REVIEW_EVENT, ...key, atMs: event.at_ms, who, actor, untilMs };
   const row =
     event.event === "review.decided"
       ? { ...act, decision: event.decision, note: event.note, maxStakes: event.max_stakes }
@@ -56,7 +56,7 @@ function buildReviewCallRow(each: ReviewCounted["reviews"][number]): ReviewCallR
   };
 }
 
-const NOTHING = {
+const EMPTY_REVIEW_EVENT = {
   who: null,
   actor: null,
   untilMs: null,

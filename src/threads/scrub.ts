@@ -7,7 +7,7 @@ import { nodeFiles } from "../journal/files.ts";
 import { scrubSegments } from "../journal/scrub.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 
-interface ThreadData {
+interface ScrubWorkerData {
   journal: string;
   uptoLsn: number;
 }
@@ -23,8 +23,8 @@ export interface ScrubNote {
 const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
 
-async function main(send: (note: ScrubNote) => void): Promise<void> {
-  const { journal, uptoLsn } = workerData as ThreadData;
+async function runScrub(send: (note: ScrubNote) => void): Promise<void> {
+  const { journal, uptoLsn } = workerData as ScrubWorkerData;
   lowerThreadPriority();
   let segments = 0;
   let startedAt = performance.now();
@@ -39,5 +39,5 @@ async function main(send: (note: ScrubNote) => void): Promise<void> {
 
 if (parentPort !== null) {
   const port = parentPort;
-  await main((note) => port.postMessage(note));
+  await runScrub((note) => port.postMessage(note));
 }

@@ -4,12 +4,12 @@ import { nodeFiles } from "../journal/files.ts";
 import { serveSnapshotWriter } from "../ledger/snapshot/writer.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 
-interface ThreadData {
+interface SnapshotWorkerData {
   port: MessagePort;
   directory: string;
   spareBytes: number;
 }
 
 lowerThreadPriority();
-const { port, directory, spareBytes } = workerData as ThreadData;
+const { port, directory, spareBytes } = workerData as SnapshotWorkerData;
 serveSnapshotWriter(port, nodeFiles, directory, spareBytes);

@@ -2,7 +2,7 @@
 // only the composition knows the payloads of all folders. A record of an unknown kind or version is
 // not shown; it stays in the journal.
 import { canonicalJson } from "../contract/canonical-json.ts";
-import { decodeChange } from "../kaizen/service/shared-promotions.ts";
+import { decodeSharedChange } from "../kaizen/service/shared-promotions.ts";
 import { createHash } from "node:crypto";
 import { BACKTEST_EVENT } from "../bureau/notes.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
@@ -24,19 +24,19 @@ import type { NoteRow } from "../store/rows/notes.ts";
 import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
 
 /** The rows that a record adds; see DescribeRecord. Never throws. */
-export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> {
+export function decodeStoreRows(bytes: Buffer, at: number): Partial<JournalRows> {
   const start = at + FRAME_BYTES;
   const payload = bytes.subarray(start, start + frameLength(bytes, at));
   const recordedAtMs = frameTimeUs(bytes, at) / 1000;
   try {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return decodeSourceRows(payload);
-    if (kind === FRAME_KINDS.key) return buildAuditRows(keyAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.key) return buildAuditRows(decodeKeyAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.namespace)
-      return buildAuditRows(namespaceAudit(payload, recordedAtMs));
+      return buildAuditRows(decodeNamespaceAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.audit) {
       return {
-        ...buildAuditRows(namedAudit(payload, recordedAtMs)),
+        ...buildAuditRows(decodeNamedAudit(payload, recordedAtMs)),
         ...decodeBacktestRows(payload),
       };
     }
@@ -44,11 +44,15 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     if (kind === FRAME_KINDS.provenance) return decodeNoteRows("provenance", payload);
     if (kind === FRAME_KINDS.keyAudit) return decodeNoteRows("audit_events", payload);
     if (kind === FRAME_KINDS.policy) {
-      return { ...buildAuditRows(namedAudit(payload, recordedAtMs)), ...decodePolicyRows(payload) };
+      return {
+        ...buildAuditRows(decodeNamedAudit(payload, recordedAtMs)),
+        ...decodePolicyRows(payload),
+      };
     }
     if (kind === FRAME_KINDS.reviewEvent) return decodeReviewRows(payload, recordedAtMs);
     if (kind === FRAME_KINDS.usage) return { usage: decodeUsage(payload) };
-    if (kind === FRAME_KINDS.config) return buildAuditRows(configAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.config)
+      return buildAuditRows(decodeConfigAudit(payload, recordedAtMs));
   } catch {
     // Not one of ours, or of a later version.
   }
@@ -101,7 +105,7 @@ function decodeBacktestRows(payload: Buffer): Partial<JournalRows> {
   return decodeNoteRows("backtests", Buffer.from(JSON.stringify(backtest)));
 }
 
-function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+function decodeKeyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const event = JSON.parse(payload.toString()) as KeyEvent;
   const agent = event.event === "registered" ? event.agent : null;
   return {
@@ -115,14 +119,14 @@ function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   };
 }
 
-function namespaceAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+function decodeNamespaceAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const { event, tenant, namespace } = JSON.parse(payload.toString()) as NamespaceEvent;
   const detail = payload.toString();
   return { event, tenant, agent: null, namespace, kid: null, recordedAtMs, detail };
 }
 
 /** Some events name only a reporter's key, others the tenant they concern. */
-function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+function decodeNamedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const { event, kid, tenant } = JSON.parse(payload.toString()) as {
     event: string;
     kid?: string;
@@ -140,8 +144,8 @@ function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
 }
 
 /** The payload is the config's canonical JSON, whose digest is its version. */
-function configAudit(payload: Buffer, recordedAtMs: number): AuditRow {
-  const { config } = decodeChange(payload) ?? {};
+function decodeConfigAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const { config } = decodeSharedChange(payload) ?? {};
   const bytes = config === undefined ? payload : Buffer.from(canonicalJson(config));
   const version = configName(createHash("sha256").update(bytes).digest());
   return {

@@ -21,13 +21,13 @@ export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
       const end = Math.min(engine.agentCount, first + countMax);
       return readIdentifiers(memory, first, end).map((key) => {
         const reading = engine.explain(key, nowMs);
-        return scoreRow(agentOfKey(key), reading, engine.configVersion(reading.configNumber));
+        return buildScoreRow(agentOfKey(key), reading, engine.configVersion(reading.configNumber));
       });
     },
   };
 }
 
-function scoreRow(agent: string, reading: AgentReading, configVersion: string): ScoreRow {
+function buildScoreRow(agent: string, reading: AgentReading, configVersion: string): ScoreRow {
   const internal = Math.round(reading.scoreInternal);
   const isBelieved = (reading.flags & STANDING_BITS.believed) !== 0;
   return {

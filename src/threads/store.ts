@@ -6,29 +6,29 @@ import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
-import { clockOfThread } from "./clock.ts";
+import { openThreadClock } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
-import { describeRecord } from "./store-payloads.ts";
+import { decodeStoreRows } from "./store-payloads.ts";
 import { JournalFollower } from "../store/core.ts";
 import { serveStore } from "../store/loop.ts";
 import type { MessageFromStore, StoreThreadData } from "../store/messages.ts";
 import type { MessageFromSandbox } from "../store/sandbox/messages.ts";
 import { StoreDecisionLog } from "../store/records.ts";
 
-interface ThreadData extends StoreThreadData {
+interface StoreWorkerData extends StoreThreadData {
   ledgerPort: MessagePort;
 }
 
-function main(port: MessagePort, data: ThreadData): void {
+function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
   // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
   lowerThreadPriority();
   const send = (message: MessageFromStore) => port.postMessage(message);
-  const clock = clockOfThread();
+  const clock = openThreadClock();
   const mayExpire = () => clock.isConfirmed;
   const core = new JournalFollower({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
-    describeRecord: describeRecord,
+    describeRecord: decodeStoreRows,
     outcomesKeptDays: data.outcomesKeptDays,
     provenanceKeptDays: data.provenanceKeptDays,
     clock: clock.now,
@@ -37,7 +37,7 @@ function main(port: MessagePort, data: ThreadData): void {
     timeZone: data.timeZone,
     log: (event, detail) => send({ kind: "log", event, detail }),
   });
-  const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
+  const durableLsn = data.isStandalone ? readJournalEndLsn(data.journal) : undefined;
   if (data.isStandalone) data.ledgerPort.close();
   const records = new StoreDecisionLog({
     core,
@@ -86,10 +86,10 @@ function buildSandboxOptions({ store, queryMemoryMegabytes, timeZone }: StoreThr
  * Without a ledger no one announces the durable position: verify the journal, but change nothing in
  * it.
  */
-function endOfJournal(journal: string): number {
+function readJournalEndLsn(journal: string): number {
   nodeFiles.makeDirectory(journal);
   const isReadOnly = true;
   return recoverJournal(nodeFiles, journal, () => undefined, { isReadOnly }).tail.lsn;
 }
 
-if (parentPort !== null) main(parentPort, workerData as ThreadData);
+if (parentPort !== null) runStoreThread(parentPort, workerData as StoreWorkerData);

@@ -12,7 +12,7 @@ import { type LedJob, StreamFigures } from "../stream/figures.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
 import { Spread } from "../stream/spread.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
-import { clockOfThread } from "./clock.ts";
+import { openThreadClock } from "./clock.ts";
 
 /** Start data of the thread. */
 export interface StreamThreadData {
@@ -35,25 +35,27 @@ export interface StreamThreadData {
 }
 
 /** From the main thread. */
-export type ToStreamThread = ({ readonly kind: "spread" } & SpreadQuestion) | WrittenDecisions;
+export type MessageToStreamThread =
+  | ({ readonly kind: "spread" } & PropagationQuery)
+  | WrittenDecisionsMessage;
 
 /** Own decisions are on disk up to there. */
-interface WrittenDecisions {
+interface WrittenDecisionsMessage {
   readonly kind: "written";
   readonly mark: SpoolPosition;
 }
 
 /** How many of the nodes that are known have in force what is in the log now? */
-export interface SpreadQuestion {
+export interface PropagationQuery {
   readonly id: number;
   readonly of: number;
 }
 
-async function main(parent: MessagePort, data: StreamThreadData): Promise<void> {
+async function runStreamThread(parent: MessagePort, data: StreamThreadData): Promise<void> {
   const { settings, port, figures: memory, segments, ...rest } = data;
   const send = (event: StreamEvent) => parent.postMessage(event);
   const note = (event: string, detail: string) => send({ kind: "note", event, detail });
-  const clock = clockOfThread().now;
+  const clock = openThreadClock().now;
   let log: NatsOrderedLog | undefined;
   try {
     log = await openNatsLog({ ...settings, log: note });
@@ -67,7 +69,7 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
       segments,
       log: note,
     });
-    parent.on("message", (message: ToStreamThread) => {
+    parent.on("message", (message: MessageToStreamThread) => {
       if (message.kind === "written") decisions.shipping.mark = message.mark;
       else {
         const { id, of } = message;
@@ -92,13 +94,13 @@ async function main(parent: MessagePort, data: StreamThreadData): Promise<void> 
   }
 }
 
-interface DecisionOptions extends Pick<StreamThreadData, "node" | "role" | "segments"> {
+interface DecisionTransferOptions extends Pick<StreamThreadData, "node" | "role" | "segments"> {
   readonly figures: StreamFigures;
   readonly log: (event: string, detail: string) => void;
 }
 
 /** The way of decisions between nodes: own ones to those that keep copies, others' to here. */
-function openDecisionExchange(parts: DecisionParts, options: DecisionOptions) {
+function openDecisionExchange(parts: DecisionParts, options: DecisionTransferOptions) {
   const { node, role, segments, figures, log } = options;
   const outgoing = new OutgoingSegments(segments, PART_BYTES_MAX);
   const shipping = new Shipping({
@@ -125,4 +127,4 @@ function openDecisionExchange(parts: DecisionParts, options: DecisionOptions) {
   return { shipping, close };
 }
 
-if (parentPort !== null) void main(parentPort, workerData as StreamThreadData);
+if (parentPort !== null) void runStreamThread(parentPort, workerData as StreamThreadData);

@@ -2,7 +2,7 @@
 // stopped when it suits whoever looks.
 import { expect, test } from "vitest";
 import { combinedZ, eValue } from "../../bench/e-process.ts";
-import { seededRandom } from "../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../src/kaizen/model/random.ts";
 
 /** Likelihood ratio averaged over gains above 0, normal with variance 2, by the midpoint rule. */
 function integrated(zs: readonly number[]): number {
@@ -18,7 +18,7 @@ function integrated(zs: readonly number[]): number {
 
 /** z of `count` tests of a challenger whose true z is `gain`. */
 function series(seed: number, count: number, gain: number): number[] {
-  const random = seededRandom(seed);
+  const random = createSeededRandom(seed);
   return Array.from({ length: count }, () => gain + random.normal());
 }
 

@@ -8,7 +8,10 @@ import { afterAll, describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { ROUTES } from "../../src/http/routes/table.ts";
 import { parseServeConfig } from "../../src/service/settings/config.ts";
-import { layered as layeredSettings, snakeCase } from "../../src/service/settings/config-file.ts";
+import {
+  layerSettings as layeredSettings,
+  convertToSnakeCase,
+} from "../../src/service/settings/config-file.ts";
 import { SETTINGS } from "../../src/service/settings/settings.ts";
 import type { Setting } from "../../src/service/settings/setting-kinds.ts";
 import {
@@ -145,7 +148,7 @@ describe("rendered", RENDERER, () => {
       properties: { settings: { propertyNames: { not: { enum: string[] } } } };
     };
     const kept = schema.properties.settings.propertyNames.not.enum;
-    const known = new Set(Object.keys(SETTINGS).map(snakeCase));
+    const known = new Set(Object.keys(SETTINGS).map(convertToSnakeCase));
     expect(kept.filter((name) => !known.has(name))).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
-import { layered } from "../../src/service/settings/config-file.ts";
+import { layerSettings } from "../../src/service/settings/config-file.ts";
 import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
 import { proveServers } from "../../src/stream/server-proof.ts";
@@ -84,7 +84,7 @@ test("nodes are told of one cluster, under names of their own, in settings that 
   };
   const clusters = named("node-").map(([name, { environment, secrets: given, entrypoint }]) => {
     const asked = Object.entries(environment).map(([key, value]) => [key, place(value)] as const);
-    const { environment: whole } = layered(Object.fromEntries(asked), undefined);
+    const { environment: whole } = layerSettings(Object.fromEntries(asked), undefined);
     const { cluster, adminKey } = parseServeConfig({ sample: false }, whole);
     expect(adminKey).toMatch(/^[0-9a-f]{64}$/);
     expect(cluster!.node).toBe(name);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { layered } from "../../src/service/settings/config-file.ts";
+import { layerSettings } from "../../src/service/settings/config-file.ts";
 import { EXIT_DAMAGED, EXIT_USAGE } from "../../src/service/failure.ts";
 import { freePort } from "../_ports.ts";
 import { heard, openSandbox, ROOT, SANDBOX } from "./_read-only.ts";
@@ -19,7 +19,7 @@ function settingOf(name: string): string {
 }
 
 test("comes with settings that can be meant", () => {
-  const { environment } = layered({}, join(FOLDER, "trustrank.yaml"));
+  const { environment } = layerSettings({}, join(FOLDER, "trustrank.yaml"));
   const state = `/var/lib/${settingOf("StateDirectory")}`;
   expect(environment["TRUSTRANK_DATA_DIR"]).toBe(state);
   expect(settingOf("WorkingDirectory")).toBe(state);

@@ -4,14 +4,14 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { configurationPage } from "../../src/service/settings/settings-text.ts";
+import { renderConfigurationPage } from "../../src/service/settings/settings-text.ts";
 import { clientTypes } from "./_client-types.ts";
 import { GENERATED, withMadePart } from "./_generated.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 for (const page of GENERATED) writeFileSync(join(ROOT, page.path), withMadePart(page));
-writeFileSync(join(ROOT, "docs/reference/configuration.md"), configurationPage());
+writeFileSync(join(ROOT, "docs/reference/configuration.md"), renderConfigurationPage());
 for (const [types, text] of Object.entries(await clientTypes())) {
   writeFileSync(join(ROOT, types), text);
   execFileSync("oxfmt", [types], { cwd: ROOT });

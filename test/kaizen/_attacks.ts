@@ -1,14 +1,14 @@
 // Made-up tapes of the attack scripts: legs whose only input is a risk, for judges that read it.
 import type { LoggedInputs } from "../../src/engine/reading.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "../../src/kaizen/gates/attacks.ts";
-import type { AttackScript, AttackTapes, Legs } from "../../src/kaizen/gates/attacks.ts";
+import type { AttackScript, AttackRecordings, AttackLegs } from "../../src/kaizen/gates/attacks.ts";
 
 /** Risk of each victim at each step, by script; .9 unless said. */
 export type Risks = Partial<Record<AttackScript, (victim: number, step: number) => number>>;
 
 /** Legs whose input is their risk. */
-export function tapesOf(victims: number, risks: Risks): AttackTapes {
-  const legsAt = (risk: (victim: number) => number): Legs => {
+export function tapesOf(victims: number, risks: Risks): AttackRecordings {
+  const legsAt = (risk: (victim: number) => number): AttackLegs => {
     const legs = Array.from({ length: victims }, (_, victim) =>
       ATTACK_STAKES.map((stakes): LoggedInputs => {
         return { inputs: [risk(victim)], isKnown: true, isHandshake: false, stakes };
@@ -22,5 +22,5 @@ export function tapesOf(victims: number, risks: Risks): AttackTapes {
     const asked = spent.map((_, step) => legsAt((victim) => risk(victim, step)));
     return [script, { spent, before: legsAt(() => 0.5), asked }] as const;
   });
-  return Object.fromEntries(tapes) as unknown as AttackTapes;
+  return Object.fromEntries(tapes) as unknown as AttackRecordings;
 }

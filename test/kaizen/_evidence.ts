@@ -2,33 +2,33 @@
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
-import { seededRandom } from "../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../src/kaizen/model/random.ts";
 import {
   readCoefficients,
-  COLUMNS,
-  createRows,
-  rowLogit,
+  COLUMN_COUNT,
+  createScorecardRows,
+  computeRowLogit,
 } from "../../src/kaizen/model/scorecard.ts";
 
 export const CONFIG: ScoringConfig = defaultConfig();
 
 /** `count` outcomes, one an hour, labels by `truth` on features of the size the engine gives. */
 export function evidenceFrom(seed: number, count: number, truth: ScoringModel): FitRows {
-  const random = seededRandom(seed);
-  const rows = createRows(count);
+  const random = createSeededRandom(seed);
+  const rows = createScorecardRows(count);
   const failures = new Uint8Array(count);
   const beta = readCoefficients(truth);
   for (let row = 0; row < count; row++) {
-    const values = new Float64Array(COLUMNS);
+    const values = new Float64Array(COLUMN_COUNT);
     values.set([1, -2.2, random.normal(), random.normal()]);
     values[5] = random.uniform() < 0.2 ? random.uniform() : 0;
     values[10] = Math.abs(random.normal()) * 2;
-    rows.values.set(values, row * COLUMNS);
+    rows.values.set(values, row * COLUMN_COUNT);
     rows.sdSubject[row] = 0.5;
     rows.outcomes[row] = 10;
     rows.sdViewer[row] = 0.5;
     rows.count++;
-    const p = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));
+    const p = 1 / (1 + Math.exp(-computeRowLogit(rows, row, beta)));
     failures[row] = random.uniform() < p ? 1 : 0;
   }
   return {
@@ -42,6 +42,6 @@ export function evidenceFrom(seed: number, count: number, truth: ScoringModel): 
 }
 
 /** All columns but those that only history gives. */
-export const USABLE: readonly boolean[] = Array.from({ length: COLUMNS }, (_, j) =>
+export const USABLE: readonly boolean[] = Array.from({ length: COLUMN_COUNT }, (_, j) =>
   [0, 1, 2, 3, 5, 10].includes(j),
 );

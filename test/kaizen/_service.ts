@@ -9,7 +9,7 @@ import { KaizenService } from "../../src/kaizen/service/service.ts";
 import type { KaizenResult } from "../../src/kaizen/service/task.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { KaizenOptions } from "../../src/kaizen/service/options.ts";
-import { seededRandom } from "../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../src/kaizen/model/random.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import type { OpenLedger } from "../../src/ledger/client.ts";
@@ -31,7 +31,7 @@ export function outcomesOf(
   nowMs = NOW_MS,
   stickiness = 0,
 ): OutcomeRecord[] {
-  const random = seededRandom(seed);
+  const random = createSeededRandom(seed);
   const hasFailed = new Set<number>();
   const quality = Array.from({ length: 200 }, () => -2 + 1.5 * random.normal());
   return Array.from({ length: count }, (_, i) => {

@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { calibrationRun } from "../../src/kaizen/calibration.ts";
-import { predictDenials, forecast } from "../../src/kaizen/model/holdout.ts";
+import { calibrateBothScorecards } from "../../src/kaizen/calibration.ts";
+import { predictDenials, forecastRows } from "../../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
-import { calibrated, fitCalibration } from "../../src/kaizen/model/start-up.ts";
-import type { RunOptions } from "../../src/kaizen/run.ts";
-import { isCalibrationDue, spend } from "../../src/kaizen/service/files.ts";
+import { applyStartUpCalibration, fitStartUpCalibration } from "../../src/kaizen/model/start-up.ts";
+import type { KaizenRunOptions } from "../../src/kaizen/run.ts";
+import { isCalibrationDue, computeStateAfterRun } from "../../src/kaizen/service/files.ts";
 import type { KaizenState } from "../../src/kaizen/service/files.ts";
 import { runDaily } from "../../src/kaizen/service/schedule.ts";
 import type { RunRequest } from "../../src/kaizen/kaizen.ts";
@@ -18,7 +18,7 @@ import { ASKED, NOW_MS, openStage, outcomesOf } from "./_service.ts";
 const MORE = { ...CONFIG.check, intercept: CONFIG.check.intercept + 1 };
 
 function runOver(evidence: FitRows, count: number, testedToMs = 0) {
-  const options: RunOptions = {
+  const options: KaizenRunOptions = {
     id: "k-test",
     nowMs: evidence.timesMs[count - 1]! + 1,
     isSignedOff: false,
@@ -26,7 +26,7 @@ function runOver(evidence: FitRows, count: number, testedToMs = 0) {
     testedToMs: { check: testedToMs, handshake: testedToMs },
     gapMs: 0,
   };
-  return calibrationRun({ check: evidence, handshake: evidence }, CONFIG, options);
+  return calibrateBothScorecards({ check: evidence, handshake: evidence }, CONFIG, options);
 }
 
 describe("a start-up calibration", () => {
@@ -60,11 +60,11 @@ describe("a start-up calibration", () => {
   it("changes no order and denies nobody else", () => {
     const evidence = evidenceFrom(4, 2000, MORE);
     const open = { ...CONFIG, margin: 0.01, check: { ...CONFIG.check, deny_at: 0.35 } };
-    const found = fitCalibration(evidence, 2000, open.check, evidence.weights)!;
+    const found = fitStartUpCalibration(evidence, 2000, open.check, evidence.weights)!;
     expect(found.level).not.toBeCloseTo(found.centre, 1);
-    const before = forecast(evidence, 0, 2000, open.check, open);
-    const own = calibrated(open.check, found, open);
-    const after = forecast(evidence, 0, 2000, own, open);
+    const before = forecastRows(evidence, 0, 2000, open.check, open);
+    const own = applyStartUpCalibration(open.check, found, open);
+    const after = forecastRows(evidence, 0, 2000, own, open);
     const orderOf = (logits: Float64Array) =>
       [...logits.keys()].toSorted((a, b) => logits[a]! - logits[b]!);
     expect(orderOf(after.logits)).toEqual(orderOf(before.logits));
@@ -75,7 +75,7 @@ describe("a start-up calibration", () => {
   it("gives nothing on rows that are no numbers", () => {
     const evidence = evidenceFrom(5, 300, MORE);
     evidence.rows.values[2] = Number.NaN;
-    expect(fitCalibration(evidence, 300, CONFIG.check, evidence.weights)).toBeNull();
+    expect(fitStartUpCalibration(evidence, 300, CONFIG.check, evidence.weights)).toBeNull();
   });
 });
 
@@ -115,13 +115,19 @@ describe("its place in the schedule", () => {
     const sides = [{ side: "check", challenger: CONFIG.check }] as never;
     const findings = { sides, reason: "", policy: {} as never };
     const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
-    const next = spend(state, { ...request, kind: "calibration" }, findings, 99, 1234);
+    const next = computeStateAfterRun(
+      state,
+      { ...request, kind: "calibration" },
+      findings,
+      99,
+      1234,
+    );
     expect(next).toEqual({
       ...state,
       calibrated_to_ms: { check: 99, handshake: 0 },
       calibrated_position: 1234,
     });
-    expect(spend(state, request, findings, 99, 1234)).toMatchObject({
+    expect(computeStateAfterRun(state, request, findings, 99, 1234)).toMatchObject({
       tested_to_ms: { check: 99, handshake: 6 },
       cool_down_runs: 1,
       last_scheduled_ms: 99,

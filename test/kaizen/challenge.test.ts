@@ -3,9 +3,9 @@
 import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringModel } from "../../src/engine/config.ts";
-import { challenge } from "../../src/kaizen/challenge.ts";
+import { challengeScorecard } from "../../src/kaizen/challenge.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
-import { COLUMNS } from "../../src/kaizen/model/scorecard.ts";
+import { COLUMN_COUNT } from "../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "./_evidence.ts";
 
 const ROWS = 9000;
@@ -18,7 +18,7 @@ const MOVED: ScoringModel = {
 };
 
 function run(evidence: FitRows, from = 6000, to = ROWS) {
-  return challenge(evidence, CONFIG, {
+  return challengeScorecard(evidence, CONFIG, {
     side: "handshake",
     usable: USABLE,
     trainTo: from,
@@ -83,14 +83,14 @@ describe("a challenge", () => {
 
   it("keeps the champion when the fit breaks", () => {
     const evidence = evidenceFrom(4, ROWS, MOVED);
-    evidence.rows.values[5 * COLUMNS + 2] = Number.NaN;
+    evidence.rows.values[5 * COLUMN_COUNT + 2] = Number.NaN;
     expect(run(evidence).reason).toBe("the fit broke; the champion stays");
   });
 
   it("keeps the champion when the data are separable: no finite fit is theirs", () => {
     const evidence = evidenceFrom(6, ROWS, MOVED);
     for (let row = 0; row < ROWS; row++) {
-      evidence.rows.values[row * COLUMNS + 2] = evidence.failures[row]! * 2 - 1;
+      evidence.rows.values[row * COLUMN_COUNT + 2] = evidence.failures[row]! * 2 - 1;
     }
     const found = run(evidence);
     expect(found.challenger).toBeUndefined();
@@ -99,7 +99,7 @@ describe("a challenge", () => {
 
   it("keeps the champion's weight on a column that never changes", () => {
     const evidence = evidenceFrom(6, ROWS, MOVED);
-    for (let row = 0; row < ROWS; row++) evidence.rows.values[row * COLUMNS + 10] = 3;
+    for (let row = 0; row < ROWS; row++) evidence.rows.values[row * COLUMN_COUNT + 10] = 3;
     const { challenger } = run(evidence);
     const name = FEATURES[10 - 4]!;
     expect(challenger!.weights[name]).toBeCloseTo(CHAMPION.weights[name] ?? 0, 6);
@@ -107,7 +107,7 @@ describe("a challenge", () => {
 
   it("keeps the champion when the holdout holds what is no number", () => {
     const evidence = evidenceFrom(7, ROWS, MOVED);
-    evidence.rows.values[7000 * COLUMNS + 2] = Number.NaN;
+    evidence.rows.values[7000 * COLUMN_COUNT + 2] = Number.NaN;
     const found = run(evidence);
     expect(found.passed).toBe(false);
     expect(found.reason).toBe("the holdout gives no finite score; the champion stays");

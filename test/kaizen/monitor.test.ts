@@ -2,13 +2,17 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import { mixtureBoundary, watchChanges, watchPromotion } from "../../src/kaizen/monitor.ts";
-import type { Watched } from "../../src/kaizen/monitor.ts";
-import { seededRandom } from "../../src/kaizen/model/random.ts";
+import {
+  computeMixtureBoundary,
+  monitorScorecards,
+  decideRollback,
+} from "../../src/kaizen/monitor.ts";
+import type { MonitoredOutcomes } from "../../src/kaizen/monitor.ts";
+import { createSeededRandom } from "../../src/kaizen/model/random.ts";
 import { evidenceFrom } from "./_evidence.ts";
 
-function watched(seed: number, count: number, harm: number): Watched {
-  const random = seededRandom(seed);
+function watched(seed: number, count: number, harm: number): MonitoredOutcomes {
+  const random = createSeededRandom(seed);
   const failures = new Uint8Array(count);
   const probabilities = new Float64Array(count).fill(0.1);
   const oldLosses = new Float64Array(count);
@@ -32,7 +36,7 @@ function watched(seed: number, count: number, harm: number): Watched {
   };
 }
 
-function prefix(all: Watched, n: number): Watched {
+function prefix(all: MonitoredOutcomes, n: number): MonitoredOutcomes {
   const { failures, subjects, reporters, newLosses, oldLosses, probabilities } = all;
   return {
     failures: failures.subarray(0, n),
@@ -48,7 +52,7 @@ function prefix(all: Watched, n: number): Watched {
 
 describe("the watch", () => {
   it("takes 2.85 standard deviations at three times the first variance", () => {
-    expect(mixtureBoundary(3, 1) / Math.sqrt(3)).toBeCloseTo(2.85, 1);
+    expect(computeMixtureBoundary(3, 1) / Math.sqrt(3)).toBeCloseTo(2.85, 1);
   });
 
   it("seldom takes back a harmless promotion over 20 looks", () => {
@@ -56,7 +60,7 @@ describe("the watch", () => {
     for (let seed = 1; seed <= 40; seed++) {
       const all = watched(seed, 4000, 0);
       for (let n = 200; n <= 4000; n += 200) {
-        if (!watchPromotion(prefix(all, n)).isRollbackDue) continue;
+        if (!decideRollback(prefix(all, n)).isRollbackDue) continue;
         back++;
         break;
       }
@@ -65,28 +69,28 @@ describe("the watch", () => {
   });
 
   it("takes back a promotion that costs 10 % of the loss", () => {
-    const seen = watchPromotion(watched(3, 3000, 0.03));
+    const seen = decideRollback(watched(3, 3000, 0.03));
     expect(seen.isRollbackDue).toBe(true);
     expect(seen.sentence).toMatch(/beyond the boundary/);
   });
 
   it("lets a calibration go for less than a re-fit, though not for one bad day", () => {
     const slight = { ...watched(6, 3000, 0.005), isCalibration: true };
-    expect(watchPromotion({ ...slight, isCalibration: false }).isRollbackDue).toBe(false);
-    expect(watchPromotion(slight).sentence).toMatch(/calibration has cost/);
+    expect(decideRollback({ ...slight, isCalibration: false }).isRollbackDue).toBe(false);
+    expect(decideRollback(slight).sentence).toMatch(/calibration has cost/);
     for (const harm of [-0.02, 0.001]) {
-      const kept = watchPromotion({ ...watched(6, 3000, harm), isCalibration: true });
+      const kept = decideRollback({ ...watched(6, 3000, harm), isCalibration: true });
       expect(kept.isRollbackDue).toBe(false);
     }
     const early = { ...prefix(watched(6, 3000, 0.05), 200), isCalibration: true };
-    expect(watchPromotion(early).isRollbackDue).toBe(false);
+    expect(decideRollback(early).isRollbackDue).toBe(false);
   });
 
   it("takes back at once what refuses good agents or gives no number", () => {
-    expect(watchPromotion({ ...watched(4, 500, 0), refused: 9 }).sentence).toMatch(/refused/);
+    expect(decideRollback({ ...watched(4, 500, 0), refused: 9 }).sentence).toMatch(/refused/);
     const broken = watched(5, 500, 0);
     broken.newLosses[3] = Number.NaN;
-    expect(watchPromotion(broken).isRollbackDue).toBe(true);
+    expect(decideRollback(broken).isRollbackDue).toBe(true);
   });
 });
 
@@ -95,25 +99,25 @@ describe("the hard triggers, each on its own", () => {
 
   it("refused successes: only what the old weights would not have refused", () => {
     const harmless = watched(11, 2000, -0.01);
-    const seen = watchPromotion({ ...harmless, refused: 12 });
+    const seen = decideRollback({ ...harmless, refused: 12 });
     expect(seen).toMatchObject({ isRollbackDue: true, numbers: { refused: 12 } });
-    const same = watchPromotion({ ...harmless, refused: 12, refusedBefore: 12 });
+    const same = decideRollback({ ...harmless, refused: 12, refusedBefore: 12 });
     expect(same.isRollbackDue).toBe(false);
   });
 
   it("failures far from what was expected, unless the old weights do worse", () => {
-    const off = (harm: number): Watched => {
+    const off = (harm: number): MonitoredOutcomes => {
       const all = watched(12, 3000, harm);
       return { ...all, probabilities: all.probabilities.map(() => 0.05) };
     };
-    expect(watchPromotion(off(HARMED)).sentence).toMatch(/times the expected failures/);
-    expect(watchPromotion(off(-0.05)).isRollbackDue).toBe(false);
+    expect(decideRollback(off(HARMED)).sentence).toMatch(/times the expected failures/);
+    expect(decideRollback(off(-0.05)).isRollbackDue).toBe(false);
   });
 
   const DAY_MS = 86_400_000;
   /** Scores around 550 before; since then shifted on the days in `drifted`. */
-  function drifting(drifted: readonly number[], harm: number): Watched {
-    const random = seededRandom(13);
+  function drifting(drifted: readonly number[], harm: number): MonitoredOutcomes {
+    const random = createSeededRandom(13);
     const all = watched(13, 2400, harm);
     const timesMs = Float64Array.from(all.failures, (_, i) => Math.floor(i / 400) * DAY_MS + i);
     const scores = Array.from(timesMs, (timeMs) => {
@@ -125,13 +129,13 @@ describe("the hard triggers, each on its own", () => {
   }
 
   it("drift of the scores on two days in a row", () => {
-    expect(watchPromotion(drifting([], HARMED)).isRollbackDue).toBe(false);
-    expect(watchPromotion(drifting([2], HARMED)).isRollbackDue).toBe(false);
-    expect(watchPromotion(drifting([1, 3], HARMED)).isRollbackDue).toBe(false);
-    const seen = watchPromotion(drifting([2, 3], HARMED));
+    expect(decideRollback(drifting([], HARMED)).isRollbackDue).toBe(false);
+    expect(decideRollback(drifting([2], HARMED)).isRollbackDue).toBe(false);
+    expect(decideRollback(drifting([1, 3], HARMED)).isRollbackDue).toBe(false);
+    const seen = decideRollback(drifting([2, 3], HARMED));
     expect(seen).toMatchObject({ isRollbackDue: true, numbers: { drifted_days: 2 } });
     expect(seen.sentence).toMatch(/drifted for 2 days/);
-    expect(watchPromotion(drifting([2, 3], -0.05)).isRollbackDue).toBe(false);
+    expect(decideRollback(drifting([2, 3], -0.05)).isRollbackDue).toBe(false);
   });
 
   it("does not take days with a handful of outcomes for drift", () => {
@@ -139,7 +143,7 @@ describe("the hard triggers, each on its own", () => {
     const every = few.drift!.scores.flatMap((_, i) => (i % 100 === 0 ? [i] : []));
     const scores = every.map((i) => few.drift!.scores[i]!);
     const timesMs = Float64Array.from(every, (i) => few.drift!.timesMs[i]!);
-    const seen = watchPromotion({ ...few, drift: { ...few.drift!, scores, timesMs } });
+    const seen = decideRollback({ ...few, drift: { ...few.drift!, scores, timesMs } });
     expect(seen.numbers["drifted_days"]).toBe(0);
   });
 });
@@ -160,12 +164,12 @@ describe("the shadow champion", () => {
       isCalibration: false,
     });
     // 9,000 hours are a year: most of it lies beyond the four weeks of the sequential test.
-    const found = watchChanges(sides, worse, { handshake: since(parent) });
+    const found = monitorScorecards(sides, worse, { handshake: since(parent) });
     expect(found.map(({ side }) => side)).toEqual(["handshake"]);
     expect(found[0]).toMatchObject({ isRollbackDue: true, numbers: { rows: 8000 } });
-    const [better] = watchChanges(sides, parent, { handshake: since(worse) });
+    const [better] = monitorScorecards(sides, parent, { handshake: since(worse) });
     expect(better!.isRollbackDue).toBe(false);
-    expect(watchChanges(sides, parent, {})).toEqual([]);
+    expect(monitorScorecards(sides, parent, {})).toEqual([]);
   });
 
   it("compares each scorecard from its own change on", () => {
@@ -178,7 +182,10 @@ describe("the shadow champion", () => {
       isCalibration: false,
     });
     const sides = { check: evidence, handshake: evidence };
-    const found = watchChanges(sides, parent, { check: change(1000), handshake: change(2500) });
+    const found = monitorScorecards(sides, parent, {
+      check: change(1000),
+      handshake: change(2500),
+    });
     expect(found.map(({ side, numbers }) => [side, numbers["rows"]])).toEqual([
       ["check", 2000],
       ["handshake", 500],

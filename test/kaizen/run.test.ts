@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import type { LoggedInputs, Reading } from "../../src/engine/reading.ts";
-import { denyBorder } from "../../src/kaizen/model/holdout.ts";
-import { kaizenRun } from "../../src/kaizen/run.ts";
+import { computeDenialThreshold } from "../../src/kaizen/model/holdout.ts";
+import { challengeBothScorecards } from "../../src/kaizen/run.ts";
 import { tapesOf } from "./_attacks.ts";
 import { CONFIG, evidenceFrom } from "./_evidence.ts";
 
@@ -21,7 +21,7 @@ function runWith(slandered: number, testedToMs = 0) {
       failurePessimistic: p,
       failureOptimistic: 0,
       isThin: false,
-      isDenied: p >= denyBorder(config.handshake, config),
+      isDenied: p >= computeDenialThreshold(config.handshake, config),
       isRefused: false,
       decisionIndex: 2,
       scoreEffective: 600,
@@ -33,7 +33,7 @@ function runWith(slandered: number, testedToMs = 0) {
     return { tapes, credibility: { isInForce: false, believed: 0 } };
   };
   const both = { check: evidence, handshake: evidence };
-  const findings = kaizenRun(both, { play, judge }, CONFIG, {
+  const findings = challengeBothScorecards(both, { play, judge }, CONFIG, {
     id: "k-20260601-030000000",
     nowMs: evidence.timesMs.at(-1)! + 1,
     holdoutDays: 120,

@@ -1,7 +1,7 @@
 // The state file as of an earlier time: promotions and rollbacks that came later never happened.
 import { expect, test } from "vitest";
 import type { KaizenState } from "../../src/kaizen/service/files.ts";
-import { stateAt } from "../../src/kaizen/service/state-at.ts";
+import { rewindStateTo } from "../../src/kaizen/service/state-at.ts";
 
 /** c-0 until 100, c-1 until 200, c-2 until 300 when it was taken back, c-3 since 400. */
 const STATE: KaizenState = {
@@ -31,7 +31,7 @@ test.each([
   [300, "c-1", ["k-1", "k-2 back"]],
   [400, "c-3", ["k-1", "k-2 back", "k-3"]],
 ])("at %i the config %s was live", (atMs, champion, runs) => {
-  const then = stateAt(STATE, atMs, 60);
+  const then = rewindStateTo(STATE, atMs, 60);
   expect(then.champion).toBe(champion);
   expect(
     then.promotions.map(({ run_id: id, rolled_back: back }) => (back ? `${id} back` : id)),
@@ -43,5 +43,5 @@ test.each([
 test("a service without promotions keeps its config", () => {
   const { calibrated_position: _, ...rest } = STATE;
   const state = { ...rest, champion: "c-0", promotions: [] };
-  expect(stateAt(state, 1, 1)).toEqual(state);
+  expect(rewindStateTo(state, 1, 1)).toEqual(state);
 });

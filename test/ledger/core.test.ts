@@ -7,7 +7,7 @@ import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
 } from "../../src/ledger/replay-guard.ts";
-import { CONFIRM_MS } from "../../src/platform/steady-clock.ts";
+import { CLOCK_CONFIRM_MS } from "../../src/platform/steady-clock.ts";
 import { openLocalLedger } from "./_local-ledger.ts";
 import {
   newKey,
@@ -159,7 +159,7 @@ test("after a long stop ids leave by age again an hour later", () => {
   const { core: next } = openCore(directory, key, { nowMs: laterMs });
   next.commit([runOf([keyed(2, { recordedAtMs: laterMs + 1000 })])], laterMs + 1000);
   expect(next.guard.size).toBe(2);
-  const confirmedMs = laterMs + CONFIRM_MS;
+  const confirmedMs = laterMs + CLOCK_CONFIRM_MS;
   next.commit([runOf([keyed(3, { recordedAtMs: confirmedMs })])], confirmedMs);
   expect(next.guard.size).toBe(2);
   expect(next.rememberedSinceMs).toBeGreaterThan(0);

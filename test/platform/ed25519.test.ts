@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type Ed25519Verify,
+  type Ed25519Verifier,
   openEd25519,
   openOpenssl,
   openSodium,
@@ -26,7 +26,7 @@ const KNOWN = {
   ),
 };
 
-const verifiers: [string, Ed25519Verify | undefined][] = [
+const verifiers: [string, Ed25519Verifier | undefined][] = [
   ["libsodium", openSodium()],
   ["OpenSSL", openOpenssl()],
   ["the one the service takes", openEd25519()],

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isFileLocked, lockFile, networkFileSystem } from "../../src/platform/file-lock.ts";
+import { isFileLocked, lockFile, findNetworkFileSystem } from "../../src/platform/file-lock.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 import { needsThat } from "../_needs.ts";
 
@@ -26,9 +26,9 @@ test("one holder at a time; reading the file changes nothing", () => {
 
 const LINUX = needsThat(process.platform === "linux", "only on Linux");
 test("file systems of other machines are known", LINUX, () => {
-  const typed = (type: number) => networkFileSystem("/", () => type);
+  const typed = (type: number) => findNetworkFileSystem("/", () => type);
   expect([typed(0x6969), typed(0xff534d42), typed(-11317950)]).toEqual(["NFS", "SMB", "SMB"]);
-  expect([typed(0xef53), typed(0x01021994), networkFileSystem("/proc")]).toEqual([
+  expect([typed(0xef53), typed(0x01021994), findNetworkFileSystem("/proc")]).toEqual([
     undefined,
     undefined,
     undefined,

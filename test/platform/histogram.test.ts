@@ -1,6 +1,10 @@
 // Histograms over fixed arrays: where a value is counted, what crosses between threads, how several add.
 import { expect, test } from "vitest";
-import { addCounts, DURATION_BOUNDS, Histograms } from "../../src/platform/histogram.ts";
+import {
+  addHistogramCounts,
+  DURATION_BOUNDS_SEC,
+  Histograms,
+} from "../../src/platform/histogram.ts";
 
 const BOUNDS = [1, 2, 5];
 
@@ -15,9 +19,9 @@ test("a value is counted in the first bucket whose bound it does not exceed", ()
 
 test("shared memory shows one thread what another has counted", () => {
   const offset = 16;
-  const memory = new SharedArrayBuffer(offset + Histograms.bytesOf(1, DURATION_BOUNDS));
-  const writer = new Histograms(1, DURATION_BOUNDS, memory, offset);
-  const reader = new Histograms(1, DURATION_BOUNDS, memory, offset);
+  const memory = new SharedArrayBuffer(offset + Histograms.bytesOf(1, DURATION_BOUNDS_SEC));
+  const writer = new Histograms(1, DURATION_BOUNDS_SEC, memory, offset);
+  const reader = new Histograms(1, DURATION_BOUNDS_SEC, memory, offset);
   writer.add(0, 0.0001);
   writer.add(0, 11);
   const { buckets, sum } = reader.counts(0);
@@ -28,8 +32,8 @@ test("shared memory shows one thread what another has counted", () => {
 
 test("counts of several threads are those of one", () => {
   const counts = { buckets: [1, 2, 3], sum: 4 };
-  expect(addCounts(undefined, counts)).toEqual(counts);
-  expect(addCounts(counts, { buckets: [10, 0, 1], sum: 0.5 })).toEqual({
+  expect(addHistogramCounts(undefined, counts)).toEqual(counts);
+  expect(addHistogramCounts(counts, { buckets: [10, 0, 1], sum: 0.5 })).toEqual({
     buckets: [11, 2, 4],
     sum: 4.5,
   });

@@ -2,14 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generateApiKey } from "../../src/http/access/key-format.ts";
-import { LOG_LEVELS, type LogOptions, makeLog } from "../../src/platform/log.ts";
+import { LOG_LEVELS, type LogOptions, createLog } from "../../src/platform/log.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 12, 30, 59, 123);
 
-function logged(options: LogOptions, say: (log: ReturnType<typeof makeLog>) => void): string[] {
+function logged(options: LogOptions, say: (log: ReturnType<typeof createLog>) => void): string[] {
   const lines: string[] = [];
   say(
-    makeLog(
+    createLog(
       (line) => lines.push(line),
       () => NOW,
       options,
@@ -58,7 +58,7 @@ describe("levels", () => {
   );
 
   it("debug is not there to be called unless it is wanted", () => {
-    expect(makeLog(() => undefined, Date.now, { level: "info" })).not.toHaveProperty("debug");
+    expect(createLog(() => undefined, Date.now, { level: "info" })).not.toHaveProperty("debug");
   });
 });
 

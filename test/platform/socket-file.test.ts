@@ -10,7 +10,7 @@ import {
   claimSocketFile,
   SOCKET_PATH_BYTES_MAX,
   type SocketFile,
-  whyNoSocketPath,
+  findSocketPathError,
 } from "../../src/platform/socket-file.ts";
 import { needsThat } from "../_needs.ts";
 
@@ -147,10 +147,12 @@ describe("a path", () => {
   const lengthened = (bytes: number) => `/${"a".repeat(bytes - 1)}`;
 
   test("may be as long as the kernel's address, and not a byte longer", () => {
-    expect(whyNoSocketPath(lengthened(SOCKET_PATH_BYTES_MAX))).toBe(undefined);
-    expect(whyNoSocketPath(lengthened(SOCKET_PATH_BYTES_MAX + 1))).toMatch(/^is 1 bytes too long/);
-    expect(whyNoSocketPath("relative.sock")).toBe("is no absolute path");
-    expect(whyNoSocketPath("/run/")).toBe("is no path of a file");
+    expect(findSocketPathError(lengthened(SOCKET_PATH_BYTES_MAX))).toBe(undefined);
+    expect(findSocketPathError(lengthened(SOCKET_PATH_BYTES_MAX + 1))).toMatch(
+      /^is 1 bytes too long/,
+    );
+    expect(findSocketPathError("relative.sock")).toBe("is no absolute path");
+    expect(findSocketPathError("/run/")).toBe("is no path of a file");
   });
 
   test("that is said to be good can be bound (property)", async () => {
@@ -163,7 +165,7 @@ describe("a path", () => {
       fc.asyncProperty(name, fc.integer({ min: 0, max: 60 }), async (text, padding) => {
         const directory = join(folder, "d".repeat(padding + 1));
         const at = join(directory, `${text.trim()}x`);
-        if (whyNoSocketPath(at) !== undefined) return;
+        if (findSocketPathError(at) !== undefined) return;
         fs.mkdirSync(directory, { recursive: true });
         let file: SocketFile | undefined;
         try {

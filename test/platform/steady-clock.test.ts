@@ -1,12 +1,12 @@
 // A clock that is set, by a second or for good, forward or back, while the service runs or is off.
 import { expect, test } from "vitest";
 import {
-  ClockKeeper,
-  CONFIRM_MS,
+  SteadyClockWriter,
+  CLOCK_CONFIRM_MS,
   createClockMemory,
-  JUMP_MS,
+  CLOCK_JUMP_MS_MIN,
   SteadyClock,
-  STOP_MS,
+  LONG_STOP_MS_MIN,
 } from "../../src/platform/steady-clock.ts";
 
 const START_MS = Date.UTC(2026, 5, 1);
@@ -21,7 +21,7 @@ function open(lastMs?: number) {
   };
   const memory = createClockMemory();
   const told: string[] = [];
-  const keeper = new ClockKeeper(memory, sources, (event) => void told.push(event));
+  const keeper = new SteadyClockWriter(memory, sources, (event) => void told.push(event));
   keeper.begin(lastMs);
   const other = new SteadyClock(memory, sources);
   /** Lets time pass, with a look every second of it (or sixty in all). */
@@ -53,54 +53,57 @@ test("a start before the journal's end goes on there, also for who has just read
   expect([keeper.now(), other.now()]).toEqual([START_MS + DAY_MS, START_MS + DAY_MS]);
 });
 
-test.each([JUMP_DAYS, -JUMP_DAYS, 2 * JUMP_MS])("a jump of %d ms is held and told", (setMs) => {
-  const { time, keeper, other, told, pass, trueMs } = open(START_MS - 5000);
-  pass(60_000);
-  time.setMs = setMs;
-  // Before anybody has looked, on any thread.
-  expect(other.now()).toBeCloseTo(trueMs(), -1);
-  pass(1000);
-  expect(other.now()).toBeCloseTo(trueMs(), -1);
-  expect([other.isConfirmed, told]).toEqual([false, ["clock_jumped"]]);
-  expect(keeper.leadMs).toBeCloseTo(setMs, -1);
-  time.setMs = 0;
-  pass(1000);
-  expect(other.now()).toBe(trueMs());
-  expect([other.isConfirmed, keeper.leadMs]).toEqual([true, 0]);
-  expect(told).toEqual(["clock_jumped", "clock_returned"]);
-});
+test.each([JUMP_DAYS, -JUMP_DAYS, 2 * CLOCK_JUMP_MS_MIN])(
+  "a jump of %d ms is held and told",
+  (setMs) => {
+    const { time, keeper, other, told, pass, trueMs } = open(START_MS - 5000);
+    pass(60_000);
+    time.setMs = setMs;
+    // Before anybody has looked, on any thread.
+    expect(other.now()).toBeCloseTo(trueMs(), -1);
+    pass(1000);
+    expect(other.now()).toBeCloseTo(trueMs(), -1);
+    expect([other.isConfirmed, told]).toEqual([false, ["clock_jumped"]]);
+    expect(keeper.leadMs).toBeCloseTo(setMs, -1);
+    time.setMs = 0;
+    pass(1000);
+    expect(other.now()).toBe(trueMs());
+    expect([other.isConfirmed, keeper.leadMs]).toEqual([true, 0]);
+    expect(told).toEqual(["clock_jumped", "clock_returned"]);
+  },
+);
 
 test("a jump that stands for an hour is followed, and confirmed an hour later", () => {
   const { time, other, told, pass, trueMs } = open(START_MS - 5000);
   time.setMs = 30 * DAY_MS;
-  pass(CONFIRM_MS - 60_000);
+  pass(CLOCK_CONFIRM_MS - 60_000);
   expect(other.now()).toBeCloseTo(trueMs(), -1);
   pass(120_000);
   expect(other.now()).toBe(trueMs() + 30 * DAY_MS);
   expect([other.isConfirmed, told]).toEqual([false, ["clock_jumped", "clock_followed"]]);
-  pass(CONFIRM_MS);
+  pass(CLOCK_CONFIRM_MS);
   expect(other.isConfirmed).toBe(true);
 });
 
 test("a clock that is moved on bit by bit gains no more than an hour in an hour", () => {
   const { time, other, pass, trueMs } = open(START_MS - 5000);
   for (let minute = 0; minute < 120; minute++) {
-    time.setMs += JUMP_MS / 2;
+    time.setMs += CLOCK_JUMP_MS_MIN / 2;
     pass(60_000);
   }
-  expect(other.now() - trueMs()).toBeLessThanOrEqual(4 * JUMP_MS);
+  expect(other.now() - trueMs()).toBeLessThanOrEqual(4 * CLOCK_JUMP_MS_MIN);
 });
 
 test("a machine that was off for a week starts with the right time, and deletes an hour later", () => {
   const { other, told, pass, trueMs } = open(START_MS - 7 * DAY_MS);
   expect(other.now()).toBe(trueMs());
   expect([other.isConfirmed, told]).toEqual([false, ["clock_after_long_stop"]]);
-  pass(CONFIRM_MS);
+  pass(CLOCK_CONFIRM_MS);
   expect(other.isConfirmed).toBe(true);
 });
 
 test("a stop of hours needs no confirmation", () => {
-  const { other, told } = open(START_MS - STOP_MS + 1000);
+  const { other, told } = open(START_MS - LONG_STOP_MS_MIN + 1000);
   expect([other.isConfirmed, told]).toEqual([true, []]);
 });
 

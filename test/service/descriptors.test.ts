@@ -1,6 +1,6 @@
 // Connections that a limit of descriptors leaves room for.
 import { expect, test } from "vitest";
-import { computeConnectionsMax, descriptorLimit } from "../../src/service/descriptors.ts";
+import { computeConnectionsMax, readDescriptorLimit } from "../../src/service/descriptors.ts";
 
 const LIMITS = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     
@@ -9,10 +9,10 @@ Max open files            ${soft.padEnd(20)} 1048576              files
 `;
 
 test("the soft limit is read as the kernel tells it", () => {
-  expect(descriptorLimit(() => LIMITS("1024"))).toBe(1024);
-  expect(descriptorLimit(() => LIMITS("unlimited"))).toBe(Number.POSITIVE_INFINITY);
-  expect(descriptorLimit(() => "")).toBe(1024);
-  expect(descriptorLimit()).toBeGreaterThan(0);
+  expect(readDescriptorLimit(() => LIMITS("1024"))).toBe(1024);
+  expect(readDescriptorLimit(() => LIMITS("unlimited"))).toBe(Number.POSITIVE_INFINITY);
+  expect(readDescriptorLimit(() => "")).toBe(1024);
+  expect(readDescriptorLimit()).toBeGreaterThan(0);
 });
 
 test("files and threads are left room, and there is a bound besides", () => {

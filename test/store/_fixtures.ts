@@ -6,7 +6,7 @@ import { nodeFiles } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
-import { describeRecord } from "../../src/threads/store-payloads.ts";
+import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { JournalFollower } from "../../src/store/core.ts";
 import { StoreDecisionLog } from "../../src/store/records.ts";
@@ -62,7 +62,7 @@ export function openStoreCore(
   const core = new JournalFollower({
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
-    describeRecord: describeRecord,
+    describeRecord: decodeStoreRows,
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,
     memoryMegabytes,

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { JournalFollower } from "../../src/store/core.ts";
-import { describeRecord } from "../../src/threads/store-payloads.ts";
+import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, LIMITS, openJournal } from "./_fixtures.ts";
 
@@ -44,7 +44,7 @@ function open(
     mayExpire,
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
-    describeRecord: describeRecord,
+    describeRecord: decodeStoreRows,
     outcomesKeptDays,
     clock,
     memoryMegabytes: 512,

@@ -12,7 +12,7 @@ import { openKeyring } from "../../src/http/access/keyring.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
-import { type Core, openCore } from "../../src/service/core.ts";
+import { type ServiceCore, openServiceCore } from "../../src/service/core.ts";
 import { endAll, runCommand } from "../cli/_process.ts";
 import { REPORTS, SETTLED_MS, SOURCE } from "./_reports.ts";
 
@@ -51,8 +51,8 @@ interface Told {
 }
 
 let nowMs = NOW_MS;
-const open = (dataDir: string): Promise<Core> =>
-  openCore({
+const open = (dataDir: string): Promise<ServiceCore> =>
+  openServiceCore({
     dataDir,
     clock: () => nowMs,
     isReservedEnabled: false,
@@ -62,7 +62,7 @@ const open = (dataDir: string): Promise<Core> =>
   });
 
 /** What this release says of every agent, and of every one to every other. */
-async function answersOf(core: Core): Promise<unknown[]> {
+async function answersOf(core: ServiceCore): Promise<unknown[]> {
   const agents = new Set(REPORTS.flatMap(({ subject, reporter }) => [subject, reporter]));
   const answers: unknown[] = [];
   for (const subject of agents) {

@@ -33,7 +33,7 @@ export function listArchive(root: string, { json }: ArchiveFlags): void {
 }
 
 /** Removes states older than so many days, and what only they have. */
-export function runPrune(root: string, flags: ArchiveFlags & { keep: number }): void {
+export function runArchivePrune(root: string, flags: ArchiveFlags & { keep: number }): void {
   readManifest(nodeFiles, root);
   const nowMs = Date.now();
   const pruned = pruneArchive(nodeFiles, root, nowMs - flags.keep * MS_PER_DAY, nowMs);

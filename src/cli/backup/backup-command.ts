@@ -21,7 +21,7 @@ interface BackupFlags {
 export function runBackup(dataDir: string, target: string, flags: BackupFlags): void {
   // A service on the same machine comes first.
   lowerThreadPriority();
-  if (flags.verify === true) return verify(target, flags);
+  if (flags.verify === true) return runBackupVerification(target, flags);
   const madeBy = readPackageVersion();
   const report = backUp({ files: nodeFiles, dataDir, target, nowMs: Date.now(), madeBy });
   const { manifest, bytesWritten, formerPosition } = report;
@@ -34,7 +34,7 @@ export function runBackup(dataDir: string, target: string, flags: BackupFlags): 
   print(`wrote ${bytesWritten} bytes to ${target}${since}`);
 }
 
-function verify(target: string, flags: BackupFlags): void {
+function runBackupVerification(target: string, flags: BackupFlags): void {
   const { manifest, damages } = verifyBackup(nodeFiles, target);
   if (flags.json === true) {
     printJson({ ...describeBackupAsJson(target, manifest), ok: damages.length === 0, damages });

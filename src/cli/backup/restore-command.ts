@@ -1,6 +1,6 @@
 // `trustrank restore`: a backup into an empty data directory, whole or as of a point in time.
 import { KAIZEN_STATE_PATH, type KaizenState } from "../../kaizen/service/files.ts";
-import { stateAt } from "../../kaizen/service/state-at.ts";
+import { rewindStateTo } from "../../kaizen/service/state-at.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { readState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";
@@ -36,7 +36,7 @@ export async function runRestore(
     asOf: selectWeightsAtPoint,
   };
   const { manifest, point, bytes, hasSnapshot } = await restoreBackup(options);
-  const endsAt = point.timeUs === 0 ? null : timeText(point);
+  const endsAt = point.timeUs === 0 ? null : formatRestoredTime(point);
   if (flags.json === true) {
     printJson({
       data_dir: dataDir,
@@ -62,10 +62,10 @@ function selectWeightsAtPoint(
 ): Uint8Array | undefined {
   if (path !== KAIZEN_STATE_PATH) return undefined;
   const state = JSON.parse(content.toString()) as KaizenState;
-  const then = stateAt(state, point.timeUs / US_PER_MS, point.lsn);
+  const then = rewindStateTo(state, point.timeUs / US_PER_MS, point.lsn);
   return Buffer.from(JSON.stringify(then, null, 2));
 }
 
-function timeText({ timeUs }: RestoredPoint): string {
+function formatRestoredTime({ timeUs }: RestoredPoint): string {
   return new Date(timeUs / US_PER_MS).toISOString();
 }

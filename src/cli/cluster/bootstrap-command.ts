@@ -6,10 +6,10 @@ import { nodeFiles } from "../../journal/files.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import { CopyRefused, JournalCopyIn } from "../../ledger/ordered/copy-in.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
-import { claimingWithin, type DataAccess } from "../data-access.ts";
-import { note, print, printJson } from "../output.ts";
+import { createClaimOptions, type DataAccess } from "../data-access.ts";
+import { printNote, print, printJson } from "../output.ts";
 import { ServerClient } from "../server-client.ts";
-import { SEGMENT_BYTES_TAKEN_MAX } from "./settings.ts";
+import { FETCHED_SEGMENT_BYTES_MAX } from "./settings.ts";
 
 export interface BootstrapFlags {
   readonly from: string;
@@ -29,12 +29,12 @@ export async function bootstrapNode(
     );
   }
   const client = new ServerClient(flags.from, server);
-  const claim = await claimDataDirectory(dataDir, claimingWithin(0));
+  const claim = await claimDataDirectory(dataDir, createClaimOptions(0));
   try {
     const { journal } = claim.paths;
     const copy = new JournalCopyIn(nodeFiles, journal, loadBureauKey(bureauKey, false));
     const before = copy.lsn;
-    const bytes = await fetchAll(client, copy);
+    const bytes = await fetchMissingSegments(client, copy);
     if (flags.json === true) printJson({ position: copy.lsn, former_position: before, bytes });
     else print(`copied up to position ${copy.lsn}: start the node, the log gives it the rest`);
   } catch (error) {
@@ -46,16 +46,16 @@ export async function bootstrapNode(
 }
 
 /** Returns the bytes fetched. */
-async function fetchAll(client: ServerClient, copy: JournalCopyIn): Promise<number> {
+async function fetchMissingSegments(client: ServerClient, copy: JournalCopyIn): Promise<number> {
   const { segments } = await client.sendJson<JournalSegments>("GET", "/v1/cluster/segments");
   let fetched = 0;
   for (const { name, first, bytes: size } of segments) {
     if (first < copy.due) continue;
-    if (size > SEGMENT_BYTES_TAKEN_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
+    if (size > FETCHED_SEGMENT_BYTES_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
     const bytes = Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${name}`));
     fetched += bytes.byteLength;
     copy.take(bytes);
-    note(`${name}: ${bytes.byteLength} bytes`);
+    printNote(`${name}: ${bytes.byteLength} bytes`);
   }
   return fetched;
 }

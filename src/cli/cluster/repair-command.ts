@@ -18,10 +18,10 @@ import {
 } from "../../ledger/ordered/mend.ts";
 import { knownPosition } from "../../ledger/snapshot/high-water.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
-import { claimingBeside, type DataAccess } from "../data-access.ts";
-import { note, print, printJson } from "../output.ts";
+import { createUnservedClaimOptions, type DataAccess } from "../data-access.ts";
+import { printNote, print, printJson } from "../output.ts";
 import { ServerClient } from "../server-client.ts";
-import { SEGMENT_BYTES_TAKEN_MAX } from "./settings.ts";
+import { FETCHED_SEGMENT_BYTES_MAX } from "./settings.ts";
 
 export interface RepairFlags {
   /** Base URLs, with commas between them. */
@@ -42,7 +42,7 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
   const peers = flags.from
     .split(",")
     .map((url) => openSegmentPeer(new ServerClient(url.trim(), server)));
-  const claim = await claimOrBeside(access);
+  const claim = await claimUnlessServed(access);
   try {
     const report = await mendFromPeers({
       files: nodeFiles,
@@ -52,7 +52,7 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
       known: claim && knownPosition(nodeFiles, paths.root, paths.snapshots),
     });
     if (flags.json === true) printJson(describeRepairAsJson(report, claim !== undefined));
-    else show(report);
+    else printRepair(report);
   } catch (error) {
     if (!(error instanceof MendRefused)) throw error;
     throw new CommandFailure(error.message, EXIT_DAMAGED);
@@ -65,14 +65,14 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
  * Undefined where a service runs over the directory: it never writes to a sealed segment again, and whoever
  * reads one goes on in the file that it has open.
  */
-async function claimOrBeside(access: DataAccess): Promise<DataDirectoryClaim | undefined> {
+async function claimUnlessServed(access: DataAccess): Promise<DataDirectoryClaim | undefined> {
   const { dataDir, ownerWaitMs } = access;
   try {
-    return await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
+    return await claimDataDirectory(dataDir, createUnservedClaimOptions(dataDir, ownerWaitMs));
   } catch (error) {
     const isServed = error instanceof DataDirectoryInUse && findServer(dataDir) !== undefined;
     if (!isServed) throw error;
-    note("a service runs over it: the newest segment is left alone");
+    printNote("a service runs over it: the newest segment is left alone");
     return undefined;
   }
 }
@@ -89,7 +89,7 @@ function openSegmentPeer(client: ServerClient): SegmentPeer {
     fetch: async (segment) => {
       const found = await find(segment);
       if (found === undefined) throw new MendRefused("it has none of that name");
-      if (found.bytes > SEGMENT_BYTES_TAKEN_MAX)
+      if (found.bytes > FETCHED_SEGMENT_BYTES_MAX)
         throw new MendRefused(`it has ${found.bytes} bytes`);
       return Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${segment}`));
     },
@@ -100,7 +100,7 @@ function describeRepairAsJson({ segments, lsn, mended }: MendReport, isWhole: bo
   return { segments, position: lsn, newest_verified: isWhole, mended };
 }
 
-function show({ segments, lsn, mended }: MendReport): void {
+function printRepair({ segments, lsn, mended }: MendReport): void {
   for (const { segment, reason, from, kept } of mended) {
     print(`mended ${segment} from ${from}: ${reason}`);
     if (kept !== undefined) print(`kept   the damaged file as ${kept}`);

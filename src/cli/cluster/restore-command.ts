@@ -14,25 +14,26 @@ import {
 } from "../../ledger/ordered/restore.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
-import { claimingWithin } from "../data-access.ts";
-import { note, print, printJson } from "../output.ts";
-import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
+import { createClaimOptions } from "../data-access.ts";
+import { printNote, print, printJson } from "../output.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
 
 /** Longest time that the first message is tried. */
 const APPEND_MS = 30_000;
 
 /** May be run again after whatever stopped it. */
 export async function restoreCluster(dirs: readonly string[], flags: ClusterFlags): Promise<void> {
-  const config = clusterConfig(flags);
+  const config = requireClusterConfig(flags);
   const claims: DataDirectoryClaim[] = [];
   try {
-    for (const dir of dirs) assertThere(dir);
-    for (const dir of new Set(dirs)) claims.push(await claimDataDirectory(dir, claimingWithin(0)));
+    for (const dir of dirs) assertDirectoryExists(dir);
+    for (const dir of new Set(dirs))
+      claims.push(await claimDataDirectory(dir, createClaimOptions(0)));
     const nodes = claims.map((claim) => readNodeJournal(nodeFiles, claim));
     const longest = selectLongestJournal(nodeFiles, nodes);
     for (const node of nodes) reportRestoredJournal(node, lengthen(nodeFiles, node, longest));
     const beginsAfter = longest.mark?.generation ?? 0;
-    const { generation, message } = await withLog(config, { beginsAfter }, async (log) => ({
+    const { generation, message } = await withOrderedLog(config, { beginsAfter }, async (log) => ({
       generation: log.generation,
       message: await appendFirstMessage(log, longest),
     }));
@@ -50,13 +51,13 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
 }
 
 /** A claim would make the directory. */
-function assertThere(dir: string): void {
+function assertDirectoryExists(dir: string): void {
   if (!existsSync(dir)) throw new RestoreRefused(`there is no \`${dir}\``);
 }
 
 function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): void {
   const more = copied === 0 ? "" : `, ${copied} bytes copied from the longest`;
-  note(`${claim.paths.root}: ${tail.lsn} records${more}`);
+  printNote(`${claim.paths.root}: ${tail.lsn} records${more}`);
 }
 
 /** Says in the log which journal it goes on from. @throws CommandFailure when others write already. */

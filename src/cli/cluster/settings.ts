@@ -4,10 +4,10 @@ import { readClusterConfig } from "../../service/settings/cluster-config.ts";
 import type { ClusterConfig } from "../../service/settings/cluster-settings.ts";
 import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 
 /** Bytes of another node's segment that are taken: it is held in memory while it is verified. */
-export const SEGMENT_BYTES_TAKEN_MAX = 256 * 1024 * 1024;
+export const FETCHED_SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ClusterFlags {
   readonly cluster?: string;
@@ -15,8 +15,8 @@ export interface ClusterFlags {
 }
 
 /** @throws CommandFailure where no servers are named. */
-export function clusterConfig(flags: ClusterFlags): ClusterConfig {
-  const config = readClusterConfig(flags, environment());
+export function requireClusterConfig(flags: ClusterFlags): ClusterConfig {
+  const config = readClusterConfig(flags, readEnvironment());
   if (config !== undefined) return config;
   throw new CommandFailure(
     "name the servers of the log: --cluster or TRUSTRANK_CLUSTER",
@@ -25,22 +25,24 @@ export function clusterConfig(flags: ClusterFlags): ClusterConfig {
 }
 
 /** Opens the log for one piece of work. @throws CommandFailure with the log's sentence. */
-export async function withLog<T>(
+export async function withOrderedLog<T>(
   config: ClusterConfig,
   how: Pick<NatsSettings, "onlyReads" | "beginsAfter">,
   act: (log: OrderedLog) => Promise<T>,
 ): Promise<T> {
   const { servers, credentialsFile, tls, name, streamBytesMax: bytesMax } = config;
   const settings = { servers, credentialsFile, name, bytesMax, ...(tls && { tls }) };
-  const log = await openNatsLog({ ...settings, ...how, log: () => undefined }).catch(failed);
+  const log = await openNatsLog({ ...settings, ...how, log: () => undefined }).catch(
+    rethrowAsCommandFailure,
+  );
   try {
-    return await act(log).catch(failed);
+    return await act(log).catch(rethrowAsCommandFailure);
   } finally {
     await log.close();
   }
 }
 
-function failed(error: unknown): never {
+function rethrowAsCommandFailure(error: unknown): never {
   if (error instanceof CommandFailure) throw error;
   throw new CommandFailure((error as Error).message);
 }

@@ -3,31 +3,31 @@ import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { buildClusterOverview } from "../../service/cluster/overview.ts";
 import { EXIT_FAILED } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
-import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
 
 /** Length of a chain that tells two apart for a person. */
-const CHAIN_SHOWN = 12;
+const CHAIN_CHARS_SHOWN = 12;
 const MEBIBYTE = 1024 ** 2;
 
 /** Exits with 1 when something needs an operator. */
 export async function showClusterStatus(flags: ClusterFlags): Promise<void> {
-  const state = await readState(flags);
+  const state = await readClusterState(flags);
   if (flags.json === true) printJson(state);
-  else show(state);
+  else printClusterState(state);
   if (!state.is_sound) process.exitCode = EXIT_FAILED;
 }
 
-function readState(flags: ClusterFlags): Promise<ClusterState> {
-  const config = clusterConfig(flags);
-  return withLog(config, { onlyReads: true }, async (log) => {
+function readClusterState(flags: ClusterFlags): Promise<ClusterState> {
+  const config = requireClusterConfig(flags);
+  return withOrderedLog(config, { onlyReads: true }, async (log) => {
     const view = await readClusterView(log);
     const nowMs = Date.now();
     return buildClusterOverview(config.name, view, { atMs: nowMs, nowMs });
   });
 }
 
-function show(state: ClusterState): void {
+function printClusterState(state: ClusterState): void {
   const { name, generation, leader, chains, tables } = state;
   print(`log ${name}, generation ${generation}, led by ${leader ?? "no server"}`);
   for (const { server, is_current: isCurrent, is_offline: isAway, lag } of state.replicas) {
@@ -59,7 +59,7 @@ function show(state: ClusterState): void {
     node.place,
     node.lag_messages,
     node.position,
-    node.chain.slice(0, CHAIN_SHOWN),
+    node.chain.slice(0, CHAIN_CHARS_SHOWN),
     node.release,
     `${Math.round(node.age_seconds)} s ago`,
     node.role,
@@ -67,7 +67,7 @@ function show(state: ClusterState): void {
     node.url ?? "",
   ]);
   for (const line of formatTable(columns, cells)) print(line);
-  for (const problem of state.problems) note(`problem: ${problem}`);
+  for (const problem of state.problems) printNote(`problem: ${problem}`);
 }
 
 function formatLogFill({ log_bytes: bytes, log_bytes_max: max }: ClusterState): string {

@@ -3,7 +3,7 @@ import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
 import { KEEP_MIN, computeTrim } from "../../stream/retention.ts";
 import { print, printJson } from "../output.ts";
-import { type ClusterFlags, clusterConfig, withLog } from "./settings.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
 
 export interface TrimFlags extends ClusterFlags {
   /** Messages that stay behind the slowest node. */
@@ -13,24 +13,28 @@ export interface TrimFlags extends ClusterFlags {
 }
 
 /** Exits with 1, and has removed nothing, where some node may still need what would go. */
-export async function trimLog(flags: TrimFlags): Promise<void> {
-  const config = clusterConfig(flags);
+export async function trimClusterLog(flags: TrimFlags): Promise<void> {
+  const config = requireClusterConfig(flags);
   const keep =
     flags.keep === undefined ? (config.keepMessages ?? KEEP_MIN) : parseKeepCount(flags.keep);
   const without = flags.without?.split(",").map((node) => node.trim()) ?? [];
-  const { before, from, slowest } = await withLog(config, { onlyReads: true }, async (log) => {
-    const view = await readClusterView(log);
-    const unknown = without.find(
-      (node) =>
-        !view.reports.some(([name]) => name === node) && view.strangers?.includes(node) !== true,
-    );
-    if (unknown !== undefined)
-      throw new CommandFailure(`no node \`${unknown}\` has told of itself`, EXIT_USAGE);
-    const trim = computeTrim(view, { keep, without, nowMs: Date.now() });
-    if ("why" in trim) throw new CommandFailure(`nothing is removed: ${trim.why}`);
-    if (trim.before > view.state.firstSeq) await log.trim(trim.before);
-    return { ...trim, from: view.state.firstSeq };
-  });
+  const { before, from, slowest } = await withOrderedLog(
+    config,
+    { onlyReads: true },
+    async (log) => {
+      const view = await readClusterView(log);
+      const unknown = without.find(
+        (node) =>
+          !view.reports.some(([name]) => name === node) && view.strangers?.includes(node) !== true,
+      );
+      if (unknown !== undefined)
+        throw new CommandFailure(`no node \`${unknown}\` has told of itself`, EXIT_USAGE);
+      const trim = computeTrim(view, { keep, without, nowMs: Date.now() });
+      if ("why" in trim) throw new CommandFailure(`nothing is removed: ${trim.why}`);
+      if (trim.before > view.state.firstSeq) await log.trim(trim.before);
+      return { ...trim, from: view.state.firstSeq };
+    },
+  );
   const removed = Math.max(0, before - from);
   if (flags.json === true) printJson({ removed, first_message: Math.max(before, from), slowest });
   else if (removed === 0) print(`nothing to remove: the slowest node is \`${slowest}\``);

@@ -1,11 +1,11 @@
 // Flags of the commands that save a data directory and bring it back.
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import { parseDataDirectory } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
 import { type Command, parseDays, buildSettingOption, parseJournalPoint } from "./flags.ts";
 
-export function addBackup(program: Command): void {
+export function addBackupCommand(program: Command): void {
   program
     .command("backup")
     .description("back up what cannot be made again; the service may run. The copy holds secrets")
@@ -15,11 +15,11 @@ export function addBackup(program: Command): void {
     .option("--verify", "copy nothing; check every byte of the backup that is there")
     .option("--json", "print one JSON value")
     .action((target: string, flags) =>
-      commands.runBackup(parseDataDirectory(flags.dataDir, environment()), target, flags),
+      commands.runBackup(parseDataDirectory(flags.dataDir, readEnvironment()), target, flags),
     );
 }
 
-export function addRestore(program: Command): void {
+export function addRestoreCommand(program: Command): void {
   program
     .command("restore")
     .description("restore a backup or an archive into an empty data directory")
@@ -35,11 +35,11 @@ export function addRestore(program: Command): void {
     .option("--new-service-id", "let the first start make another service id")
     .option("--json", "print one JSON value")
     .action((backup: string, flags) =>
-      commands.runRestore(backup, parseDataDirectory(flags.dataDir, environment()), flags),
+      commands.runRestore(backup, parseDataDirectory(flags.dataDir, readEnvironment()), flags),
     );
 }
 
-export function addArchive(program: Command): void {
+export function addArchiveCommands(program: Command): void {
   const archive = program
     .command("archive")
     .description("earlier states of the archive that a service ships to (`serve --archive`)");
@@ -55,5 +55,5 @@ export function addArchive(program: Command): void {
     .argument("<dir>", "directory of the archive")
     .requiredOption("--keep <days>", "remove those made before so many days (`30d`)", parseDays)
     .option("--json", "print one JSON value")
-    .action((root: string, flags) => commands.runPrune(root, flags));
+    .action((root: string, flags) => commands.runArchivePrune(root, flags));
 }

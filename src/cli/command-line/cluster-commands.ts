@@ -4,7 +4,7 @@ import { resolveDataAccess } from "../data-access.ts";
 import * as commands from "../commands.ts";
 import { type Command, buildSettingOption } from "./flags.ts";
 
-export function addCluster(program: Command): void {
+export function addClusterCommands(program: Command): void {
   const cluster = program.command("cluster").description("the log that several nodes share");
   cluster
     .command("status")
@@ -45,7 +45,7 @@ export function addCluster(program: Command): void {
     .addOption(buildSettingOption(SETTINGS.config))
     .addOption(buildSettingOption(SETTINGS.cluster))
     .option("--json", "print one JSON value")
-    .action((flags) => commands.trimLog(flags));
+    .action((flags) => commands.trimClusterLog(flags));
   cluster
     .command("repair")
     .description("fetch damaged segments of this node's journal from nodes that have them whole")

@@ -1,10 +1,10 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS, USAGE_FORMATS } from "../../contract/views.ts";
 import {
   parseDataDirectory,
   parseDiskReserveBytes,
-  isTrustNamedIn,
+  isTrustConfiguredIn,
 } from "../../service/settings/config.ts";
 import { parseOwnerWaitMs, parseTableBytesMax } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
@@ -17,13 +17,13 @@ import {
   Option,
   buildSettingOption,
   parseTimeMs,
-  withAccess,
+  addAccessOptions,
 } from "./flags.ts";
 
 const MINUTE_MS = 60_000;
 
-export function addImport(program: Command): void {
-  withAccess(program.command("import"))
+export function addImportCommand(program: Command): void {
+  addAccessOptions(program.command("import"))
     .description("load a history of outcomes through the ledger, signed by the bureau itself")
     .argument("<file>", "the file to read")
     .addOption(
@@ -45,8 +45,8 @@ export function addImport(program: Command): void {
     });
 }
 
-export function addQuery(program: Command): void {
-  withAccess(program.command("query"))
+export function addQueryCommand(program: Command): void {
+  addAccessOptions(program.command("query"))
     .description("one read-only SELECT over the outcome store")
     .argument("<sql>", "the query")
     .addOption(
@@ -59,7 +59,7 @@ export function addEvidenceCommands(program: Command): void {
   const evidence = program
     .command("evidence")
     .description("sources that citations are checked against, and labelled texts");
-  withAccess(evidence.command("add"))
+  addAccessOptions(evidence.command("add"))
     .description("register files, and the text, Markdown, HTML and JSON files of folders")
     .argument("<paths...>", "files and folders")
     .option("--prefix <prefix>", "put before each source id (else the path within the folder)")
@@ -67,24 +67,24 @@ export function addEvidenceCommands(program: Command): void {
     .action((paths: string[], flags) =>
       commands.addEvidence(resolveDataAccess(flags), paths, flags),
     );
-  withAccess(evidence.command("list"))
+  addAccessOptions(evidence.command("list"))
     .description("the newest sources, without their texts")
     .action((flags) => commands.listEvidence(resolveDataAccess(flags), flags));
-  withAccess(evidence.command("revoke"))
+  addAccessOptions(evidence.command("revoke"))
     .description("revoke a source at once: citing it verifies nothing")
     .argument("<id>", "id of the source")
     .action((id: string, flags) => commands.revokeEvidence(resolveDataAccess(flags), id, flags));
-  withAccess(evidence.command("label"))
+  addAccessOptions(evidence.command("label"))
     .description("what people found of texts: calibrates your thresholds")
     .argument("<file>", "JSON lines as in POST /v1/vault/labels")
     .action((file: string, flags) => commands.labelTexts(resolveDataAccess(flags), file, flags));
-  withAccess(evidence.command("thresholds"))
+  addAccessOptions(evidence.command("thresholds"))
     .description("where texts of each kind are doubted and called hallucinated")
     .action((flags) => commands.listThresholds(resolveDataAccess(flags), flags));
 }
 
-export function addExport(program: Command): void {
-  withAccess(program.command("export"))
+export function addExportCommand(program: Command): void {
+  addAccessOptions(program.command("export"))
     .description("every view as Parquet files, one a day where it has days")
     .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
     .option("--since <time>", "not before: a date or an RFC 3339 date-time", parseTimeMs, 0)
@@ -108,8 +108,8 @@ export function addExport(program: Command): void {
     });
 }
 
-export function addUsage(program: Command): void {
-  withAccess(program.command("usage"))
+export function addUsageCommand(program: Command): void {
+  addAccessOptions(program.command("usage"))
     .description("what each key has read, by day; what is billed, and what is free")
     .option("--month <month>", "a month such as 2026-01, UTC (default this one)")
     .option("--from <day>", "first day, instead of a month")
@@ -126,7 +126,7 @@ export function addUsage(program: Command): void {
     .action((flags) => commands.showUsage(resolveDataAccess(flags), flags));
 }
 
-export function addDoctor(program: Command): void {
+export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
@@ -137,18 +137,18 @@ export function addDoctor(program: Command): void {
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {
-      const dataDir = parseDataDirectory(flags.dataDir, environment());
+      const dataDir = parseDataDirectory(flags.dataDir, readEnvironment());
       const settings = {
-        reserveBytes: parseDiskReserveBytes(environment()),
-        isTrustNamed: isTrustNamedIn(environment()),
-        tableBytesMax: parseTableBytesMax(environment()),
-        ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment()),
+        reserveBytes: parseDiskReserveBytes(readEnvironment()),
+        isTrustNamed: isTrustConfiguredIn(readEnvironment()),
+        tableBytesMax: parseTableBytesMax(readEnvironment()),
+        ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, readEnvironment()),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });
 }
 
-export function addUpgrade(program: Command): void {
+export function addUpgradeCommand(program: Command): void {
   program
     .command("upgrade")
     .description("what this release would do with a data directory; changes nothing")
@@ -157,6 +157,6 @@ export function addUpgrade(program: Command): void {
     .addOption(buildSettingOption(SETTINGS.dataDir))
     .option("--json", "print one JSON value")
     .action((flags) =>
-      commands.checkUpgrade(parseDataDirectory(flags.dataDir, environment()), flags),
+      commands.checkUpgrade(parseDataDirectory(flags.dataDir, readEnvironment()), flags),
     );
 }

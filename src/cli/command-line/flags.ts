@@ -18,7 +18,7 @@ export function buildSettingOption(setting: Setting & { readonly flag: string })
 }
 
 /** Flags of every command that works on the data, by file or through a server. */
-export function withAccess(command: Command): Command {
+export function addAccessOptions(command: Command): Command {
   return command
     .addOption(buildSettingOption(SETTINGS.config))
     .addOption(buildSettingOption(SETTINGS.dataDir))

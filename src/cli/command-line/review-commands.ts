@@ -4,15 +4,16 @@ import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { REVIEW_LIST_STATES } from "../../http/routes/review-page.ts";
 import * as commands from "../commands.ts";
 import { resolveDataAccess } from "../data-access.ts";
-import { type Command, parseCount, Option, parseTimeMs, withAccess } from "./flags.ts";
+import { type Command, parseCount, Option, parseTimeMs, addAccessOptions } from "./flags.ts";
 
-const WHO = ["--who <person>", "the person, where several share a key"] as const;
+const REVIEWER_FLAG = ["--who <person>", "the person, where several share a key"] as const;
 
-export function addReviews(program: Command): void {
+export function addReviewCommands(program: Command): void {
   const group = program
     .command("reviews")
     .description("agents that are held back until a person has looked");
-  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  const add = (usage: string, text: string) =>
+    addAccessOptions(group.command(usage)).description(text);
   add("list", "the queue, oldest first")
     .addOption(new Option("--state <state>", "default open").choices(REVIEW_LIST_STATES))
     .addOption(new Option("--level <level>", "of this level").choices(REVIEW_LEVELS))
@@ -24,7 +25,7 @@ export function addReviews(program: Command): void {
     commands.showReview(resolveDataAccess(flags), id, flags),
   );
   add("claim <id>", "keep others from deciding for a while")
-    .option(...WHO)
+    .option(...REVIEWER_FLAG)
     .option("--lease <seconds>", "for so long (default 900)", parseCount)
     .action((id: string, flags) => commands.claimReview(resolveDataAccess(flags), id, flags));
   add("decide <id>", "overturn or uphold that the agent is held back")
@@ -40,7 +41,7 @@ export function addReviews(program: Command): void {
     )
     .option("--max-stakes <amount>", "overturned: up to these stakes")
     .option("--note <text>", "why, for the record")
-    .option(...WHO)
+    .option(...REVIEWER_FLAG)
     .option("--again", "decide a decided review anew")
     .action((id: string, { decision, ...flags }: { decision: ReviewDecision }) =>
       commands.decideReview(resolveDataAccess(flags), id, decision, flags),

@@ -10,14 +10,14 @@ import {
   parseReadCount,
   parseOverlapSeconds,
   parseTimeMs,
-  withAccess,
+  addAccessOptions,
 } from "./flags.ts";
 
-export function addKeys(program: Command): void {
+export function addKeyCommands(program: Command): void {
   const keys = program
     .command("keys")
     .description("make, list, change, rotate and revoke API keys");
-  withAccess(keys.command("create"))
+  addAccessOptions(keys.command("create"))
     .description("make a key; its text is printed this once")
     .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
     .option("--tenant <tenant>", "whose key it is", "operator")
@@ -25,10 +25,10 @@ export function addKeys(program: Command): void {
     .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
     .action((flags) => commands.createKey(resolveDataAccess(flags), flags));
-  withAccess(keys.command("list"))
+  addAccessOptions(keys.command("list"))
     .description("every key ever made, without secrets")
     .action((flags) => commands.listKeys(resolveDataAccess(flags), flags));
-  withAccess(keys.command("set"))
+  addAccessOptions(keys.command("set"))
     .description("change what a key is and may do; what no flag names stays")
     .argument("<id>", "id of the key")
     .option("--label <label>", "another name")
@@ -38,7 +38,7 @@ export function addKeys(program: Command): void {
     .option("--no-expires", "it never ends")
     .option("--minimums <scores>", "minimum scores by level, such as L2=600,L3=700")
     .action((id: string, flags) => commands.setKey(resolveDataAccess(flags), id, flags));
-  withAccess(keys.command("rotate"))
+  addAccessOptions(keys.command("rotate"))
     .description("give a key a new secret; its text is printed this once")
     .argument("<id>", "id of the key")
     .addOption(
@@ -47,18 +47,19 @@ export function addKeys(program: Command): void {
         .default(SECRET_OVERLAP_MS / 1000, "1h"),
     )
     .action((id: string, flags) => commands.rotateKey(resolveDataAccess(flags), id, flags));
-  withAccess(keys.command("rotate-signing"))
+  addAccessOptions(keys.command("rotate-signing"))
     .description("let another key sign the journal and the vault's roots from now on")
     .action((flags) => commands.rotateSigningKey(resolveDataAccess(flags), flags));
-  withAccess(keys.command("revoke"))
+  addAccessOptions(keys.command("revoke"))
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")
     .action((id: string, flags) => commands.revokeKey(resolveDataAccess(flags), id, flags));
 }
 
-export function addNamespaces(program: Command): void {
+export function addNamespaceCommands(program: Command): void {
   const group = program.command("namespaces").description("which tenant owns which namespace");
-  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  const add = (usage: string, text: string) =>
+    addAccessOptions(group.command(usage)).description(text);
   add("list", "every namespace that has an owner").action((flags) =>
     commands.listNamespaces(resolveDataAccess(flags), flags),
   );
@@ -78,17 +79,17 @@ export function addNamespaces(program: Command): void {
   );
 }
 
-export function addQuotas(program: Command): void {
+export function addQuotaCommands(program: Command): void {
   const quotas = program.command("quotas").description("what a tenant may read in a month");
-  withAccess(quotas.command("list"))
+  addAccessOptions(quotas.command("list"))
     .description("every tenant that has a quota; by a server with what is used of it")
     .action((flags) => commands.listQuotas(resolveDataAccess(flags), flags));
-  withAccess(quotas.command("set"))
+  addAccessOptions(quotas.command("set"))
     .description("set a tenant's quota, for this month too")
     .argument("<tenant>", "whose reads")
     .requiredOption("--reads <count>", "paid reads a month, UTC", parseReadCount)
     .action((tenant: string, flags) => commands.setQuota(resolveDataAccess(flags), tenant, flags));
-  withAccess(quotas.command("remove"))
+  addAccessOptions(quotas.command("remove"))
     .description("take a tenant's quota away: its reads are counted and not limited")
     .argument("<tenant>", "whose")
     .action((tenant: string, flags) =>
@@ -96,10 +97,10 @@ export function addQuotas(program: Command): void {
     );
 }
 
-export function addPolicy(program: Command): void {
+export function addPolicyCommands(program: Command): void {
   const policy = program.command("policy").description("what verify allows at each tool level");
   const command = (name: string) =>
-    withAccess(policy.command(name)).option("--tenant <tenant>", "whose policy", "operator");
+    addAccessOptions(policy.command(name)).option("--tenant <tenant>", "whose policy", "operator");
   command("show")
     .description("the policy in force")
     .action((flags) => commands.showPolicy(resolveDataAccess(flags), flags));
@@ -122,7 +123,7 @@ export function addPolicy(program: Command): void {
     .action((namespace: string, flags) =>
       commands.unvouch(resolveDataAccess(flags), namespace, flags),
     );
-  withAccess(policy.command("backtest"))
+  addAccessOptions(policy.command("backtest"))
     .description("try a policy on all outcomes so far, beside the live one; changes nothing")
     .argument("[file]", "JSON as for `set`; left out: the live policy alone")
     .option("--tenant <tenant>", "whose live policy", "operator")
@@ -136,36 +137,36 @@ export function addPolicy(program: Command): void {
     );
 }
 
-export function addKaizen(program: Command): void {
+export function addKaizenCommands(program: Command): void {
   const kaizen = program
     .command("kaizen")
     .description("re-fits of the weights and what they found");
-  withAccess(kaizen.command("run"))
+  addAccessOptions(kaizen.command("run"))
     .description("re-fit from settled outcomes; promoted only if every gate passes")
     .option("--dry-run", "test and report, change nothing")
     .option("--holdout-days <days>", "newest days to test on (default 60)", parseCount)
     .option("--sign-off", "agree to a structural change beforehand")
     .option("--as-of <time>", "as it would have been then; promotes nothing", parseTimeMs)
     .action((flags) => commands.runKaizen(resolveDataAccess(flags), flags));
-  withAccess(kaizen.command("status"))
+  addAccessOptions(kaizen.command("status"))
     .description("what is live, and every run")
-    .action((flags) => commands.showStatus(resolveDataAccess(flags), flags));
-  withAccess(kaizen.command("show"))
+    .action((flags) => commands.showKaizenStatus(resolveDataAccess(flags), flags));
+  addAccessOptions(kaizen.command("show"))
     .description("one run with its gates")
     .argument("<run>", "id of the run")
     .option("--report <file>", "write its page with plots to this file")
     .action((id: string, flags) => commands.showRun(resolveDataAccess(flags), id, flags));
-  withAccess(kaizen.command("credibility"))
+  addAccessOptions(kaizen.command("credibility"))
     .description("weigh reporters anew, from the seeds that TRUSTRANK_SEEDS names")
     .option("--status", "only show what holds now")
     .action((flags) => commands.runCredibility(resolveDataAccess(flags), flags));
-  withAccess(kaizen.command("promote"))
+  addAccessOptions(kaizen.command("promote"))
     .description("make the weights live that a finished dry run has tested")
     .argument("<run>", "id of the run")
     .requiredOption("--reason <text>", "kept with the run")
     .action((id: string, flags) => commands.promoteRun(resolveDataAccess(flags), id, flags));
-  withAccess(kaizen.command("rollback"))
+  addAccessOptions(kaizen.command("rollback"))
     .description("restore the config before the newest promotion")
     .option("--reason <text>", "kept with the run")
-    .action((flags) => commands.rollBack(resolveDataAccess(flags), flags));
+    .action((flags) => commands.rollBackKaizen(resolveDataAccess(flags), flags));
 }

@@ -2,12 +2,12 @@
 import { WEBHOOK_EVENTS } from "../../contract/webhooks/events.ts";
 import * as commands from "../commands.ts";
 import { resolveDataAccess } from "../data-access.ts";
-import { type Command, withAccess } from "./flags.ts";
+import { type Command, addAccessOptions } from "./flags.ts";
 
-export function addWebhooks(program: Command): void {
+export function addWebhookCommands(program: Command): void {
   const group = program.command("webhooks").description("endpoints that are told of events");
   const command = (usage: string, text: string) =>
-    withAccess(group.command(usage)).description(text);
+    addAccessOptions(group.command(usage)).description(text);
   command("list", "every endpoint, and how it fares").action((flags) =>
     commands.listWebhooks(resolveDataAccess(flags), flags),
   );
@@ -34,5 +34,7 @@ export function addWebhooks(program: Command): void {
   command("dead <id>", "events that were tried for a day in vain")
     .option("--redeliver", "send them again")
     .option("--only <ids>", "with --redeliver: only these, comma-separated")
-    .action((id: string, flags) => commands.listDeadWebhooks(resolveDataAccess(flags), id, flags));
+    .action((id: string, flags) =>
+      commands.listWebhookDeadLetters(resolveDataAccess(flags), id, flags),
+    );
 }

@@ -3,20 +3,20 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
 import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openCore } from "../../service/core.ts";
+import { openServiceCore } from "../../service/core.ts";
 import type { Vault } from "../../vault/vault.ts";
-import { withData } from "../data-access.ts";
+import { runOnFilesOrServer } from "../data-access.ts";
 import type { DataAccess } from "../data-access.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 import { Progress } from "../progress.ts";
 
 /** Kinds by file name; other files of a folder are left alone. */
-const KINDS: Readonly<Record<string, string>> = {
+const MEDIA_TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
   ".txt": "text/plain",
   ".text": "text/plain",
   ".md": "text/markdown",
@@ -29,13 +29,13 @@ const KINDS: Readonly<Record<string, string>> = {
 const BATCH_BYTES_MAX = EVIDENCE_BODY_BYTES_MAX / 3;
 const BATCH_FILES_MAX = 200;
 
-export interface AddFlags {
+export interface EvidenceAddFlags {
   readonly public?: boolean;
   readonly prefix?: string;
   readonly json?: boolean;
 }
 
-interface File {
+interface EvidenceFile {
   path: string;
   sourceId: string;
   bytes: number;
@@ -45,7 +45,7 @@ interface File {
 export async function addEvidence(
   access: DataAccess,
   paths: readonly string[],
-  flags: AddFlags,
+  flags: EvidenceAddFlags,
 ): Promise<void> {
   const files = paths.flatMap((path) => listEvidenceFiles(path, flags.prefix ?? ""));
   if (files.length === 0) throw new CommandFailure("no text, Markdown, HTML or JSON file found");
@@ -53,7 +53,7 @@ export async function addEvidence(
   let done = 0;
   const records: EvidenceRecord[] = [];
   try {
-    await withVault(access, async (register) => {
+    await withRegisterCallback(access, async (register) => {
       for (const batch of splitIntoBatches(files)) {
         records.push(...(await register(batch.map((file) => buildEvidenceItem(file, flags)))));
         done += batch.length;
@@ -69,9 +69,9 @@ export async function addEvidence(
 
 /** Lists the newest sources that the key's tenant may cite. */
 export async function listEvidence(access: DataAccess, flags: { json?: boolean }): Promise<void> {
-  const found = await withData<EvidenceList>(
+  const found = await runOnFilesOrServer<EvidenceList>(
     access,
-    (dataDir) => inVault(dataDir, (vault) => Promise.resolve(vault.list("operator"))),
+    (dataDir) => withVaultOnFiles(dataDir, (vault) => Promise.resolve(vault.list("operator"))),
     (client) => client.sendJson("GET", "/v1/evidence"),
   );
   if (flags.json === true) {
@@ -89,7 +89,7 @@ export async function listEvidence(access: DataAccess, flags: { json?: boolean }
   ]);
   const columns = ["source", "state", "kind", "bytes", "visible to", "registered", "digest"];
   for (const line of formatTable(columns, rows)) print(line);
-  note(`root ${found.root} of ${found.tree_size} records`);
+  printNote(`root ${found.root} of ${found.tree_size} records`);
 }
 
 /** Revokes a source at once; repeating it changes nothing. */
@@ -98,9 +98,9 @@ export async function revokeEvidence(
   sourceId: string,
   flags: { json?: boolean },
 ): Promise<void> {
-  const revoked = await withData<EvidenceRecord>(
+  const revoked = await runOnFilesOrServer<EvidenceRecord>(
     access,
-    (dataDir) => inVault(dataDir, (vault) => vault.revoke(sourceId, OPERATOR)),
+    (dataDir) => withVaultOnFiles(dataDir, (vault) => vault.revoke(sourceId, OPERATOR_REGISTRAR)),
     (client) => client.sendJson("DELETE", `/v1/evidence/${encodeURIComponent(sourceId)}`),
   );
   if (flags.json === true) printJson(revoked);
@@ -108,17 +108,20 @@ export async function revokeEvidence(
 }
 
 /** Without a server the operator acts, with all rights. */
-export const OPERATOR = { tenant: "operator", keyId: "command-line", isAdmin: true };
+export const OPERATOR_REGISTRAR = { tenant: "operator", keyId: "command-line", isAdmin: true };
 
-type Register = (items: EvidenceItem[]) => Promise<EvidenceRecord[]>;
+type RegisterCallback = (items: EvidenceItem[]) => Promise<EvidenceRecord[]>;
 
-function withVault(access: DataAccess, work: (register: Register) => Promise<void>): Promise<void> {
-  return withData<void>(
+function withRegisterCallback(
+  access: DataAccess,
+  work: (register: RegisterCallback) => Promise<void>,
+): Promise<void> {
+  return runOnFilesOrServer<void>(
     access,
     (dataDir) =>
-      inVault(dataDir, (vault) =>
+      withVaultOnFiles(dataDir, (vault) =>
         work(async (items) => {
-          const made = await vault.register(items, OPERATOR);
+          const made = await vault.register(items, OPERATOR_REGISTRAR);
           return made.map(({ record }) => record);
         }),
       ),
@@ -134,11 +137,14 @@ function withVault(access: DataAccess, work: (register: Register) => Promise<voi
 }
 
 /** Runs `work` on the vault of a data directory that this process holds. */
-export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): Promise<T> {
-  const evidence = await openCore({
+export async function withVaultOnFiles<T>(
+  dataDir: string,
+  work: (vault: Vault) => Promise<T>,
+): Promise<T> {
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: (exitCode) => {
       process.exitCode = exitCode;
     },
@@ -151,18 +157,20 @@ export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promis
   }
 }
 
-function listEvidenceFiles(path: string, prefix: string): File[] {
+function listEvidenceFiles(path: string, prefix: string): EvidenceFile[] {
   if (!existsSync(path)) throw new CommandFailure(`\`${path}\` does not exist`);
   if (!statSync(path).isDirectory())
     return [readEvidenceFile(path, prefix + path.replace(/^(?:\.?\/)+/, ""))];
   const names = readdirSync(path, { recursive: true, encoding: "utf8" }).toSorted();
   return names
     .map((name) => join(path, name))
-    .filter((name) => extname(name).toLowerCase() in KINDS && statSync(name).isFile())
+    .filter(
+      (name) => extname(name).toLowerCase() in MEDIA_TYPES_BY_EXTENSION && statSync(name).isFile(),
+    )
     .map((name) => readEvidenceFile(name, prefix + relative(path, name).split("\\").join("/")));
 }
 
-function readEvidenceFile(path: string, sourceId: string): File {
+function readEvidenceFile(path: string, sourceId: string): EvidenceFile {
   const { size } = statSync(path);
   if (size > BATCH_BYTES_MAX) {
     throw new CommandFailure(`\`${path}\` is larger than ${BATCH_BYTES_MAX} bytes: split it`);
@@ -170,8 +178,8 @@ function readEvidenceFile(path: string, sourceId: string): File {
   return { path, sourceId, bytes: size };
 }
 
-function* splitIntoBatches(files: readonly File[]): Generator<File[]> {
-  let batch: File[] = [];
+function* splitIntoBatches(files: readonly EvidenceFile[]): Generator<EvidenceFile[]> {
+  let batch: EvidenceFile[] = [];
   let bytes = 0;
   for (const file of files) {
     const isFull = batch.length === BATCH_FILES_MAX || bytes + file.bytes > BATCH_BYTES_MAX;
@@ -186,10 +194,10 @@ function* splitIntoBatches(files: readonly File[]): Generator<File[]> {
   if (batch.length > 0) yield batch;
 }
 
-function buildEvidenceItem(file: File, flags: AddFlags): EvidenceItem {
+function buildEvidenceItem(file: EvidenceFile, flags: EvidenceAddFlags): EvidenceItem {
   return {
     source_id: file.sourceId,
-    kind: KINDS[extname(file.path).toLowerCase()] ?? "text/plain",
+    kind: MEDIA_TYPES_BY_EXTENSION[extname(file.path).toLowerCase()] ?? "text/plain",
     title: file.sourceId.split("/").at(-1)!,
     text: readFileSync(file.path, "utf8"),
     visibility: flags.public === true ? "public" : "tenant",

@@ -3,9 +3,9 @@
 import type { LabelResult, TextLabel, ThresholdList } from "../../contract/schemas/sources.ts";
 import { parseTextLabels } from "../../contract/parse/requests.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { withData } from "../data-access.ts";
+import { runOnFilesOrServer } from "../data-access.ts";
 import type { DataAccess } from "../data-access.ts";
-import { inVault, OPERATOR } from "./evidence-command.ts";
+import { withVaultOnFiles, OPERATOR_REGISTRAR } from "./evidence-command.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { formatTable, print, printJson } from "../output.ts";
 import { Progress } from "../progress.ts";
@@ -13,9 +13,9 @@ import { readLines } from "../../service/import/read-lines.ts";
 
 const BATCH_ITEMS = 200;
 /** Characters of one request: escapes may double a text. */
-const BATCH_UNITS_MAX = 256 * 1024;
+const BATCH_CHARS_MAX = 256 * 1024;
 
-type Label = (items: TextLabel[]) => Promise<LabelResult>;
+type LabelCallback = (items: TextLabel[]) => Promise<LabelResult>;
 
 /** Labels the texts of a file of JSON lines; prints how many counted and the new thresholds. */
 export async function labelTexts(
@@ -28,7 +28,7 @@ export async function labelTexts(
   let counted = 0;
   let done = 0;
   let newest: ThresholdList = { model: "", thresholds: [] };
-  const work = async (label: Label) => {
+  const work = async (label: LabelCallback) => {
     for (const batch of splitIntoLabelBatches(items)) {
       const result = await label(batch);
       counted += result.items.filter((item) => item.counted).length;
@@ -38,9 +38,12 @@ export async function labelTexts(
     }
   };
   try {
-    await withData<void>(
+    await runOnFilesOrServer<void>(
       access,
-      (dataDir) => inVault(dataDir, (vault) => work((batch) => vault.label(batch, OPERATOR))),
+      (dataDir) =>
+        withVaultOnFiles(dataDir, (vault) =>
+          work((batch) => vault.label(batch, OPERATOR_REGISTRAR)),
+        ),
       (client) => work((batch) => client.sendJson("POST", "/v1/vault/labels", { items: batch })),
     );
   } finally {
@@ -55,9 +58,12 @@ export async function labelTexts(
  * tenant.
  */
 export async function listThresholds(access: DataAccess, flags: { json?: boolean }): Promise<void> {
-  const found = await withData<ThresholdList>(
+  const found = await runOnFilesOrServer<ThresholdList>(
     access,
-    (dataDir) => inVault(dataDir, (vault) => Promise.resolve(vault.thresholds(OPERATOR.tenant))),
+    (dataDir) =>
+      withVaultOnFiles(dataDir, (vault) =>
+        Promise.resolve(vault.thresholds(OPERATOR_REGISTRAR.tenant)),
+      ),
     (client) => client.sendJson("GET", "/v1/vault/thresholds"),
   );
   if (flags.json === true) {
@@ -99,7 +105,7 @@ function* splitIntoLabelBatches(items: readonly TextLabel[]): Generator<TextLabe
   let batch: TextLabel[] = [];
   let units = 0;
   for (const item of items) {
-    const isFull = batch.length === BATCH_ITEMS || units + item.content.length > BATCH_UNITS_MAX;
+    const isFull = batch.length === BATCH_ITEMS || units + item.content.length > BATCH_CHARS_MAX;
     if (batch.length > 0 && isFull) {
       yield batch;
       batch = [];

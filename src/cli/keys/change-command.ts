@@ -7,9 +7,9 @@ import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import { openKeyring } from "../../http/access/keyring.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { type DataAccess, withData } from "../data-access.ts";
-import { note, print, printJson } from "../output.ts";
-import { requireText, parseScopes } from "./keys-command.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
+import { printNote, print, printJson } from "../output.ts";
+import { assertPlainText, parseScopes } from "./keys-command.ts";
 
 export interface SetFlags {
   /** False: the label goes. */
@@ -23,13 +23,13 @@ export interface SetFlags {
 
 type RotatedKey = KeyDescription & { readonly key: string };
 
-const keyPath = (keyId: string) => `/v1/keys/${encodeURIComponent(keyId)}`;
+const formatKeyPath = (keyId: string) => `/v1/keys/${encodeURIComponent(keyId)}`;
 const now = () => Date.now();
 
 /** Changes the members that flags name; the secret stays. */
 export async function setKey(access: DataAccess, keyId: string, flags: SetFlags): Promise<void> {
   const patch = buildKeyPatch(flags);
-  const changed = await withData<KeyDescription>(
+  const changed = await runOnFilesOrServer<KeyDescription>(
     access,
     async (dataDir) => {
       const keyring = await openKeyring({ dataDir, now });
@@ -37,7 +37,7 @@ export async function setKey(access: DataAccess, keyId: string, flags: SetFlags)
       const change = { label, scopes, expiresAtMs, minimumScores };
       return (await keyring.change(keyId, change)).description;
     },
-    (client) => client.sendJson("PATCH", keyPath(keyId), patch),
+    (client) => client.sendJson("PATCH", formatKeyPath(keyId), patch),
   );
   if (flags.json === true) printJson(changed);
   else print(`changed ${changed.key_id} of ${changed.tenant}: ${changed.scopes.join(", ")}`);
@@ -49,15 +49,15 @@ export async function rotateKey(
   keyId: string,
   flags: { readonly overlap: number; readonly json?: boolean },
 ): Promise<void> {
-  const request = checked(() => parseKeyRotation({ overlap_sec: flags.overlap }));
-  const rotated = await withData<RotatedKey>(
+  const request = parseOrFail(() => parseKeyRotation({ overlap_sec: flags.overlap }));
+  const rotated = await runOnFilesOrServer<RotatedKey>(
     access,
     async (dataDir) => {
       const keyring = await openKeyring({ dataDir, now });
       const { key, description } = await keyring.rotate(keyId, request.overlap_sec * 1000);
       return { key, ...description };
     },
-    (client) => client.sendJson("POST", `${keyPath(keyId)}/rotate`, request),
+    (client) => client.sendJson("POST", `${formatKeyPath(keyId)}/rotate`, request),
   );
   if (flags.json === true) {
     printJson(rotated);
@@ -65,14 +65,14 @@ export async function rotateKey(
   }
   const end = rotated.overlap_ends_at;
   const former = end === null ? "the former text has ended" : `the former one works until ${end}`;
-  note(`key ${rotated.key_id} of ${rotated.tenant}, ${former}; the new text, shown once:`);
+  printNote(`key ${rotated.key_id} of ${rotated.tenant}, ${former}; the new text, shown once:`);
   print(rotated.key);
 }
 
 /** The request that the flags make, by the rules of the route. */
 function buildKeyPatch(flags: SetFlags) {
   const { label, scopes, expires, minimums } = flags;
-  if (typeof label === "string") requireText("--label", label, KEY_LABEL_LENGTH_MAX);
+  if (typeof label === "string") assertPlainText("--label", label, KEY_LABEL_LENGTH_MAX);
   if (typeof expires === "number" && expires <= now()) {
     throw new CommandFailure("--expires must lie ahead: to end a key now, revoke it", EXIT_USAGE);
   }
@@ -82,7 +82,7 @@ function buildKeyPatch(flags: SetFlags) {
     ...(expires === undefined ? {} : { expires_at: expires === false ? null : expires }),
     ...(minimums === undefined ? {} : { minimum_scores: parseMinimumScores(minimums) }),
   };
-  return checked(() => parseKeyPatch(body));
+  return parseOrFail(() => parseKeyPatch(body));
 }
 
 const MINIMUM = /^(\w+)=(\d{1,3}(?:\.\d+)?)$/;
@@ -102,7 +102,7 @@ function parseMinimumScores(text: string): Record<string, number> {
 }
 
 /** @throws CommandFailure for what the route would refuse. */
-function checked<Request>(parse: () => Request): Request {
+function parseOrFail<Request>(parse: () => Request): Request {
   try {
     return parse();
   } catch (error) {

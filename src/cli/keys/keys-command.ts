@@ -6,10 +6,10 @@ import { SCOPES } from "../../contract/vocabulary.ts";
 import type { Scope } from "../../contract/vocabulary.ts";
 import { openKeyring } from "../../http/access/keyring.ts";
 import type { NewKey } from "../../http/access/key-changes.ts";
-import { withData } from "../data-access.ts";
+import { runOnFilesOrServer } from "../data-access.ts";
 import type { DataAccess } from "../data-access.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 
 const DEFAULT_SCOPES: readonly Scope[] = ["score:read", "outcomes:write"];
 
@@ -40,7 +40,7 @@ type CreatedKey = KeyDescription & { key: string };
 /** Prints the new key alone on stdout, so that a script can take it; the rest goes to stderr. */
 export async function createKey(access: DataAccess, flags: CreateFlags): Promise<void> {
   const request = buildNewKeyRequest(flags);
-  const created = await withData<CreatedKey>(
+  const created = await runOnFilesOrServer<CreatedKey>(
     access,
     async (dataDir) => {
       const keyring = await openKeyring({ dataDir, now: () => Date.now() });
@@ -60,13 +60,15 @@ export async function createKey(access: DataAccess, flags: CreateFlags): Promise
     printJson(created);
     return;
   }
-  note(`key ${created.key_id} of ${created.tenant} for ${created.scopes.join(", ")}, shown once:`);
+  printNote(
+    `key ${created.key_id} of ${created.tenant} for ${created.scopes.join(", ")}, shown once:`,
+  );
   print(created.key);
 }
 
 /** Every key ever made, without secrets. */
 export async function listKeys(access: DataAccess, flags: { json?: boolean }): Promise<void> {
-  const keys = await withData(
+  const keys = await runOnFilesOrServer(
     access,
     async (dataDir) => (await openKeyring({ dataDir, now: () => Date.now() })).list(),
     async (client) => (await client.sendJson<{ keys: KeyDescription[] }>("GET", "/v1/keys")).keys,
@@ -96,7 +98,7 @@ export async function revokeKey(
   keyId: string,
   flags: { json?: boolean },
 ): Promise<void> {
-  const revoked = await withData<KeyDescription>(
+  const revoked = await runOnFilesOrServer<KeyDescription>(
     access,
     async (dataDir) => (await openKeyring({ dataDir, now: () => Date.now() })).revoke(keyId),
     (client) => client.sendJson("DELETE", `/v1/keys/${encodeURIComponent(keyId)}`),
@@ -107,8 +109,8 @@ export async function revokeKey(
 
 function buildNewKeyRequest(flags: CreateFlags): NewKey {
   const scopes = flags.scopes === undefined ? DEFAULT_SCOPES : parseScopes(flags.scopes);
-  requireText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
-  if (flags.label !== undefined) requireText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
+  assertPlainText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
+  if (flags.label !== undefined) assertPlainText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
   return {
     tenant: flags.tenant,
     scopes,
@@ -129,7 +131,7 @@ export function parseScopes(text: string): Scope[] {
 }
 
 /** @throws CommandFailure */
-export function requireText(name: string, text: string, lengthMax: number): void {
+export function assertPlainText(name: string, text: string, lengthMax: number): void {
   if (isPlainText(text, lengthMax)) return;
   throw new CommandFailure(`${name} takes 1 to ${lengthMax} bytes of plain text`, EXIT_USAGE);
 }

@@ -5,7 +5,7 @@ import { encodedKey, publishedKeys, readKeySet } from "../../journal/signing/key
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { rotateInFiles } from "../../ledger/signing/rotate-in-files.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { type DataAccess, withClaim } from "../data-access.ts";
+import { type DataAccess, runOnClaimOrServer } from "../data-access.ts";
 import { print, printJson } from "../output.ts";
 
 /** Lets another key sign from now on; what the former ones have signed verifies for ever. */
@@ -13,9 +13,9 @@ export async function rotateSigningKey(
   access: DataAccess,
   flags: { readonly json?: boolean },
 ): Promise<void> {
-  const set = await withClaim<SigningKeySet>(
+  const set = await runOnClaimOrServer<SigningKeySet>(
     access,
-    async (claim) => rotated(claim),
+    async (claim) => rotateKeyOfClaim(claim),
     (client) => client.sendJson("POST", "/v1/signing-keys/rotate"),
   );
   if (flags.json === true) {
@@ -27,7 +27,7 @@ export async function rotateSigningKey(
 }
 
 /** @throws CommandFailure when there is no key yet. */
-function rotated(claim: DataDirectoryClaim): SigningKeySet {
+function rotateKeyOfClaim(claim: DataDirectoryClaim): SigningKeySet {
   const key = rotateInFiles(claim, Date.now());
   if (key === undefined) {
     throw new CommandFailure(`${claim.paths.root} has no signing key: the first start makes one`);

@@ -1,6 +1,6 @@
 // Log of `serve`, on stderr. In JSON every line is one object: what Node, a package or a thread writes
 // to stderr of its own accord becomes an event too, and so does an error that nobody caught.
-import { type Log, type LogFormat, type LogLevel, makeLog } from "../../platform/log.ts";
+import { type Log, type LogFormat, type LogLevel, createLog } from "../../platform/log.ts";
 import {
   parseLogConfig,
   type ServeConfig,
@@ -17,36 +17,39 @@ export interface ServiceLog {
   readonly format: LogFormat;
 }
 
-const write = process.stderr.write.bind(process.stderr);
+const writeStderr = process.stderr.write.bind(process.stderr);
 
 /** The log that the settings ask for. */
-export function serviceLog({ log, adminKey }: ServeConfig): ServiceLog {
-  return open(log.level, log.format, adminKey);
+export function createServiceLog({ log, adminKey }: ServeConfig): ServiceLog {
+  return openServiceLog(log.level, log.format, adminKey);
 }
 
 /** The same for a start whose settings are not read yet, or wrong: those of the log may be, too. */
-export function serviceLogAtFirst(flags: ServeFlags, environment: Environment): ServiceLog {
+export function createStartupLog(flags: ServeFlags, environment: Environment): ServiceLog {
   const adminKey = environment["TRUSTRANK_ADMIN_KEY"];
   try {
-    return open("info", parseLogConfig(flags, environment).format, adminKey);
+    return openServiceLog("info", parseLogConfig(flags, environment).format, adminKey);
   } catch (error) {
     if (!(error instanceof InvalidSetting)) throw error;
-    return open("info", undefined, adminKey);
+    return openServiceLog("info", undefined, adminKey);
   }
 }
 
-function open(
+function openServiceLog(
   level: LogLevel,
   given: LogFormat | undefined,
   adminKey: string | undefined,
 ): ServiceLog {
   const format = given ?? (process.stderr.isTTY ? "human" : "json");
   const secrets = adminKey === undefined ? [] : [adminKey];
-  return { format, log: makeLog((line) => write(line), Date.now, { level, format, secrets }) };
+  return {
+    format,
+    log: createLog((line) => writeStderr(line), Date.now, { level, format, secrets }),
+  };
 }
 
 /** Tells of a failure in the form of the log; returns the exit code. */
-export function tellFailure({ log, format }: ServiceLog, error: unknown): number {
+export function logFailure({ log, format }: ServiceLog, error: unknown): number {
   if (format === "human") return reportFailure(error);
   const { message, exitCode } = describeFailure(error);
   log.error("service_failed", { detail: message, exit_code: exitCode });
@@ -57,7 +60,7 @@ export function tellFailure({ log, format }: ServiceLog, error: unknown): number
  * Makes events of whatever else would reach stderr or end the process. Called once. `onUncaught` ends
  * the service in order, as after any failure: native threads cut off by an exit would abort the process.
  */
-export function takeOverStderr({ log, format }: ServiceLog, onUncaught: () => void): void {
+export function redirectStderrToLog({ log, format }: ServiceLog, onUncaught: () => void): void {
   process.on("uncaughtException", (error) => {
     log.error("uncaught_exception", { error: error.stack ?? String(error) });
     onUncaught();

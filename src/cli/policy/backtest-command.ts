@@ -1,7 +1,7 @@
 // `trustrank policy backtest [FILE]`: a policy on the outcomes so far, beside the live one, as a
 // table and on request as a page. Works on the files when no server holds them.
 import { writeFileSync } from "node:fs";
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type {
   Backtest,
@@ -12,23 +12,23 @@ import type {
 import { dataPaths } from "../../journal/data-directory.ts";
 import { BacktestService } from "../../kaizen/service/backtest-service.ts";
 import { KaizenService } from "../../kaizen/service/service.ts";
-import { backtestPage } from "../../kaizen/report/backtest-page.ts";
+import { renderBacktestPage } from "../../kaizen/report/backtest-page.ts";
 import {
-  counted,
-  money,
-  percent,
-  QUESTION_WORDS,
-  reasonWords,
+  formatCount,
+  formatMoney,
+  formatRatioAsPercent,
+  BACKTEST_QUESTION_LABELS,
+  formatReasonLabel,
   formatPercent,
 } from "../../kaizen/report/backtest-words.ts";
-import { commandLog } from "../logging/command-log.ts";
+import { createCommandLog } from "../logging/command-log.ts";
 import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openCore } from "../../service/core.ts";
+import { openServiceCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR } from "../../service/import/bureau-sink.ts";
-import { withData } from "../data-access.ts";
+import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
+import { runOnFilesOrServer } from "../data-access.ts";
 import type { DataAccess } from "../data-access.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 import { readPolicy } from "./policy-command.ts";
 import { Progress } from "../progress.ts";
 import type { ServerClient } from "../server-client.ts";
@@ -49,7 +49,7 @@ export interface BacktestFlags {
   readonly json?: boolean;
 }
 
-interface Order {
+interface BacktestArguments {
   readonly tenant: string;
   readonly given: Policy | undefined;
   readonly fromMs: number | undefined;
@@ -73,28 +73,28 @@ export async function backtestPolicy(
   }
   const given = path === undefined ? undefined : await readPolicy(path);
   const order = { tenant, given, fromMs, toMs: to, includesUnvouched: flags.unvouched === true };
-  const backtest = await withData<Backtest>(
+  const backtest = await runOnFilesOrServer<Backtest>(
     access,
-    (dataDir) => runHere(dataDir, order),
-    (client) => runThere(client, order),
+    (dataDir) => runBacktestOnFiles(dataDir, order),
+    (client) => runBacktestOnServer(client, order),
   );
   if (backtest.findings === undefined) {
     throw new CommandFailure(`the back-test broke: ${backtest.reason}`);
   }
   if (flags.page !== undefined) {
-    writeFileSync(flags.page, backtestPage(backtest));
-    note(`wrote ${flags.page}`);
+    writeFileSync(flags.page, renderBacktestPage(backtest));
+    printNote(`wrote ${flags.page}`);
   }
   if (flags.json === true) printJson(backtest);
   else printBacktest(backtest, backtest.findings);
 }
 
-async function runHere(dataDir: string, order: Order): Promise<Backtest> {
-  const log = commandLog();
-  const core = await openCore({
+async function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Promise<Backtest> {
+  const log = createCommandLog();
+  const core = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: () => undefined,
     log,
   });
@@ -108,16 +108,22 @@ async function runHere(dataDir: string, order: Order): Promise<Backtest> {
       policies,
       weights: () => kaizen.weights(),
     });
-    const startedBy = OPERATOR.principal.keyId;
+    const startedBy = OPERATOR_CALL.principal.keyId;
     const started = backtests.start({ ...order, startedBy })!;
-    return await follow(started.done, async () => backtests.list().running?.share ?? 1);
+    return await showBacktestProgress(
+      started.done,
+      async () => backtests.list().running?.share ?? 1,
+    );
   } finally {
     await core.sources.close();
     await core.ledger.close();
   }
 }
 
-async function runThere(client: ServerClient, order: Order): Promise<Backtest> {
+async function runBacktestOnServer(
+  client: ServerClient,
+  order: BacktestArguments,
+): Promise<Backtest> {
   const { tenant, given, fromMs, toMs, includesUnvouched } = order;
   const route = `/v1/policy/backtest?tenant=${encodeURIComponent(tenant)}`;
   const { backtest_id: id } = await client.sendJson<Backtest>("POST", route, {
@@ -135,10 +141,13 @@ async function runThere(client: ServerClient, order: Order): Promise<Backtest> {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   };
-  return follow(ended(), async () => (await list()).running?.share ?? 1);
+  return showBacktestProgress(ended(), async () => (await list()).running?.share ?? 1);
 }
 
-async function follow<T>(done: Promise<T>, shareOfWork: () => Promise<number>): Promise<T> {
+async function showBacktestProgress<T>(
+  done: Promise<T>,
+  shareOfWork: () => Promise<number>,
+): Promise<T> {
   const progress = new Progress("back-test", 100);
   const timer = setInterval(() => {
     // Only the bar depends on it: the result comes by another way.
@@ -174,22 +183,22 @@ function formatBacktestCells(row: BacktestRow): string[] {
   const alarms =
     rate === null || low === null || high === null
       ? ""
-      : `${percent(rate)} (${percent(low)} to ${percent(high)})`;
+      : `${formatRatioAsPercent(rate)} (${formatRatioAsPercent(low)} to ${formatRatioAsPercent(high)})`;
   return [
     row.level,
-    QUESTION_WORDS[row.question],
+    BACKTEST_QUESTION_LABELS[row.question],
     row.policy,
     formatPercent(row.good_allowed, row.good),
     formatPercent(row.bad_allowed, row.bad),
     alarms,
     formatPercent(row.bad_quarantined + row.bad_blocked, row.bad),
-    money(row.stakes_lost),
-    money(row.stakes_turned_away),
+    formatMoney(row.stakes_lost),
+    formatMoney(row.stakes_turned_away),
   ];
 }
 
 /** Two policies that give the same figures in one line. */
-function merged(rows: readonly string[][]): string[][] {
+function mergeEqualPolicies(rows: readonly string[][]): string[][] {
   const figuresOf = (row: readonly string[] | undefined) => row?.toSpliced(POLICY_COLUMN, 1).join();
   return rows.flatMap((row, at) => {
     const isTwin = (other: number) => figuresOf(rows[other]) === figuresOf(row);
@@ -202,21 +211,22 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const { backtest_id: id, live_version: live, given_version: given, warnings = [] } = backtest;
   const { good, bad, first_at: first, last_at: last } = findings;
   const beside = given === null ? live : `${given} beside the live ${live}`;
-  note(`back-test ${id} of ${beside}, tenant ${backtest.tenant}`);
+  printNote(`back-test ${id} of ${beside}, tenant ${backtest.tenant}`);
   const days = first === null ? "" : `, settled ${first.slice(0, 10)} to ${last!.slice(0, 10)}`;
-  note(`${counted(good)} good and ${counted(bad)} bad outcomes${days}`);
-  for (const warning of warnings) note(`note: ${warning}`);
+  printNote(`${formatCount(good)} good and ${formatCount(bad)} bad outcomes${days}`);
+  for (const warning of warnings) printNote(`note: ${warning}`);
   const held = new Set(findings.curves.map((curve) => curve.level));
   const rows = findings.rows
     .filter((row) => held.has(row.level) && row.good + row.bad > 0)
     .toSorted((a, b) => computeRowOrder(a) - computeRowOrder(b));
-  for (const line of formatTable(COLUMNS, merged(rows.map(formatBacktestCells)))) print(line);
+  for (const line of formatTable(COLUMNS, mergeEqualPolicies(rows.map(formatBacktestCells))))
+    print(line);
   printReasons(backtest, findings);
 }
 
 /** By level, then by question, the live policy first: what is to be compared stands together. */
 function computeRowOrder({ level, question, policy }: BacktestRow): number {
-  const questions = Object.keys(QUESTION_WORDS);
+  const questions = Object.keys(BACKTEST_QUESTION_LABELS);
   const at = Number(level.slice(1)) * questions.length + questions.indexOf(question);
   return at * 2 + (policy === "live" ? 0 : 1);
 }
@@ -229,13 +239,13 @@ function printReasons({ given_version: given }: Backtest, { reasons }: BacktestF
     .slice(0, REASONS_SHOWN)
     .map((reason) => [
       reason.level,
-      counted(reason.good),
-      counted(reason.bad),
+      formatCount(reason.good),
+      formatCount(reason.bad),
       reason.verdict,
-      reasonWords(reason.log_reason),
+      formatReasonLabel(reason.log_reason),
     ]);
   if (rows.length === 0) return;
   print("");
-  note(`held back by the ${policy} policy, asked as ${QUESTION_WORDS.verify}:`);
+  printNote(`held back by the ${policy} policy, asked as ${BACKTEST_QUESTION_LABELS.verify}:`);
   for (const line of formatTable(["level", "good", "bad", "verdict", "because"], rows)) print(line);
 }

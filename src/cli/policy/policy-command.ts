@@ -2,21 +2,21 @@
 // Works on the files when no server holds them; otherwise the server puts a new policy in force at
 // once.
 import { readFile } from "node:fs/promises";
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import { Policies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parsePolicy } from "../../contract/parse/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
-import { commandLog } from "../logging/command-log.ts";
+import { createCommandLog } from "../logging/command-log.ts";
 import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openCore } from "../../service/core.ts";
+import { openServiceCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
 import type { DataAccess } from "../data-access.ts";
-import { withData } from "../data-access.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { runOnFilesOrServer } from "../data-access.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 
 export interface PolicyFlags {
   readonly tenant: string;
@@ -25,14 +25,14 @@ export interface PolicyFlags {
 
 /** Prints the policy in force. */
 export async function showPolicy(access: DataAccess, flags: PolicyFlags): Promise<void> {
-  printPolicy(await readInForce(access, flags.tenant), flags);
+  printPolicy(await readActivePolicy(access, flags.tenant), flags);
 }
 
 /** The policy in force for a tenant. */
-export function readInForce(access: DataAccess, tenant: string): Promise<PolicyDocument> {
-  return withData<PolicyDocument>(
+export function readActivePolicy(access: DataAccess, tenant: string): Promise<PolicyDocument> {
+  return runOnFilesOrServer<PolicyDocument>(
     access,
-    (dataDir) => onFiles(dataDir, (policies) => policies.show(tenant)),
+    (dataDir) => withPoliciesOnFiles(dataDir, (policies) => policies.show(tenant)),
     (client) => client.sendJson("GET", buildPolicyRoute(tenant)),
   );
 }
@@ -46,25 +46,28 @@ export async function setPolicy(
   path: string,
   flags: PolicyFlags,
 ): Promise<void> {
-  await putInForce(access, await readDocument(path), path, flags);
+  await activatePolicy(access, await readDocument(path), path, flags);
 }
 
 /**
  * Sets a policy, and prints what is in force now; `origin` names it in a failure.
  * @throws CommandFailure naming every member that is refused.
  */
-export async function putInForce(
+export async function activatePolicy(
   access: DataAccess,
   document: unknown,
   origin: string,
   flags: PolicyFlags,
 ): Promise<void> {
   const { tenant } = flags;
-  const set = await orFailure(origin, () => {
+  const set = await rethrowPolicyErrors(origin, () => {
     const policy = parsePolicy(document);
-    return withData<PolicyDocument>(
+    return runOnFilesOrServer<PolicyDocument>(
       access,
-      (dataDir) => onFiles(dataDir, (policies) => policies.set(tenant, policy, OPERATOR.principal)),
+      (dataDir) =>
+        withPoliciesOnFiles(dataDir, (policies) =>
+          policies.set(tenant, policy, OPERATOR_CALL.principal),
+        ),
       (client) => client.sendJson("PUT", buildPolicyRoute(tenant), policy),
     );
   });
@@ -81,7 +84,7 @@ function buildPolicyRoute(tenant: string): string {
  */
 export async function readPolicy(path: string): Promise<Policy> {
   const document = await readDocument(path);
-  return orFailure(path, async () => parsePolicy(document));
+  return rethrowPolicyErrors(path, async () => parsePolicy(document));
 }
 
 async function readDocument(path: string): Promise<unknown> {
@@ -92,7 +95,7 @@ async function readDocument(path: string): Promise<unknown> {
   }
 }
 
-async function orFailure<T>(origin: string, run: () => Promise<T>): Promise<T> {
+async function rethrowPolicyErrors<T>(origin: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -102,17 +105,20 @@ async function orFailure<T>(origin: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Promise<Awaited<T>> {
-  const log = commandLog();
+async function withPoliciesOnFiles<T>(
+  dataDir: string,
+  run: (policies: Policies) => T,
+): Promise<Awaited<T>> {
+  const log = createCommandLog();
   let isBroken = false;
   const {
     ledger,
     policies: book,
     sources,
-  } = await openCore({
+  } = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(environment()),
+    tableBytesMax: parseTableBytesMax(readEnvironment()),
     onFatal: () => (isBroken = true),
     log,
   });
@@ -149,7 +155,7 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   }
   const { tenant, version, set_by: setBy, set_at: setAt, policy } = shown;
   const origin = setAt === null ? "as shipped" : `set by ${setBy} at ${setAt}`;
-  note(`policy ${version} of ${tenant}, ${origin}`);
+  printNote(`policy ${version} of ${tenant}, ${origin}`);
   const { levels } = policy;
   const audits = AUDITS.filter((rule) => TOOL_LEVELS.some((name) => rule in levels[name]));
   const rows = [...COLUMNS, ...audits].map((rule) => [

@@ -3,8 +3,8 @@
 import type { Policy, Vouching } from "../../contract/policy.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import type { DataAccess } from "../data-access.ts";
-import { note } from "../output.ts";
-import { type PolicyFlags, putInForce, readInForce } from "./policy-command.ts";
+import { printNote } from "../output.ts";
+import { type PolicyFlags, activatePolicy, readActivePolicy } from "./policy-command.ts";
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
@@ -32,10 +32,10 @@ export async function vouch(
     ...(upTo === undefined ? {} : { up_to: upTo }),
     ...(maxStakes === undefined ? {} : { max_stakes: Number(maxStakes) }),
   };
-  const { policy } = await readInForce(access, flags.tenant);
-  const others = unexpired(policy).filter((each) => each.namespace !== namespace);
+  const { policy } = await readActivePolicy(access, flags.tenant);
+  const others = dropExpiredVouchings(policy).filter((each) => each.namespace !== namespace);
   const document = { ...policy, vouched: [given, ...others] };
-  await putInForce(access, document, "the policy with this word", flags);
+  await activatePolicy(access, document, "the policy with this word", flags);
 }
 
 /**
@@ -47,20 +47,20 @@ export async function unvouch(
   namespace: string,
   flags: PolicyFlags,
 ): Promise<void> {
-  const { policy } = await readInForce(access, flags.tenant);
+  const { policy } = await readActivePolicy(access, flags.tenant);
   const { vouched = [] } = policy;
   if (!vouched.some((each) => each.namespace === namespace)) {
     throw new CommandFailure(`the policy of ${flags.tenant} does not vouch for ${namespace}`);
   }
-  const others = unexpired(policy).filter((each) => each.namespace !== namespace);
+  const others = dropExpiredVouchings(policy).filter((each) => each.namespace !== namespace);
   const document = { ...policy, vouched: others };
-  await putInForce(access, document, "the policy without this word", flags);
+  await activatePolicy(access, document, "the policy without this word", flags);
 }
 
-function unexpired({ vouched = [] }: Policy): Vouching[] {
+function dropExpiredVouchings({ vouched = [] }: Policy): Vouching[] {
   return vouched.filter(({ namespace, until }) => {
     const isInForce = Date.parse(until) > Date.now();
-    if (!isInForce) note(`the word for ${namespace} expired at ${until}: left out`);
+    if (!isInForce) printNote(`the word for ${namespace} expired at ${until}: left out`);
     return isInForce;
   });
 }

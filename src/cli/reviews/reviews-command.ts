@@ -7,12 +7,12 @@ import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { QueuedReview } from "../../contract/schemas/reviews.ts";
 import { selectReviewPage } from "../../http/routes/review-page.ts";
-import { makeLog } from "../../platform/log.ts";
-import { type Core, openCore } from "../../service/core.ts";
+import { createLog } from "../../platform/log.ts";
+import { type ServiceCore, openServiceCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR } from "../../service/import/bureau-sink.ts";
-import { type DataAccess, withData } from "../data-access.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 
 interface OutputFlags {
   readonly json?: boolean;
@@ -41,7 +41,7 @@ interface DecisionFlags extends OutputFlags {
   readonly again?: boolean;
 }
 
-interface Page {
+interface QueuedReviewPage {
   readonly reviews: readonly QueuedReview[];
   readonly next: string | null;
 }
@@ -57,20 +57,20 @@ const COLUMNS = [
   "reason",
   "decision",
 ];
-const { principal: operator } = OPERATOR;
+const { principal: operator } = OPERATOR_CALL;
 
 /** The queue, oldest first; what waits unless a state is named. */
-export async function list(access: DataAccess, flags: ListFlags): Promise<void> {
+export async function listReviews(access: DataAccess, flags: ListFlags): Promise<void> {
   const { json, state = "open", ...rest } = flags;
   const query = new URLSearchParams({ state });
   for (const name of ["agent", "level", "limit", "after"] as const) {
     const value = rest[name];
     if (value !== undefined) query.set(name, String(value));
   }
-  const page = await withData<Page>(
+  const page = await runOnFilesOrServer<QueuedReviewPage>(
     access,
     (dataDir) =>
-      onFiles(dataDir, async ({ reviews }) => {
+      withCoreOnFiles(dataDir, async ({ reviews }) => {
         const nowMs = Date.now();
         const found = selectReviewPage(reviews.all(), query, undefined, nowMs);
         const described = found.reviews.map((review) => describeReview(review, nowMs));
@@ -83,39 +83,47 @@ export async function list(access: DataAccess, flags: ListFlags): Promise<void> 
     return;
   }
   for (const line of formatTable(COLUMNS, page.reviews.map(formatReviewCells))) print(line);
-  if (page.next !== null) note(`there are more: --after ${page.next}`);
+  if (page.next !== null) printNote(`there are more: --after ${page.next}`);
 }
 
 /** One review with all that is known of it. */
-export async function show(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  const review = await withData<QueuedReview>(
+export async function showReview(
+  access: DataAccess,
+  id: string,
+  flags: OutputFlags,
+): Promise<void> {
+  const review = await runOnFilesOrServer<QueuedReview>(
     access,
-    (dataDir) => describedOnFiles(dataDir, ({ reviews }) => reviews.find(id, undefined)),
+    (dataDir) => describeReviewOnFiles(dataDir, ({ reviews }) => reviews.find(id, undefined)),
     (client) => client.sendJson("GET", buildReviewRoute(id)),
   );
-  tell(review, flags);
+  printReview(review, flags);
 }
 
 /** Keeps others from deciding for a while. */
-export async function claim(access: DataAccess, id: string, flags: ClaimFlags): Promise<void> {
+export async function claimReview(
+  access: DataAccess,
+  id: string,
+  flags: ClaimFlags,
+): Promise<void> {
   const { who, lease } = flags;
   const request = {
     ...(who === undefined ? {} : { who }),
     ...(lease === undefined ? {} : { lease_sec: lease }),
   };
-  const review = await withData<QueuedReview>(
+  const review = await runOnFilesOrServer<QueuedReview>(
     access,
     (dataDir) =>
-      describedOnFiles(dataDir, ({ reviews }) =>
+      describeReviewOnFiles(dataDir, ({ reviews }) =>
         reviews.claim(id, undefined, parseReviewClaim(request), operator),
       ),
     (client) => client.sendJson("POST", `${buildReviewRoute(id)}/claim`, request),
   );
-  tell(review, flags);
+  printReview(review, flags);
 }
 
 /** Decides; a running service goes by it from the next request on. */
-export async function decide(
+export async function decideReview(
   access: DataAccess,
   id: string,
   decision: ReviewDecision,
@@ -130,22 +138,22 @@ export async function decide(
     ...(text === undefined ? {} : { note: text }),
     ...(again === undefined ? {} : { again }),
   };
-  const review = await withData<QueuedReview>(
+  const review = await runOnFilesOrServer<QueuedReview>(
     access,
     (dataDir) =>
-      describedOnFiles(dataDir, ({ reviews }) =>
+      describeReviewOnFiles(dataDir, ({ reviews }) =>
         reviews.decide(id, undefined, parseReviewDecision(request), operator),
       ),
     (client) => client.sendJson("POST", `${buildReviewRoute(id)}/decision`, request),
   );
-  tell(review, flags);
+  printReview(review, flags);
 }
 
 function buildReviewRoute(id: string): string {
   return `/v1/reviews/${encodeURIComponent(id)}`;
 }
 
-function tell(review: QueuedReview, { json }: OutputFlags): void {
+function printReview(review: QueuedReview, { json }: OutputFlags): void {
   if (json === true) {
     printJson(review);
     return;
@@ -162,16 +170,19 @@ function formatReviewCells(review: QueuedReview): unknown[] {
   return [id, state, agent, level, count, stakes, opened, review.reason, review.decision ?? ""];
 }
 
-async function describedOnFiles(
+async function describeReviewOnFiles(
   dataDir: string,
-  run: (core: Core) => Promise<StoredReview>,
+  run: (core: ServiceCore) => Promise<StoredReview>,
 ): Promise<QueuedReview> {
-  return describeReview(await onFiles(dataDir, run), Date.now());
+  return describeReview(await withCoreOnFiles(dataDir, run), Date.now());
 }
 
-async function onFiles<T>(dataDir: string, run: (core: Core) => Promise<T>): Promise<T> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
-  const core = await openCore({
+async function withCoreOnFiles<T>(
+  dataDir: string,
+  run: (core: ServiceCore) => Promise<T>,
+): Promise<T> {
+  const log = createLog((line) => process.stderr.write(line), Date.now);
+  const core = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => undefined,

@@ -10,7 +10,7 @@ import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
 import { journalFormats, nameOfKind } from "../../journal/formats/formats.ts";
 import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import { KAIZEN_STATE_PATH, readState } from "../../kaizen/service/files.ts";
+import { KAIZEN_STATE_PATH, readKaizenState } from "../../kaizen/service/files.ts";
 import {
   SNAPSHOT_HEADER_BYTES,
   SNAPSHOT_VERSION,
@@ -25,7 +25,7 @@ import { SCHEMA_VERSION } from "../../store/schema.ts";
  * What a start would do: read it as it is, make it anew from the journal, go on without what some
  * records say, or refuse to go on.
  */
-type Outlook = "reads" | "makes anew" | "passes over" | "refuses";
+type StartEffect = "reads" | "makes anew" | "passes over" | "refuses";
 
 export interface FormatPart {
   readonly part: string;
@@ -33,13 +33,13 @@ export interface FormatPart {
   readonly found: string;
   /** What this release reads, and writes. */
   readonly known: string;
-  readonly outlook: Outlook;
+  readonly outlook: StartEffect;
   /** What a start does with it, or what it cannot read. */
   readonly detail: string;
 }
 
 const STORE_MEMORY_MB = 512;
-const nothing = (part: string, known: string): FormatPart => ({
+const createMissingPart = (part: string, known: string): FormatPart => ({
   part,
   found: "none",
   known,
@@ -47,20 +47,20 @@ const nothing = (part: string, known: string): FormatPart => ({
   detail: "a start makes it when it is due",
 });
 
-export async function formatParts(paths: DataPaths): Promise<FormatPart[]> {
+export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
   return [
-    journalPart(paths),
-    snapshotPart(paths),
-    await storePart(paths),
-    signingPart(paths),
-    await apiKeysPart(paths),
-    kaizenPart(paths),
+    inspectJournal(paths),
+    inspectSnapshot(paths),
+    await inspectStore(paths),
+    inspectSigningKey(paths),
+    await inspectApiKeys(paths),
+    inspectKaizen(paths),
   ];
 }
 
-function journalPart({ journal }: DataPaths): FormatPart {
+function inspectJournal({ journal }: DataPaths): FormatPart {
   const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
-  if (!fs.existsSync(journal)) return nothing("journal", known);
+  if (!fs.existsSync(journal)) return createMissingPart("journal", known);
   const { versions, kinds, unread, passedOver } = journalFormats(nodeFiles, journal);
   const names = [...kinds].toSorted((left, right) => left - right).map(nameOfKind);
   const found = `version ${[...versions].join(", ")}; ${names.join(", ")}`;
@@ -75,12 +75,15 @@ function journalPart({ journal }: DataPaths): FormatPart {
   return { ...part, outlook: "refuses", detail: `cannot read ${unread.join(", ")}` };
 }
 
-function snapshotPart({ snapshots }: DataPaths): FormatPart {
+function inspectSnapshot({ snapshots }: DataPaths): FormatPart {
   const known = `version ${SNAPSHOT_VERSION}, layout ${TABLE_LAYOUT}`;
   const names = fs.existsSync(snapshots) ? listSnapshots(fs.readdirSync(snapshots)) : [];
   const [newest] = names;
   if (newest === undefined) {
-    return { ...nothing("snapshot", known), detail: "folds the journal from its first record" };
+    return {
+      ...createMissingPart("snapshot", known),
+      detail: "folds the journal from its first record",
+    };
   }
   const format = snapshotFormat(readFileHead(join(snapshots, newest)));
   const found =
@@ -103,30 +106,32 @@ function readFileHead(path: string): Buffer {
   }
 }
 
-async function storePart({ store }: DataPaths): Promise<FormatPart> {
+async function inspectStore({ store }: DataPaths): Promise<FormatPart> {
   const known = `schema ${SCHEMA_VERSION}`;
   const path = join(store, DATABASE_FILE);
-  if (!fs.existsSync(path)) return nothing("store", known);
+  if (!fs.existsSync(path)) return createMissingPart("store", known);
   const part = { part: "store", known };
   const anew = "rebuilds it from the journal and the kept rows";
   try {
-    const versions = await schemasIn(path, store);
+    const versions = await readSchemaVersions(path, store);
     const found = versions.length === 0 ? "nothing applied yet" : `schema ${versions.join(", ")}`;
     const isKnown = versions.every((each) => each === SCHEMA_VERSION);
     if (isKnown) return { ...part, found, outlook: "reads", detail: "goes on where it ended" };
     return { ...part, found, outlook: "makes anew", detail: anew };
   } catch (error) {
     const isHeld = /lock on file/i.test(String(error));
-    const found = isHeld ? "held by a service that runs" : `does not open: ${firstLine(error)}`;
+    const found = isHeld
+      ? "held by a service that runs"
+      : `does not open: ${selectFirstLine(error)}`;
     return { ...part, found, outlook: "makes anew", detail: `${anew}, unless its schema is known` };
   }
 }
 
-function firstLine(error: unknown): string {
+function selectFirstLine(error: unknown): string {
   return String(error).split("\n", 1)[0]!;
 }
 
-async function schemasIn(path: string, directory: string): Promise<number[]> {
+async function readSchemaVersions(path: string, directory: string): Promise<number[]> {
   const database = await openDatabase(path, STORE_MEMORY_MB, directory, "UTC", {
     access: "READ_ONLY",
   });
@@ -143,42 +148,42 @@ async function schemasIn(path: string, directory: string): Promise<number[]> {
   }
 }
 
-function signingPart({ root, bureauKey }: DataPaths): FormatPart {
+function inspectSigningKey({ root, bureauKey }: DataPaths): FormatPart {
   const known = `PEM; key set of format ${KEY_SET_FORMAT}`;
-  if (!fs.existsSync(bureauKey)) return nothing("signing key", known);
-  return judged("signing key", known, () => {
+  if (!fs.existsSync(bureauKey)) return createMissingPart("signing key", known);
+  return inspectOrRefuse("signing key", known, () => {
     const set = readKeySet(root, loadBureauKey(bureauKey, false).publicKey);
     const before = set === undefined ? 0 : set.links.length;
     return before === 0 ? "one key" : `one key, ${before} before it`;
   });
 }
 
-async function apiKeysPart({ root }: DataPaths): Promise<FormatPart> {
+async function inspectApiKeys({ root }: DataPaths): Promise<FormatPart> {
   const known = "format 1";
   try {
     const { length } = await readKeyFile(root);
     return { part: "API keys", found: `${length} keys`, known, outlook: "reads", detail: "" };
   } catch (error) {
-    return refused("API keys", known, error);
+    return createRefusedPart("API keys", known, error);
   }
 }
 
-function kaizenPart({ root }: DataPaths): FormatPart {
-  return judged("kaizen", "state.json as runs have left it", () => {
-    const state = readState(join(root, KAIZEN_STATE_PATH));
+function inspectKaizen({ root }: DataPaths): FormatPart {
+  return inspectOrRefuse("kaizen", "state.json as runs have left it", () => {
+    const state = readKaizenState(join(root, KAIZEN_STATE_PATH));
     return state === undefined ? "none" : `champion ${state.champion}`;
   });
 }
 
-function judged(part: string, known: string, look: () => string): FormatPart {
+function inspectOrRefuse(part: string, known: string, look: () => string): FormatPart {
   try {
     return { part, found: look(), known, outlook: "reads", detail: "" };
   } catch (error) {
-    return refused(part, known, error);
+    return createRefusedPart(part, known, error);
   }
 }
 
-function refused(part: string, known: string, error: unknown): FormatPart {
+function createRefusedPart(part: string, known: string, error: unknown): FormatPart {
   const detail = (error as Error).message;
   return { part, found: "not readable", known, outlook: "refuses", detail };
 }

@@ -5,11 +5,11 @@ import { dataPaths } from "../../journal/data-directory.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
 import { parseServeConfig } from "../../service/settings/config.ts";
-import { environment } from "../environment.ts";
+import { readEnvironment } from "../environment.ts";
 import { formatTable, print, printJson } from "../output.ts";
-import { type FormatPart, formatParts } from "./parts.ts";
+import { type FormatPart, inspectFormats } from "./parts.ts";
 
-const REFUSED: ReadonlySet<string> = new Set(["refuses", "passes over"]);
+const FAILING_EFFECTS: ReadonlySet<string> = new Set(["refuses", "passes over"]);
 
 /** @throws CommandFailure when this release cannot read all of it. */
 export async function checkUpgrade(
@@ -17,8 +17,8 @@ export async function checkUpgrade(
   flags: { readonly json?: boolean },
 ): Promise<void> {
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
-  const parts = [...(await formatParts(dataPaths(dataDir))), settingsPart()];
-  const refused = parts.filter(({ outlook }) => REFUSED.has(outlook));
+  const parts = [...(await inspectFormats(dataPaths(dataDir))), inspectSettings()];
+  const refused = parts.filter(({ outlook }) => FAILING_EFFECTS.has(outlook));
   const release = readPackageVersion();
   if (flags.json === true) {
     printJson({ data_dir: dataDir, release, ok: refused.length === 0, parts });
@@ -38,10 +38,10 @@ export async function checkUpgrade(
 }
 
 /** The settings as `serve` would read them, of the same environment and file. */
-function settingsPart(): FormatPart {
+function inspectSettings(): FormatPart {
   const part = { part: "settings", known: "those of `trustrank config check`" };
   try {
-    parseServeConfig({ sample: true }, environment());
+    parseServeConfig({ sample: true }, readEnvironment());
     return { ...part, found: "each can be meant", outlook: "reads", detail: "" };
   } catch (error) {
     const detail = (error as Error).message;

@@ -5,7 +5,7 @@ import { QUOTA_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import { readQuotaFile, writeQuotaFile } from "../../http/access/quota-file.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { type DataAccess, withData } from "../data-access.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
 import { formatTable, print, printJson } from "../output.ts";
 
 interface OutputFlags {
@@ -13,11 +13,12 @@ interface OutputFlags {
 }
 
 /** A quota; what is used of it is known where a server counts. */
-type Shown = Pick<QuotaDescription, "tenant" | "paid_reads_per_month"> & Partial<QuotaDescription>;
+type QuotaRow = Pick<QuotaDescription, "tenant" | "paid_reads_per_month"> &
+  Partial<QuotaDescription>;
 
 /** Every tenant that has a quota. */
 export async function listQuotas(access: DataAccess, flags: OutputFlags): Promise<void> {
-  const quotas = await withData<Shown[]>(
+  const quotas = await runOnFilesOrServer<QuotaRow[]>(
     access,
     async (dataDir) =>
       [...(await readQuotaFile(dataDir))]
@@ -46,11 +47,11 @@ export async function setQuota(
   const limit = flags.reads;
   if (limit > QUOTA_MAX) throw new CommandFailure(`at most ${QUOTA_MAX} reads`, EXIT_USAGE);
   const body = { paid_reads_per_month: limit };
-  const set = await withData<Shown>(
+  const set = await runOnFilesOrServer<QuotaRow>(
     access,
     async (dataDir) => {
       const quotas = await readQuotaFile(dataDir);
-      await writeQuotaFile(dataDir, quotas.set(known(tenant), limit));
+      await writeQuotaFile(dataDir, quotas.set(requireTenantName(tenant), limit));
       return { tenant, ...body };
     },
     (client) => client.sendJson("PUT", buildQuotaRoute(tenant), body),
@@ -65,7 +66,7 @@ export async function removeQuota(
   tenant: string,
   flags: OutputFlags,
 ): Promise<void> {
-  const was = await withData<Shown>(
+  const was = await runOnFilesOrServer<QuotaRow>(
     access,
     async (dataDir) => {
       const quotas = await readQuotaFile(dataDir);
@@ -82,10 +83,10 @@ export async function removeQuota(
 }
 
 function buildQuotaRoute(tenant: string): string {
-  return `/v1/quotas/${encodeURIComponent(known(tenant))}`;
+  return `/v1/quotas/${encodeURIComponent(requireTenantName(tenant))}`;
 }
 
-function known(tenant: string): string {
+function requireTenantName(tenant: string): string {
   if (isPlainText(tenant, TENANT_LENGTH_MAX)) return tenant;
   const detail = `a tenant is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
   throw new CommandFailure(detail, EXIT_USAGE);

@@ -12,9 +12,9 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type ParquetColumn, writeParquet } from "../../store/rows/parquet.ts";
-import { type DataAccess, withData } from "../data-access.ts";
-import { withStore } from "../file-store.ts";
-import { formatTable, note, printText } from "../output.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
+import { withStoreOnFiles } from "../file-store.ts";
+import { formatTable, printNote, printText } from "../output.ts";
 
 export interface UsageFlags {
   /** `2026-01`; this month by default. */
@@ -29,10 +29,10 @@ export interface UsageFlags {
   readonly json?: boolean;
 }
 
-type Row = UsageReport["rows"][number];
+type UsageTableRow = UsageReport["rows"][number];
 
 const GROUP_COLUMNS = ["day", "month", "tenant", "key_id"] as const;
-const COUNT_COLUMNS: readonly (readonly [name: string, count: (row: Row) => number])[] = [
+const COUNT_COLUMNS: readonly (readonly [name: string, count: (row: UsageTableRow) => number])[] = [
   ["paid_reads", (row) => row.paid_reads],
   ["verify_reads", (row) => row.reads.verify],
   ["check_reads", (row) => row.reads.check],
@@ -42,7 +42,7 @@ const COUNT_COLUMNS: readonly (readonly [name: string, count: (row: Row) => numb
   ["outcomes_reported", (row) => row.outcomes_reported],
 ];
 /** No process counts while a command reads the files. */
-const NOBODY_COUNTS = { meter: "", since: 0, rows: () => [] };
+const NO_PROCESS_USAGE = { meter: "", since: 0, rows: () => [] };
 
 /** Prints usage, or writes it to a file that then takes the place of an older one. */
 export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<void> {
@@ -51,19 +51,19 @@ export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<
   if (format === "parquet" && flags.out === undefined) {
     throw new CommandFailure("Parquet is no text: give --out FILE", EXIT_USAGE);
   }
-  const question = usageQuestion(query);
-  const rows = await withData<Row[]>(
+  const question = parseUsageQueryOrFail(query);
+  const rows = await runOnFilesOrServer<UsageTableRow[]>(
     access,
     (dataDir) =>
-      withStore(dataDir, false, async (store) =>
+      withStoreOnFiles(dataDir, false, async (store) =>
         sumUsageByGroups(
-          await loadUsageRows(store, NOBODY_COUNTS, question, undefined),
+          await loadUsageRows(store, NO_PROCESS_USAGE, question, undefined),
           question.groups,
         ),
       ),
     async (client) => (await client.sendJson<UsageReport>("GET", `/v1/usage?${query}`)).rows,
   );
-  await write(
+  await writeUsage(
     rows,
     question.groups.map((group) => (group === "key" ? "key_id" : group)),
     format,
@@ -71,7 +71,7 @@ export async function showUsage(access: DataAccess, flags: UsageFlags): Promise<
   );
 }
 
-function usageQuestion(query: string) {
+function parseUsageQueryOrFail(query: string) {
   try {
     return parseUsageQuery(query, Date.now());
   } catch (error) {
@@ -106,8 +106,8 @@ function findLastDayOfMonth(firstMs: number): string {
   return new Date(last).toISOString().slice(0, "2026-01-31".length);
 }
 
-async function write(
-  rows: readonly Row[],
+async function writeUsage(
+  rows: readonly UsageTableRow[],
   asked: readonly string[],
   format: UsageFormat,
   out: string | undefined,
@@ -130,9 +130,9 @@ async function write(
   } else {
     const text = formatUsage(names, cells, format);
     if (out === undefined) return printText(text);
-    writeWhole(out, text);
+    writeTextAtomically(out, text);
   }
-  note(`${rows.length} rows in ${out}`);
+  printNote(`${rows.length} rows in ${out}`);
 }
 
 function formatUsage(
@@ -146,7 +146,7 @@ function formatUsage(
   return `${JSON.stringify(rows)}\n`;
 }
 
-function writeWhole(path: string, text: string): void {
+function writeTextAtomically(path: string, text: string): void {
   fs.writeFileSync(`${path}.partial`, text);
   fs.renameSync(`${path}.partial`, path);
 }

@@ -10,8 +10,8 @@ import type {
   WebhookTested,
 } from "../../contract/schemas/webhooks.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { type DataAccess, withData } from "../data-access.ts";
-import { formatTable, note, print, printJson } from "../output.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
+import { formatTable, printNote, print, printJson } from "../output.ts";
 import type { ServerClient, ServerRequest } from "../server-client.ts";
 
 interface OutputFlags {
@@ -23,8 +23,8 @@ const COLUMNS = ["id", "url", "tenant", "events", "state", "waiting", "delivered
 const DEAD_COLUMNS = ["webhook id", "type", "died", "attempts", "why"];
 
 /** Every endpoint, without secrets. */
-export async function list(access: DataAccess, flags: OutputFlags): Promise<void> {
-  const { webhooks } = await ask<WebhookList>(access, "GET", ROUTE);
+export async function listWebhooks(access: DataAccess, flags: OutputFlags): Promise<void> {
+  const { webhooks } = await callWebhookServer<WebhookList>(access, "GET", ROUTE);
   if (flags.json === true) {
     printJson(webhooks);
     return;
@@ -32,16 +32,20 @@ export async function list(access: DataAccess, flags: OutputFlags): Promise<void
   for (const line of formatTable(COLUMNS, webhooks.map(formatWebhookCells))) print(line);
 }
 
-export interface AddFlags extends OutputFlags {
+export interface WebhookAddFlags extends OutputFlags {
   readonly events?: string;
   readonly tenant?: string;
   readonly description?: string;
 }
 
 /** Prints the secret alone on stdout, so that a script can take it; the rest goes to stderr. */
-export async function add(access: DataAccess, url: string, flags: AddFlags): Promise<void> {
+export async function addWebhook(
+  access: DataAccess,
+  url: string,
+  flags: WebhookAddFlags,
+): Promise<void> {
   const { events, tenant, description } = flags;
-  const made = await ask<WebhookCreated>(access, "POST", ROUTE, {
+  const made = await callWebhookServer<WebhookCreated>(access, "POST", ROUTE, {
     url,
     ...(events === undefined ? {} : { events: events.split(",").map((each) => each.trim()) }),
     ...(tenant === undefined ? {} : { tenant }),
@@ -51,38 +55,62 @@ export async function add(access: DataAccess, url: string, flags: AddFlags): Pro
 }
 
 /** Another secret; the former one signs beside it for a day. */
-export async function renewSecret(
+export async function renewWebhookSecret(
   access: DataAccess,
   id: string,
   flags: OutputFlags,
 ): Promise<void> {
-  showSecret(await ask<WebhookCreated>(access, "POST", `${buildWebhookRoute(id)}/secret`), flags);
+  showSecret(
+    await callWebhookServer<WebhookCreated>(access, "POST", `${buildWebhookRoute(id)}/secret`),
+    flags,
+  );
 }
 
 /** Takes an endpoint away, with all that waits for it. */
-export async function remove(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  const was = await ask<Webhook>(access, "DELETE", buildWebhookRoute(id));
+export async function removeWebhook(
+  access: DataAccess,
+  id: string,
+  flags: OutputFlags,
+): Promise<void> {
+  const was = await callWebhookServer<Webhook>(access, "DELETE", buildWebhookRoute(id));
   if (flags.json === true) printJson(was);
   else print(`removed ${was.id} (${was.url})`);
 }
 
 /** Lets an endpoint go on, or stops it. */
-export async function enable(
+export async function enableWebhook(
   access: DataAccess,
   id: string,
   flags: OutputFlags & { readonly skipBacklog?: boolean },
 ): Promise<void> {
   const isSkipping = flags.skipBacklog === true;
-  await change(access, id, { enabled: true, ...(isSkipping ? { skip_backlog: true } : {}) }, flags);
+  await patchWebhook(
+    access,
+    id,
+    { enabled: true, ...(isSkipping ? { skip_backlog: true } : {}) },
+    flags,
+  );
 }
 
-export async function disable(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  await change(access, id, { enabled: false }, flags);
+export async function disableWebhook(
+  access: DataAccess,
+  id: string,
+  flags: OutputFlags,
+): Promise<void> {
+  await patchWebhook(access, id, { enabled: false }, flags);
 }
 
 /** @throws CommandFailure when the endpoint did not take it. */
-export async function test(access: DataAccess, id: string, flags: OutputFlags): Promise<void> {
-  const tested = await ask<WebhookTested>(access, "POST", `${buildWebhookRoute(id)}/test`);
+export async function testWebhook(
+  access: DataAccess,
+  id: string,
+  flags: OutputFlags,
+): Promise<void> {
+  const tested = await callWebhookServer<WebhookTested>(
+    access,
+    "POST",
+    `${buildWebhookRoute(id)}/test`,
+  );
   if (flags.json === true) printJson(tested);
   const took = `${Math.round(tested.elapsed_ms)} ms`;
   if (!tested.delivered) throw new CommandFailure(`not delivered: ${tested.detail} (${took})`);
@@ -90,7 +118,7 @@ export async function test(access: DataAccess, id: string, flags: OutputFlags): 
 }
 
 /** Dead letters; with `redeliver` they are sent again: all of them or those that `only` names. */
-export async function dead(
+export async function listWebhookDeadLetters(
   access: DataAccess,
   id: string,
   flags: OutputFlags & { readonly redeliver?: boolean; readonly only?: string },
@@ -99,7 +127,11 @@ export async function dead(
     await redeliver(access, id, flags);
     return;
   }
-  const { dead: letters } = await ask<WebhookDead>(access, "GET", `${buildWebhookRoute(id)}/dead`);
+  const { dead: letters } = await callWebhookServer<WebhookDead>(
+    access,
+    "GET",
+    `${buildWebhookRoute(id)}/dead`,
+  );
   if (flags.json === true) {
     printJson(letters);
     return;
@@ -121,7 +153,7 @@ async function redeliver(
 ): Promise<void> {
   const ids = flags.only?.split(",").map((each) => each.trim());
   const body = ids === undefined ? {} : { webhook_ids: ids };
-  const answer = await ask<WebhookRedelivery>(
+  const answer = await callWebhookServer<WebhookRedelivery>(
     access,
     "POST",
     `${buildWebhookRoute(id)}/dead/redeliver`,
@@ -131,13 +163,13 @@ async function redeliver(
   else print(`${answer.redelivered} wait again, ${answer.dead} are left`);
 }
 
-async function change(
+async function patchWebhook(
   access: DataAccess,
   id: string,
   patch: WebhookPatch,
   flags: OutputFlags,
 ): Promise<void> {
-  const now = await ask<Webhook>(access, "PATCH", buildWebhookRoute(id), patch);
+  const now = await callWebhookServer<Webhook>(access, "PATCH", buildWebhookRoute(id), patch);
   if (flags.json === true) printJson(now);
   else print(`${now.id} is ${describeWebhookState(now)}`);
 }
@@ -147,7 +179,7 @@ function showSecret(made: WebhookCreated, flags: OutputFlags): void {
     printJson(made);
     return;
   }
-  note(`endpoint ${made.id} for ${made.events.join(", ")}; its secret, shown once:`);
+  printNote(`endpoint ${made.id} for ${made.events.join(", ")}; its secret, shown once:`);
   print(made.secret);
 }
 
@@ -175,18 +207,18 @@ function buildWebhookRoute(id: string): string {
   return `${ROUTE}/${encodeURIComponent(id)}`;
 }
 
-function ask<Answer>(
+function callWebhookServer<Answer>(
   access: DataAccess,
   method: ServerRequest["method"],
   path: string,
   body?: unknown,
 ): Promise<Answer> {
-  return withData<Answer>(access, noServer, (client: ServerClient) =>
+  return runOnFilesOrServer<Answer>(access, rejectWithoutServer, (client: ServerClient) =>
     client.sendJson<Answer>(method, path, body),
   );
 }
 
-function noServer(): Promise<never> {
+function rejectWithoutServer(): Promise<never> {
   const detail = "no server holds the data directory: webhooks are told by a running service";
   return Promise.reject(new CommandFailure(detail));
 }

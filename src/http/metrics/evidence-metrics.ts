@@ -1,6 +1,6 @@
 // Metrics of evidence and of the files that hold it: outcomes, journal, disk, agent table, snapshots,
 // store, decision log, vault. Names without their prefix.
-import { COUNT_BOUNDS } from "../../platform/histogram.ts";
+import { BATCH_SIZE_BOUNDS } from "../../platform/histogram.ts";
 import { counter, durations, gauge, sizes } from "./metric.ts";
 
 export const EVIDENCE_METRICS = {
@@ -20,7 +20,7 @@ export const EVIDENCE_METRICS = {
     "the 99th percentile above 20 ms: the disk",
   ),
   journal_sync_duration_seconds: durations("seconds of one sync of the journal", "the disk"),
-  journal_commit_records: sizes("records that share one sync", COUNT_BOUNDS),
+  journal_commit_records: sizes("records that share one sync", BATCH_SIZE_BOUNDS),
   journal_damages: gauge(
     "known damages in sealed segments",
     "alarm above 0: restore the file before the next start",

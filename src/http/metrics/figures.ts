@@ -1,6 +1,6 @@
 // Figures of a scrape: values under the names of the table of metrics. The parts of the service give
 // them as data; this adds up those of several threads and lays them out as families.
-import { addCounts, type HistogramCounts } from "../../platform/histogram.ts";
+import { addHistogramCounts, type HistogramCounts } from "../../platform/histogram.ts";
 import type { FamilySample, MetricFamily } from "../../platform/prometheus.ts";
 import { EVIDENCE_METRICS } from "./evidence-metrics.ts";
 import { HTTP_METRICS } from "./http-metrics.ts";
@@ -36,7 +36,7 @@ export function withAdded(figures: Figures, added: readonly AddedFigures[]): Fig
   for (const [name, more] of added.flatMap((each) => Object.entries(each))) {
     const known = all[name as MetricName];
     if (typeof more === "number") all[name as MetricName] = ((known as number) ?? 0) + more;
-    else all[name as MetricName] = addCounts(known as HistogramCounts | undefined, more);
+    else all[name as MetricName] = addHistogramCounts(known as HistogramCounts | undefined, more);
   }
   return all;
 }

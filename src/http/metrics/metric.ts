@@ -1,6 +1,6 @@
 // Description of one metric: what `/metrics` says of it in HELP and TYPE, and what the reference page
 // adds. `watch` is what an operator looks for.
-import { DURATION_BOUNDS } from "../../platform/histogram.ts";
+import { DURATION_BOUNDS_SEC } from "../../platform/histogram.ts";
 
 export interface Metric {
   readonly type: "counter" | "gauge" | "histogram";
@@ -22,7 +22,7 @@ export function gauge(help: string, watch = "", ...labels: string[]): Metric {
 
 /** In seconds. */
 export function durations(help: string, watch = "", ...labels: string[]): Metric {
-  return { type: "histogram", help, watch, labels, bounds: DURATION_BOUNDS };
+  return { type: "histogram", help, watch, labels, bounds: DURATION_BOUNDS_SEC };
 }
 
 export function sizes(help: string, bounds: readonly number[]): Metric {

@@ -1,8 +1,8 @@
 // Counts of the requests of one serving thread. Recording is an addition in a fixed array, without
 // allocation: it happens on every request. Everything else is done on scrape, over all threads.
 import {
-  addCounts,
-  DURATION_BOUNDS,
+  addHistogramCounts,
+  DURATION_BOUNDS_SEC,
   type HistogramCounts,
   Histograms,
 } from "../../platform/histogram.ts";
@@ -51,7 +51,7 @@ export class Metrics {
     this.routeNames = routeNames;
     this.tallies = tallies;
     this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
-    this.#durations = new Histograms(routeNames.length * STATUS_CLASSES, DURATION_BOUNDS);
+    this.#durations = new Histograms(routeNames.length * STATUS_CLASSES, DURATION_BOUNDS_SEC);
     const classes = Array.from({ length: STATUS_CLASSES }, (_, index) => index);
     this.#timed = routeNames.flatMap((name, route) =>
       TIMED_ROUTES.has(name) ? classes.map((each) => route * STATUS_CLASSES + each) : [],
@@ -73,7 +73,7 @@ export class Metrics {
   pulse(): Pulse {
     let durations: HistogramCounts = { buckets: [], sum: 0 };
     for (const index of this.#timed)
-      durations = addCounts(durations, this.#durations.counts(index));
+      durations = addHistogramCounts(durations, this.#durations.counts(index));
     return { tallies: this.tallies.counts(), durations };
   }
 

@@ -1,7 +1,7 @@
 // Figures of the serving threads together: what was asked, how it was answered and how long it took.
 import type { FaultCode } from "../../contract/faults.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
-import { addCounts, type HistogramCounts } from "../../platform/histogram.ts";
+import { addHistogramCounts, type HistogramCounts } from "../../platform/histogram.ts";
 import type { Figures, Labelled } from "./figures.ts";
 import { type MetricCounts, STATUS_CLASSES, STATUS_COUNT, STATUS_FIRST } from "./recorder.ts";
 import type { TallyCounts } from "./tallies.ts";
@@ -53,7 +53,7 @@ function byRoute(routeNames: readonly string[], threads: readonly MetricCounts[]
   const routeOf = (index: number, size: number) => routeNames[Math.trunc(index / size)] ?? "";
   const durations = new Map<number, HistogramCounts>();
   for (const [index, counts] of threads.flatMap((each) => each.durations)) {
-    durations.set(index, addCounts(durations.get(index), counts));
+    durations.set(index, addHistogramCounts(durations.get(index), counts));
   }
   const requests = added(threads.flatMap((each) => each.requests));
   return {

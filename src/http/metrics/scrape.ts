@@ -1,5 +1,5 @@
 // One scrape: the counts of all serving threads and the figures of the rest of the service, as text.
-import { type Exposition, exposeMetrics } from "../../platform/prometheus.ts";
+import { type Exposition, renderMetrics } from "../../platform/prometheus.ts";
 import type { Services } from "../services.ts";
 import { collectThreadCounts } from "../thread-counts.ts";
 import { buildMetricFamilies, withAdded } from "./figures.ts";
@@ -21,5 +21,5 @@ export async function scrape(services: Scraped, accept: string | undefined): Pro
     ...figures,
     ...requestFigures(services.metrics.routeNames, counts),
   });
-  return exposeMetrics(families, accept?.includes("application/openmetrics-text") === true);
+  return renderMetrics(families, accept?.includes("application/openmetrics-text") === true);
 }

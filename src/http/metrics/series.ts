@@ -1,7 +1,7 @@
 // Time series of the last fifteen minutes by the second, in a ring of fixed memory: differences of counts
 // that are kept anyway. Requests pay nothing for it; a second costs one addition per column.
 import { type Decision, DECISIONS, REASON_CLASSES, VERDICTS } from "../../contract/vocabulary.ts";
-import { DURATION_BOUNDS } from "../../platform/histogram.ts";
+import { DURATION_BOUNDS_SEC } from "../../platform/histogram.ts";
 import type { ServiceSeries } from "../../contract/schemas/series.ts";
 import type { Pulse } from "./pulse.ts";
 import { verdictLabels } from "./verdict-cells.ts";
@@ -28,7 +28,7 @@ type Sums = Readonly<Record<string, number>>;
 const VERDICT_COLUMNS = VERDICTS.map((word) => `verdict ${word}`);
 const DECISION_COLUMNS = DECISIONS.map((word) => `decision ${word}`);
 const REASON_COLUMNS = REASON_CLASSES.map((name) => `reason ${name}`);
-const TIME_COLUMNS = [...DURATION_BOUNDS, 0].map((_, index) => `time ${index}`);
+const TIME_COLUMNS = [...DURATION_BOUNDS_SEC, 0].map((_, index) => `time ${index}`);
 const COUNTED = [
   ...VERDICT_COLUMNS,
   ...DECISION_COLUMNS,
@@ -97,7 +97,7 @@ export class Series {
       whole: {
         p50_ms: this.#quantileMs(places, P50),
         p99_ms: this.#quantileMs(places, P99),
-        latency_bounds_ms: DURATION_BOUNDS.map((bound) => bound * MS_PER_S),
+        latency_bounds_ms: DURATION_BOUNDS_SEC.map((bound) => bound * MS_PER_S),
         latency_counts: this.#counts(places),
       },
     };
@@ -127,9 +127,9 @@ export function computeQuantileMs(counts: readonly number[], quantile: number): 
   if (total === 0) return null;
   let left = quantile * total;
   for (const [index, count] of counts.entries()) {
-    const upper = DURATION_BOUNDS[index];
+    const upper = DURATION_BOUNDS_SEC[index];
     if (upper === undefined) break;
-    const lower = DURATION_BOUNDS[index - 1] ?? 0;
+    const lower = DURATION_BOUNDS_SEC[index - 1] ?? 0;
     if (count > 0 && left <= count) {
       // Microseconds: more digits than the buckets are worth.
       const ms = (lower + (upper - lower) * (left / count)) * MS_PER_S;
@@ -137,7 +137,7 @@ export function computeQuantileMs(counts: readonly number[], quantile: number): 
     }
     left -= count;
   }
-  return DURATION_BOUNDS.at(-1)! * MS_PER_S;
+  return DURATION_BOUNDS_SEC.at(-1)! * MS_PER_S;
 }
 
 function sumPulses(pulses: readonly Pulse[]): Record<string, number> {

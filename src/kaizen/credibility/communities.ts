@@ -2,7 +2,7 @@
 // A ring that serves the same few agents, or itself, is one of them or a part of one.
 import graphology from "graphology";
 import louvainModule from "graphology-communities-louvain";
-import type { Random } from "../model/random.ts";
+import type { RandomGenerator } from "../model/random.ts";
 import type { ReportedEdges } from "./report-graph.ts";
 
 type LouvainGraph = InstanceType<typeof graphology.UndirectedGraph<object, { weight: number }>>;
@@ -26,7 +26,7 @@ const PAIR_REPORTS_MAX = 3;
  */
 export function detectCommunities(
   edges: Omit<ReportedEdges, "failures">,
-  random: Random,
+  random: RandomGenerator,
 ): Uint32Array {
   const { agents, reporters, subjects, count } = edges;
   const counts = new Map<number, number>();

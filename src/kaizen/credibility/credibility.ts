@@ -1,7 +1,7 @@
 // Port of reporter credibility: recompute it, read its state. Implemented by
 // service/credibility-service.ts over a pool thread, the journal and the ledger's writer.
 import type { ReporterGraph } from "./reporter-graph.ts";
-import type { StandingFigures } from "./standings.ts";
+import type { StandingMetrics } from "./standings.ts";
 
 /** One batch and its findings. */
 export interface CredibilityBatch {
@@ -15,7 +15,7 @@ export interface CredibilityBatch {
   /** Milliseconds. */
   duration_ms: number;
   /** Absent when nothing could be computed. */
-  figures?: StandingFigures;
+  figures?: StandingMetrics;
 }
 
 export interface CredibilityStatus {

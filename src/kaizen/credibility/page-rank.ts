@@ -5,10 +5,14 @@
 // Trust flows only along honest agents' own reports, so the mass that enters a region of invented
 // agents is bounded by the reports honest agents make about it, not by the number of invented
 // agents.
-import { byReporter, distinctSubjects, positiveGraph } from "./report-graph.ts";
-import type { Graph, ReportedEdges } from "./report-graph.ts";
+import {
+  groupOutcomesByReporter,
+  listDistinctSubjects,
+  buildPositiveReportGraph,
+} from "./report-graph.ts";
+import type { PositiveReportGraph, ReportedEdges } from "./report-graph.ts";
 
-export interface Credibility {
+export interface CredibilityScores {
   /** rho of each agent, 0 to 1. */
   rho: Float64Array;
   /** Cluster of each agent, 0 for none. */
@@ -16,13 +20,13 @@ export interface Credibility {
   /** Mass of each agent; sums to 1. */
   mass: Float64Array;
   /** Positive reports along which it went. */
-  graph: Graph;
+  graph: PositiveReportGraph;
 }
 
 /** Agents where mass starts, with their shares; shares sum to 1. */
-export type Seeds = ReadonlyMap<number, number>;
+export type SeedShares = ReadonlyMap<number, number>;
 
-export interface CredibilityOptions {
+export interface CredibilityParameters {
   damping: number;
   iterations: number;
   /** Largest mass of one pair, in outcomes. */
@@ -39,7 +43,7 @@ export interface CredibilityOptions {
   clusterOverlap: number;
 }
 
-export const CREDIBILITY_OPTIONS: CredibilityOptions = {
+export const DEFAULT_CREDIBILITY_PARAMETERS: CredibilityParameters = {
   damping: 0.85,
   iterations: 15,
   pairCap: 2,
@@ -51,7 +55,12 @@ export const CREDIBILITY_OPTIONS: CredibilityOptions = {
 };
 
 /** One step: damped mass along the edges, the rest and all dangling mass to the seeds. */
-function step(graph: Graph, mass: Float64Array, seeds: Seeds, damping: number) {
+function spreadMassOnce(
+  graph: PositiveReportGraph,
+  mass: Float64Array,
+  seeds: SeedShares,
+  damping: number,
+) {
   const { starts, targets, weights, totals } = graph;
   const next = new Float64Array(mass.length);
   let lost = 0;
@@ -73,18 +82,23 @@ function step(graph: Graph, mass: Float64Array, seeds: Seeds, damping: number) {
 }
 
 /** Mass of each agent after `iterations` steps from the seeds; sums to 1. */
-export function personalisedPageRank(
+export function computePersonalisedPageRank(
   edges: ReportedEdges,
-  seeds: Seeds,
-  options: CredibilityOptions,
+  seeds: SeedShares,
+  options: CredibilityParameters,
 ): Float64Array {
-  return massOver(positiveGraph(edges, options.pairCap), seeds, options);
+  return spreadMassFromSeeds(buildPositiveReportGraph(edges, options.pairCap), seeds, options);
 }
 
-function massOver(graph: Graph, seeds: Seeds, options: CredibilityOptions): Float64Array {
+function spreadMassFromSeeds(
+  graph: PositiveReportGraph,
+  seeds: SeedShares,
+  options: CredibilityParameters,
+): Float64Array {
   let mass = new Float64Array(graph.totals.length);
   for (const [seed, share] of seeds) mass[seed]! += share;
-  for (let i = 0; i < options.iterations; i++) mass = step(graph, mass, seeds, options.damping);
+  for (let i = 0; i < options.iterations; i++)
+    mass = spreadMassOnce(graph, mass, seeds, options.damping);
   return mass;
 }
 
@@ -93,7 +107,7 @@ function massOver(graph: Graph, seeds: Seeds, options: CredibilityOptions): Floa
  * in mass, not in agents: inventing poor agents could pull down a median over agents, and raise the
  * standing of all others with it.
  */
-function middlingMass(mass: Float64Array, seeds: Seeds, share: number): number {
+function computeMassQuantile(mass: Float64Array, seeds: SeedShares, share: number): number {
   const others = mass.filter((x, i) => x > 0 && !seeds.has(i)).toSorted();
   const total = others.reduce((sum, x) => sum + x, 0);
   let below = 0;
@@ -105,7 +119,7 @@ function middlingMass(mass: Float64Array, seeds: Seeds, share: number): number {
 }
 
 /** Order-independent minimum hash of a set: reporters of the same agents have the same one. */
-function leastHash(members: Uint32Array, salt: number): number {
+function computeMinHash(members: Uint32Array, salt: number): number {
   let least = 0xffffffff;
   for (const member of members) {
     const mixed = Math.imul(member ^ salt, 0x9e3779b1) ^ Math.imul(member + salt, 0x85ebca6b);
@@ -115,7 +129,7 @@ function leastHash(members: Uint32Array, salt: number): number {
 }
 
 /** Shared part of two sorted sets, 0 to 1. */
-function overlap(a: Uint32Array, b: Uint32Array): number {
+function computeJaccardIndex(a: Uint32Array, b: Uint32Array): number {
   let shared = 0;
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
     const difference = a[i]! - b[j]!;
@@ -126,17 +140,20 @@ function overlap(a: Uint32Array, b: Uint32Array): number {
   return shared / (a.length + b.length - shared);
 }
 
-const BANDS = [0x1b873593, 0xcc9e2d51, 0x27d4eb2f, 0x165667b1];
+const MIN_HASH_SALTS = [0x1b873593, 0xcc9e2d51, 0x27d4eb2f, 0x165667b1];
 
 /**
  * Reporters with nearly the same subjects, found by min-hash bands and then compared. The name of a
  * cluster is its first member + 1, so that it stays the same as the cluster grows.
  */
-export function reporterClusters(edges: ReportedEdges, options: CredibilityOptions): Uint32Array {
-  const rows = byReporter(edges);
+export function findReporterClusters(
+  edges: ReportedEdges,
+  options: CredibilityParameters,
+): Uint32Array {
+  const rows = groupOutcomesByReporter(edges);
   const sets = new Map<number, Uint32Array>();
   for (let reporter = 0; reporter < edges.agents; reporter++) {
-    const subjects = distinctSubjects(edges, rows, reporter);
+    const subjects = listDistinctSubjects(edges, rows, reporter);
     if (subjects.length >= options.clusterSubjectsMin) sets.set(reporter, subjects);
   }
   const leader = Uint32Array.from({ length: edges.agents }, (_, i) => i);
@@ -145,13 +162,13 @@ export function reporterClusters(edges: ReportedEdges, options: CredibilityOptio
     while (leader[root] !== root) root = leader[root] = leader[leader[root]!]!;
     return root;
   };
-  for (const salt of BANDS) {
+  for (const salt of MIN_HASH_SALTS) {
     const first = new Map<number, number>();
     for (const [reporter, subjects] of sets) {
-      const mark = leastHash(subjects, salt);
+      const mark = computeMinHash(subjects, salt);
       const other = first.get(mark);
       if (other === undefined) first.set(mark, reporter);
-      else if (overlap(subjects, sets.get(other)!) >= options.clusterOverlap) {
+      else if (computeJaccardIndex(subjects, sets.get(other)!) >= options.clusterOverlap) {
         const [a, b] = [find(reporter), find(other)];
         leader[Math.max(a, b)] = Math.min(a, b);
       }
@@ -168,13 +185,13 @@ export function reporterClusters(edges: ReportedEdges, options: CredibilityOptio
  */
 export function computeCredibility(
   edges: ReportedEdges,
-  seeds: Seeds,
-  options: CredibilityOptions = CREDIBILITY_OPTIONS,
-): Credibility | undefined {
+  seeds: SeedShares,
+  options: CredibilityParameters = DEFAULT_CREDIBILITY_PARAMETERS,
+): CredibilityScores | undefined {
   if (seeds.size === 0) return undefined;
-  const graph = positiveGraph(edges, options.pairCap);
-  const mass = massOver(graph, seeds, options);
-  const ordinary = options.ordinaryPart * middlingMass(mass, seeds, options.middlingShare);
+  const graph = buildPositiveReportGraph(edges, options.pairCap);
+  const mass = spreadMassFromSeeds(graph, seeds, options);
+  const ordinary = options.ordinaryPart * computeMassQuantile(mass, seeds, options.middlingShare);
   const rho = mass.map((own, i) => {
     if (own === 0) return options.rhoMin;
     // A seed is believed, however little mass comes back to it.
@@ -182,5 +199,5 @@ export function computeCredibility(
     const x = own / ordinary;
     return Math.min(1, Math.max(options.rhoMin, (1.25 * x) / (1 + x)));
   });
-  return { rho, clusters: reporterClusters(edges, options), mass, graph };
+  return { rho, clusters: findReporterClusters(edges, options), mass, graph };
 }

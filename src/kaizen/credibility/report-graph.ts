@@ -15,7 +15,7 @@ export interface ReportedEdges {
 }
 
 /** Compressed rows: the targets of each source with their weights. */
-export interface Graph {
+export interface PositiveReportGraph {
   starts: Uint32Array;
   targets: Uint32Array;
   weights: Float64Array;
@@ -24,13 +24,17 @@ export interface Graph {
 }
 
 /** Outcomes of each reporter: numbers `order[starts[r]]` to `order[starts[r + 1] - 1]`. */
-export interface ReporterRows {
+export interface OutcomesByReporter {
   starts: Uint32Array;
   order: Uint32Array;
 }
 
 /** Sorts outcomes by reporter; stable. */
-export function byReporter({ agents, reporters, count }: ReportedEdges): ReporterRows {
+export function groupOutcomesByReporter({
+  agents,
+  reporters,
+  count,
+}: ReportedEdges): OutcomesByReporter {
   const starts = new Uint32Array(agents + 1);
   for (let i = 0; i < count; i++) starts[reporters[i]! + 1]! += 1;
   for (let i = 0; i < agents; i++) starts[i + 1]! += starts[i]!;
@@ -41,9 +45,9 @@ export function byReporter({ agents, reporters, count }: ReportedEdges): Reporte
 }
 
 /** Distinct subjects of a reporter, ascending. */
-export function distinctSubjects(
+export function listDistinctSubjects(
   { subjects }: ReportedEdges,
-  { starts, order }: ReporterRows,
+  { starts, order }: OutcomesByReporter,
   reporter: number,
 ): Uint32Array {
   const all = new Uint32Array(starts[reporter + 1]! - starts[reporter]!);
@@ -55,9 +59,9 @@ export function distinctSubjects(
 }
 
 /** Positive reports summed per pair and bounded: K (1 - exp(-n / K)) as the fold's pair cap. */
-export function positiveGraph(edges: ReportedEdges, cap: number): Graph {
+export function buildPositiveReportGraph(edges: ReportedEdges, cap: number): PositiveReportGraph {
   const { agents, subjects, failures, weights: own } = edges;
-  const rows = byReporter(edges);
+  const rows = groupOutcomesByReporter(edges);
   const starts = new Uint32Array(agents + 1);
   const targets = new Uint32Array(edges.count);
   const weights = new Float64Array(edges.count);

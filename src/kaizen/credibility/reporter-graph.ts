@@ -1,12 +1,12 @@
 // Graph of reporters of a batch, small enough to keep and to draw: who vouched for whom, how much of
 // the seeds' mass went along, who is in which cluster. For people; the fold knows nothing of it.
 import { agentOfKey } from "../../contract/identifiers.ts";
-import type { Graph } from "./report-graph.ts";
+import type { PositiveReportGraph } from "./report-graph.ts";
 
 /** Reporters of a batch that are kept: seeds, then believed by mass and strangers by reports, by turns. */
 const REPORTERS_KEPT_MAX = 5000;
 /** Seeds that an overview shows first; more of them take their turns with the believed. */
-const SEEDS_FIRST = 50;
+const OVERVIEW_SEEDS_MAX = 50;
 /** Edges between them that are kept: the heaviest. */
 const EDGES_KEPT_MAX = 50_000;
 /** Edges of an answer for each of its nodes: more hide one another. */
@@ -18,7 +18,7 @@ export const REPORTER_KINDS = ["stranger", "believed", "seed"] as const;
 export type ReporterKind = (typeof REPORTER_KINDS)[number];
 
 /** What a batch found, by agent number. */
-export interface GraphFindings {
+export interface ReporterGraphInputs {
   ids: readonly string[];
   /** Outcomes that each has reported. */
   reports: Uint32Array;
@@ -29,7 +29,7 @@ export interface GraphFindings {
   /** Cluster of each; 0 for none. */
   clusters: Uint32Array;
   /** Positive reports, bounded by pair. */
-  graph: Graph;
+  graph: PositiveReportGraph;
   /** Reporters below it are strangers. */
   untrustedBelow: number;
   damping: number;
@@ -62,14 +62,14 @@ export interface ReporterGraph {
   edges: ReporterEdge[];
 }
 
-const heavier = (a: ReporterEdge, b: ReporterEdge): number =>
+const compareEdgesByMass = (a: ReporterEdge, b: ReporterEdge): number =>
   b.mass - a.mass || b.weight - a.weight || a.from - b.from || a.to - b.to;
 
-const heaviest = (edges: readonly ReporterEdge[]): ReporterEdge[] =>
-  edges.toSorted(heavier).slice(0, EDGES_KEPT_MAX);
+const selectHeaviestEdges = (edges: readonly ReporterEdge[]): ReporterEdge[] =>
+  edges.toSorted(compareEdgesByMass).slice(0, EDGES_KEPT_MAX);
 
 function classifyReporter(
-  { seeds, rho, untrustedBelow }: GraphFindings,
+  { seeds, rho, untrustedBelow }: ReporterGraphInputs,
   agent: number,
 ): ReporterKind {
   if (seeds.has(agent)) return "seed";
@@ -77,7 +77,7 @@ function classifyReporter(
 }
 
 /** Alternates between two lists, `count` in all. */
-function byTurns<T>(left: readonly T[], right: readonly T[], count: number): T[] {
+function interleaveUpTo<T>(left: readonly T[], right: readonly T[], count: number): T[] {
   const mixed: T[] = [];
   for (let i = 0; mixed.length < count && i < Math.max(left.length, right.length); i++) {
     if (i < left.length) mixed.push(left[i]!);
@@ -87,7 +87,7 @@ function byTurns<T>(left: readonly T[], right: readonly T[], count: number): T[]
 }
 
 /** Agents to keep, in the order in which an overview takes them. */
-function selectShownAgents(findings: GraphFindings): { kept: number[]; reporters: number } {
+function selectShownAgents(findings: ReporterGraphInputs): { kept: number[]; reporters: number } {
   const { reports, seeds, mass, clusters } = findings;
   const byKind: Record<ReporterKind, number[]> = { stranger: [], believed: [], seed: [] };
   reports.forEach((count, agent) => {
@@ -98,9 +98,9 @@ function selectShownAgents(findings: GraphFindings): { kept: number[]; reporters
   const byReports = (a: number, b: number) =>
     isClustered(b) - isClustered(a) || reports[b]! - reports[a]! || a - b;
   const seedsByMass = byKind.seed.toSorted(byMass);
-  const first = seedsByMass.slice(0, SEEDS_FIRST);
-  const rest = byTurns(
-    [...seedsByMass.slice(SEEDS_FIRST), ...byKind.believed.toSorted(byMass)],
+  const first = seedsByMass.slice(0, OVERVIEW_SEEDS_MAX);
+  const rest = interleaveUpTo(
+    [...seedsByMass.slice(OVERVIEW_SEEDS_MAX), ...byKind.believed.toSorted(byMass)],
     byKind.stranger.toSorted(byReports),
     REPORTERS_KEPT_MAX - first.length,
   );
@@ -108,7 +108,7 @@ function selectShownAgents(findings: GraphFindings): { kept: number[]; reporters
   return { kept: [...first, ...rest], reporters };
 }
 
-function collectShownEdges({ graph, mass, damping }: GraphFindings, kept: readonly number[]) {
+function collectShownEdges({ graph, mass, damping }: ReporterGraphInputs, kept: readonly number[]) {
   const numbers = new Map(kept.map((agent, i) => [agent, i]));
   let edges: ReporterEdge[] = [];
   kept.forEach((agent, from) => {
@@ -120,13 +120,13 @@ function collectShownEdges({ graph, mass, damping }: GraphFindings, kept: readon
       edges.push({ from, to, mass: (damping * mass[agent]! * weight) / total, weight });
     }
     // Room for twice as many before the lightest go: sorted now and then, not for every edge.
-    if (edges.length > 2 * EDGES_KEPT_MAX) edges = heaviest(edges);
+    if (edges.length > 2 * EDGES_KEPT_MAX) edges = selectHeaviestEdges(edges);
   });
-  return heaviest(edges);
+  return selectHeaviestEdges(edges);
 }
 
 /** The graph of a batch. */
-export function reporterGraph(findings: GraphFindings): ReporterGraph {
+export function assembleReporterGraph(findings: ReporterGraphInputs): ReporterGraph {
   const { ids, rho, mass, clusters, reports } = findings;
   const { kept, reporters } = selectShownAgents(findings);
   const nodes = kept.map((agent) => ({
@@ -141,7 +141,7 @@ export function reporterGraph(findings: GraphFindings): ReporterGraph {
 }
 
 /** A node, those next to it and those next to these, heaviest edges first. */
-function neighbourhood({ edges }: ReporterGraph, centre: number, limit: number): number[] {
+function findNeighborhood({ edges }: ReporterGraph, centre: number, limit: number): number[] {
   const found = new Set([centre]);
   for (let step = 0; step < STEPS_MAX; step++) {
     const reached = new Set(found);
@@ -158,7 +158,7 @@ function neighbourhood({ edges }: ReporterGraph, centre: number, limit: number):
  * Part of the graph to draw: an overview, or around one reporter; at most `limit` nodes, and four edges
  * for each. Undefined when the reporter is not among those kept. Looks at each kept edge three times.
  */
-export function graphPart(
+export function selectGraphPart(
   graph: ReporterGraph,
   limit: number,
   around?: string,
@@ -168,7 +168,7 @@ export function graphPart(
   const chosen =
     centre < 0
       ? Array.from({ length: Math.min(limit, graph.nodes.length) }, (_, i) => i)
-      : neighbourhood(graph, centre, limit);
+      : findNeighborhood(graph, centre, limit);
   const numbers = new Map(chosen.map((node, i) => [node, i]));
   const edges: ReporterEdge[] = [];
   for (const edge of graph.edges) {

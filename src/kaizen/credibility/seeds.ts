@@ -1,7 +1,7 @@
 // Seeds of credibility: rules as written in a setting, and the agents of a history that they name.
 // Every name gets one equal share of the mass, however many agents it covers: a tenant does not
 // gain weight by registering keys.
-import type { Seeds } from "./page-rank.ts";
+import type { SeedShares } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
 
 /** Result of `parseSeedRules`. */
@@ -26,8 +26,8 @@ export interface SeedCandidates {
 
 const EARLIEST_COUNT = 20;
 const EARLIEST_SHARE = 0.1;
-const AGENT = /^agent:\/\/[^/\s,*]+\/[^\s,*]+$/;
-const NAMESPACE = /^agent:\/\/[^/\s,*]+\/\*$/;
+const SEED_AGENT_PATTERN = /^agent:\/\/[^/\s,*]+\/[^\s,*]+$/;
+const SEED_NAMESPACE_PATTERN = /^agent:\/\/[^/\s,*]+\/\*$/;
 
 /**
  * Parses a comma-separated list: `agent://acme/buyer`, `agent://acme/*`, `keys` (every reporter
@@ -39,20 +39,28 @@ export function parseSeedRules(text: string): SeedRules {
   const parts = text.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
   for (const part of parts) {
     const isKnown = part === "keys" || part === "earliest";
-    if (!isKnown && !AGENT.test(part) && !NAMESPACE.test(part)) {
+    if (!isKnown && !SEED_AGENT_PATTERN.test(part) && !SEED_NAMESPACE_PATTERN.test(part)) {
       throw new RangeError(`\`${part}\` is not an agent, agent://NAMESPACE/*, keys or earliest`);
     }
   }
   return {
-    agents: parts.filter((part) => AGENT.test(part)),
-    namespaces: parts.filter((part) => NAMESPACE.test(part)).map((part) => part.slice(0, -1)),
+    agents: parts.filter((part) => SEED_AGENT_PATTERN.test(part)),
+    namespaces: parts
+      .filter((part) => SEED_NAMESPACE_PATTERN.test(part))
+      .map((part) => part.slice(0, -1)),
     hasKeys: parts.includes("keys"),
     hasEarliest: parts.includes("earliest"),
   };
 }
 
 /** Best known by distinct agents that reported a success. */
-function earliest({ agents, reporters, subjects, failures, count }: ReportedEdges): number[] {
+function listBestKnownEarlyAgents({
+  agents,
+  reporters,
+  subjects,
+  failures,
+  count,
+}: ReportedEdges): number[] {
   const pairs = new Set<number>();
   const known = new Uint32Array(agents);
   for (let i = 0; i < count * EARLIEST_SHARE; i++) {
@@ -68,7 +76,7 @@ function earliest({ agents, reporters, subjects, failures, count }: ReportedEdge
 }
 
 /** The seeds of a history; empty when the rules match no agent in it. */
-export function selectSeeds(rules: SeedRules, candidates: SeedCandidates): Seeds {
+export function selectSeeds(rules: SeedRules, candidates: SeedCandidates): SeedShares {
   const groups = new Map<string, number[]>();
   const add = (group: string, agent: number) => {
     const members = groups.get(group);
@@ -86,7 +94,8 @@ export function selectSeeds(rules: SeedRules, candidates: SeedCandidates): Seeds
     const tenant = rules.hasKeys ? candidates.keyHolders.get(id) : undefined;
     if (tenant !== undefined) add(`keys of ${tenant}`, agent);
   });
-  if (rules.hasEarliest) for (const agent of earliest(edges)) add(`earliest ${agent}`, agent);
+  if (rules.hasEarliest)
+    for (const agent of listBestKnownEarlyAgents(edges)) add(`earliest ${agent}`, agent);
   const shares = new Map<number, number>();
   for (const agents of groups.values()) {
     const share = 1 / groups.size / agents.length;

@@ -8,10 +8,10 @@ import {
 } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, Standings } from "../../engine/reading.ts";
-import { CREDIBILITY_OPTIONS, computeCredibility } from "./page-rank.ts";
-import type { Credibility, CredibilityOptions } from "./page-rank.ts";
+import { DEFAULT_CREDIBILITY_PARAMETERS, computeCredibility } from "./page-rank.ts";
+import type { CredibilityScores, CredibilityParameters } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
-import { reporterGraph } from "./reporter-graph.ts";
+import { assembleReporterGraph } from "./reporter-graph.ts";
 import type { ReporterGraph } from "./reporter-graph.ts";
 import { selectSeeds } from "./seeds.ts";
 import type { SeedCandidates, SeedRules } from "./seeds.ts";
@@ -28,7 +28,7 @@ export interface StandingHistory extends SeedCandidates {
 export interface StandingPolicy {
   /** A reporter below it is one of the strangers, which share one cap. */
   untrustedBelow: number;
-  credibility: CredibilityOptions;
+  credibility: CredibilityParameters;
   /** Smallest change of rho worth a record. */
   rhoStep: number;
   /** Reporters above it form no cluster: honest ones may know the same agents. */
@@ -44,7 +44,7 @@ export interface StandingPolicy {
 
 const STANDING_POLICY: StandingPolicy = {
   untrustedBelow: 0.35,
-  credibility: CREDIBILITY_OPTIONS,
+  credibility: DEFAULT_CREDIBILITY_PARAMETERS,
   rhoStep: 0.02,
   clusterBelow: 0.5,
   discountedShare: 0.5,
@@ -54,16 +54,16 @@ const STANDING_POLICY: StandingPolicy = {
 };
 
 /** The policy with the constants of the fold. */
-export function standingPolicy(config: ScoringConfig): StandingPolicy {
+export function createStandingPolicy(config: ScoringConfig): StandingPolicy {
   return {
     ...STANDING_POLICY,
     untrustedBelow: config.untrusted_below,
-    credibility: { ...CREDIBILITY_OPTIONS, rhoMin: config.credibility_min },
+    credibility: { ...DEFAULT_CREDIBILITY_PARAMETERS, rhoMin: config.credibility_min },
   };
 }
 
 /** Figures of a batch, for people. */
-export interface StandingFigures {
+export interface StandingMetrics {
   reporters: number;
   seeds: number;
   /** Reporters that count more than a stranger. */
@@ -80,13 +80,13 @@ export interface StandingFigures {
 
 export interface StandingBatch {
   standings: Standings;
-  figures: StandingFigures;
+  figures: StandingMetrics;
   /** Who vouched for whom, for people; made when it is asked for. */
   graph: () => ReporterGraph;
 }
 
 /** Agents whose evidence comes mostly from strangers, whatever standing those agents have. */
-function discounted(history: StandingHistory, rho: Float64Array, policy: StandingPolicy) {
+function flagDiscountedAgents(history: StandingHistory, rho: Float64Array, policy: StandingPolicy) {
   const { agents, reporters, subjects, weights, count } = history.edges;
   const all = new Float64Array(agents);
   const strange = new Float64Array(agents);
@@ -101,7 +101,7 @@ function discounted(history: StandingHistory, rho: Float64Array, policy: Standin
  * Stakes below which 95 % of believed outcomes lie: the concave weight's upper end (scoring 2.2). 0
  * when there are too few outcomes.
  */
-export function stakesQuantile(
+export function computeStakesQuantile(
   { edges, stakes }: Pick<StandingHistory, "edges" | "stakes">,
   rho: Float64Array,
   policy: StandingPolicy,
@@ -120,14 +120,22 @@ export function stakesQuantile(
   return Number(sorted[Math.floor(0.95 * (sorted.length - 1))]!.toPrecision(3));
 }
 
-function learntStakes(history: StandingHistory, rho: Float64Array, policy: StandingPolicy): number {
-  const found = stakesQuantile(history, rho, policy);
+function computeStakesHigh(
+  history: StandingHistory,
+  rho: Float64Array,
+  policy: StandingPolicy,
+): number {
+  const found = computeStakesQuantile(history, rho, policy);
   if (found === 0) return history.stakesHigh;
   const isSame = Math.abs(found - history.stakesHigh) < policy.stakesStep * found;
   return isSame ? history.stakesHigh : found;
 }
 
-function isChanged(now: AgentStanding, before: AgentStanding | undefined, policy: StandingPolicy) {
+function isStandingChanged(
+  now: AgentStanding,
+  before: AgentStanding | undefined,
+  policy: StandingPolicy,
+) {
   if (before === undefined) return now.flags !== 0 || now.cluster !== 0;
   if (now.flags !== before.flags || now.cluster !== before.cluster) return true;
   const isOver = (rho: number) => rho >= policy.untrustedBelow;
@@ -142,7 +150,7 @@ function countReportsByAgent({ edges }: StandingHistory): Uint32Array {
   return reports;
 }
 
-interface Findings extends Credibility {
+interface StandingFindings extends CredibilityScores {
   seeds: ReadonlyMap<number, number>;
   reports: Uint32Array;
   discounted: Float64Array;
@@ -150,7 +158,7 @@ interface Findings extends Credibility {
 
 function computeStanding(
   history: StandingHistory,
-  findings: Findings,
+  findings: StandingFindings,
   agent: number,
   policy: StandingPolicy,
 ): AgentStanding {
@@ -168,7 +176,11 @@ function computeStanding(
   return { agent: id, flags, credibility, cluster: isClusterable ? clusters[agent]! : 0 };
 }
 
-function summarizeStandings(findings: Findings, standings: Standings, policy: StandingPolicy) {
+function summarizeStandings(
+  findings: StandingFindings,
+  standings: Standings,
+  policy: StandingPolicy,
+) {
   const { rho, clusters, seeds, reports } = findings;
   let [reporters, believed, counted, all] = [0, 0, 0, 0];
   reports.forEach((count, agent) => {
@@ -191,19 +203,23 @@ function summarizeStandings(findings: Findings, standings: Standings, policy: St
   };
 }
 
-function buildReporterGraph({ ids }: StandingHistory, findings: Findings, policy: StandingPolicy) {
+function buildReporterGraph(
+  { ids }: StandingHistory,
+  findings: StandingFindings,
+  policy: StandingPolicy,
+) {
   const { rho, clusters } = findings;
   const { untrustedBelow, clusterBelow, credibility } = policy;
   const shown = clusters.map((cluster, agent) => (rho[agent]! < clusterBelow ? cluster : 0));
   const { damping } = credibility;
-  return reporterGraph({ ...findings, ids, clusters: shown, untrustedBelow, damping });
+  return assembleReporterGraph({ ...findings, ids, clusters: shown, untrustedBelow, damping });
 }
 
 /**
  * Changes that a batch has to write. Undefined when the rules match no agent in the history:
  * reporters are then indistinguishable, and the standings last written stay.
  */
-export function standingBatch(
+export function computeStandingBatch(
   history: StandingHistory,
   rules: SeedRules,
   policy: StandingPolicy,
@@ -212,18 +228,18 @@ export function standingBatch(
   const credibility = computeCredibility(history.edges, seeds, policy.credibility);
   if (credibility === undefined) return undefined;
   const { rho } = credibility;
-  const findings: Findings = {
+  const findings: StandingFindings = {
     ...credibility,
     seeds,
     reports: countReportsByAgent(history),
-    discounted: discounted(history, rho, policy),
+    discounted: flagDiscountedAgents(history, rho, policy),
   };
   const agents: AgentStanding[] = [];
   for (let agent = 0; agent < history.edges.agents; agent++) {
     const now = computeStanding(history, findings, agent, policy);
-    if (isChanged(now, history.written.get(now.agent), policy)) agents.push(now);
+    if (isStandingChanged(now, history.written.get(now.agent), policy)) agents.push(now);
   }
-  const stakesHigh = learntStakes(history, rho, policy);
+  const stakesHigh = computeStakesHigh(history, rho, policy);
   const standings = { isInForce: true, stakesHigh, agents };
   return {
     standings,

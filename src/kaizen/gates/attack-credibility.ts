@@ -3,9 +3,9 @@
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, FoldOutcome, Standings } from "../../engine/reading.ts";
-import { INVENTED } from "./attacks.ts";
+import { INVENTED_AGENT_PREFIX } from "./attacks.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
-import { standingBatch, standingPolicy } from "../credibility/standings.ts";
+import { computeStandingBatch, createStandingPolicy } from "../credibility/standings.ts";
 import type { StandingHistory } from "../credibility/standings.ts";
 
 export class AttackStandings {
@@ -32,7 +32,11 @@ export class AttackStandings {
 
   /** Standings a batch would write now; undefined when the seeds match no agent in the history. */
   batch(): Standings | undefined {
-    const found = standingBatch(this.#longer(), this.#rules, standingPolicy(this.#config));
+    const found = computeStandingBatch(
+      this.#longer(),
+      this.#rules,
+      createStandingPolicy(this.#config),
+    );
     if (found === undefined) return undefined;
     const { standings } = found;
     for (const standing of standings.agents) this.#written.set(standing.agent, standing);
@@ -44,7 +48,7 @@ export class AttackStandings {
   get believed(): number {
     let count = 0;
     for (const { agent, flags } of this.#written.values()) {
-      if (agent.startsWith(INVENTED) && (flags & FLAG_CREDIBILITY) !== 0) count++;
+      if (agent.startsWith(INVENTED_AGENT_PREFIX) && (flags & FLAG_CREDIBILITY) !== 0) count++;
     }
     return count;
   }

@@ -5,11 +5,11 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { LoggedInputs, Reading } from "../../engine/reading.ts";
 import type { Holdout } from "../model/holdout.ts";
-import { mcnemarOneSided } from "../model/binomial.ts";
+import { computeMcNemarPValue } from "../model/binomial.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
-import type { AttackCredibility, AttackScript, AttackTapes, Legs } from "./attacks.ts";
-import { borderAlike, PRIZES, withMargin } from "./attack-prizes.ts";
-import type { Prize, Side } from "./attack-prizes.ts";
+import type { AttackCredibility, AttackScript, AttackRecordings, AttackLegs } from "./attacks.ts";
+import { findEqualServiceThreshold, ATTACK_GOALS, shiftThresholdByOdds } from "./attack-prizes.ts";
+import type { AttackGoal, LegSide } from "./attack-prizes.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 
 /** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
@@ -18,14 +18,14 @@ export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly
 /** The scripts as they went, and the credibility that was in force meanwhile. */
 export interface PlayedAttacks {
   /** Absent where the history names too few agents. */
-  tapes?: AttackTapes;
+  tapes?: AttackRecordings;
   credibility: AttackCredibility;
 }
 
-const HARMS_NAMED = 3;
+const DESCRIBED_HARMS_MAX = 3;
 
 /** Wrong answers of one script and prize under one model. */
-interface Taking {
+interface WrongAnswers {
   /** By victim, over the steps. */
   wrong: Uint16Array;
   all: number;
@@ -33,18 +33,18 @@ interface Taking {
   price: number | undefined;
 }
 
-function median(values: readonly number[]): number {
+function computeMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 function playAttackPrize(
-  tapes: AttackTapes,
+  tapes: AttackRecordings,
   script: AttackScript,
-  prize: Prize,
+  prize: AttackGoal,
   judge: (leg: LoggedInputs) => Readonly<Reading>,
-  side: Side,
+  side: LegSide,
   isWrong = prize.isWrong,
-): Taking {
+): WrongAnswers {
   const { spent, asked } = tapes[script];
   const each = ATTACK_STAKES.length;
   const offset = ATTACK_STAKES.findIndex((stakes) => stakes === prize.stakes);
@@ -58,13 +58,13 @@ function playAttackPrize(
       prices[victim] = Math.min(prices[victim]!, spent[step]!);
     }
   });
-  const price = median(prices);
+  const price = computeMedian(prices);
   const all = wrong.reduce((sum, count) => sum + count, 0);
   return { wrong, all, price: Number.isFinite(price) ? price : undefined };
 }
 
 /** Wrong answers of the challenger against those of the champion. */
-interface Excess {
+interface WrongAnswerExcess {
   /** Share of the answers asked. */
   share: number;
   /** Chance of so many victims doing worse rather than better at one half. */
@@ -72,98 +72,103 @@ interface Excess {
   isHarm: boolean;
 }
 
-function compareTakings(own: Taking, other: Taking, asked: number, policy: GatePolicy): Excess {
+function compareTakings(
+  own: WrongAnswers,
+  other: WrongAnswers,
+  asked: number,
+  policy: GatePolicy,
+): WrongAnswerExcess {
   let [more, fewer] = [0, 0];
   own.wrong.forEach((count, victim) => {
     if (count > other.wrong[victim]!) more++;
     if (count < other.wrong[victim]!) fewer++;
   });
   const share = asked > 0 ? (own.all - other.all) / asked : 0;
-  const p = mcnemarOneSided(more, fewer);
+  const p = computeMcNemarPValue(more, fewer);
   const isSure = p < policy.attack_p_max && share > policy.attack_excess_max;
   // Few victims prove nothing by their number: what is large needs no proof.
   return { share, p, isHarm: isSure || share > policy.attack_excess_large };
 }
 
 /** One script and prize under both models. */
-interface Comparison {
+interface AttackComparison {
   script: AttackScript;
   prize: string;
   asked: number;
-  own: Taking;
-  other: Taking;
+  own: WrongAnswers;
+  other: WrongAnswers;
   /** Beyond the challenger's own border by the margin. */
-  excess: Excess;
+  excess: WrongAnswerExcess;
   /** The same with its border where it serves as many good outcomes as the champion. */
-  alike?: Excess;
+  alike?: WrongAnswerExcess;
   isHarm: boolean;
 }
 
-function compare(
-  tapes: AttackTapes,
+function compareAttack(
+  tapes: AttackRecordings,
   script: AttackScript,
-  prize: Prize,
-  rivals: Rivals,
+  prize: AttackGoal,
+  rivals: RivalConfigs,
   judge: AttackJudge,
   policy: GatePolicy,
-): Comparison {
+): AttackComparison {
   const { side, champion, challenger, holdout } = rivals;
   const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
   const own = playAttackPrize(tapes, script, prize, byOwn, side);
   const other = playAttackPrize(tapes, script, prize, (leg) => judge(champion, leg), side);
   const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
   const beyond = (border: number) => {
-    const moved = withMargin(prize, border, policy.attack_odds_margin);
-    const isWrong: Prize["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
+    const moved = shiftThresholdByOdds(prize, border, policy.attack_odds_margin);
+    const isWrong: AttackGoal["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
     const taken = playAttackPrize(tapes, script, prize, byOwn, side, isWrong);
     return compareTakings(taken, other, asked, policy);
   };
   const excess = beyond(prize.borderOf(side, challenger));
   const found = { script, prize: prize.name, asked, own, other, excess };
-  const border = borderAlike(prize, holdout, side);
+  const border = findEqualServiceThreshold(prize, holdout, side);
   if (border === undefined) return { ...found, isHarm: excess.isHarm };
   const alike = beyond(border);
   return { ...found, alike, isHarm: excess.isHarm && alike.isHarm };
 }
 
 /** Median change of the pessimistic score of each script's victims over the script, in points. */
-export function attackLifts(
-  tapes: AttackTapes,
-  side: Side,
+export function measureScoreLiftPoints(
+  tapes: AttackRecordings,
+  side: LegSide,
   judge: (leg: LoggedInputs) => Readonly<Reading>,
 ): Record<AttackScript, number> {
-  const scoresOf = (legs: Legs) =>
+  const scoresOf = (legs: AttackLegs) =>
     legs[side].filter(({ stakes }) => stakes === 0).map((leg) => judge(leg).scoreEffective);
   const lift = (script: AttackScript) => {
     const before = scoresOf(tapes[script].before);
     const after = scoresOf(tapes[script].asked.at(-1)!);
-    return median(after.map((score, i) => score - before[i]!));
+    return computeMedian(after.map((score, i) => score - before[i]!));
   };
   const lifts = ATTACK_NAMES.map((script) => [script, lift(script)] as const);
   return Object.fromEntries(lifts) as Record<AttackScript, number>;
 }
 
 /** What a comparison is judged by: the smaller of its excesses. */
-const computeComparisonWeight = ({ excess, alike = excess }: Comparison): number =>
+const computeComparisonWeight = ({ excess, alike = excess }: AttackComparison): number =>
   Math.min(excess.share, alike.share);
 
-function describeComparison({ script, prize, asked, own, other }: Comparison): string {
+function describeComparison({ script, prize, asked, own, other }: AttackComparison): string {
   const { unit } = ATTACK_SCRIPTS[script];
-  const priceOf = ({ price }: Taking) => (price === undefined ? "never" : `from ${price}`);
+  const priceOf = ({ price }: WrongAnswers) => (price === undefined ? "never" : `from ${price}`);
   const prices = `${priceOf(own)} ${unit} on, under the champion ${priceOf(other)}`;
   return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
 }
 
 /** The largest few in words; the numbers have them all. */
-function harmWords(harms: readonly Comparison[]): string {
+function describeHarms(harms: readonly AttackComparison[]): string {
   const worst = harms
     .toSorted((a, b) => computeComparisonWeight(b) - computeComparisonWeight(a))
-    .slice(0, HARMS_NAMED);
+    .slice(0, DESCRIBED_HARMS_MAX);
   const others = harms.length - worst.length;
   return worst.map(describeComparison).join("; ") + (others > 0 ? `; and ${others} more` : "");
 }
 
-function listComparisonNumbers(comparisons: readonly Comparison[]): Record<string, number> {
+function listComparisonNumbers(comparisons: readonly AttackComparison[]): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const { script, prize, asked, own, other, excess, alike } of comparisons) {
     const name = `${script} ${prize}`;
@@ -183,8 +188,8 @@ function listComparisonNumbers(comparisons: readonly Comparison[]): Record<strin
 }
 
 /** Two configs that differ in the scorecard of `side`, and the outcomes both were tested on. */
-export interface Rivals {
-  side: Side;
+export interface RivalConfigs {
+  side: LegSide;
   holdout: Holdout;
   champion: ScoringConfig;
   challenger: ScoringConfig;
@@ -196,18 +201,18 @@ export interface Rivals {
  * by more than `attack_excess_max` of the answers and from more victims than chance would have it,
  * or by more than `attack_excess_large` at all.
  */
-export function attackGate(
+export function evaluateAttackGate(
   { tapes, credibility }: Required<PlayedAttacks>,
-  rivals: Rivals,
+  rivals: RivalConfigs,
   judge: AttackJudge,
   policy: GatePolicy,
 ): GateResult {
   const { side, champion, challenger } = rivals;
   const comparisons = ATTACK_NAMES.flatMap((script) =>
-    PRIZES[script].map((prize) => compare(tapes, script, prize, rivals, judge, policy)),
+    ATTACK_GOALS[script].map((prize) => compareAttack(tapes, script, prize, rivals, judge, policy)),
   );
   const harms = comparisons.filter(({ isHarm }) => isHarm);
-  const total = (of: (each: Comparison) => number) =>
+  const total = (of: (each: AttackComparison) => number) =>
     comparisons.reduce((sum, each) => sum + of(each), 0);
   const [asked, wrong, before] = [
     total((each) => each.asked),
@@ -218,8 +223,8 @@ export function attackGate(
     computeComparisonWeight(each) > computeComparisonWeight(most) ? each : most,
   );
   const [lifts, championLifts] = [
-    attackLifts(tapes, side, (leg) => judge(challenger, leg)),
-    attackLifts(tapes, side, (leg) => judge(champion, leg)),
+    measureScoreLiftPoints(tapes, side, (leg) => judge(challenger, leg)),
+    measureScoreLiftPoints(tapes, side, (leg) => judge(champion, leg)),
   ];
   const numbers: Record<string, number> = {
     asked,
@@ -239,7 +244,7 @@ export function attackGate(
   }
   const found =
     harms.length > 0
-      ? harmWords(harms)
+      ? describeHarms(harms)
       : computeComparisonWeight(worst) > 0
         ? `the most that gets worse: ${describeComparison(worst)}`
         : "no script gets anything more often";

@@ -5,27 +5,27 @@ import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { Reading } from "../../engine/reading.ts";
 import { decidePolicy } from "../../policy/rules.ts";
-import { connectBorder, verifiedBorder } from "../model/cost-borders.ts";
-import { denyBorder } from "../model/holdout.ts";
+import { computeConnectThreshold, computeVerifiedConnectThreshold } from "../model/cost-borders.ts";
+import { computeDenialThreshold } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
-import type { AttackScript, Legs } from "./attacks.ts";
+import type { AttackScript, AttackLegs } from "./attacks.ts";
 
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 const CONNECT = DECISIONS.indexOf("connect");
 const VERIFIED = DECISIONS.indexOf("connect_with_verification");
 
-export type Side = keyof Legs;
+export type LegSide = keyof AttackLegs;
 
 /** A wrong answer that an attack is after. */
-export interface Prize {
+export interface AttackGoal {
   name: string;
   /** One of ATTACK_STAKES. */
   stakes: number;
   /** By the policy and the costs as they are. */
-  isWrong: (reading: Readonly<Reading>, side: Side) => boolean;
+  isWrong: (reading: Readonly<Reading>, side: LegSide) => boolean;
   /** The border that it hangs on. */
-  borderOf: (side: Side, config: ScoringConfig) => number;
+  borderOf: (side: LegSide, config: ScoringConfig) => number;
   /** The same answer, were the border elsewhere. */
   isWrongAt: (reading: Readonly<Reading>, border: number) => boolean;
   /** True: the prize lies above the border, as being held back does. */
@@ -37,38 +37,39 @@ export interface Prize {
   riskOf?: (forecast: Forecast, row: number) => number;
 }
 
-const boundAt = (level: "L2" | "L3", side: Side): number => {
+const selectAllowBound = (level: "L2" | "L3", side: LegSide): number => {
   const rules = DEFAULT_POLICY.levels[level];
   return side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
 };
 
-function verdictAt(level: "L2" | "L3", reading: Readonly<Reading>, side: Side): number {
+function decideVerdictIndex(level: "L2" | "L3", reading: Readonly<Reading>, side: LegSide): number {
   const rules = DEFAULT_POLICY.levels[level];
-  return decidePolicy(level, rules, reading, true, "", true, boundAt(level, side)).verdictIndex;
+  return decidePolicy(level, rules, reading, true, "", true, selectAllowBound(level, side))
+    .verdictIndex;
 }
 
-const isAllowedAt = (
+const isAllowedAtThreshold = (
   { isThin, isRefused, failureProbability }: Readonly<Reading>,
   border: number,
 ): boolean => !isThin && !isRefused && failureProbability <= border;
-const riskOfRecord = ({ thin, probabilities }: Forecast, row: number): number =>
+const readRecordRisk = ({ thin, probabilities }: Forecast, row: number): number =>
   thin[row] === 1 ? Infinity : probabilities[row]!;
 
-const allowedAt = (level: "L2" | "L3"): Prize => ({
+const createAllowGoal = (level: "L2" | "L3"): AttackGoal => ({
   name: `ALLOW at ${level}`,
   stakes: 0,
-  isWrong: (reading, side) => verdictAt(level, reading, side) === ALLOW,
-  borderOf: (side) => boundAt(level, side),
-  isWrongAt: isAllowedAt,
+  isWrong: (reading, side) => decideVerdictIndex(level, reading, side) === ALLOW,
+  borderOf: (side) => selectAllowBound(level, side),
+  isWrongAt: isAllowedAtThreshold,
   isAbove: false,
-  riskOf: riskOfRecord,
+  riskOf: readRecordRisk,
 });
-const connectsAt = (
+const createConnectGoal = (
   name: string,
   stakes: number,
   decision: number,
   borderOf: (config: ScoringConfig, stakes: number) => number,
-): Prize => ({
+): AttackGoal => ({
   name,
   stakes,
   isWrong: ({ decisionIndex }) => decisionIndex <= decision,
@@ -78,48 +79,56 @@ const connectsAt = (
   isAbove: false,
   riskOf: ({ pessimistic }, row) => pessimistic[row]!,
 });
-const AT_STAKES: readonly Prize[] = [
-  connectsAt("connect at 1", 1, CONNECT, connectBorder),
-  connectsAt("connect at 10", 10, CONNECT, connectBorder),
-  connectsAt("verified connect at 100", 100, VERIFIED, verifiedBorder),
+const CONNECT_GOALS: readonly AttackGoal[] = [
+  createConnectGoal("connect at 1", 1, CONNECT, computeConnectThreshold),
+  createConnectGoal("connect at 10", 10, CONNECT, computeConnectThreshold),
+  createConnectGoal("verified connect at 100", 100, VERIFIED, computeVerifiedConnectThreshold),
 ];
-const FRAUD: readonly Prize[] = [allowedAt("L2"), allowedAt("L3"), ...AT_STAKES];
-const SLANDER: readonly Prize[] = [
+const FRAUD_GOALS: readonly AttackGoal[] = [
+  createAllowGoal("L2"),
+  createAllowGoal("L3"),
+  ...CONNECT_GOALS,
+];
+const SLANDER_GOALS: readonly AttackGoal[] = [
   {
     name: "held back at L2",
     stakes: 0,
-    isWrong: (reading, side) => verdictAt("L2", reading, side) !== ALLOW,
-    borderOf: (side) => boundAt("L2", side),
-    isWrongAt: (reading, border) => !isAllowedAt(reading, border),
+    isWrong: (reading, side) => decideVerdictIndex("L2", reading, side) !== ALLOW,
+    borderOf: (side) => selectAllowBound("L2", side),
+    isWrongAt: (reading, border) => !isAllowedAtThreshold(reading, border),
     isAbove: true,
-    riskOf: riskOfRecord,
+    riskOf: readRecordRisk,
   },
   {
     name: "denied at L2",
     stakes: 0,
-    isWrong: (reading, side) => verdictAt("L2", reading, side) >= QUARANTINE,
-    borderOf: (side, config) => denyBorder(config[side], config),
+    isWrong: (reading, side) => decideVerdictIndex("L2", reading, side) >= QUARANTINE,
+    borderOf: (side, config) => computeDenialThreshold(config[side], config),
     isWrongAt: ({ isThin, isRefused, failureProbability }, border) =>
       isRefused || (!isThin && failureProbability >= border),
     isAbove: true,
   },
 ];
 /** What each script is after: cheap trades are honest ones, until the stakes are large. */
-export const PRIZES: Readonly<Record<AttackScript, readonly Prize[]>> = {
-  sybil_20x5: FRAUD,
-  sybil_200x20: FRAUD,
-  whitewash: FRAUD,
-  on_off: FRAUD,
-  bad_mouthing: SLANDER,
-  cheap_trades: AT_STAKES,
-  streak: FRAUD,
+export const ATTACK_GOALS: Readonly<Record<AttackScript, readonly AttackGoal[]>> = {
+  sybil_20x5: FRAUD_GOALS,
+  sybil_200x20: FRAUD_GOALS,
+  whitewash: FRAUD_GOALS,
+  on_off: FRAUD_GOALS,
+  bad_mouthing: SLANDER_GOALS,
+  cheap_trades: CONNECT_GOALS,
+  streak: FRAUD_GOALS,
 };
 
 /**
  * The border under which the challenger serves exactly as many successes of the holdout as the
  * champion does under its own; undefined where the prize has nothing to do with serving anybody.
  */
-export function borderAlike(prize: Prize, holdout: Holdout, side: Side): number | undefined {
+export function findEqualServiceThreshold(
+  prize: AttackGoal,
+  holdout: Holdout,
+  side: LegSide,
+): number | undefined {
   const { riskOf } = prize;
   if (riskOf === undefined) return undefined;
   const { champion, challenger, failures, config } = holdout;
@@ -131,7 +140,11 @@ export function borderAlike(prize: Prize, holdout: Holdout, side: Side): number 
 }
 
 /** The border moved towards the safe side of the prize by a factor in odds. */
-export function withMargin({ isAbove }: Prize, border: number, factor: number): number {
+export function shiftThresholdByOdds(
+  { isAbove }: AttackGoal,
+  border: number,
+  factor: number,
+): number {
   const odds = border / (1 - border);
   const moved = isAbove ? odds * factor : odds / factor;
   return Number.isFinite(moved) ? moved / (1 + moved) : border;

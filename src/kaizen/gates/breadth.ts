@@ -1,52 +1,57 @@
 // Gate G11: does the gain come from everyone, or from a group? Names cost nothing, so a ring can
 // write both the lesson and the test. The gain must hold among those who did not teach it, and
 // without any one community of the report graph (kaizen 6.3).
-import { show } from "./gate.ts";
+import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import { detectCommunities } from "../credibility/communities.ts";
 import type { FitRows, Holdout } from "../model/holdout.ts";
-import { fitsWithout } from "../model/leave-out.ts";
-import type { FittedRows } from "../model/leave-out.ts";
+import { estimateFitsWithoutGroups } from "../model/leave-out.ts";
+import type { FittedScorecard } from "../model/leave-out.ts";
 import { computeLogLoss } from "../model/metrics.ts";
-import { seededRandom } from "../model/random.ts";
+import { createSeededRandom } from "../model/random.ts";
 import { computeAgentCount } from "../model/row-weights.ts";
-import { readCoefficients, rowLogit, stepTowards } from "../model/scorecard.ts";
-import { twoWayVariance } from "../model/statistics.ts";
+import { readCoefficients, computeRowLogit, stepTowards } from "../model/scorecard.ts";
+import { computeTwoWayVariance } from "../model/statistics.ts";
 
 /** Mass, in rows, that pulls a reporter's mean gain towards 0: one lucky row is no teacher. */
 const SHRINK_ROWS = 5;
 const SEED = 0x6c6f7576;
 
 /** The lesson: what was fitted, and where its test begins. */
-export interface Lesson {
-  fitted: FittedRows;
+export interface TrainedFit {
+  fitted: FittedScorecard;
   /** First row of the holdout. */
   holdoutFrom: number;
 }
 
 /** Weighted gain and mass of each reporter, by number. */
-interface Tally {
+interface ReporterGains {
   gains: Float64Array;
   masses: Float64Array;
 }
 
-function emptyTally(reporters: number): Tally {
+function createReporterGains(reporters: number): ReporterGains {
   return { gains: new Float64Array(reporters), masses: new Float64Array(reporters) };
 }
 
-function lossAt(evidence: FitRows, row: number, beta: Float64Array): number {
-  const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, beta)));
+function computeRowLossOfFit(evidence: FitRows, row: number, beta: Float64Array): number {
+  const p = 1 / (1 + Math.exp(-computeRowLogit(evidence.rows, row, beta)));
   return computeLogLoss(p, evidence.failures[row]!);
 }
 
 /** What every reporter's training rows gain by the change. */
-function lessonTally({ fitted }: Lesson, champion: Float64Array, reporters: number): Tally {
+function sumTrainingGains(
+  { fitted }: TrainedFit,
+  champion: Float64Array,
+  reporters: number,
+): ReporterGains {
   const { evidence, trainTo, weights } = fitted;
   const tested = stepTowards(champion, fitted.coefficients);
-  const tally = emptyTally(reporters);
+  const tally = createReporterGains(reporters);
   for (let row = 0; row < trainTo; row++) {
     const reporter = evidence.reporters[row]!;
-    const gain = lossAt(evidence, row, champion) - lossAt(evidence, row, tested);
+    const gain =
+      computeRowLossOfFit(evidence, row, champion) - computeRowLossOfFit(evidence, row, tested);
     tally.gains[reporter]! += weights[row]! * gain;
     tally.masses[reporter]! += weights[row]!;
   }
@@ -54,9 +59,14 @@ function lessonTally({ fitted }: Lesson, champion: Float64Array, reporters: numb
 }
 
 /** What every reporter gains in one half of its holdout rows. */
-function testTally(holdout: Holdout, halves: Uint8Array, half: number, reporters: number): Tally {
+function sumHoldoutGains(
+  holdout: Holdout,
+  halves: Uint8Array,
+  half: number,
+  reporters: number,
+): ReporterGains {
   const { champion, challenger, weights } = holdout;
-  const tally = emptyTally(reporters);
+  const tally = createReporterGains(reporters);
   holdout.reporters.forEach((reporter, i) => {
     if (halves[i] !== half) return;
     tally.gains[reporter]! += weights[i]! * (champion.losses[i]! - challenger.losses[i]!);
@@ -66,7 +76,7 @@ function testTally(holdout: Holdout, halves: Uint8Array, half: number, reporters
 }
 
 /** Reporters with the largest mean gains, who hold `share` of the mass together: 1. */
-function markTopReporters({ gains, masses }: Tally, share: number): Uint8Array {
+function markTopReporters({ gains, masses }: ReporterGains, share: number): Uint8Array {
   const total = masses.reduce((sum, mass) => sum + mass, 0);
   const means = gains.map((gain, reporter) => gain / (masses[reporter]! + SHRINK_ROWS));
   const ranked = Uint32Array.from(means.keys())
@@ -87,15 +97,15 @@ function markTopReporters({ gains, masses }: Tally, share: number): Uint8Array {
  * training, and those who gained most in the test: the rows of a reporter fall into two halves in
  * turns, and a row stands or falls by the other half, so that no row is chosen by its own outcome.
  */
-function rowsOfOthers(holdout: Holdout, lesson: Lesson, policy: GatePolicy): Uint32Array {
+function selectRowsOfOthers(holdout: Holdout, lesson: TrainedFit, policy: GatePolicy): Uint32Array {
   const { champion, reporters } = holdout;
   const count = computeAgentCount(lesson.fitted.evidence.reporters);
-  const lessons = lessonTally(lesson, readCoefficients(champion.model), count);
+  const lessons = sumTrainingGains(lesson, readCoefficients(champion.model), count);
   const taught = markTopReporters(lessons, policy.teachers_share);
   const turn = new Uint8Array(count);
   const halves = Uint8Array.from(reporters, (reporter) => (turn[reporter]! ^= 1));
   const tested = [1, 0].map((other) =>
-    markTopReporters(testTally(holdout, halves, other, count), policy.examiners_share),
+    markTopReporters(sumHoldoutGains(holdout, halves, other, count), policy.examiners_share),
   );
   const isOther = (i: number) => {
     const reporter = reporters[i]!;
@@ -105,7 +115,11 @@ function rowsOfOthers(holdout: Holdout, lesson: Lesson, policy: GatePolicy): Uin
 }
 
 /** Weighted gain over some rows of the holdout, by the weighted loss of the champion there. */
-function relativeGain(holdout: Holdout, rows: Uint32Array, losses: ArrayLike<number>): number {
+function computeRelativeGain(
+  holdout: Holdout,
+  rows: Uint32Array,
+  losses: ArrayLike<number>,
+): number {
   let [gain, base] = [0, 0];
   for (const i of rows) {
     base += holdout.weights[i]! * holdout.champion.losses[i]!;
@@ -115,10 +129,10 @@ function relativeGain(holdout: Holdout, rows: Uint32Array, losses: ArrayLike<num
 }
 
 /** z of the challenger's gain over some rows of the holdout. */
-function gainZ({ champion, challenger, ...holdout }: Holdout, rows: Uint32Array): number {
+function computeGainZ({ champion, challenger, ...holdout }: Holdout, rows: Uint32Array): number {
   if (rows.length === 0) return 0;
   const pick = (values: ArrayLike<number>) => Float64Array.from(rows, (i) => values[i]!);
-  const { mean, variance } = twoWayVariance(
+  const { mean, variance } = computeTwoWayVariance(
     Float64Array.from(rows, (i) => champion.losses[i]! - challenger.losses[i]!),
     pick(holdout.weights),
     pick(holdout.subjects),
@@ -128,7 +142,7 @@ function gainZ({ champion, challenger, ...holdout }: Holdout, rows: Uint32Array)
 }
 
 /** A community of the report graph, and the gain without it. */
-interface Community {
+interface ReporterCommunity {
   /** Number of its reporter with the most mass. */
   leader: number;
   reporters: number;
@@ -139,7 +153,7 @@ interface Community {
 }
 
 /** Mass of each agent's reports in training and holdout. */
-function sumReportMass(holdout: Holdout, { fitted }: Lesson, agents: number): Float64Array {
+function sumReportMass(holdout: Holdout, { fitted }: TrainedFit, agents: number): Float64Array {
   const mass = new Float64Array(agents);
   const { evidence, trainTo, weights } = fitted;
   for (let row = 0; row < trainTo; row++) mass[evidence.reporters[row]!]! += weights[row]!;
@@ -173,7 +187,11 @@ function selectLargestCommunities(
 }
 
 /** Gain without each of the largest communities, in the fit and in the test. */
-function withoutCommunities(holdout: Holdout, lesson: Lesson, policy: GatePolicy): Community[] {
+function measureGainWithoutCommunities(
+  holdout: Holdout,
+  lesson: TrainedFit,
+  policy: GatePolicy,
+): ReporterCommunity[] {
   const { evidence } = lesson.fitted;
   const { reporters } = holdout;
   const agents = Math.max(
@@ -182,7 +200,7 @@ function withoutCommunities(holdout: Holdout, lesson: Lesson, policy: GatePolicy
   );
   const count = lesson.holdoutFrom + reporters.length;
   const edges = { agents, reporters: evidence.reporters, subjects: evidence.subjects, count };
-  const communities = detectCommunities(edges, seededRandom(SEED));
+  const communities = detectCommunities(edges, createSeededRandom(SEED));
   const largest = selectLargestCommunities(
     communities,
     sumReportMass(holdout, lesson, agents),
@@ -190,43 +208,50 @@ function withoutCommunities(holdout: Holdout, lesson: Lesson, policy: GatePolicy
   );
   const groups = new Map(largest.map(({ id }, group) => [id, group]));
   const groupOf = (reporter: number) => groups.get(communities[reporter]!) ?? -1;
-  const fits = fitsWithout(lesson.fitted, groupOf, largest.length);
+  const fits = estimateFitsWithoutGroups(lesson.fitted, groupOf, largest.length);
   const champion = readCoefficients(holdout.champion.model);
   return largest.map(({ leader, reporters: members, share }, group) => {
     const isLeft = (i: number) => groupOf(reporters[i]!) !== group;
     const rows = Uint32Array.from(reporters.keys()).filter(isLeft);
-    const whole = relativeGain(holdout, rows, holdout.challenger.losses);
+    const whole = computeRelativeGain(holdout, rows, holdout.challenger.losses);
     const fit = fits[group];
     if (fit === undefined) return { leader, reporters: members, share, relative: 0 };
     const tested = stepTowards(champion, fit);
     const losses = Float64Array.from(reporters, (_, i) =>
-      isLeft(i) ? lossAt(evidence, lesson.holdoutFrom + i, tested) : 0,
+      isLeft(i) ? computeRowLossOfFit(evidence, lesson.holdoutFrom + i, tested) : 0,
     );
-    const relative = Math.min(whole, relativeGain(holdout, rows, losses));
+    const relative = Math.min(whole, computeRelativeGain(holdout, rows, losses));
     return { leader, reporters: members, share, relative };
   });
 }
 
-function communitySentence(
-  found: readonly Community[],
-  worst: Community | undefined,
+function describeCommunities(
+  found: readonly ReporterCommunity[],
+  worst: ReporterCommunity | undefined,
   name: string,
 ) {
   if (worst === undefined) return "no community of reporters to leave out";
-  const who = `that of ${name} (${worst.reporters} reporters, ${show(worst.share * 100, 1)} % of the mass)`;
-  const gain = `${show(worst.relative * 100, 2)} %`;
+  const who = `that of ${name} (${worst.reporters} reporters, ${formatRounded(worst.share * 100, 1)} % of the mass)`;
+  const gain = `${formatRounded(worst.relative * 100, 2)} %`;
   return `without any one of ${found.length} communities by at least ${gain}, without ${who}`;
 }
 
 /** G11: the gain holds among those who did not teach it, and without any one community. */
-export function breadthGate(holdout: Holdout, lesson: Lesson, policy: GatePolicy): GateResult {
+export function evaluateBreadthGate(
+  holdout: Holdout,
+  lesson: TrainedFit,
+  policy: GatePolicy,
+): GateResult {
   const { losses } = holdout.challenger;
-  const rows = rowsOfOthers(holdout, lesson, policy);
-  const others = { z: gainZ(holdout, rows), relative: relativeGain(holdout, rows, losses) };
-  const communities = withoutCommunities(holdout, lesson, policy);
+  const rows = selectRowsOfOthers(holdout, lesson, policy);
+  const others = {
+    z: computeGainZ(holdout, rows),
+    relative: computeRelativeGain(holdout, rows, losses),
+  };
+  const communities = measureGainWithoutCommunities(holdout, lesson, policy);
   const worst = communities.toSorted((a, b) => a.relative - b.relative)[0];
   const everyone = Uint32Array.from(holdout.reporters.keys());
-  const whole = relativeGain(holdout, everyone, losses);
+  const whole = computeRelativeGain(holdout, everyone, losses);
   const needed = Math.max(0, policy.community_gain_min * whole);
   const numbers: Record<string, number> = {
     others_rows: rows.length,
@@ -243,10 +268,10 @@ export function breadthGate(holdout: Holdout, lesson: Lesson, policy: GatePolicy
   const { agents } = lesson.fitted.evidence.context ?? {};
   const name = worst && (agents?.[worst.leader] ?? `reporter ${worst.leader}`);
   const sentence =
-    `log-loss falls by ${show(others.relative * 100, 2)} % (z ${show(others.z, 2)}, needed above ` +
+    `log-loss falls by ${formatRounded(others.relative * 100, 2)} % (z ${formatRounded(others.z, 2)}, needed above ` +
     `${policy.others_z_min}) among those who did not teach the change; ` +
-    communitySentence(communities, worst, name ?? "") +
-    (worst === undefined ? "" : `; needed ${show(needed * 100, 2)} %`);
+    describeCommunities(communities, worst, name ?? "") +
+    (worst === undefined ? "" : `; needed ${formatRounded(needed * 100, 2)} %`);
   const isFree = worst === undefined || (worst.relative > 0 && worst.relative >= needed);
   const passed = others.z > policy.others_z_min && isFree;
   return { id: "G11", name: "breadth", passed, numbers, sentence };

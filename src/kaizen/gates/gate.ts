@@ -80,6 +80,6 @@ export interface GateResult {
 }
 
 /** A number for a sentence: rounded, without trailing zeros. */
-export function show(value: number, digits = 4): string {
+export function formatRounded(value: number, digits = 4): string {
   return String(Number(value.toFixed(digits)));
 }

@@ -1,14 +1,18 @@
 // Gates on sample and loss: G1 enough evidence, G2 lower loss, G3 ranking (kaizen 6.3). Each a pure
 // function of the holdout.
-import { show } from "./gate.ts";
+import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
-import { aucDifference, effectiveClusters, twoWayVariance } from "../model/statistics.ts";
+import {
+  computeAucDifference,
+  countEffectiveClusters,
+  computeTwoWayVariance,
+} from "../model/statistics.ts";
 
 const countFailures = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
 
 /** G1: enough rows, failures and independent reporters for a decision. */
-export function sampleGate(
+export function evaluateSampleGate(
   holdout: Pick<Holdout, "failures" | "weights" | "reporters" | "subjects">,
   policy: GatePolicy,
   isPilot: boolean,
@@ -21,8 +25,8 @@ export function sampleGate(
     rows: failures.length,
     failures: bads,
     successes: failures.length - bads,
-    effective_reporters: effectiveClusters(weights, reporters),
-    effective_subjects: effectiveClusters(weights, subjects),
+    effective_reporters: countEffectiveClusters(weights, reporters),
+    effective_subjects: countEffectiveClusters(weights, subjects),
     rows_min: rowsMin,
     each_min: least,
     reporters_min: policy.effective_reporters_min,
@@ -36,24 +40,24 @@ export function sampleGate(
     numbers.effective_subjects >= policy.effective_subjects_min;
   const sentence =
     `${numbers.rows} rows with ${bads} failures and ${numbers.successes} successes from ` +
-    `${show(numbers.effective_reporters, 1)} effective reporters on ` +
-    `${show(numbers.effective_subjects, 1)} effective subjects; needed ${rowsMin}, ` +
+    `${formatRounded(numbers.effective_reporters, 1)} effective reporters on ` +
+    `${formatRounded(numbers.effective_subjects, 1)} effective subjects; needed ${rowsMin}, ` +
     `${least} of each, ${policy.effective_reporters_min} and ${policy.effective_subjects_min}`;
   return { id: "G1", name: "sample", passed, numbers, sentence };
 }
 
 /** Mean gain in log-loss of the challenger and its z under two-way clustering. */
-export function lossGain(holdout: Holdout): { mean: number; z: number; base: number } {
+export function measureLossGain(holdout: Holdout): { mean: number; z: number; base: number } {
   const { champion, challenger, weights, subjects, reporters } = holdout;
   const gains = champion.losses.map((loss, i) => loss - challenger.losses[i]!);
-  const { mean, variance } = twoWayVariance(gains, weights, subjects, reporters);
-  const base = twoWayVariance(champion.losses, weights, subjects, reporters).mean;
+  const { mean, variance } = computeTwoWayVariance(gains, weights, subjects, reporters);
+  const base = computeTwoWayVariance(champion.losses, weights, subjects, reporters).mean;
   return { mean, z: variance > 0 ? mean / Math.sqrt(variance) : 0, base };
 }
 
 /** G2: the challenger's log-loss is lower, beyond what clustered chance explains. */
-export function superiorityGate(holdout: Holdout, policy: GatePolicy): GateResult {
-  const { mean, z, base } = lossGain(holdout);
+export function evaluateSuperiorityGate(holdout: Holdout, policy: GatePolicy): GateResult {
+  const { mean, z, base } = measureLossGain(holdout);
   const isStrict = countFailures(holdout.failures) >= policy.strict_failures;
   const zMin = isStrict ? policy.z_min_strict : policy.z_min;
   const relative = base > 0 ? mean / base : 0;
@@ -67,15 +71,15 @@ export function superiorityGate(holdout: Holdout, policy: GatePolicy): GateResul
     champion_loss: base,
   };
   const sentence =
-    `log-loss falls by ${show(relative * 100, 2)} % (z ${show(z, 2)} clustered by subject and ` +
-    `reporter); needed ${show(policy.relative_gain_min * 100, 2)} % and z above ${zMin}`;
+    `log-loss falls by ${formatRounded(relative * 100, 2)} % (z ${formatRounded(z, 2)} clustered by subject and ` +
+    `reporter); needed ${formatRounded(policy.relative_gain_min * 100, 2)} % and z above ${zMin}`;
   return { id: "G2", name: "superiority", passed, numbers, sentence };
 }
 
 /** G3: ranking is not worse. */
-export function rankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
+export function evaluateRankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { champion, challenger, failures, subjects, reporters } = holdout;
-  const { difference, standardError } = aucDifference(
+  const { difference, standardError } = computeAucDifference(
     challenger.logits,
     champion.logits,
     failures,
@@ -89,7 +93,7 @@ export function rankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const passed = lower > -policy.auc_loss_max || difference >= 0;
   const numbers = { auc_difference: difference, standard_error: standardError, lower, upper };
   const sentence =
-    `AUC changes by ${show(difference)} (90 % interval ${show(lower)} to ${show(upper)}); ` +
-    `needed: above ${show(-policy.auc_loss_max)} throughout, or not lower`;
+    `AUC changes by ${formatRounded(difference)} (90 % interval ${formatRounded(lower)} to ${formatRounded(upper)}); ` +
+    `needed: above ${formatRounded(-policy.auc_loss_max)} throughout, or not lower`;
   return { id: "G3", name: "ranking", passed, numbers, sentence };
 }

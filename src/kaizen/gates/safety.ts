@@ -1,25 +1,29 @@
 // Gates on the effect of a promotion on agents: G4 calibration, G5 false positives, G6 monotone
 // signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
-import { show } from "./gate.ts";
+import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { clopperPearsonUpper, mcnemarOneSided } from "../model/binomial.ts";
+import { computeClopperPearsonUpper, computeMcNemarPValue } from "../model/binomial.ts";
 import { predictDenials } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
-import { calibrationError } from "../model/metrics.ts";
-import { calibrationNoise, recalibration } from "../model/recalibration.ts";
+import { computeCalibrationError } from "../model/metrics.ts";
+import { computeCalibrationNoise, estimateRecalibration } from "../model/recalibration.ts";
 import { readCoefficients } from "../model/scorecard.ts";
-import { rankCorrelation, stabilityIndex, twoWayVariance } from "../model/statistics.ts";
+import {
+  computeRankCorrelation,
+  computeStabilityIndex,
+  computeTwoWayVariance,
+} from "../model/statistics.ts";
 
 /** Distance of `value` +- 1.96 `error` from [low, high] at its nearest; 0 when they overlap. */
-function surelyOutside(value: number, error: number, low: number, high: number): number {
+function computeIntervalDistance(value: number, error: number, low: number, high: number): number {
   return Math.max(0, low - (value + 1.96 * error), value - 1.96 * error - high);
 }
 
 function measureCalibration(forecast: Forecast, holdout: Holdout) {
   const { failures, subjects, reporters } = holdout;
-  const fitted = recalibration(forecast.logits, failures, subjects, reporters);
+  const fitted = estimateRecalibration(forecast.logits, failures, subjects, reporters);
   return {
-    ece: calibrationError(forecast.probabilities, failures),
+    ece: computeCalibrationError(forecast.probabilities, failures),
     intercept: fitted?.intercept ?? Number.NaN,
     interceptError: fitted?.interceptError ?? Number.NaN,
     slope: fitted?.slope ?? Number.NaN,
@@ -32,16 +36,16 @@ function measureCalibration(forecast: Forecast, holdout: Holdout) {
  * absolute cut on an intercept estimated from 40 failures (standard error .2) would fail a perfect
  * forecast every third time.
  */
-export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResult {
+export function evaluateCalibrationGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { champion, challenger, failures, weights, subjects, reporters } = holdout;
   const own = measureCalibration(challenger, holdout);
   const other = measureCalibration(champion, holdout);
-  const noise = calibrationNoise(challenger.probabilities, failures, subjects, reporters);
+  const noise = computeCalibrationNoise(challenger.probabilities, failures, subjects, reporters);
   const briers = (forecast: Forecast) =>
     forecast.probabilities.map((p, i) => (p - failures[i]!) ** 2);
   const [ownBriers, otherBriers] = [briers(challenger), briers(champion)];
   const worse = ownBriers.map((brier, i) => brier - otherBriers[i]!);
-  const brier = twoWayVariance(worse, weights, subjects, reporters);
+  const brier = computeTwoWayVariance(worse, weights, subjects, reporters);
   const brierZ = brier.variance > 0 ? brier.mean / Math.sqrt(brier.variance) : 0;
   const isErrorFine =
     own.ece <= noise ||
@@ -49,10 +53,10 @@ export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResul
     own.ece < other.ece;
   const large = policy.intercept_max;
   const isInterceptFine =
-    surelyOutside(own.intercept, own.interceptError, -large, large) === 0 ||
+    computeIntervalDistance(own.intercept, own.interceptError, -large, large) === 0 ||
     Math.abs(own.intercept) < Math.abs(other.intercept);
   const isSlopeFine =
-    surelyOutside(own.slope, own.slopeError, policy.slope_min, policy.slope_max) === 0 ||
+    computeIntervalDistance(own.slope, own.slopeError, policy.slope_min, policy.slope_max) === 0 ||
     Math.abs(Math.log(own.slope)) < Math.abs(Math.log(other.slope));
   const numbers = {
     ece: own.ece,
@@ -69,15 +73,15 @@ export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResul
   };
   const passed = isErrorFine && isInterceptFine && isSlopeFine && brierZ <= 1.645;
   const sentence =
-    `calibration error ${show(own.ece)} (champion ${show(other.ece)}, chance alone up to ` +
-    `${show(noise)}), slope ${show(own.slope, 2)} +- ${show(1.96 * own.slopeError, 2)}, ` +
-    `in the large ${show(own.intercept, 2)} +- ${show(1.96 * own.interceptError, 2)} log-odds, ` +
-    `Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${show(Math.abs(brierZ), 2)})`;
+    `calibration error ${formatRounded(own.ece)} (champion ${formatRounded(other.ece)}, chance alone up to ` +
+    `${formatRounded(noise)}), slope ${formatRounded(own.slope, 2)} +- ${formatRounded(1.96 * own.slopeError, 2)}, ` +
+    `in the large ${formatRounded(own.intercept, 2)} +- ${formatRounded(1.96 * own.interceptError, 2)} log-odds, ` +
+    `Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${formatRounded(Math.abs(brierZ), 2)})`;
   return { id: "G4", name: "calibration", passed, numbers, sentence };
 }
 
 /** G5: hardly any good outcome is denied, and no more than before. */
-export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
+export function evaluateFalsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { failures } = holdout;
   const champion = predictDenials(holdout.champion, holdout.config);
   const challenger = predictDenials(holdout.challenger, holdout.config);
@@ -89,17 +93,17 @@ export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateRes
     if (challenger[i] && !champion[i]) more++;
     if (!challenger[i] && champion[i]) less++;
   });
-  const upper = clopperPearsonUpper(refused, goods);
-  const p = mcnemarOneSided(more, less);
+  const upper = computeClopperPearsonUpper(refused, goods);
+  const p = computeMcNemarPValue(more, less);
   // Zero of 2,995 is the least that can show 0.1 %: below that the challenger must only not
   // refuse more.
-  const isProvable = clopperPearsonUpper(0, goods) <= policy.false_positive_max;
+  const isProvable = computeClopperPearsonUpper(0, goods) <= policy.false_positive_max;
   const isNoMore = more <= less;
   const passed =
     (!isProvable || upper <= policy.false_positive_max || isNoMore) && p > policy.mcnemar_p_min;
   const numbers = { successes: goods, refused, more, less, upper_bound: upper, mcnemar_p: p };
   const sentence = isProvable
-    ? `${refused} of ${goods} successes denied, at most ${show(upper * 100, 3)} %; ${more} more ` +
+    ? `${refused} of ${goods} successes denied, at most ${formatRounded(upper * 100, 3)} %; ${more} more ` +
       `and ${less} fewer than the champion`
     : `${refused} of ${goods} successes denied (${more} more, ${less} fewer than the ` +
       `champion); too few to bound 0.1 %`;
@@ -110,13 +114,13 @@ export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateRes
  * G7: the population has moved between training and holdout. A re-fit exists for that case, so it
  * is no veto: it warns, and the gain must be surer (`z_min_drift`).
  */
-export function driftGate(
+export function evaluateDriftGate(
   holdout: Holdout,
   trainScores: readonly number[],
   z: number,
   policy: GatePolicy,
 ): GateResult {
-  const population = stabilityIndex(trainScores, holdout.champion.scores);
+  const population = computeStabilityIndex(trainScores, holdout.champion.scores);
   // Difference between two samples of one population, 99.9 %: chi-square, 9 degrees (Yurdakul).
   const noise = 27.877 * (1 / trainScores.length + 1 / holdout.champion.scores.length);
   const isDrift = population > Math.max(policy.drift_max, noise);
@@ -124,18 +128,18 @@ export function driftGate(
   const passed = !isDrift || z > policy.z_min_drift;
   const numbers = { population, noise, warn: policy.drift_warn, z, z_min: policy.z_min_drift };
   const sentence =
-    `stability index ${show(population, 3)} between training and holdout` +
+    `stability index ${formatRounded(population, 3)} between training and holdout` +
     (isDrift
-      ? `: the population has moved, so z ${show(z, 2)} must exceed ${policy.z_min_drift}`
+      ? `: the population has moved, so z ${formatRounded(z, 2)} must exceed ${policy.z_min_drift}`
       : `; up to ${policy.drift_max} asks for nothing more`);
   return { id: "G7", name: "drift", passed, isWarning, numbers, sentence };
 }
 
-const TIER_BORDERS = [450, 550, 650];
+const TIER_THRESHOLDS = [450, 550, 650];
 const computeScoreTier = (score: number): number =>
-  TIER_BORDERS.filter((from) => score >= from).length;
+  TIER_THRESHOLDS.filter((from) => score >= from).length;
 
-function largestStep(holdout: Holdout, policy: GatePolicy): number {
+function computeLargestCoefficientStep(holdout: Holdout, policy: GatePolicy): number {
   const before = readCoefficients(holdout.champion.model);
   const after = readCoefficients(holdout.challenger.model);
   return Math.max(
@@ -149,7 +153,7 @@ function largestStep(holdout: Holdout, policy: GatePolicy): number {
  * G8: scores of agents stay close to their old ones. A structural change needs surer evidence
  * (`z_min_structural`) or a person's sign-off.
  */
-export function stabilityGate(
+export function evaluateStabilityGate(
   holdout: Holdout,
   z: number,
   isSignedOff: boolean,
@@ -164,9 +168,9 @@ export function stabilityGate(
   const numbers = {
     median_shift: middle,
     tier_migration: moved.length / shifts.length,
-    rank_correlation: rankCorrelation(champion.scores, challenger.scores),
-    score_stability_index: stabilityIndex(champion.scores, challenger.scores),
-    largest_coefficient_step: largestStep(holdout, policy),
+    rank_correlation: computeRankCorrelation(champion.scores, challenger.scores),
+    score_stability_index: computeStabilityIndex(champion.scores, challenger.scores),
+    largest_coefficient_step: computeLargestCoefficientStep(holdout, policy),
     z,
     z_min: policy.z_min_structural,
     signed_off: isSignedOff ? 1 : 0,
@@ -177,10 +181,10 @@ export function stabilityGate(
     numbers.rank_correlation < policy.rank_correlation_min;
   const passed = !isStructural || isSignedOff || z > policy.z_min_structural;
   const sentence =
-    `median score moves ${show(middle, 1)} points, ${show(numbers.tier_migration * 100, 1)} % ` +
-    `change tier, rank correlation ${show(numbers.rank_correlation, 3)}` +
+    `median score moves ${formatRounded(middle, 1)} points, ${formatRounded(numbers.tier_migration * 100, 1)} % ` +
+    `change tier, rank correlation ${formatRounded(numbers.rank_correlation, 3)}` +
     (isStructural
-      ? `: structural, so z ${show(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
+      ? `: structural, so z ${formatRounded(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
       : "");
   return { id: "G8", name: "stability", passed, isWarning: isStructural, numbers, sentence };
 }

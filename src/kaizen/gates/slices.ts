@@ -1,11 +1,11 @@
 // Gate G10: no slice of the holdout is hurt. Neither by its loss, nor by probabilities that no longer
 // mean what they say: an error that the champion has too is named and let through, one that the
 // challenger makes larger is not.
-import { show } from "./gate.ts";
+import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
-import type { Slice } from "../model/slices.ts";
-import { twoWayVariance } from "../model/statistics.ts";
+import type { HoldoutSlice } from "../model/slices.ts";
+import { computeTwoWayVariance } from "../model/statistics.ts";
 
 type Numbers = Record<string, number>;
 
@@ -14,13 +14,18 @@ function createRowPicker(rows: Uint32Array) {
 }
 
 /** Whether the slice's loss rises, by more than a little and beyond clustered chance. */
-function isLossUp({ name, rows }: Slice, holdout: Holdout, policy: GatePolicy, numbers: Numbers) {
+function recordAndCheckLossIncrease(
+  { name, rows }: HoldoutSlice,
+  holdout: Holdout,
+  policy: GatePolicy,
+  numbers: Numbers,
+) {
   const { champion, challenger } = holdout;
   const pick = createRowPicker(rows);
   const before = pick(champion.losses);
   const after = pick(challenger.losses);
   const gains = before.map((loss, i) => loss - after[i]!);
-  const { mean, variance } = twoWayVariance(
+  const { mean, variance } = computeTwoWayVariance(
     gains,
     pick(holdout.weights),
     pick(holdout.subjects),
@@ -48,7 +53,11 @@ interface SliceCalibration {
 /** How far apart two shares are, as a factor of at least 1. */
 const computeShareFactor = (a: number, b: number): number => Math.max(a / b, b / a);
 
-function measureSliceCalibration({ name, rows }: Slice, holdout: Holdout, policy: GatePolicy) {
+function measureSliceCalibration(
+  { name, rows }: HoldoutSlice,
+  holdout: Holdout,
+  policy: GatePolicy,
+) {
   const pick = createRowPicker(rows);
   const weights = pick(holdout.weights);
   const mass = weights.reduce((sum, w) => sum + w, 0);
@@ -61,7 +70,7 @@ function measureSliceCalibration({ name, rows }: Slice, holdout: Holdout, policy
     return holdout.failures[row]! - holdout.challenger.probabilities[row]!;
   });
   const clusters = [pick(holdout.subjects), pick(holdout.reporters)] as const;
-  const { variance } = twoWayVariance(residuals, weights, ...clusters);
+  const { variance } = computeTwoWayVariance(residuals, weights, ...clusters);
   // Of the mean over rows; the share is over their weights. Never less than independent rows would
   // scatter by themselves: a slice without one failure shows no scatter at all.
   const clustered = (Math.sqrt(variance) * rows.length) / mass;
@@ -71,7 +80,7 @@ function measureSliceCalibration({ name, rows }: Slice, holdout: Holdout, policy
   }, 0);
   const noise = -policy.slice_z_min * Math.max(clustered, Math.sqrt(scatter) / mass);
   const found = { name, predicted, champion, observed, noise };
-  return { ...found, verdict: verdictOn(found, policy) };
+  return { ...found, verdict: classifySliceCalibration(found, policy) };
 }
 
 /**
@@ -80,7 +89,7 @@ function measureSliceCalibration({ name, rows }: Slice, holdout: Holdout, policy
  * the interval is the true one the challenger is the farther of the two: beyond the middle of both,
  * in ratios.
  */
-function verdictOn(
+function classifySliceCalibration(
   { predicted, champion, observed, noise }: Omit<SliceCalibration, "verdict">,
   policy: GatePolicy,
 ): SliceCalibration["verdict"] {
@@ -101,7 +110,7 @@ function describeSliceCalibration({
   observed,
   verdict,
 }: SliceCalibration): string {
-  const percent = (share: number) => `${show(share * 100, 1)} %`;
+  const percent = (share: number) => `${formatRounded(share * 100, 1)} %`;
   const why = {
     sound: "",
     "by chance": "let through: within chance",
@@ -118,16 +127,18 @@ function describeSliceCalibration({
  * G10: no slice with enough rows gets clearly worse, and in none of those of `calibrated` does the
  * challenger add an error of more than `slice_factor_max`.
  */
-export function sliceGate(
+export function evaluateSliceGate(
   holdout: Holdout,
-  slices: readonly Slice[],
-  calibrated: readonly Slice[],
+  slices: readonly HoldoutSlice[],
+  calibrated: readonly HoldoutSlice[],
   policy: GatePolicy,
 ): GateResult {
-  const isLarge = ({ rows }: Slice) => rows.length >= policy.slice_rows_min;
+  const isLarge = ({ rows }: HoldoutSlice) => rows.length >= policy.slice_rows_min;
   const tested = slices.filter(isLarge);
   const numbers: Numbers = {};
-  const hurt = tested.filter((slice) => isLossUp(slice, holdout, policy, numbers));
+  const hurt = tested.filter((slice) =>
+    recordAndCheckLossIncrease(slice, holdout, policy, numbers),
+  );
   const means = calibrated
     .filter(isLarge)
     .map((slice) => measureSliceCalibration(slice, holdout, policy));

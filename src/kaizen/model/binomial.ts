@@ -8,7 +8,7 @@ const NEGLIGIBLE = 1e-17;
 const STIRLING_FROM = 16;
 
 /** log(n!) less Stirling's formula, n >= 1 (Loader 2000). */
-function stirlingError(n: number): number {
+function computeStirlingError(n: number): number {
   if (n >= STIRLING_FROM) {
     const square = n * n;
     const third = 1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square;
@@ -20,7 +20,7 @@ function stirlingError(n: number): number {
 }
 
 /** x log(x / mean) + mean - x, also where both are nearly alike (Loader 2000). */
-function deviance(x: number, mean: number): number {
+function computeDeviance(x: number, mean: number): number {
   const difference = x - mean;
   if (Math.abs(difference) >= 0.1 * (x + mean)) return x * Math.log(x / mean) - difference;
   const ratio = difference / (x + mean);
@@ -35,17 +35,17 @@ function deviance(x: number, mean: number): number {
 }
 
 /** P(Bin(n, p) = k) by the saddle point, without cancellation at any n (Loader 2000). */
-function binomialMass(k: number, n: number, p: number): number {
+function computeBinomialMass(k: number, n: number, p: number): number {
   if (k === 0) return Math.exp(n * Math.log1p(-p));
   if (k === n) return Math.exp(n * Math.log(p));
   const rest = n - k;
-  const error = stirlingError(n) - stirlingError(k) - stirlingError(rest);
-  const exponent = error - deviance(k, n * p) - deviance(rest, n * (1 - p));
+  const error = computeStirlingError(n) - computeStirlingError(k) - computeStirlingError(rest);
+  const exponent = error - computeDeviance(k, n * p) - computeDeviance(rest, n * (1 - p));
   return Math.exp(exponent) * Math.sqrt(n / (2 * Math.PI * k * rest));
 }
 
 /** A sum of falling terms, each of which is `ratio(i)` of the one before it. */
-function fallingSum(first: number, steps: number, ratio: (step: number) => number): number {
+function sumFallingTerms(first: number, steps: number, ratio: (step: number) => number): number {
   let [sum, term] = [first, first];
   for (let i = 0; i < steps && term > sum * NEGLIGIBLE; i++) {
     term *= ratio(i);
@@ -55,56 +55,56 @@ function fallingSum(first: number, steps: number, ratio: (step: number) => numbe
 }
 
 /** P(X <= k) and P(X > k) of Bin(n, p): the smaller is summed, so that neither is rounded away. */
-function binomialTails(k: number, n: number, p: number): { below: number; above: number } {
+function computeBinomialTails(k: number, n: number, p: number): { below: number; above: number } {
   if (k < 0 || k >= n) return k < 0 ? { below: 0, above: 1 } : { below: 1, above: 0 };
   if (p <= 0 || p >= 1) return p <= 0 ? { below: 1, above: 0 } : { below: 0, above: 1 };
   const odds = p / (1 - p);
   if (k < n * p) {
     const ratio = (i: number) => (k - i) / ((n - k + i + 1) * odds);
-    const below = Math.min(1, fallingSum(binomialMass(k, n, p), k, ratio));
+    const below = Math.min(1, sumFallingTerms(computeBinomialMass(k, n, p), k, ratio));
     return { below, above: 1 - below };
   }
   const first = k + 1;
   const ratio = (i: number) => ((n - first - i) / (first + i + 1)) * odds;
-  const above = Math.min(1, fallingSum(binomialMass(first, n, p), n - first, ratio));
+  const above = Math.min(1, sumFallingTerms(computeBinomialMass(first, n, p), n - first, ratio));
   return { below: 1 - above, above };
 }
 
 /** P(Bin(n, p) <= k); some sqrt(n) steps. */
-export function binomialCdf(k: number, n: number, p: number): number {
-  return binomialTails(k, n, p).below;
+export function computeBinomialCdf(k: number, n: number, p: number): number {
+  return computeBinomialTails(k, n, p).below;
 }
 
 /** The largest k with P(Bin(n, p) <= k) <= `share`; -1 where there is none. */
-export function binomialQuantile(share: number, n: number, p: number): number {
+export function findBinomialQuantile(share: number, n: number, p: number): number {
   let [low, high] = [-1, n];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (binomialCdf(middle, n, p) <= share) low = middle;
+    if (computeBinomialCdf(middle, n, p) <= share) low = middle;
     else high = middle;
   }
   return low;
 }
 
 /** One-sided upper confidence bound of a proportion (Clopper-Pearson 1934). */
-export function clopperPearsonUpper(k: number, n: number, confidence = 0.95): number {
+export function computeClopperPearsonUpper(k: number, n: number, confidence = 0.95): number {
   if (n === 0 || k >= n) return 1;
   let low = k / n;
   let high = 1;
   for (let step = 0; step < 60; step++) {
     const middle = (low + high) / 2;
-    if (binomialCdf(k, n, middle) > 1 - confidence) low = middle;
+    if (computeBinomialCdf(k, n, middle) > 1 - confidence) low = middle;
     else high = middle;
   }
   return high;
 }
 
 /** One-sided lower confidence bound of a proportion. */
-export function clopperPearsonLower(k: number, n: number, confidence = 0.95): number {
-  return k === 0 ? 0 : 1 - clopperPearsonUpper(n - k, n, confidence);
+export function computeClopperPearsonLower(k: number, n: number, confidence = 0.95): number {
+  return k === 0 ? 0 : 1 - computeClopperPearsonUpper(n - k, n, confidence);
 }
 
 /** Exact one-sided McNemar p-value: chance of at least `more` of `more + less` at one half. */
-export function mcnemarOneSided(more: number, less: number): number {
-  return binomialTails(more - 1, more + less, 0.5).above;
+export function computeMcNemarPValue(more: number, less: number): number {
+  return computeBinomialTails(more - 1, more + less, 0.5).above;
 }

@@ -3,12 +3,12 @@
 // themselves rest on the closed forms.
 import type { Holdout } from "./holdout.ts";
 import { predictDenials } from "./holdout.ts";
-import { seededRandom } from "./random.ts";
-import type { Random } from "./random.ts";
+import { createSeededRandom } from "./random.ts";
+import type { RandomGenerator } from "./random.ts";
 
 /** Resamples, and rows times resamples that one run may spend. */
 const RESAMPLES = 999;
-const WORK_MAX = 1e8;
+const ROW_RESAMPLES_MAX = 1e8;
 
 export interface BootstrapInterval {
   /** 5 % and 95 % quantiles of challenger minus champion. */
@@ -18,7 +18,7 @@ export interface BootstrapInterval {
   p: number;
 }
 
-export interface Bootstrap {
+export interface BootstrapResult {
   resamples: number;
   auc: BootstrapInterval;
   log_loss: BootstrapInterval;
@@ -26,13 +26,13 @@ export interface Bootstrap {
 }
 
 /** Rows in order of one model's score, so that a pass reads memory in order. */
-interface Ordered {
+interface ScoreOrderedRows {
   subjects: Uint32Array;
   reporters: Uint32Array;
   failures: Uint8Array;
 }
 
-function orderedBy(logits: Float64Array, holdout: Holdout): Ordered {
+function sortRowsByScore(logits: Float64Array, holdout: Holdout): ScoreOrderedRows {
   const rows = Uint32Array.from(logits, (_, i) => i);
   const order = rows.toSorted((a, b) => logits[a]! - logits[b]!);
   const { subjects, reporters, failures } = holdout;
@@ -44,13 +44,16 @@ function orderedBy(logits: Float64Array, holdout: Holdout): Ordered {
 }
 
 /** Draws of every agent, as subject and as reporter. */
-interface Draw {
+interface ClusterDraws {
   bySubject: Uint8Array;
   byReporter: Uint8Array;
 }
 
 /** Weighted AUC by one pass over rows in order of score; rare ties stay in order of the rows. */
-function weightedAuc({ subjects, reporters, failures }: Ordered, drawn: Draw): number {
+function computeWeightedAuc(
+  { subjects, reporters, failures }: ScoreOrderedRows,
+  drawn: ClusterDraws,
+): number {
   let goodsBelow = 0;
   let pairs = 0;
   let bads = 0;
@@ -64,7 +67,10 @@ function weightedAuc({ subjects, reporters, failures }: Ordered, drawn: Draw): n
   return bads > 0 && goodsBelow > 0 ? pairs / (bads * goodsBelow) : 0.5;
 }
 
-function interval(differences: number[], isBetter: (x: number) => boolean): BootstrapInterval {
+function computeBootstrapInterval(
+  differences: number[],
+  isBetter: (x: number) => boolean,
+): BootstrapInterval {
   const sorted = differences.toSorted((a, b) => a - b);
   const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!;
   const not = differences.filter((x) => !isBetter(x)).length;
@@ -76,18 +82,18 @@ function computeIdCount(ids: Uint32Array): number {
   return ids.reduce((most, id) => Math.max(most, id), 0) + 1;
 }
 
-function draw(weights: Uint8Array, random: Random): void {
+function drawPoissonWeights(weights: Uint8Array, random: RandomGenerator): void {
   for (let i = 0; i < weights.length; i++) weights[i] = random.poisson();
 }
 
 /** Resamples the holdout; the seed makes it the same on every machine. */
-export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
+export function runPigeonholeBootstrap(holdout: Holdout, seed: number): BootstrapResult {
   const { champion, challenger, failures, subjects, reporters, config } = holdout;
   const n = failures.length;
-  const resamples = Math.max(99, Math.min(RESAMPLES, Math.floor(WORK_MAX / n)));
-  const random = seededRandom(seed);
-  const own = orderedBy(challenger.logits, holdout);
-  const other = orderedBy(champion.logits, holdout);
+  const resamples = Math.max(99, Math.min(RESAMPLES, Math.floor(ROW_RESAMPLES_MAX / n)));
+  const random = createSeededRandom(seed);
+  const own = sortRowsByScore(challenger.logits, holdout);
+  const other = sortRowsByScore(champion.logits, holdout);
   const [ownRefused, otherRefused] = [
     predictDenials(challenger, config),
     predictDenials(champion, config),
@@ -102,8 +108,8 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const bySubject = new Uint8Array(computeIdCount(subjects));
   const byReporter = new Uint8Array(computeIdCount(reporters));
   for (let b = 0; b < resamples; b++) {
-    draw(bySubject, random);
-    draw(byReporter, random);
+    drawPoissonWeights(bySubject, random);
+    drawPoissonWeights(byReporter, random);
     let [total, gain, goods, more] = [0, 0, 0, 0];
     for (let i = 0; i < n; i++) {
       const w = bySubject[subjects[i]!]! * byReporter[reporters[i]!]!;
@@ -113,14 +119,14 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
       more += w * changes[i]!;
     }
     const drawn = { bySubject, byReporter };
-    auc.push(weightedAuc(own, drawn) - weightedAuc(other, drawn));
+    auc.push(computeWeightedAuc(own, drawn) - computeWeightedAuc(other, drawn));
     loss.push(total > 0 ? gain / total : 0);
     refused.push(goods > 0 ? more / goods : 0);
   }
   return {
     resamples,
-    auc: interval(auc, (x) => x > 0),
-    log_loss: interval(loss, (x) => x < 0),
-    false_positive_rate: interval(refused, (x) => x <= 0),
+    auc: computeBootstrapInterval(auc, (x) => x > 0),
+    log_loss: computeBootstrapInterval(loss, (x) => x < 0),
+    false_positive_rate: computeBootstrapInterval(refused, (x) => x <= 0),
   };
 }

@@ -2,19 +2,19 @@
 // them: the largest pessimistic probability that still connects at given stakes.
 import type { ScoringConfig } from "../../engine/config.ts";
 
-function verifyCost(config: ScoringConfig, stakes: number): number {
+function computeVerifyCost(config: ScoringConfig, stakes: number): number {
   return Math.min(config.verify_cost + config.verify_cost_rate * stakes, config.verify_cost_max);
 }
 
 /** Up to here an agent connects unverified. `stakes` above 0. */
-export function connectBorder(config: ScoringConfig, stakes: number): number {
+export function computeConnectThreshold(config: ScoringConfig, stakes: number): number {
   const saved = config.verify_catch * config.loss * stakes;
-  return Math.min(1, verifyCost(config, stakes) / saved);
+  return Math.min(1, computeVerifyCost(config, stakes) / saved);
 }
 
 /** Up to here it connects with verification or without. `stakes` above 0. */
-export function verifiedBorder(config: ScoringConfig, stakes: number): number {
+export function computeVerifiedConnectThreshold(config: ScoringConfig, stakes: number): number {
   const saved = (config.human_catch - config.verify_catch) * config.loss * stakes;
-  const border = (config.human_cost - verifyCost(config, stakes)) / saved;
-  return Math.min(1, Math.max(connectBorder(config, stakes), border));
+  const border = (config.human_cost - computeVerifyCost(config, stakes)) / saved;
+  return Math.min(1, Math.max(computeConnectThreshold(config, stakes), border));
 }

@@ -1,8 +1,8 @@
 // Figures behind a report's plots, small enough to store with every run: reliability by bins of
 // equal mass and score distributions by outcome, for champion and challenger.
 import type { Forecast, Holdout } from "./holdout.ts";
-import { auc, calibrationError, logLoss } from "./metrics.ts";
-import { COLUMNS } from "./scorecard.ts";
+import { computeAuc, computeCalibrationError, computeMeanLogLoss } from "./metrics.ts";
+import { COLUMN_COUNT } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
 const RELIABILITY_BINS = 10;
@@ -17,7 +17,7 @@ export interface ReliabilityBin {
   rows: number;
 }
 
-export interface ModelFigures {
+export interface ModelChartData {
   log_loss: number;
   auc: number;
   calibration_error: number;
@@ -27,16 +27,16 @@ export interface ModelFigures {
   failures: number[];
 }
 
-export interface Figures {
+export interface RunChartData {
   score_from: number;
   score_step: number;
-  champion: ModelFigures;
-  challenger: ModelFigures;
+  champion: ModelChartData;
+  challenger: ModelChartData;
   /** Standard deviation of each scorecard column (scorecard.ts) over the holdout. */
   spreads: number[];
 }
 
-function reliability(forecast: Forecast, failures: Uint8Array): ReliabilityBin[] {
+function computeReliabilityBins(forecast: Forecast, failures: Uint8Array): ReliabilityBin[] {
   const n = failures.length;
   const { probabilities } = forecast;
   const order = Uint32Array.from(failures, (_, i) => i);
@@ -56,7 +56,11 @@ function reliability(forecast: Forecast, failures: Uint8Array): ReliabilityBin[]
   });
 }
 
-function distribution(forecast: Forecast, failures: Uint8Array, failure: 0 | 1): number[] {
+function computeScoreDistribution(
+  forecast: Forecast,
+  failures: Uint8Array,
+  failure: 0 | 1,
+): number[] {
   const counts = Array.from({ length: SCORE_BINS }, () => 0);
   let total = 0;
   forecast.scores.forEach((score, i) => {
@@ -67,23 +71,23 @@ function distribution(forecast: Forecast, failures: Uint8Array, failure: 0 | 1):
   return counts.map((count) => count / Math.max(1, total));
 }
 
-function modelFigures(forecast: Forecast, failures: Uint8Array): ModelFigures {
+function collectModelChartData(forecast: Forecast, failures: Uint8Array): ModelChartData {
   const { probabilities } = forecast;
   return {
-    log_loss: logLoss(probabilities, failures),
-    auc: auc(probabilities, failures),
-    calibration_error: calibrationError(probabilities, failures),
-    reliability: reliability(forecast, failures),
-    successes: distribution(forecast, failures, 0),
-    failures: distribution(forecast, failures, 1),
+    log_loss: computeMeanLogLoss(probabilities, failures),
+    auc: computeAuc(probabilities, failures),
+    calibration_error: computeCalibrationError(probabilities, failures),
+    reliability: computeReliabilityBins(forecast, failures),
+    successes: computeScoreDistribution(forecast, failures, 0),
+    failures: computeScoreDistribution(forecast, failures, 1),
   };
 }
 
 function measureColumnSpreads({ values }: ScorecardRows, from: number, to: number): number[] {
-  return Array.from({ length: COLUMNS }, (_, column) => {
+  return Array.from({ length: COLUMN_COUNT }, (_, column) => {
     let [sum, squares] = [0, 0];
     for (let row = from; row < to; row++) {
-      const value = values[row * COLUMNS + column]!;
+      const value = values[row * COLUMN_COUNT + column]!;
       sum += value;
       squares += value * value;
     }
@@ -98,13 +102,13 @@ export function collectRunFigures(
   rows: ScorecardRows,
   from: number,
   to: number,
-): Figures {
+): RunChartData {
   const { champion, challenger, failures } = holdout;
   return {
     score_from: SCORE_FROM,
     score_step: SCORE_STEP,
-    champion: modelFigures(champion, failures),
-    challenger: modelFigures(challenger, failures),
+    champion: collectModelChartData(champion, failures),
+    challenger: collectModelChartData(challenger, failures),
     spreads: measureColumnSpreads(rows, from, to),
   };
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 /** A design: rows of `columns` values each, row-major, failures 0/1 and optional row weights. */
-export interface Design {
+export interface DesignMatrix {
   columns: number;
   values: Float64Array;
   failures: Uint8Array;
@@ -21,7 +21,7 @@ export interface FitOptions {
   held?: readonly boolean[];
 }
 
-export interface Fit {
+export interface LogisticFit {
   coefficients: Float64Array;
   iterations: number;
   logLoss: number;
@@ -33,7 +33,7 @@ const ITERATIONS_MAX = 50;
 const STEP_TOLERANCE = 1e-8;
 const LOSS_ROUNDING = 1e-12;
 /** Pull of a column that is held: no sum of losses moves it by more than rounding. */
-const HELD_PULL = 1e12;
+const FIXED_PULL = 1e12;
 
 /** Solves A x = b for symmetric positive definite A, in place of nothing. Null when A is not. */
 export function solveCholesky(a: Float64Array, b: Float64Array): Float64Array | null {
@@ -68,8 +68,8 @@ interface Moments {
 }
 
 /** Loss, gradient and Hessian of the penalised log-loss at `beta` over the active columns. */
-function momentsAt(
-  design: Design,
+function computeMoments(
+  design: DesignMatrix,
   beta: Float64Array,
   active: readonly number[],
   options: FitOptions,
@@ -100,7 +100,7 @@ function momentsAt(
     const j = active[i]!;
     const isIntercept = j === 0;
     const free = isIntercept ? 1e-9 : options.lambda;
-    const pull = options.held?.[j] === true ? HELD_PULL : free;
+    const pull = options.held?.[j] === true ? FIXED_PULL : free;
     const away = beta[j]! - (options.prior?.[j] ?? 0);
     loss += 0.5 * pull * away * away;
     gradient[i]! -= pull * away;
@@ -110,10 +110,10 @@ function momentsAt(
   return { loss, gradient, hessian };
 }
 
-function newton(design: Design, active: readonly number[], options: FitOptions) {
+function minimizeByNewton(design: DesignMatrix, active: readonly number[], options: FitOptions) {
   const beta = new Float64Array(design.columns);
   for (const j of active) beta[j] = options.prior?.[j] ?? 0;
-  let moments = momentsAt(design, beta, active, options);
+  let moments = computeMoments(design, beta, active, options);
   let iterations = 0;
   while (iterations < ITERATIONS_MAX) {
     iterations++;
@@ -125,7 +125,7 @@ function newton(design: Design, active: readonly number[], options: FitOptions) 
     do {
       next = Float64Array.from(beta);
       active.forEach((j, i) => (next[j]! += scale * step[i]!));
-      tried = momentsAt(design, next, active, options);
+      tried = computeMoments(design, next, active, options);
       scale /= 2;
       // Rounding of a sum of a million losses must not look like a step uphill.
     } while (!(tried.loss <= moments.loss * (1 + LOSS_ROUNDING) + 1e-9) && scale > 1e-6);
@@ -141,25 +141,25 @@ function newton(design: Design, active: readonly number[], options: FitOptions) 
  * fitted again, until none is left (at most once per column). Null when the system is singular or
  * the loss is not finite: then the champion stays.
  */
-export function fitLogistic(design: Design, options: FitOptions): Fit | null {
+export function fitLogistic(design: DesignMatrix, options: FitOptions): LogisticFit | null {
   assert.equal(options.signs.length, design.columns);
   let active = Array.from({ length: design.columns }, (_, j) => j);
   while (true) {
-    const result = newton(design, active, options);
+    const result = minimizeByNewton(design, active, options);
     if (result === null || !result.beta.every(Number.isFinite)) return null;
     const wrong = active.filter((j) => options.signs[j]! * result.beta[j]! < 0);
-    if (wrong.length === 0) return finish(design, active, options, result);
+    if (wrong.length === 0) return buildFit(design, active, options, result);
     const dropped = new Set(wrong);
     active = active.filter((j) => !dropped.has(j));
   }
 }
 
-function finish(
-  design: Design,
+function buildFit(
+  design: DesignMatrix,
   active: readonly number[],
   options: FitOptions,
-  result: NonNullable<ReturnType<typeof newton>>,
-): Fit {
+  result: NonNullable<ReturnType<typeof minimizeByNewton>>,
+): LogisticFit {
   const { columns } = design;
   const d = active.length;
   const covariance = new Float64Array(columns * columns);
@@ -170,7 +170,7 @@ function finish(
     if (column === null) continue;
     for (let k = 0; k < d; k++) covariance[active[k]! * columns + active[i]!] = column[k]!;
   }
-  const total = momentsAt(design, result.beta, active, { ...options, lambda: 0 }).loss;
+  const total = computeMoments(design, result.beta, active, { ...options, lambda: 0 }).loss;
   return {
     coefficients: result.beta,
     iterations: result.iterations,

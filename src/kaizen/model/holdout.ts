@@ -2,7 +2,7 @@
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { computeLogLoss } from "./metrics.ts";
-import { readCoefficients, isThinRow, rowDeviation, rowLogit } from "./scorecard.ts";
+import { readCoefficients, isThinRow, computeRowDeviation, computeRowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
 /** Context of rows besides their agents. */
@@ -62,7 +62,7 @@ export interface Holdout {
 }
 
 /** First row at or after a time. */
-export function rowAt(evidence: FitRows, timeMs: number): number {
+export function findFirstRowAtOrAfter(evidence: FitRows, timeMs: number): number {
   let low = 0;
   let high = evidence.rows.count;
   while (low < high) {
@@ -74,7 +74,7 @@ export function rowAt(evidence: FitRows, timeMs: number): number {
 }
 
 /** Scores rows [from, to) under a model. */
-export function forecast(
+export function forecastRows(
   evidence: FitRows,
   from: number,
   to: number,
@@ -88,8 +88,8 @@ export function forecast(
   const thin = new Uint8Array(n);
   const { rows, failures } = evidence;
   for (let i = 0; i < n; i++) {
-    logits[i] = rowLogit(rows, from + i, beta);
-    const cautious = logits[i]! + config.caution * rowDeviation(rows, from + i, model);
+    logits[i] = computeRowLogit(rows, from + i, beta);
+    const cautious = logits[i]! + config.caution * computeRowDeviation(rows, from + i, model);
     pessimistic[i] = 1 / (1 + Math.exp(-cautious));
     thin[i] = isThinRow(rows, from + i, config) ? 1 : 0;
   }
@@ -107,7 +107,7 @@ export function forecast(
 }
 
 /** The engine's border of denial (scoring 4): pi3, or the fitted border where that is higher. */
-export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
+export function computeDenialThreshold(model: ScoringModel, config: ScoringConfig): number {
   const missed = (1 - config.human_catch) * config.loss;
   return Math.max(config.margin / (missed + config.margin), model.deny_at ?? Infinity);
 }
@@ -117,6 +117,6 @@ export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
  * nearly forgotten count too, which the engine spares: never fewer than it denies.
  */
 export function predictDenials(made: Forecast, config: ScoringConfig): boolean[] {
-  const border = denyBorder(made.model, config);
+  const border = computeDenialThreshold(made.model, config);
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
 }

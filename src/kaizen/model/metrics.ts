@@ -1,12 +1,12 @@
 // Measures of a probability forecast against 0/1 outcomes: ranking, loss, calibration.
 import assert from "node:assert/strict";
-import { binomialQuantile } from "./binomial.ts";
+import { findBinomialQuantile } from "./binomial.ts";
 
 /** Probabilities are clipped here before a logarithm is taken (kaizen 6.3). */
 const CLIP = 1e-4;
 
 /** Area under the ROC curve by ranks, ties counted half. 0.5 when one class is missing. */
-export function auc(probabilities: ArrayLike<number>, failures: ArrayLike<number>): number {
+export function computeAuc(probabilities: ArrayLike<number>, failures: ArrayLike<number>): number {
   const n = probabilities.length;
   assert.equal(failures.length, n);
   const order = Uint32Array.from({ length: n }, (_, i) => i);
@@ -37,7 +37,10 @@ export function computeLogLoss(probability: number, failure: number): number {
 }
 
 /** Mean log-loss in nats. */
-export function logLoss(probabilities: ArrayLike<number>, failures: ArrayLike<number>): number {
+export function computeMeanLogLoss(
+  probabilities: ArrayLike<number>,
+  failures: ArrayLike<number>,
+): number {
   let sum = 0;
   for (let i = 0; i < probabilities.length; i++)
     sum += computeLogLoss(probabilities[i]!, failures[i]!);
@@ -45,7 +48,7 @@ export function logLoss(probabilities: ArrayLike<number>, failures: ArrayLike<nu
 }
 
 /** Expected calibration error over `bins` equal-mass bins. */
-export function calibrationError(
+export function computeCalibrationError(
   probabilities: ArrayLike<number>,
   failures: ArrayLike<number>,
   bins = 10,
@@ -69,7 +72,7 @@ export function calibrationError(
 }
 
 /** Share of failures above the score that only `fpr` of the successes exceed. */
-export function truePositiveRate(
+export function computeTruePositiveRate(
   probabilities: ArrayLike<number>,
   failures: ArrayLike<number>,
   fpr: number,
@@ -89,7 +92,7 @@ export function truePositiveRate(
  * successes' scores whose exceedance is at most `alpha` with confidence 1 - `delta`. Infinity when
  * there are too few successes for that (2,995 at 0.1 % and 5 %): then only rules refuse.
  */
-export function neymanPearsonThreshold(
+export function computeNeymanPearsonThreshold(
   goodScores: readonly number[],
   alpha = 0.001,
   delta = 0.05,
@@ -97,7 +100,7 @@ export function neymanPearsonThreshold(
   // P(exceedance of the k-th order statistic > alpha) = P(Bin(n, 1 - alpha) >= k)
   //                                                   = P(Bin(n, alpha) <= n - k).
   const n = goodScores.length;
-  const above = n === 0 ? -1 : binomialQuantile(delta, n, alpha);
+  const above = n === 0 ? -1 : findBinomialQuantile(delta, n, alpha);
   if (above < 0) return Infinity;
   return Float64Array.from(goodScores).toSorted()[n - 1 - above] ?? Infinity;
 }
@@ -113,8 +116,12 @@ const STRETCHES = 4;
  * months rise to .33 %, this one to .05 %. `goodScores` in order of time. Infinity, a closed
  * border, when there are too few successes (2,995 at 0.1 % and 5 %).
  */
-export function denialBorder(goodScores: readonly number[], alpha = 0.001, delta = 0.05): number {
-  const whole = neymanPearsonThreshold(goodScores, alpha, delta);
+export function fitDenialThreshold(
+  goodScores: readonly number[],
+  alpha = 0.001,
+  delta = 0.05,
+): number {
+  const whole = computeNeymanPearsonThreshold(goodScores, alpha, delta);
   if (!Number.isFinite(whole)) return whole;
   const n = goodScores.length;
   const stretches = Array.from({ length: STRETCHES }, (_, k) => {
@@ -122,7 +129,7 @@ export function denialBorder(goodScores: readonly number[], alpha = 0.001, delta
       Math.floor((n * k) / STRETCHES),
       Math.floor((n * (k + 1)) / STRETCHES),
     );
-    const border = neymanPearsonThreshold(own, alpha, delta);
+    const border = computeNeymanPearsonThreshold(own, alpha, delta);
     return Number.isFinite(border) ? border : own.reduce((most, p) => Math.max(most, p), 0);
   });
   return Math.max(whole, ...stretches);

@@ -1,7 +1,7 @@
 // Seeded random numbers: resampling must give the same answer on every machine and every day. sfc32
 // (Doty-Humphrey), passes PractRand; not for secrets.
 
-export interface Random {
+export interface RandomGenerator {
   /** In [0, 1). */
   uniform(): number;
   /** Standard normal. */
@@ -11,7 +11,7 @@ export interface Random {
 }
 
 /** A generator for `seed`, an unsigned 32-bit integer. */
-export function seededRandom(seed: number): Random {
+export function createSeededRandom(seed: number): RandomGenerator {
   let [a, b, c, counter] = [seed | 0, 0x9e3779b9 | 0, 0x243f6a88 | 0, 1];
   const next = (): number => {
     const sum = (a + b + counter) | 0;

@@ -1,7 +1,7 @@
 // Calibration of a forecast: slope, calibration in the large and the calibration error that chance
 // alone leaves, each with a standard error clustered by subject and reporter.
 import { fitLogistic } from "./fit.ts";
-import { twoWayVariance } from "./statistics.ts";
+import { computeTwoWayVariance } from "./statistics.ts";
 
 /** Estimates with their clustered standard errors; 0 and 1 are perfect. */
 export interface Recalibration {
@@ -15,17 +15,17 @@ export interface Recalibration {
 const STEPS = 50;
 
 /** Sum of squares behind a sum of `values`, two-way clustered. */
-function sumVariance(
+function computeClusteredSumVariance(
   values: Float64Array,
   subjects: ArrayLike<number>,
   reporters: ArrayLike<number>,
 ): number {
   const ones = new Float64Array(values.length).fill(1);
-  return twoWayVariance(values, ones, subjects, reporters).variance * values.length ** 2;
+  return computeTwoWayVariance(values, ones, subjects, reporters).variance * values.length ** 2;
 }
 
 /** Newton on sum(y - sigmoid(a + x)) = 0. */
-function calibrationInTheLarge(
+function estimateCalibrationInTheLarge(
   logits: ArrayLike<number>,
   failures: Uint8Array,
   subjects: ArrayLike<number>,
@@ -48,7 +48,8 @@ function calibrationInTheLarge(
     intercept += move;
     if (Math.abs(move) < 1e-9) break;
   }
-  const error = Math.sqrt(sumVariance(residuals, subjects, reporters)) / information;
+  const error =
+    Math.sqrt(computeClusteredSumVariance(residuals, subjects, reporters)) / information;
   return { intercept, error };
 }
 
@@ -56,7 +57,7 @@ function calibrationInTheLarge(
  * Estimates the recalibration; null when the holdout holds one class only or the forecast is
  * constant.
  */
-export function recalibration(
+export function estimateRecalibration(
   logits: ArrayLike<number>,
   failures: Uint8Array,
   subjects: ArrayLike<number>,
@@ -67,7 +68,7 @@ export function recalibration(
   for (let i = 0; i < n; i++) values.set([1, logits[i]!], i * 2);
   const prior = Float64Array.from([0, 1]);
   const fit = fitLogistic({ columns: 2, values, failures }, { lambda: 0, prior, signs: [0, 0] });
-  const large = calibrationInTheLarge(logits, failures, subjects, reporters);
+  const large = estimateCalibrationInTheLarge(logits, failures, subjects, reporters);
   if (fit === null || large === null) return null;
   const [a, b] = fit.coefficients as unknown as [number, number];
   // Influence of a row on the slope: its score through the slope's row of the inverse Hessian.
@@ -76,7 +77,7 @@ export function recalibration(
     const residual = y - 1 / (1 + Math.exp(-(a + b * logits[i]!)));
     return (byOne + byLogit * logits[i]!) * residual;
   });
-  const slopeError = Math.sqrt(sumVariance(influence, subjects, reporters));
+  const slopeError = Math.sqrt(computeClusteredSumVariance(influence, subjects, reporters));
   return { intercept: large.intercept, interceptError: large.error, slope: b, slopeError };
 }
 
@@ -87,7 +88,7 @@ const QUANTILE_95 = 1.39;
  * The calibration error (ten bins of equal mass) below which a perfectly calibrated forecast stays
  * 95 % of the time on these rows; residuals clustered as they are.
  */
-export function calibrationNoise(
+export function computeCalibrationNoise(
   probabilities: ArrayLike<number>,
   failures: Uint8Array,
   subjects: ArrayLike<number>,
@@ -97,7 +98,7 @@ export function calibrationNoise(
   const p = Float64Array.from(probabilities).toSorted();
   const residuals = Float64Array.from(failures, (y, i) => y - probabilities[i]!);
   const independent = residuals.reduce((sum, r) => sum + r * r, 0);
-  const clustered = sumVariance(residuals, subjects, reporters);
+  const clustered = computeClusteredSumVariance(residuals, subjects, reporters);
   const inflation = independent > 0 ? Math.max(1, clustered / independent) : 1;
   let total = 0;
   for (let bin = 0; bin < 10; bin++) {

@@ -1,15 +1,15 @@
 // Loss and calibration of weights on the newest settled outcomes: what an operator watches from week to week,
 // whatever a run has tested.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import { forecast } from "./holdout.ts";
+import { forecastRows } from "./holdout.ts";
 import type { FitRows } from "./holdout.ts";
-import { calibrationError, logLoss } from "./metrics.ts";
+import { computeCalibrationError, computeMeanLogLoss } from "./metrics.ts";
 
 /** Newest settled outcomes on which live weights are measured. */
 const RECENT_ROWS = 1000;
 
 /** How good the weights of one scorecard are on the newest outcomes. */
-export interface RecentFigures {
+export interface RecentMetrics {
   /** Outcomes that it was measured on, 1,000 at most. */
   rows: number;
   log_loss: number;
@@ -17,19 +17,19 @@ export interface RecentFigures {
 }
 
 /** Undefined without any outcome. */
-export function recentFigures(
+export function measureRecentRows(
   evidence: FitRows,
   model: ScoringModel,
   config: ScoringConfig,
-): RecentFigures | undefined {
+): RecentMetrics | undefined {
   const to = evidence.rows.count;
   const from = Math.max(0, to - RECENT_ROWS);
   if (to === 0) return undefined;
-  const { probabilities } = forecast(evidence, from, to, model, config);
+  const { probabilities } = forecastRows(evidence, from, to, model, config);
   const failures = evidence.failures.subarray(from, to);
   return {
     rows: to - from,
-    log_loss: logLoss(probabilities, failures),
-    calibration_error: calibrationError(probabilities, failures),
+    log_loss: computeMeanLogLoss(probabilities, failures),
+    calibration_error: computeCalibrationError(probabilities, failures),
   };
 }

@@ -13,15 +13,15 @@ import { FEATURES, FEATURE_SIGNS } from "../../contract/vocabulary.ts";
 import { THIN_BELOW_DEFAULT, THIN_OUTCOMES_DEFAULT } from "../../contract/policy.ts";
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { fitLogistic } from "./fit.ts";
-import type { Fit } from "./fit.ts";
+import type { LogisticFit } from "./fit.ts";
 
 /** intercept, base, mean, viewer, then FEATURES. */
-export const COLUMNS = 4 + FEATURE_COUNT;
+export const COLUMN_COUNT = 4 + FEATURE_COUNT;
 /** Signs of the columns; the intercept is free. */
 export const COLUMN_SIGNS: readonly number[] = [0, 1, 1, 1, ...FEATURE_SIGNS];
 
 /** Part of the way from the champion to the fit that one run goes. */
-const STEP = 0.5;
+const FIT_STEP_SHARE = 0.5;
 const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   "viewer_short",
   "reciprocal_failure",
@@ -31,7 +31,7 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /** Columns that a scorecard may use: the check leg has no viewer. */
-export function scorecardColumns(side: "check" | "handshake"): boolean[] {
+export function flagUsableColumns(side: "check" | "handshake"): boolean[] {
   const isHandshake = side === "handshake";
   const features = FEATURES.map((name) => isHandshake || !HANDSHAKE_ONLY.has(name));
   return [true, true, true, isHandshake, ...features];
@@ -47,9 +47,9 @@ export interface ScorecardRows {
   count: number;
 }
 
-export function createRows(capacity: number): ScorecardRows {
+export function createScorecardRows(capacity: number): ScorecardRows {
   return {
-    values: new Float64Array(capacity * COLUMNS),
+    values: new Float64Array(capacity * COLUMN_COUNT),
     sdSubject: new Float64Array(capacity),
     outcomes: new Uint32Array(capacity),
     sdViewer: new Float64Array(capacity),
@@ -58,8 +58,8 @@ export function createRows(capacity: number): ScorecardRows {
 }
 
 /** Appends the leg result in `words` (LEG_* of assembly/layout.ts) made at base rate `g`. */
-export function appendRow(rows: ScorecardRows, words: Float64Array, g: number): void {
-  const at = rows.count * COLUMNS;
+export function appendLegRow(rows: ScorecardRows, words: Float64Array, g: number): void {
+  const at = rows.count * COLUMN_COUNT;
   const { values } = rows;
   values[at] = 1;
   values[at + 1] = g;
@@ -79,7 +79,7 @@ export function readCoefficients(model: ScoringModel): Float64Array {
 }
 
 /** The model with fitted coefficients; everything else as in `model`. */
-export function withCoefficients(model: ScoringModel, beta: Float64Array): ScoringModel {
+export function replaceCoefficients(model: ScoringModel, beta: Float64Array): ScoringModel {
   const weights: Record<string, number> = {};
   FEATURES.forEach((name, j) => {
     if (beta[4 + j] !== 0) weights[name] = beta[4 + j]!;
@@ -101,11 +101,11 @@ export function withCoefficients(model: ScoringModel, beta: Float64Array): Scori
  * between two models that keep them.
  */
 export function stepTowards(champion: Float64Array, fit: Float64Array): Float64Array {
-  return champion.map((before, j) => before + STEP * (fit[j]! - before));
+  return champion.map((before, j) => before + FIT_STEP_SHARE * (fit[j]! - before));
 }
 
 /** Standard deviation of a row's log-odds under a model's weights on the two filters. */
-export function rowDeviation(rows: ScorecardRows, row: number, model: ScoringModel): number {
+export function computeRowDeviation(rows: ScorecardRows, row: number, model: ScoringModel): number {
   return Math.hypot(model.mean * rows.sdSubject[row]!, model.viewer * rows.sdViewer[row]!);
 }
 
@@ -117,21 +117,21 @@ export function isThinRow(rows: ScorecardRows, row: number, config: ScoringConfi
 }
 
 /** Log-odds of one row under coefficients. */
-export function rowLogit(rows: ScorecardRows, row: number, beta: Float64Array): number {
+export function computeRowLogit(rows: ScorecardRows, row: number, beta: Float64Array): number {
   let eta = 0;
-  for (let j = 0; j < COLUMNS; j++) eta += beta[j]! * rows.values[row * COLUMNS + j]!;
+  for (let j = 0; j < COLUMN_COUNT; j++) eta += beta[j]! * rows.values[row * COLUMN_COUNT + j]!;
   return eta;
 }
 
 /** Columns with any value but zero in rows [from, to), of those that may be used. */
-function liveColumns(
+function listNonzeroColumns(
   rows: ScorecardRows,
   [from, to]: readonly [number, number],
   usable: readonly boolean[],
 ): number[] {
   const isLive = usable.map(() => false);
-  for (let at = from * COLUMNS; at < to * COLUMNS; at++) {
-    if (rows.values[at] !== 0) isLive[at % COLUMNS] = true;
+  for (let at = from * COLUMN_COUNT; at < to * COLUMN_COUNT; at++) {
+    if (rows.values[at] !== 0) isLive[at % COLUMN_COUNT] = true;
   }
   return [...isLive.keys()].filter((j) => usable[j] && isLive[j]);
 }
@@ -149,15 +149,15 @@ export function fitScorecard(
   lambda: number,
   weights?: Float64Array,
   held: ReadonlySet<number> = new Set(),
-): Fit | null {
+): LogisticFit | null {
   const [from, to] = range;
   const before = readCoefficients(champion).map((b, j) => (usable[j] ? b : 0));
-  const live = liveColumns(rows, range, usable);
+  const live = listNonzeroColumns(rows, range, usable);
   const columns = live.length;
   const values = new Float64Array((to - from) * columns);
   for (let row = from; row < to; row++) {
     const at = (row - from) * columns;
-    for (let i = 0; i < columns; i++) values[at + i] = rows.values[row * COLUMNS + live[i]!]!;
+    for (let i = 0; i < columns; i++) values[at + i] = rows.values[row * COLUMN_COUNT + live[i]!]!;
   }
   const design = { columns, values, failures: failures.subarray(from, to) };
   const weighted =

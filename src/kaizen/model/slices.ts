@@ -5,9 +5,9 @@ import { namespaceOfKey } from "../../contract/identifiers.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { FitRows, Forecast, RowContext } from "./holdout.ts";
-import { COLUMNS } from "./scorecard.ts";
+import { COLUMN_COUNT } from "./scorecard.ts";
 
-export interface Slice {
+export interface HoldoutSlice {
   name: string;
   /** Row numbers, counted from the start of the holdout. */
   rows: Uint32Array;
@@ -26,21 +26,23 @@ export function parseNamespaceOfKey(key: string): string {
   return namespaceOfKey(key) ?? "";
 }
 
-function pick(count: number, belongs: (row: number) => boolean): Uint32Array {
+function selectRows(count: number, belongs: (row: number) => boolean): Uint32Array {
   const rows: number[] = [];
   for (let row = 0; row < count; row++) if (belongs(row)) rows.push(row);
   return Uint32Array.from(rows);
 }
 
-function stakesSlice(stakes: Float64Array): Slice[] {
+function buildHighStakesSlice(stakes: Float64Array): HoldoutSlice[] {
   const sorted = stakes.toSorted();
   const border = sorted[Math.floor(sorted.length * (1 - HIGH_STAKES_SHARE))] ?? 0;
   // Stakes that are all alike have no high end.
   if (!(border > sorted[Math.floor(sorted.length / 2)]!)) return [];
-  return [{ name: "high stakes", rows: pick(stakes.length, (row) => stakes[row]! >= border) }];
+  return [
+    { name: "high stakes", rows: selectRows(stakes.length, (row) => stakes[row]! >= border) },
+  ];
 }
 
-function namespaceSlices(context: RowContext, from: number, to: number): Slice[] {
+function buildNamespaceSlices(context: RowContext, from: number, to: number): HoldoutSlice[] {
   const byNumber = new Map<number, number[]>();
   for (let row = from; row < to; row++) {
     const rows = byNumber.get(context.namespaces[row]!);
@@ -63,7 +65,7 @@ const BROKEN_SUCCESSES_MIN = 20;
 const BROKEN_FAILURES = [2, 3] as const;
 
 /** What had settled about a subject strictly before a row. */
-interface Past {
+interface SubjectPastOutcomes {
   successes: number;
   /** Failures in a row, up to now. */
   streak: number;
@@ -75,13 +77,17 @@ interface Past {
  * Which slices of an agent's last outcomes a row belongs to. Counted over rows of evidence that
  * settled strictly before; what had settled but not been recorded counts, too.
  */
-function recordSlices({ failures, subjects, timesMs }: FitRows, from: number, to: number): Slice[] {
-  const past = new Map<number, Past>();
+function buildRecordSlices(
+  { failures, subjects, timesMs }: FitRows,
+  from: number,
+  to: number,
+): HoldoutSlice[] {
+  const past = new Map<number, SubjectPastOutcomes>();
   const [last, lastTwo, broken]: number[][] = [[], [], []];
   let settled = 0;
   for (let row = 0; row < to; row++) {
     for (; timesMs[settled]! < timesMs[row]!; settled++) {
-      note(past, subjects[settled]!, failures[settled]!, timesMs[settled]!);
+      addToSubjectPastOutcomes(past, subjects[settled]!, failures[settled]!, timesMs[settled]!);
     }
     const own = past.get(subjects[row]!);
     if (row < from || own === undefined) continue;
@@ -98,7 +104,12 @@ function recordSlices({ failures, subjects, timesMs }: FitRows, from: number, to
   ];
 }
 
-function note(past: Map<number, Past>, subject: number, failure: number, atMs: number): void {
+function addToSubjectPastOutcomes(
+  past: Map<number, SubjectPastOutcomes>,
+  subject: number,
+  failure: number,
+  atMs: number,
+): void {
   let own = past.get(subject);
   if (own === undefined) past.set(subject, (own = { successes: 0, streak: 0, failedMs: [] }));
   if (failure === 0) {
@@ -111,8 +122,8 @@ function note(past: Map<number, Past>, subject: number, failure: number, atMs: n
 }
 
 /** Tenths of the rows with known stakes, where stakes differ at all. */
-function stakesTenths({ stakes }: RowContext, from: number, to: number): Slice[] {
-  const rows = pick(to - from, (row) => stakes[from + row]! > 0);
+function buildStakesDeciles({ stakes }: RowContext, from: number, to: number): HoldoutSlice[] {
+  const rows = selectRows(to - from, (row) => stakes[from + row]! > 0);
   rows.sort((a, b) => stakes[from + a]! - stakes[from + b]!);
   const at = (share: number) => rows[Math.min(rows.length - 1, Math.floor(rows.length * share))];
   if (rows.length === 0 || stakes[from + at(0)!] === stakes[from + at(1)!]) return [];
@@ -123,7 +134,7 @@ function stakesTenths({ stakes }: RowContext, from: number, to: number): Slice[]
 }
 
 /** Tiers of the live weights, thin records apart (scoring 3). */
-function tierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }: ScoringConfig) {
+function buildTierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }: ScoringConfig) {
   const { scores, thin } = champion;
   const tierOf = (row: number) => {
     if (thin[row] === 1) return "REVIEW";
@@ -132,36 +143,37 @@ function tierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }: Sco
   };
   return ["A", "B", "C", "D", "REVIEW"].map((tier) => ({
     name: `tier ${tier}`,
-    rows: pick(scores.length, (row) => tierOf(row) === tier),
+    rows: selectRows(scores.length, (row) => tierOf(row) === tier),
   }));
 }
 
 /** The slices of rows [from, to) in which a probability must mean what it says. */
-export function calibrationSlices(
+export function buildCalibrationSlices(
   evidence: FitRows,
   from: number,
   to: number,
   champion: Forecast,
   config: ScoringConfig,
-): Slice[] {
+): HoldoutSlice[] {
   const { context } = evidence;
   return [
-    ...recordSlices(evidence, from, to),
-    ...(context === undefined ? [] : stakesTenths(context, from, to)),
-    ...tierSlices(champion, config),
+    ...buildRecordSlices(evidence, from, to),
+    ...(context === undefined ? [] : buildStakesDeciles(context, from, to)),
+    ...buildTierSlices(champion, config),
   ];
 }
 
 /** The slices of rows [from, to). Without a context only those that follow from the features. */
-export function buildSlices(evidence: FitRows, from: number, to: number): Slice[] {
+export function buildSlices(evidence: FitRows, from: number, to: number): HoldoutSlice[] {
   const { rows, context } = evidence;
   const newBelow = Math.log1p(NEW_EVIDENCE);
-  const isNew = (row: number) => rows.values[(from + row) * COLUMNS + EVIDENCE_COLUMN]! < newBelow;
+  const isNew = (row: number) =>
+    rows.values[(from + row) * COLUMN_COUNT + EVIDENCE_COLUMN]! < newBelow;
   const slices = [
-    { name: "all", rows: pick(to - from, () => true) },
-    { name: "new agents", rows: pick(to - from, isNew) },
+    { name: "all", rows: selectRows(to - from, () => true) },
+    { name: "new agents", rows: selectRows(to - from, isNew) },
   ];
   if (context === undefined) return slices;
-  const stakes = stakesSlice(context.stakes.subarray(from, to));
-  return [...slices, ...stakes, ...namespaceSlices(context, from, to)];
+  const stakes = buildHighStakesSlice(context.stakes.subarray(from, to));
+  return [...slices, ...stakes, ...buildNamespaceSlices(context, from, to)];
 }

@@ -2,9 +2,9 @@
 // towards the weights that ship. Two numbers can be learnt from a hundred rows, fifteen cannot.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { solveCholesky } from "./fit.ts";
-import { denyBorder } from "./holdout.ts";
+import { computeDenialThreshold } from "./holdout.ts";
 import type { FitRows } from "./holdout.ts";
-import { readCoefficients, rowLogit, withCoefficients } from "./scorecard.ts";
+import { readCoefficients, computeRowLogit, replaceCoefficients } from "./scorecard.ts";
 
 /**
  * Standard deviations of the pull: how far a stream's failure rate (log-odds) and its slope may be
@@ -18,7 +18,7 @@ const STEP_TOLERANCE = 1e-9;
 const SLOPE_MIN = 0.2;
 
 /** Log-odds after: `level` + `slope` * (log-odds before - `centre`). */
-export interface Calibration {
+export interface StartUpCalibration {
   centre: number;
   level: number;
   slope: number;
@@ -30,14 +30,16 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
  * Fits rows [0, to) with the given weights; null when the rows give no finite answer. Rows are
  * centred, so that level and slope are learnt apart.
  */
-export function fitCalibration(
+export function fitStartUpCalibration(
   evidence: FitRows,
   to: number,
   model: ScoringModel,
   weights: ArrayLike<number>,
-): Calibration | null {
+): StartUpCalibration | null {
   const beta = readCoefficients(model);
-  const logits = Float64Array.from({ length: to }, (_, row) => rowLogit(evidence.rows, row, beta));
+  const logits = Float64Array.from({ length: to }, (_, row) =>
+    computeRowLogit(evidence.rows, row, beta),
+  );
   const mass = logits.reduce((sum, _, row) => sum + weights[row]!, 0);
   const centre = logits.reduce((sum, x, row) => sum + weights[row]! * x, 0) / mass;
   if (!Number.isFinite(centre)) return null;
@@ -75,17 +77,17 @@ export function fitCalibration(
  * The model with the calibration in its weights. The ranking stays, and so does who is denied: the
  * border moves with the probabilities, though never below that of the costs.
  */
-export function calibrated(
+export function applyStartUpCalibration(
   model: ScoringModel,
-  { centre, level, slope }: Calibration,
+  { centre, level, slope }: StartUpCalibration,
   config: ScoringConfig,
 ): ScoringModel {
   const moved = (logit: number) => level + slope * (logit - centre);
   const beta = readCoefficients(model).map((weight, j) =>
     j === 0 ? moved(weight) : slope * weight,
   );
-  const own = withCoefficients(model, beta);
-  const border = denyBorder(model, config);
+  const own = replaceCoefficients(model, beta);
+  const border = computeDenialThreshold(model, config);
   if (!(border < 1)) return own;
   return { ...own, deny_at: sigmoid(moved(Math.log(border / (1 - border)))) };
 }

@@ -12,7 +12,7 @@ export interface TwoWayVariance {
   effectiveReporters: number;
 }
 
-function clusterSums(values: ArrayLike<number>, clusters: ArrayLike<number>): Map<number, number> {
+function sumByCluster(values: ArrayLike<number>, clusters: ArrayLike<number>): Map<number, number> {
   const sums = new Map<number, number>();
   for (let i = 0; i < values.length; i++) {
     const cluster = clusters[i]!;
@@ -21,8 +21,12 @@ function clusterSums(values: ArrayLike<number>, clusters: ArrayLike<number>): Ma
   return sums;
 }
 
-function oneWay(deviations: Float64Array, clusters: ArrayLike<number>, n: number): number {
-  const sums = clusterSums(deviations, clusters);
+function computeOneWayVariance(
+  deviations: Float64Array,
+  clusters: ArrayLike<number>,
+  n: number,
+): number {
+  const sums = sumByCluster(deviations, clusters);
   const groups = sums.size;
   if (groups < 2) return 0;
   let total = 0;
@@ -31,10 +35,13 @@ function oneWay(deviations: Float64Array, clusters: ArrayLike<number>, n: number
 }
 
 /** (sum w)^2 / sum over clusters of (sum w)^2. */
-export function effectiveClusters(weights: ArrayLike<number>, clusters: ArrayLike<number>): number {
+export function countEffectiveClusters(
+  weights: ArrayLike<number>,
+  clusters: ArrayLike<number>,
+): number {
   let total = 0;
   let squares = 0;
-  for (const sum of clusterSums(weights, clusters).values()) {
+  for (const sum of sumByCluster(weights, clusters).values()) {
     total += sum;
     squares += sum * sum;
   }
@@ -42,7 +49,7 @@ export function effectiveClusters(weights: ArrayLike<number>, clusters: ArrayLik
 }
 
 /** Mean of `values` and its variance under clustering by subject and by reporter. */
-export function twoWayVariance(
+export function computeTwoWayVariance(
   values: ArrayLike<number>,
   weights: ArrayLike<number>,
   subjects: ArrayLike<number>,
@@ -53,19 +60,19 @@ export function twoWayVariance(
   const weighted = Float64Array.from({ length: n }, (_, i) => values[i]! * weights[i]!);
   const mean = weighted.reduce((sum, x) => sum + x, 0) / n;
   const deviations = weighted.map((x) => x - mean);
-  const bySubject = oneWay(deviations, subjects, n);
-  const byReporter = oneWay(deviations, reporters, n);
+  const bySubject = computeOneWayVariance(deviations, subjects, n);
+  const byReporter = computeOneWayVariance(deviations, reporters, n);
   const independent = deviations.reduce((sum, x) => sum + x * x, 0) / (n * n);
   return {
     mean,
     variance: Math.max(bySubject + byReporter - independent, bySubject, byReporter),
-    effectiveSubjects: effectiveClusters(weights, subjects),
-    effectiveReporters: effectiveClusters(weights, reporters),
+    effectiveSubjects: countEffectiveClusters(weights, subjects),
+    effectiveReporters: countEffectiveClusters(weights, reporters),
   };
 }
 
 /** AUC of `scores` and each row's DeLong placement value (V10 for bads, V01 for goods). */
-function placements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
+function computePlacements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
   const n = scores.length;
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   order.sort((a, b) => scores[a]! - scores[b]!);
@@ -98,7 +105,7 @@ function placements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
 }
 
 /** Difference of two AUCs on the same rows and its clustered standard error (Obuchowski 1997). */
-export function aucDifference(
+export function computeAucDifference(
   challenger: ArrayLike<number>,
   champion: ArrayLike<number>,
   failures: ArrayLike<number>,
@@ -106,8 +113,8 @@ export function aucDifference(
   reporters: ArrayLike<number>,
 ): { difference: number; standardError: number } {
   const n = failures.length;
-  const a = placements(challenger, failures);
-  const b = placements(champion, failures);
+  const a = computePlacements(challenger, failures);
+  const b = computePlacements(champion, failures);
   let difference = 0;
   for (let i = 0; i < n; i++) {
     if (failures[i] === 1) difference += (a.placement[i]! - b.placement[i]!) / a.bads;
@@ -121,15 +128,15 @@ export function aucDifference(
     for (const sum of sums.values()) total += sum * sum;
     return total;
   };
-  const bySubject = sumSquares(clusterSums(influence, subjects));
-  const byReporter = sumSquares(clusterSums(influence, reporters));
+  const bySubject = sumSquares(sumByCluster(influence, subjects));
+  const byReporter = sumSquares(sumByCluster(influence, reporters));
   const independent = influence.reduce((sum, x) => sum + x * x, 0);
   const variance = Math.max(bySubject + byReporter - independent, bySubject, byReporter);
   return { difference, standardError: Math.sqrt(variance) };
 }
 
 /** Population stability index of samples over ten bins of one expected sample's deciles. */
-export function stabilityAgainst(
+export function createStabilityIndex(
   expected: readonly number[],
 ): (actual: readonly number[]) => number {
   const sorted = expected.toSorted((a, b) => a - b);
@@ -148,13 +155,16 @@ export function stabilityAgainst(
 }
 
 /** The same of one sample. */
-export function stabilityIndex(expected: readonly number[], actual: readonly number[]): number {
-  return stabilityAgainst(expected)(actual);
+export function computeStabilityIndex(
+  expected: readonly number[],
+  actual: readonly number[],
+): number {
+  return createStabilityIndex(expected)(actual);
 }
 
 /** Spearman rank correlation. */
-export function rankCorrelation(x: ArrayLike<number>, y: ArrayLike<number>): number {
-  const [rx, ry] = [ranks(x), ranks(y)];
+export function computeRankCorrelation(x: ArrayLike<number>, y: ArrayLike<number>): number {
+  const [rx, ry] = [computeRanks(x), computeRanks(y)];
   const mean = (rx.length - 1) / 2;
   let xy = 0;
   let xx = 0;
@@ -167,7 +177,7 @@ export function rankCorrelation(x: ArrayLike<number>, y: ArrayLike<number>): num
   return xx > 0 && yy > 0 ? xy / Math.sqrt(xx * yy) : 1;
 }
 
-function ranks(values: ArrayLike<number>): Float64Array {
+function computeRanks(values: ArrayLike<number>): Float64Array {
   const n = values.length;
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   order.sort((a, b) => values[a]! - values[b]!);

@@ -1,14 +1,14 @@
 // Cursor over a history's failed texts: each is folded once its time has come, before the outcomes that
 // settled after it are scored. Leaves the history as it is.
 import type { TableWriter } from "../../engine/writer.ts";
-import type { History } from "./history.ts";
+import type { OutcomeHistory } from "./history.ts";
 
 export class AssessmentCursor {
-  readonly #assessments: History["assessments"];
+  readonly #assessments: OutcomeHistory["assessments"];
   readonly #writer: Pick<TableWriter, "foldAssessment">;
   #next = 0;
 
-  constructor({ assessments }: History, writer: Pick<TableWriter, "foldAssessment">) {
+  constructor({ assessments }: OutcomeHistory, writer: Pick<TableWriter, "foldAssessment">) {
     this.#assessments = assessments;
     this.#writer = writer;
   }

@@ -10,7 +10,7 @@ import { openEngineWriter } from "../../engine/writer.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { AttackStandings } from "../gates/attack-credibility.ts";
 import type { AttackJudge, PlayedAttacks } from "../gates/attack-gate.ts";
-import { ATTACK_STAKES, INVENTED, playAttacks } from "../gates/attacks.ts";
+import { ATTACK_STAKES, INVENTED_AGENT_PREFIX, playAttacks } from "../gates/attacks.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
 
 const SEED = 0x6a75646765n;
@@ -27,7 +27,7 @@ export interface AttackTable {
  * to date before the attack, and again after its first wave, as the service would write them: an
  * attack takes longer than an hour.
  */
-export function playOnTable(
+export function playAttacksOnTable(
   { writer, reader, attackAgents }: AttackTable,
   standings?: Pick<AttackStandings, "add" | "batch" | "believed">,
 ): PlayedAttacks {
@@ -57,7 +57,7 @@ export function playOnTable(
         for (const stakes of ATTACK_STAKES) {
           const { isKnown } = reader.check(subject, stakes, nowMs);
           legs.check.push(logged(false, isKnown, stakes));
-          const [leg] = reader.handshake(`${INVENTED}viewer`, subject, stakes, nowMs);
+          const [leg] = reader.handshake(`${INVENTED_AGENT_PREFIX}viewer`, subject, stakes, nowMs);
           legs.handshake.push(logged(true, leg.isKnown, stakes));
         }
       },

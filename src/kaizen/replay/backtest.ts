@@ -9,9 +9,9 @@ import type { TableReader } from "../../engine/reader.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { PolicyBacktest } from "../../policy/backtest.ts";
-import { wordColumn } from "./column.ts";
-import { readHistory } from "./history.ts";
-import type { History } from "./history.ts";
+import { createWordColumn } from "./column.ts";
+import { readOutcomeHistory } from "./history.ts";
+import type { OutcomeHistory } from "./history.ts";
 import { replayHistory } from "./replay.ts";
 
 const UNSIGNED = SIGNATURES.indexOf("none");
@@ -36,7 +36,7 @@ export interface BacktestTask {
 }
 
 /** Outcomes to judge, by index. */
-interface Selection {
+interface OutcomeSelection {
   readonly wanted: Uint32Array;
   /** Outcomes in the window that a stranger's key sent unsigned. */
   readonly unvouched: number;
@@ -47,10 +47,10 @@ interface Selection {
  * Anyone with a key can post outcomes unsigned, and invent them: they would paint a policy as better
  * or worse than it is. They count where asked for, or where there is nothing else.
  */
-function select(history: History, task: BacktestTask): Selection {
+function selectOutcomes(history: OutcomeHistory, task: BacktestTask): OutcomeSelection {
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = task;
-  const vouched = wordColumn();
-  const inWindow = wordColumn();
+  const vouched = createWordColumn();
+  const inWindow = createWordColumn();
   for (let i = 0; i < history.settledMs.length; i++) {
     const settledMs = history.settledMs[i]!;
     if (settledMs < fromMs || settledMs >= toMs) continue;
@@ -65,7 +65,7 @@ function select(history: History, task: BacktestTask): Selection {
 }
 
 /** Sums beside the policy's own: how many outcomes, when, and of how many the stakes are known. */
-class Totals {
+class OutcomeTotals {
   bad = 0;
   count = 0;
   withoutStakes = 0;
@@ -90,12 +90,12 @@ export function backtestJournal(
   task: BacktestTask,
   onShare: (share: number) => void,
 ): BacktestFindings {
-  const history = readHistory(task.journal, task.uptoLsn, (share) => onShare(share / 3));
-  const { wanted, unvouched, countsUnvouched } = select(history, task);
+  const history = readOutcomeHistory(task.journal, task.uptoLsn, (share) => onShare(share / 3));
+  const { wanted, unvouched, countsUnvouched } = selectOutcomes(history, task);
   const { live, given } = task;
   const agentCount = history.agents.length;
   const backtest = new PolicyBacktest({ live, given, agentCount });
-  const totals = new Totals();
+  const totals = new OutcomeTotals();
   const judge = (reader: TableReader, i: number) => {
     const agent = history.subjects[i]!;
     const subject = history.agents[agent]!;

@@ -2,11 +2,11 @@
 // limit a thread has, and take what a number needs: the columns of ten million outcomes are 400 MB,
 // a fifth of what arrays of numbers take.
 
-type Cells = Uint8Array | Uint32Array | Float32Array | Float64Array;
+type NumberArray = Uint8Array | Uint32Array | Float32Array | Float64Array;
 
 const ROWS_MIN = 4096;
 
-export class Column<A extends Cells> {
+export class GrowingColumn<A extends NumberArray> {
   #values: A;
   readonly #make: (length: number) => A;
   #length = 0;
@@ -36,7 +36,7 @@ export class Column<A extends Cells> {
   }
 }
 
-export const byteColumn = () => new Column((length) => new Uint8Array(length));
-export const wordColumn = () => new Column((length) => new Uint32Array(length));
-export const floatColumn = () => new Column((length) => new Float32Array(length));
-export const doubleColumn = () => new Column((length) => new Float64Array(length));
+export const createByteColumn = () => new GrowingColumn((length) => new Uint8Array(length));
+export const createWordColumn = () => new GrowingColumn((length) => new Uint32Array(length));
+export const createFloatColumn = () => new GrowingColumn((length) => new Float32Array(length));
+export const createDoubleColumn = () => new GrowingColumn((length) => new Float64Array(length));

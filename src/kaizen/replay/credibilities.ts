@@ -4,7 +4,7 @@ import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
 import type { Standings } from "../../engine/reading.ts";
 
 /** Credibility of reporters as the journal's batches wrote it, outcome by outcome. */
-export class Credibilities {
+export class ReporterCredibilities {
   readonly #least: number;
   readonly #rho = new Map<string, number>();
   #isInForce = false;

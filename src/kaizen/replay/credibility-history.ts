@@ -25,13 +25,13 @@ import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
-import { byteColumn, floatColumn, wordColumn } from "./column.ts";
+import { createByteColumn, createFloatColumn, createWordColumn } from "./column.ts";
 
 const CHUNK = 65_536;
 const UNSIGNED = 0;
 
 /** Signing keys in force, and the exclusions by revocations. */
-class Keys {
+class SigningKeyHolders {
   readonly exclusions = new Exclusions();
   readonly #owners = new NamespaceOwners();
   readonly #holders = new Map<string, { agent: string; act: KeyAct }>();
@@ -59,19 +59,19 @@ class Keys {
   }
 }
 
-class HistoryReader {
+class StandingHistoryBuilder {
   readonly ids: string[] = [];
   readonly written = new Map<string, AgentStanding>();
   stakesHigh = 0;
   isInForce = false;
-  readonly keys = new Keys();
+  readonly keys = new SigningKeyHolders();
   readonly #numbers = new Map<string, number>();
-  readonly #reporters = wordColumn();
-  readonly #subjects = wordColumn();
-  readonly #failures = byteColumn();
-  readonly #signatures = byteColumn();
-  readonly #weights = floatColumn();
-  readonly #stakes = floatColumn();
+  readonly #reporters = createWordColumn();
+  readonly #subjects = createWordColumn();
+  readonly #failures = createByteColumn();
+  readonly #signatures = createByteColumn();
+  readonly #weights = createFloatColumn();
+  readonly #stakes = createFloatColumn();
   readonly #folded = emptyFold();
   readonly #batches = new StandingsOrder();
   readonly #config: ScoringConfig;
@@ -144,7 +144,7 @@ class HistoryReader {
 }
 
 /** When a record came in, epoch ms: an import when it settled. */
-function cameInMs(bytes: Buffer, at: number): number {
+function computeArrivalMs(bytes: Buffer, at: number): number {
   const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
   if (!isOutcome || !isImported(bytes, at)) return frameTimeUs(bytes, at) / 1000;
   const folded = emptyFold();
@@ -162,14 +162,14 @@ export function readStandingHistory(
   config: ScoringConfig,
   asOfMs = Number.POSITIVE_INFINITY,
 ): { history: StandingHistory; isInForce: boolean } {
-  const found = new HistoryReader(config);
+  const found = new StandingHistoryBuilder(config);
   const reader = openJournalReader(nodeFiles, directory);
   try {
     // A revocation may follow the outcomes it excludes at any distance.
     reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) => found.takeKey(bytes, at));
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
-        if (cameInMs(bytes, offset) <= asOfMs) found.take(bytes, offset);
+        if (computeArrivalMs(bytes, offset) <= asOfMs) found.take(bytes, offset);
       });
     }
   } finally {

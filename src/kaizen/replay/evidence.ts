@@ -3,26 +3,26 @@
 import type { TableReader } from "../../engine/reader.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import { wordColumn } from "./column.ts";
-import { readHistory } from "./history.ts";
-import type { History } from "./history.ts";
-import { replayHistory, tableAt } from "./replay.ts";
+import { createWordColumn } from "./column.ts";
+import { readOutcomeHistory } from "./history.ts";
+import type { OutcomeHistory } from "./history.ts";
+import { replayHistory, foldHistoryUpTo } from "./replay.ts";
 import { sampleOutcomes } from "./sample.ts";
 import type { SampleBounds } from "./sample.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
 import type { FitRows, RowContext } from "../model/holdout.ts";
-import { appendRow, createRows } from "../model/scorecard.ts";
+import { appendLegRow, createScorecardRows } from "../model/scorecard.ts";
 import { parseNamespaceOfKey } from "../model/slices.ts";
 
 /** Index of `none` in SIGNATURES. */
 const UNSIGNED = 0;
 /** Frauds, and as many honest agents: a script has half of them for victims. */
-const CAST_MAX = 40;
-const RECORD_MIN = 5;
+const ATTACK_AGENTS_MAX = 40;
+const RECORD_OUTCOMES_MIN = 5;
 /** Outcomes from which the lag is told: more would not move a percentile. */
-const LAG_OUTCOMES = 1_000_000;
+const LAG_OUTCOMES_MAX = 1_000_000;
 
-export interface Replayed {
+export interface ReplayedEvidence {
   evidence: { check: FitRows; handshake: FitRows };
   /** Signed outcomes of which the rows are a sample; the number of rows where they are all. */
   rowsOf: number;
@@ -64,14 +64,14 @@ class EvidenceTable {
     };
     this.#context = shared.context;
     this.#credibility = shared.credibility;
-    this.check = { ...shared, rows: createRows(capacity) };
-    this.handshake = { ...shared, rows: createRows(capacity) };
+    this.check = { ...shared, rows: createScorecardRows(capacity) };
+    this.handshake = { ...shared, rows: createScorecardRows(capacity) };
   }
 
   /** @param rho credibility of the outcome's reporter when it settled. */
   score(
     reader: TableReader,
-    history: History,
+    history: OutcomeHistory,
     i: number,
     config: ScoringConfig,
     rho: number,
@@ -84,9 +84,9 @@ class EvidenceTable {
     const isKnown = history.stakesKnown[i] === 1;
     const stakes = isKnown ? history.stakes[i]! : 0;
     reader.handshake(viewer, subject, stakes, timeMs);
-    appendRow(handshake.rows, reader.legWords, reader.baseRate);
+    appendLegRow(handshake.rows, reader.legWords, reader.baseRate);
     reader.check(subject, stakes, timeMs);
-    appendRow(check.rows, reader.legWords, reader.baseRate);
+    appendLegRow(check.rows, reader.legWords, reader.baseRate);
     const row = this.#count++;
     check.failures[row] = history.failures[i]!;
     check.subjects[row] = history.subjects[i]!;
@@ -110,7 +110,7 @@ class EvidenceTable {
 }
 
 /** Agents with the best and the worst records of the first outcomes, for the attack scripts. */
-function selectAttackAgents(history: History, count: number, nowMs: number): AttackAgents {
+function selectAttackAgents(history: OutcomeHistory, count: number, nowMs: number): AttackAgents {
   const bad = new Uint32Array(history.agents.length);
   const all = new Uint32Array(history.agents.length);
   for (let i = 0; i < count; i++) {
@@ -119,15 +119,15 @@ function selectAttackAgents(history: History, count: number, nowMs: number): Att
     bad[subject]! += history.failures[i]!;
   }
   const ranked = [...all.keys()]
-    .filter((agent) => all[agent]! >= RECORD_MIN)
+    .filter((agent) => all[agent]! >= RECORD_OUTCOMES_MIN)
     .toSorted((a, b) => bad[b]! / all[b]! - bad[a]! / all[a]! || a - b)
     .map((agent) => history.agents[agent]!);
-  const size = Math.min(CAST_MAX, Math.floor(ranked.length / 3));
+  const size = Math.min(ATTACK_AGENTS_MAX, Math.floor(ranked.length / 3));
   return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
 }
 
-function computeSettlementLagMs({ settledMs, recordedMs }: History): number {
-  const every = Math.ceil(settledMs.length / LAG_OUTCOMES) || 1;
+function computeSettlementLagMs({ settledMs, recordedMs }: OutcomeHistory): number {
+  const every = Math.ceil(settledMs.length / LAG_OUTCOMES_MAX) || 1;
   const lags = new Float64Array(Math.ceil(settledMs.length / every));
   for (let at = 0; at < lags.length; at++)
     lags[at] = recordedMs[at * every]! - settledMs[at * every]!;
@@ -135,12 +135,12 @@ function computeSettlementLagMs({ settledMs, recordedMs }: History): number {
 }
 
 /** What `replayEvidence` leaves behind, for a run at `nowMs` that knows only what came before. */
-export function evidenceTableAt(
-  history: History,
+export function replayTableUpTo(
+  history: OutcomeHistory,
   nowMs: number,
   config: ScoringConfig,
-): Pick<Replayed, "writer" | "reader" | "attackAgents"> {
-  const { writer, reader, count } = tableAt(history, nowMs, config);
+): Pick<ReplayedEvidence, "writer" | "reader" | "attackAgents"> {
+  const { writer, reader, count } = foldHistoryUpTo(history, nowMs, config);
   return { writer, reader, attackAgents: selectAttackAgents(history, count, nowMs) };
 }
 
@@ -159,25 +159,25 @@ export function replayJournal(
   config: ScoringConfig,
   onShare: (share: number) => void,
   { asOfMs, sample }: ReplayBounds = {},
-): Replayed {
-  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
+): ReplayedEvidence {
+  const history = readOutcomeHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
   return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3), sample);
 }
 
 /** Indices of the outcomes that anyone vouches for. */
-function listVouchedOutcomes({ signatures }: History): Uint32Array {
-  const found = wordColumn();
+function listVouchedOutcomes({ signatures }: OutcomeHistory): Uint32Array {
+  const found = createWordColumn();
   for (let i = 0; i < signatures.length; i++) if (signatures[i] !== UNSIGNED) found.push(i);
   return found.values();
 }
 
 /** Replays outcomes in order of position. Calls `onShare` with the progress, 0 to 1. */
 export function replayEvidence(
-  history: History,
+  history: OutcomeHistory,
   config: ScoringConfig,
   onShare: (share: number) => void = () => undefined,
   sample?: SampleBounds,
-): Replayed {
+): ReplayedEvidence {
   const signed = listVouchedOutcomes(history);
   const chosen = sample === undefined ? signed : sampleOutcomes(signed, history.settledMs, sample);
   const table = new EvidenceTable(chosen.length, history.agents);

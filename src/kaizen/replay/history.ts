@@ -20,30 +20,30 @@ import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
-import { byteColumn, doubleColumn, wordColumn } from "./column.ts";
+import { createByteColumn, createDoubleColumn, createWordColumn } from "./column.ts";
 
 const CHUNK = 65_536;
 const RATINGS = Buffer.from(RATINGS_SOURCE);
 
-type Numbers = ArrayLike<number>;
+type NumericColumn = ArrayLike<number>;
 
 /** Outcomes of a journal, column by column, in order of position. */
-export interface History {
+export interface OutcomeHistory {
   agents: string[];
-  subjects: Numbers;
-  reporters: Numbers;
-  failures: Numbers;
-  stakes: Numbers;
+  subjects: NumericColumn;
+  reporters: NumericColumn;
+  failures: NumericColumn;
+  stakes: NumericColumn;
   /** 1 where the stakes were known before the outcome. */
-  stakesKnown: Numbers;
+  stakesKnown: NumericColumn;
   /** 1 where the outcome names the decision it came of; absent: none does. */
-  decided?: Numbers;
-  grades: Numbers;
-  signatures: Numbers;
+  decided?: NumericColumn;
+  grades: NumericColumn;
+  signatures: NumericColumn;
   /** Who answers for each: see `FoldedOutcome`. */
-  voices: Numbers;
-  settledMs: Numbers;
-  recordedMs: Numbers;
+  voices: NumericColumn;
+  settledMs: NumericColumn;
+  recordedMs: NumericColumn;
   /** Batches of credibility, and the outcome before which each was recorded. */
   standings: { before: number; standings: Standings }[];
   /** The same for agents whose newest signing key was revoked, or followed by another. */
@@ -69,7 +69,7 @@ function findExclusions(directory: string, uptoLsn: number): Exclusions {
 }
 
 /** Recording time of the oldest outcome, epoch ms; undefined when there is none. */
-export function firstRecordedMs(directory: string, uptoLsn: number): number | undefined {
+export function readFirstRecordedMs(directory: string, uptoLsn: number): number | undefined {
   let found: number | undefined;
   const reader = openJournalReader(nodeFiles, directory);
   try {
@@ -88,21 +88,21 @@ export function firstRecordedMs(directory: string, uptoLsn: number): number | un
 /** A history while it is read: some 40 bytes an outcome. */
 class HistoryColumns {
   readonly agents: string[] = [];
-  readonly standings: History["standings"] = [];
-  readonly marks: History["marks"] = [];
-  readonly assessments: History["assessments"] = [];
+  readonly standings: OutcomeHistory["standings"] = [];
+  readonly marks: OutcomeHistory["marks"] = [];
+  readonly assessments: OutcomeHistory["assessments"] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #subjects = wordColumn();
-  readonly #reporters = wordColumn();
-  readonly #failures = byteColumn();
-  readonly #stakes = doubleColumn();
-  readonly #stakesKnown = byteColumn();
-  readonly #decided = byteColumn();
-  readonly #grades = byteColumn();
-  readonly #signatures = byteColumn();
-  readonly #voices = wordColumn();
-  readonly #settledMs = doubleColumn();
-  readonly #recordedMs = doubleColumn();
+  readonly #subjects = createWordColumn();
+  readonly #reporters = createWordColumn();
+  readonly #failures = createByteColumn();
+  readonly #stakes = createDoubleColumn();
+  readonly #stakesKnown = createByteColumn();
+  readonly #decided = createByteColumn();
+  readonly #grades = createByteColumn();
+  readonly #signatures = createByteColumn();
+  readonly #voices = createWordColumn();
+  readonly #settledMs = createDoubleColumn();
+  readonly #recordedMs = createDoubleColumn();
 
   get length(): number {
     return this.#subjects.length;
@@ -130,7 +130,7 @@ class HistoryColumns {
     return this.agents.push(id) - 1;
   }
 
-  history(): History {
+  history(): OutcomeHistory {
     const { agents, standings, marks, assessments } = this;
     return {
       agents,
@@ -164,12 +164,12 @@ function markRevokedAgent(revoked: RevokedAgents, bytes: Buffer, at: number, bef
  * 1.
  * @param asOfMs what came in later is left out, epoch ms; an import came in when it settled.
  */
-export function readHistory(
+export function readOutcomeHistory(
   directory: string,
   uptoLsn: number,
   onShare: (share: number) => void,
   asOfMs = Number.POSITIVE_INFINITY,
-): History {
+): OutcomeHistory {
   const columns = new HistoryColumns();
   const folded = emptyFold();
   const exclusions = findExclusions(directory, uptoLsn);

@@ -3,20 +3,20 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openEngineWriter } from "../../engine/writer.ts";
-import { probeStates } from "../gates/random-states.ts";
-import type { StateFindings } from "../gates/random-states.ts";
-import type { Side } from "../sides.ts";
+import { probeRandomStates } from "../gates/random-states.ts";
+import type { RandomStateFindings } from "../gates/random-states.ts";
+import type { ScorecardSide } from "../sides.ts";
 
 const SEED = 0x7374617465n;
 const VIEWER = "agent://state/viewer";
 
 /** Ten thousand random states under two configs that differ in one scorecard. */
-export function probeEngine(
-  side: Side,
+export function probeInPrivateEngine(
+  side: ScorecardSide,
   champion: ScoringConfig,
   challenger: ScoringConfig,
   seed: number,
-): StateFindings {
+): RandomStateFindings {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, champion, SEED);
   const reader = openEngineReader(memory, 1);
@@ -28,5 +28,5 @@ export function probeEngine(
         ? reader.check(subject, stakes, nowMs)
         : reader.handshake(VIEWER, subject, stakes, nowMs)[0],
   };
-  return probeStates(stage, champion, challenger, seed);
+  return probeRandomStates(stage, champion, challenger, seed);
 }

@@ -8,8 +8,8 @@ import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { AssessmentCursor } from "./assessment-cursor.ts";
-import { Credibilities } from "./credibilities.ts";
-import type { History } from "./history.ts";
+import { ReporterCredibilities } from "./credibilities.ts";
+import type { OutcomeHistory } from "./history.ts";
 
 const SEED = 0x7472757374n;
 const CHUNK = 65_536;
@@ -22,17 +22,17 @@ export interface ReplayedTable {
 }
 
 /** Called for an outcome before it is folded; `rho`: credibility of its reporter at that time. */
-export type Visit = (reader: TableReader, i: number, rho: number) => void;
+export type OutcomeVisitor = (reader: TableReader, i: number, rho: number) => void;
 
 /** Cursor over standings and marks of revoked keys: each is applied before the outcome it preceded. */
 class EventCursor {
-  readonly #history: History;
+  readonly #history: OutcomeHistory;
   readonly #writer: TableWriter;
-  readonly #credibilities: Credibilities;
+  readonly #credibilities: ReporterCredibilities;
   #batch = 0;
   #mark = 0;
 
-  constructor(history: History, writer: TableWriter, credibilities: Credibilities) {
+  constructor(history: OutcomeHistory, writer: TableWriter, credibilities: ReporterCredibilities) {
     this.#history = history;
     this.#writer = writer;
     this.#credibilities = credibilities;
@@ -53,7 +53,7 @@ class EventCursor {
   }
 }
 
-function fold(writer: TableWriter, history: History, i: number): void {
+function foldHistoryOutcome(writer: TableWriter, history: OutcomeHistory, i: number): void {
   writer.fold({
     subject: history.agents[history.subjects[i]!]!,
     reporter: history.agents[history.reporters[i]!]!,
@@ -71,10 +71,10 @@ function fold(writer: TableWriter, history: History, i: number): void {
  * order of settling. Leaves the history as it is. Calls `onShare` with the progress, 0 to 1.
  */
 export function replayHistory(
-  history: History,
+  history: OutcomeHistory,
   wanted: Uint32Array,
   config: ScoringConfig,
-  visit: Visit,
+  visit: OutcomeVisitor,
   onShare: (share: number) => void,
 ): ReplayedTable {
   const count = history.subjects.length;
@@ -82,7 +82,7 @@ export function replayHistory(
   const writer = openEngineWriter(memory, config, SEED);
   const reader = openEngineReader(memory, 1);
   const order = wanted.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
-  const credibilities = new Credibilities(config.credibility_min);
+  const credibilities = new ReporterCredibilities(config.credibility_min);
   const events = new EventCursor(history, writer, credibilities);
   const assessments = new AssessmentCursor(history, writer);
   let next = 0;
@@ -98,7 +98,7 @@ export function replayHistory(
     assessments.foldUpTo(i, clockMs, visitUpTo);
     visitUpTo(clockMs);
     events.applyAt(i);
-    fold(writer, history, i);
+    foldHistoryOutcome(writer, history, i);
     if (i % CHUNK === 0) onShare(i / count);
   }
   events.applyAt(count);
@@ -110,20 +110,24 @@ export function replayHistory(
  * The table as it stood at `nowMs`: everything recorded by then, in order, and nothing later. For a
  * history of which a run knows only the beginning; `count`: outcomes folded.
  */
-export function tableAt(
-  history: History,
+export function foldHistoryUpTo(
+  history: OutcomeHistory,
   nowMs: number,
   config: ScoringConfig,
 ): Pick<ReplayedTable, "writer" | "reader"> & { count: number } {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, config, SEED);
-  const events = new EventCursor(history, writer, new Credibilities(config.credibility_min));
+  const events = new EventCursor(
+    history,
+    writer,
+    new ReporterCredibilities(config.credibility_min),
+  );
   const assessments = new AssessmentCursor(history, writer);
   let count = 0;
   for (; count < history.subjects.length && history.recordedMs[count]! <= nowMs; count++) {
     assessments.foldUpTo(count, history.recordedMs[count]!);
     events.applyAt(count);
-    fold(writer, history, count);
+    foldHistoryOutcome(writer, history, count);
   }
   return { writer, reader: openEngineReader(memory, 1), count };
 }

@@ -3,10 +3,10 @@
 // rest is still folded, so that every row sees the record its agent really had.
 
 /** Rows of a run at most, where nothing else is set. */
-export const EVIDENCE_ROWS = 2_000_000;
+export const EVIDENCE_ROWS_MAX = 2_000_000;
 
 /** Numbers that a draw can be. */
-const DRAWS = 2 ** 32;
+const DRAW_RANGE = 2 ** 32;
 
 export interface SampleBounds {
   /** Rows wanted of more outcomes than that: on average, and within some thousandths. */
@@ -29,7 +29,7 @@ function hashOutcomeIndex(seed: number, i: number): number {
 }
 
 /** Rows of each stretch: equal ones, but none more than it has; what that leaves goes to the others. */
-export function shareOut(rowsMax: number, counts: readonly number[]): number[] {
+export function allotRows(rowsMax: number, counts: readonly number[]): number[] {
   const shares = counts.map(() => 0);
   const smallestFirst = [...counts.keys()].toSorted((a, b) => counts[a]! - counts[b]!);
   let left = rowsMax;
@@ -59,7 +59,9 @@ export function sampleOutcomes(
   };
   const counts = Array.from({ length: borders.length + 1 }, () => 0);
   for (const i of candidates) counts[stretchOf(i)]! += 1;
-  const shares = shareOut(rowsMax, counts);
-  const limits = shares.map((share, at) => (counts[at] === 0 ? 0 : (share / counts[at]!) * DRAWS));
+  const shares = allotRows(rowsMax, counts);
+  const limits = shares.map((share, at) =>
+    counts[at] === 0 ? 0 : (share / counts[at]!) * DRAW_RANGE,
+  );
   return candidates.filter((i) => hashOutcomeIndex(seed, i) < limits[stretchOf(i)]!);
 }

@@ -11,13 +11,23 @@ import type {
 } from "../../contract/schemas/backtest.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { agentTable, changeTable, figureTable, reasonTable } from "./backtest-tables.ts";
-import { counted, money, QUESTION_WORDS, formatPercent } from "./backtest-words.ts";
-import { escapeHtml, htmlPage, sentence } from "./document.ts";
-import { allowedPlot, isBoundFelt, moneyPlot } from "./plot-curves.ts";
+import {
+  renderAffectedAgentTable,
+  renderChangeTable,
+  renderResultTable,
+  renderReasonTable,
+} from "./backtest-tables.ts";
+import {
+  formatCount,
+  formatMoney,
+  BACKTEST_QUESTION_LABELS,
+  formatPercent,
+} from "./backtest-words.ts";
+import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
+import { renderAllowedPlot, hasBoundEffect, renderMoneyPlot } from "./plot-curves.ts";
 import type { CurvePair } from "./plot-curves.ts";
 
-function keys(hasGiven: boolean): string {
+function renderLegend(hasGiven: boolean): string {
   const policies = `<span class="key live"><i></i>&#9632; live policy</span>`;
   const given = `<span class="key given"><i></i>&#9679; given policy</span>`;
   return (
@@ -26,7 +36,7 @@ function keys(hasGiven: boolean): string {
   );
 }
 
-const day = (time: string | null): string => (time === null ? "" : time.slice(0, 10));
+const formatDay = (time: string | null): string => (time === null ? "" : time.slice(0, 10));
 
 function describeWindow(
   { from, to }: Backtest,
@@ -35,21 +45,22 @@ function describeWindow(
   const asked = from === null && to === null ? "all outcomes" : "outcomes settled";
   const since = from === null ? "" : ` from ${from}`;
   const until = to === null ? "" : ` before ${to}`;
-  const found = first === null ? "" : `; the first ${day(first)}, the last ${day(last)}`;
+  const found =
+    first === null ? "" : `; the first ${formatDay(first)}, the last ${formatDay(last)}`;
   return `${asked}${since}${until}${found}`;
 }
 
-function factTable(backtest: Backtest, findings: BacktestFindings): string {
+function renderBacktestFacts(backtest: Backtest, findings: BacktestFindings): string {
   const { unvouched, counts_unvouched: areCounted } = findings;
   const rows = [
     ["tenant", backtest.tenant],
     ["window", describeWindow(backtest, findings)],
-    ["outcomes", `${counted(findings.good)} good, ${counted(findings.bad)} bad`],
+    ["outcomes", `${formatCount(findings.good)} good, ${formatCount(findings.bad)} bad`],
     [
       "left out",
       unvouched === 0 || areCounted
         ? ""
-        : `${counted(unvouched)} that came unsigned from keys that nobody vouches for`,
+        : `${formatCount(unvouched)} that came unsigned from keys that nobody vouches for`,
     ],
     ["live policy", backtest.live_version],
     ["given policy", backtest.given_version ?? ""],
@@ -66,24 +77,24 @@ function factTable(backtest: Backtest, findings: BacktestFindings): string {
 }
 
 /** One sentence that says it all, on verify at the level that is used most. */
-function summary({ rows }: BacktestFindings): string {
+function summarizeVerifyResults({ rows }: BacktestFindings): string {
   const told = (row: BacktestRow) => {
     const allowed =
       `the ${row.policy} policy allows ${formatPercent(row.good_allowed, row.good) || "none"} of the ` +
       `good outcomes and ${formatPercent(row.bad_allowed, row.bad) || "none"} of the bad ones`;
     if (row.stakes_good + row.stakes_bad === 0) return allowed;
-    const lost = `${money(row.stakes_lost)} of stakes lost`;
-    return `${allowed} (${lost}, ${money(row.stakes_turned_away)} turned away)`;
+    const lost = `${formatMoney(row.stakes_lost)} of stakes lost`;
+    return `${allowed} (${lost}, ${formatMoney(row.stakes_turned_away)} turned away)`;
   };
   return (["L2", "L3"] as const)
     .map((level) => {
       const own = rows.filter((row) => row.level === level && row.question === "verify");
-      return `${sentence(`at ${level} ${own.toReversed().map(told).join("; ")}`)}.`;
+      return `${formatSentenceHtml(`at ${level} ${own.toReversed().map(told).join("; ")}`)}.`;
     })
     .join(" ");
 }
 
-function ruleTable({ live, given }: Backtest): string {
+function renderRuleDifferences({ live, given }: Backtest): string {
   if (live === undefined || given === undefined) return "";
   const [before, after] = [completePolicy(live.policy), completePolicy(given.policy)];
   const rules = Object.keys(before.levels.L0) as (keyof LevelPolicy)[];
@@ -123,15 +134,15 @@ function findCurvePair(findings: BacktestFindings, level: ToolLevel, question: B
 
 function renderLevelPlots(findings: BacktestFindings, level: ToolLevel): string {
   const pairs = BACKTEST_QUESTIONS.map((question) => ({
-    words: QUESTION_WORDS[question],
+    words: BACKTEST_QUESTION_LABELS[question],
     pair: findCurvePair(findings, level, question),
   })).filter(({ pair }) => pair.good + pair.bad > 0);
-  const felt = pairs.filter(({ pair }) => isBoundFelt(pair));
-  const flat = pairs.filter(({ pair }) => !isBoundFelt(pair));
+  const felt = pairs.filter(({ pair }) => hasBoundEffect(pair));
+  const flat = pairs.filter(({ pair }) => !hasBoundEffect(pair));
   const figures = felt.map(
     ({ words, pair }) =>
       `<figure><h4>Allowed: ${words}</h4>` +
-      `${allowedPlot(pair, `${level}, ${words}: outcomes allowed by bound`)}</figure>`,
+      `${renderAllowedPlot(pair, `${level}, ${words}: outcomes allowed by bound`)}</figure>`,
   );
   const note =
     flat.length === 0
@@ -141,35 +152,35 @@ function renderLevelPlots(findings: BacktestFindings, level: ToolLevel): string 
   return (
     `<h3>If the allow bound were another</h3><p class="soft">Everything else as the policy has it: ` +
     `thin records, the border of denial, minimum scores and stakes.</p>` +
-    keys(findings.changes.length > 0) +
-    `<div class="plots">${figures.join("")}${moneyFigure(findings, level)}</div>${note}`
+    renderLegend(findings.changes.length > 0) +
+    `<div class="plots">${figures.join("")}${renderMoneyFigure(findings, level)}</div>${note}`
   );
 }
 
-function moneyFigure(findings: BacktestFindings, level: ToolLevel): string {
+function renderMoneyFigure(findings: BacktestFindings, level: ToolLevel): string {
   const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
   const pair = findCurvePair(findings, level, "verify");
-  if (!hasMoney || !isBoundFelt(pair)) return "";
+  if (!hasMoney || !hasBoundEffect(pair)) return "";
   return (
-    `<figure><h4>Money: ${QUESTION_WORDS.verify}</h4>` +
-    `${moneyPlot(pair, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
+    `<figure><h4>Money: ${BACKTEST_QUESTION_LABELS.verify}</h4>` +
+    `${renderMoneyPlot(pair, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
     `stakes of good outcomes not allowed. Rising: stakes of bad ones allowed.</figcaption></figure>`
   );
 }
 
-function levelSection(findings: BacktestFindings, level: ToolLevel): string {
+function renderLevelSection(findings: BacktestFindings, level: ToolLevel): string {
   return [
     `<h2>${level}</h2>`,
-    figureTable(findings, level),
+    renderResultTable(findings, level),
     renderLevelPlots(findings, level),
-    reasonTable(findings, level),
-    changeTable(findings, level),
-    agentTable(findings, level),
+    renderReasonTable(findings, level),
+    renderChangeTable(findings, level),
+    renderAffectedAgentTable(findings, level),
   ].join("");
 }
 
 /** Levels where a policy holds back, the most sensitive first; the others are all allowed. */
-function sections(findings: BacktestFindings): string {
+function renderLevelSections(findings: BacktestFindings): string {
   const isHeld = (level: ToolLevel) => findings.curves.some((curve) => curve.level === level);
   const held = TOOL_LEVELS.filter(isHeld).toReversed();
   const open = TOOL_LEVELS.filter((level) => !isHeld(level));
@@ -177,29 +188,29 @@ function sections(findings: BacktestFindings): string {
     open.length === 0
       ? ""
       : `<h2>${open.join(" and ")}</h2><p>Nothing is held back at ${open.join(" and ")}: every ` +
-        `outcome is allowed.</p>${open.map((level) => flagged(findings, level)).join("")}`;
-  return held.map((level) => levelSection(findings, level)).join("") + rest;
+        `outcome is allowed.</p>${open.map((level) => renderFlaggedNote(findings, level)).join("")}`;
+  return held.map((level) => renderLevelSection(findings, level)).join("") + rest;
 }
 
-function flagged({ rows }: BacktestFindings, level: ToolLevel): string {
+function renderFlaggedNote({ rows }: BacktestFindings, level: ToolLevel): string {
   return rows
     .filter((row) => row.level === level && row.question === "verify")
     .filter((row) => row.good_flagged + row.bad_flagged > 0)
     .map(
       (row) =>
-        `<p>At ${level} the ${row.policy} policy flags ${counted(row.good_flagged)} good and ` +
-        `${counted(row.bad_flagged)} bad outcomes for a person; thin records count each time here, ` +
+        `<p>At ${level} the ${row.policy} policy flags ${formatCount(row.good_flagged)} good and ` +
+        `${formatCount(row.bad_flagged)} bad outcomes for a person; thin records count each time here, ` +
         `and are flagged once a day at most when they are asked about.</p>`,
     )
     .join("");
 }
 
 /** Names in backticks as code. */
-function withCode(html: string): string {
+function renderBackticksAsCode(html: string): string {
   return html.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }
 
-const ABOUT = [
+const METHOD_NOTE = [
   `<p class="soft">Each outcome of the journal is judged as if its reporter had asked right before `,
   `it settled: by all that was on record then, and nothing later. <em>Good</em> and <em>bad</em> is `,
   `how it went. A policy is good when it allows the good ones and not the bad ones. Dealings that `,
@@ -208,25 +219,26 @@ const ABOUT = [
 ].join("");
 
 /** Renders the page, without scripts or loaded resources. */
-export function backtestPage(backtest: Backtest): string {
+export function renderBacktestPage(backtest: Backtest): string {
   const { backtest_id: id, findings, given_version: given } = backtest;
   const title =
     given === null ? "Back-test of the live policy" : "Back-test of a policy beside the live one";
   if (findings === undefined) {
     const why = backtest.reason ?? "it is under way";
     const body = `<h1>${escapeHtml(title)}</h1><p class="lead">No figures: ${escapeHtml(why)}.</p>`;
-    return htmlPage(`${id}: ${title}`, body);
+    return renderHtmlPage(`${id}: ${title}`, body);
   }
   const warnings = (backtest.warnings ?? []).map(
-    (text) => `<li><strong class="warn">!</strong> ${withCode(sentence(text))}.</li>`,
+    (text) =>
+      `<li><strong class="warn">!</strong> ${renderBackticksAsCode(formatSentenceHtml(text))}.</li>`,
   );
   const body = [
-    `<h1>${escapeHtml(title)}</h1><p class="lead">${summary(findings)}</p>`,
+    `<h1>${escapeHtml(title)}</h1><p class="lead">${summarizeVerifyResults(findings)}</p>`,
     warnings.length === 0 ? "" : `<ul class="warnings">${warnings.join("")}</ul>`,
-    ABOUT,
-    factTable(backtest, findings),
-    ruleTable(backtest),
-    sections(findings),
+    METHOD_NOTE,
+    renderBacktestFacts(backtest, findings),
+    renderRuleDifferences(backtest),
+    renderLevelSections(findings),
   ].join("");
-  return htmlPage(`${id}: ${title}`, body);
+  return renderHtmlPage(`${id}: ${title}`, body);
 }

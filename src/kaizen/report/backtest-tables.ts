@@ -7,107 +7,119 @@ import type {
 } from "../../contract/schemas/backtest.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import {
-  counted,
-  money,
-  percent,
-  QUESTION_WORDS,
-  reasonWords,
+  formatCount,
+  formatMoney,
+  formatRatioAsPercent,
+  BACKTEST_QUESTION_LABELS,
+  formatReasonLabel,
   formatPercent,
 } from "./backtest-words.ts";
 import { escapeHtml } from "./document.ts";
 
 /** A table that scrolls by itself where the screen is narrow. */
-function table(caption: string, head: readonly string[], rows: readonly string[]): string {
+function renderScrollableTable(
+  caption: string,
+  head: readonly string[],
+  rows: readonly string[],
+): string {
   return (
     `<div class="wide" tabindex="0" role="region" aria-label="${caption}"><table>` +
     `<tr>${head.join("")}</tr>${rows.join("")}</table></div>`
   );
 }
 
-const th = (text: string): string => `<th scope="col">${text}</th>`;
-const thn = (text: string): string => `<th scope="col" class="n">${text}</th>`;
-const tdn = (text: string): string => `<td class="n">${text}</td>`;
+const renderHeaderCell = (text: string): string => `<th scope="col">${text}</th>`;
+const renderNumberHeaderCell = (text: string): string => `<th scope="col" class="n">${text}</th>`;
+const renderNumberCell = (text: string): string => `<td class="n">${text}</td>`;
 
 /** A change of money, with its sign. */
-function signed(change: number): string {
+function formatMoneyChange(change: number): string {
   if (change === 0) return "0";
-  return `${change > 0 ? "+" : "&minus;"}${money(Math.abs(change))}`;
+  return `${change > 0 ? "+" : "&minus;"}${formatMoney(Math.abs(change))}`;
 }
 
 /** A count and its share of all, in two lines. */
-function part(count: number, all: number): string {
+function renderShareCell(count: number, all: number): string {
   const share = formatPercent(count, all);
-  return tdn(share === "" ? "" : `${share}<br><span class="soft">${counted(count)}</span>`);
+  return renderNumberCell(
+    share === "" ? "" : `${share}<br><span class="soft">${formatCount(count)}</span>`,
+  );
 }
 
 /** Money, and under it all the money that it is a part of. */
-function amount(sum: number, all: number): string {
-  if (all === 0) return tdn("");
-  return tdn(`${money(sum)}<br><span class="soft">of ${money(all)}</span>`);
+function renderMoneyCell(sum: number, all: number): string {
+  if (all === 0) return renderNumberCell("");
+  return renderNumberCell(
+    `${formatMoney(sum)}<br><span class="soft">of ${formatMoney(all)}</span>`,
+  );
 }
 
-function falseAlarms(row: BacktestRow): string {
+function renderFalseAlarmCell(row: BacktestRow): string {
   const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
-  if (rate === null || low === null || high === null) return tdn("");
-  const interval = `${percent(low).replace(" %", "")} &ndash; ${percent(high)}`;
-  return tdn(`${percent(rate)}<br><span class="soft">${interval}</span>`);
+  if (rate === null || low === null || high === null) return renderNumberCell("");
+  const interval = `${formatRatioAsPercent(low).replace(" %", "")} &ndash; ${formatRatioAsPercent(high)}`;
+  return renderNumberCell(`${formatRatioAsPercent(rate)}<br><span class="soft">${interval}</span>`);
 }
 
-const POLICY_WORDS = {
+const BACKTEST_POLICY_LABELS = {
   live: "&#9632; live",
   given: "&#9679; given",
   both: "both",
 } as const;
 
-function figureRow(row: BacktestRow, policy: keyof typeof POLICY_WORDS, heading: string): string {
+function renderResultRow(
+  row: BacktestRow,
+  policy: keyof typeof BACKTEST_POLICY_LABELS,
+  heading: string,
+): string {
   return [
-    `<tr>${heading}<th scope="row"><span class="key ${policy}">${POLICY_WORDS[policy]}</span></th>`,
-    part(row.good_allowed, row.good),
-    part(row.good_challenged, row.good),
-    falseAlarms(row),
-    part(row.bad_allowed, row.bad),
-    part(row.bad_challenged, row.bad),
-    part(row.bad_quarantined + row.bad_blocked, row.bad),
-    amount(row.stakes_lost, row.stakes_bad),
-    amount(row.stakes_turned_away, row.stakes_good),
+    `<tr>${heading}<th scope="row"><span class="key ${policy}">${BACKTEST_POLICY_LABELS[policy]}</span></th>`,
+    renderShareCell(row.good_allowed, row.good),
+    renderShareCell(row.good_challenged, row.good),
+    renderFalseAlarmCell(row),
+    renderShareCell(row.bad_allowed, row.bad),
+    renderShareCell(row.bad_challenged, row.bad),
+    renderShareCell(row.bad_quarantined + row.bad_blocked, row.bad),
+    renderMoneyCell(row.stakes_lost, row.stakes_bad),
+    renderMoneyCell(row.stakes_turned_away, row.stakes_good),
     `</tr>`,
   ].join("");
 }
 
 /** One question's rows under one heading; policies that give the same figures in one row. */
-function figureGroup(rows: readonly BacktestRow[], question: BacktestQuestion): string {
+function renderResultRowGroup(rows: readonly BacktestRow[], question: BacktestQuestion): string {
   const own = rows.filter((row) => row.question === question);
-  const cells = new Set(own.map((row) => figureRow(row, "both", "")));
+  const cells = new Set(own.map((row) => renderResultRow(row, "both", "")));
   const shown = own.length > 1 && cells.size === 1 ? own.slice(0, 1) : own;
-  const heading = `<th scope="rowgroup" rowspan="${shown.length}">${QUESTION_WORDS[question]}</th>`;
+  const heading = `<th scope="rowgroup" rowspan="${shown.length}">${BACKTEST_QUESTION_LABELS[question]}</th>`;
   return shown
     .map((row, at) => {
       const policy = shown.length < own.length ? "both" : row.policy;
-      return figureRow(row, policy, at === 0 ? heading : "");
+      return renderResultRow(row, policy, at === 0 ? heading : "");
     })
     .join("");
 }
 
 /** Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away. */
-export function figureTable({ rows }: BacktestFindings, level: ToolLevel): string {
+export function renderResultTable({ rows }: BacktestFindings, level: ToolLevel): string {
   const own = rows.filter((row) => row.level === level && row.good + row.bad > 0);
   const head = [
-    th("asked as"),
-    th("policy"),
-    thn("good allowed"),
-    thn("good challenged"),
-    thn("good denied"),
-    thn("bad allowed"),
-    thn("bad challenged"),
-    thn("bad denied"),
-    thn("stakes lost"),
-    thn("stakes turned away"),
+    renderHeaderCell("asked as"),
+    renderHeaderCell("policy"),
+    renderNumberHeaderCell("good allowed"),
+    renderNumberHeaderCell("good challenged"),
+    renderNumberHeaderCell("good denied"),
+    renderNumberHeaderCell("bad allowed"),
+    renderNumberHeaderCell("bad challenged"),
+    renderNumberHeaderCell("bad denied"),
+    renderNumberHeaderCell("stakes lost"),
+    renderNumberHeaderCell("stakes turned away"),
   ];
   return (
-    table(
+    renderScrollableTable(
       `figures at ${level}`,
       head,
-      BACKTEST_QUESTIONS.map((question) => figureGroup(own, question)),
+      BACKTEST_QUESTIONS.map((question) => renderResultRowGroup(own, question)),
     ) +
     `<p class="soft">Denied is quarantined or blocked; a good outcome denied is a false alarm, and ` +
     `under its rate stands the 95 % interval (outcomes of one agent count as one cluster). Lost: stakes of bad outcomes allowed. ` +
@@ -116,7 +128,7 @@ export function figureTable({ rows }: BacktestFindings, level: ToolLevel): strin
 }
 
 /** Rules that held good and bad outcomes back, for each question. */
-export function reasonTable({ reasons, rows }: BacktestFindings, level: ToolLevel): string {
+export function renderReasonTable({ reasons, rows }: BacktestFindings, level: ToolLevel): string {
   const own = reasons.filter((reason) => reason.level === level);
   if (own.length === 0) return "";
   const policies = [...new Set(rows.map((row) => row.policy))];
@@ -124,27 +136,37 @@ export function reasonTable({ reasons, rows }: BacktestFindings, level: ToolLeve
     const asked = own.filter((reason) => reason.question === question);
     const labels = [...new Set(asked.map((reason) => reason.log_reason))];
     return labels.map((label, at) => {
-      const words = QUESTION_WORDS[question];
+      const words = BACKTEST_QUESTION_LABELS[question];
       const heading = `<th scope="rowgroup" rowspan="${labels.length}">${words}</th>`;
       const cells = policies.flatMap((policy) => {
         const found = asked.find((each) => each.policy === policy && each.log_reason === label);
-        return [tdn(counted(found?.good ?? 0)), tdn(counted(found?.bad ?? 0))];
+        return [
+          renderNumberCell(formatCount(found?.good ?? 0)),
+          renderNumberCell(formatCount(found?.bad ?? 0)),
+        ];
       });
       const { verdict } = asked.find((reason) => reason.log_reason === label)!;
       return (
-        `<tr>${at === 0 ? heading : ""}<td>${escapeHtml(reasonWords(label))} ` +
+        `<tr>${at === 0 ? heading : ""}<td>${escapeHtml(formatReasonLabel(label))} ` +
         `<span class="soft">${verdict}</span></td>${cells.join("")}</tr>`
       );
     });
   });
-  const columns = policies.flatMap((policy) => [thn(`good, ${policy}`), thn(`bad, ${policy}`)]);
+  const columns = policies.flatMap((policy) => [
+    renderNumberHeaderCell(`good, ${policy}`),
+    renderNumberHeaderCell(`bad, ${policy}`),
+  ]);
   return (
     `<h3>What held back</h3>` +
-    table(`what held back at ${level}`, [th("asked as"), th("because"), ...columns], lines)
+    renderScrollableTable(
+      `what held back at ${level}`,
+      [renderHeaderCell("asked as"), renderHeaderCell("because"), ...columns],
+      lines,
+    )
   );
 }
 
-const isChanged = (change: {
+const hasChanges = (change: {
   good_newly_allowed: number;
   bad_newly_allowed: number;
   good_newly_turned_away: number;
@@ -157,39 +179,41 @@ const isChanged = (change: {
   0;
 
 /** Outcomes that the given policy decides otherwise than the live one. */
-export function changeTable({ changes }: BacktestFindings, level: ToolLevel): string {
+export function renderChangeTable({ changes }: BacktestFindings, level: ToolLevel): string {
   const own = changes.filter((change) => change.level === level);
   if (own.length === 0) return "";
-  if (!own.some(isChanged)) {
+  if (!own.some(hasChanges)) {
     return `<h3>What changes</h3><p>Nothing: both policies allow the same outcomes.</p>`;
   }
   const lines = own
-    .filter(isChanged)
+    .filter(hasChanges)
     .map(
       (change) =>
-        `<tr><td>${QUESTION_WORDS[change.question]}</td>` +
-        tdn(counted(change.good_newly_allowed)) +
-        tdn(counted(change.bad_newly_allowed)) +
-        tdn(counted(change.good_newly_turned_away)) +
-        tdn(counted(change.bad_newly_turned_away)) +
-        tdn(signed(change.stakes_newly_lost - change.stakes_newly_saved)) +
-        tdn(signed(change.stakes_newly_turned_away - change.stakes_newly_admitted)) +
+        `<tr><td>${BACKTEST_QUESTION_LABELS[change.question]}</td>` +
+        renderNumberCell(formatCount(change.good_newly_allowed)) +
+        renderNumberCell(formatCount(change.bad_newly_allowed)) +
+        renderNumberCell(formatCount(change.good_newly_turned_away)) +
+        renderNumberCell(formatCount(change.bad_newly_turned_away)) +
+        renderNumberCell(formatMoneyChange(change.stakes_newly_lost - change.stakes_newly_saved)) +
+        renderNumberCell(
+          formatMoneyChange(change.stakes_newly_turned_away - change.stakes_newly_admitted),
+        ) +
         `</tr>`,
     );
   const head = [
-    th("asked as"),
-    thn("good, now allowed"),
-    thn("bad, now allowed"),
-    thn("good, now held back"),
-    thn("bad, now held back"),
-    thn("stakes lost"),
-    thn("stakes turned away"),
+    renderHeaderCell("asked as"),
+    renderNumberHeaderCell("good, now allowed"),
+    renderNumberHeaderCell("bad, now allowed"),
+    renderNumberHeaderCell("good, now held back"),
+    renderNumberHeaderCell("bad, now held back"),
+    renderNumberHeaderCell("stakes lost"),
+    renderNumberHeaderCell("stakes turned away"),
   ];
-  return `<h3>What changes</h3>${table(`what changes at ${level}`, head, lines)}`;
+  return `<h3>What changes</h3>${renderScrollableTable(`what changes at ${level}`, head, lines)}`;
 }
 
 /** Agents with the most changes. */
-export function agentTable({ agents }: BacktestFindings, level: ToolLevel): string {
+export function renderAffectedAgentTable({ agents }: BacktestFindings, level: ToolLevel): string {
   const of = (question: BacktestQuestion) =>
     agents.filter((agent) => agent.level === level && agent.question === question);
   const question = BACKTEST_QUESTIONS.find((each) => of(each).length > 0);
@@ -197,21 +221,21 @@ export function agentTable({ agents }: BacktestFindings, level: ToolLevel): stri
   const lines = of(question).map(
     (agent) =>
       `<tr><td><code>${escapeHtml(agent.agent)}</code></td>` +
-      tdn(counted(agent.good_newly_allowed)) +
-      tdn(counted(agent.bad_newly_allowed)) +
-      tdn(counted(agent.good_newly_turned_away)) +
-      tdn(counted(agent.bad_newly_turned_away)) +
+      renderNumberCell(formatCount(agent.good_newly_allowed)) +
+      renderNumberCell(formatCount(agent.bad_newly_allowed)) +
+      renderNumberCell(formatCount(agent.good_newly_turned_away)) +
+      renderNumberCell(formatCount(agent.bad_newly_turned_away)) +
       `</tr>`,
   );
   const head = [
-    th("agent"),
-    thn("good, now allowed"),
-    thn("bad, now allowed"),
-    thn("good, now held back"),
-    thn("bad, now held back"),
+    renderHeaderCell("agent"),
+    renderNumberHeaderCell("good, now allowed"),
+    renderNumberHeaderCell("bad, now allowed"),
+    renderNumberHeaderCell("good, now held back"),
+    renderNumberHeaderCell("bad, now held back"),
   ];
   return (
-    `<h3>Agents most affected</h3><p class="soft">Asked as ${QUESTION_WORDS[question]}.</p>` +
-    table(`agents most affected at ${level}`, head, lines)
+    `<h3>Agents most affected</h3><p class="soft">Asked as ${BACKTEST_QUESTION_LABELS[question]}.</p>` +
+    renderScrollableTable(`agents most affected at ${level}`, head, lines)
   );
 }

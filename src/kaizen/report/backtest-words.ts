@@ -2,14 +2,14 @@
 // to know before the figures are believed.
 import type { BacktestFindings, BacktestQuestion } from "../../contract/schemas/backtest.ts";
 
-export const QUESTION_WORDS: Readonly<Record<BacktestQuestion, string>> = {
+export const BACKTEST_QUESTION_LABELS: Readonly<Record<BacktestQuestion, string>> = {
   verify: "verify, no stakes named",
   verify_with_stakes: "verify, its stakes named",
   handshake: "handshake, no stakes",
   handshake_with_stakes: "handshake, its stakes named",
 };
 
-const REASON_WORDS: Readonly<Record<string, string>> = {
+const REASON_LABELS: Readonly<Record<string, string>> = {
   RISK_ABOVE_BOUND: "risk above the allow bound",
   THIN_FILE: "too few outcomes on record",
   BELOW_TENANT_MINIMUM: "score below the policy's minimum",
@@ -20,23 +20,23 @@ const REASON_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** A label of the policy in plain words; one without is its own. */
-export function reasonWords(logReason: string): string {
-  return REASON_WORDS[logReason] ?? logReason;
+export function formatReasonLabel(logReason: string): string {
+  return REASON_LABELS[logReason] ?? logReason;
 }
 
 /** `12,345`. */
-export function counted(value: number): string {
+export function formatCount(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
 /** Stakes, with cents only where they matter. */
-export function money(value: number): string {
+export function formatMoney(value: number): string {
   const maximumFractionDigits = Math.abs(value) < 1000 && !Number.isInteger(value) ? 2 : 0;
   return value.toLocaleString("en-US", { maximumFractionDigits });
 }
 
 /** A share as per cent, with enough digits to tell it from 0. */
-export function percent(share: number): string {
+export function formatRatioAsPercent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0 %";
   if (value === 100) return "100 %";
@@ -45,14 +45,14 @@ export function percent(share: number): string {
 
 /** `part of whole` as per cent; empty where there is nothing to have a part of. */
 export function formatPercent(part: number, whole: number): string {
-  return whole === 0 ? "" : percent(part / whole);
+  return whole === 0 ? "" : formatRatioAsPercent(part / whole);
 }
 
-function windowWarnings(findings: BacktestFindings): string[] {
+function listWindowWarnings(findings: BacktestFindings): string[] {
   const { outcomes, unvouched, counts_unvouched: areCounted } = findings;
   if (outcomes === 0) return ["no outcome that counts settled in this window"];
   if (!areCounted) return [];
-  const all = unvouched === outcomes ? "all" : counted(unvouched);
+  const all = unvouched === outcomes ? "all" : formatCount(unvouched);
   return [
     `${all} of these outcomes came unsigned from keys that nobody vouches for: whoever holds such ` +
       `a key can invent them; make the keys of your own gateways first-party`,
@@ -62,7 +62,7 @@ function windowWarnings(findings: BacktestFindings): string[] {
 /** What to know before the figures are believed, in sentences; none where all is well. */
 export function listWarnings(findings: BacktestFindings, promotedAt: string | undefined): string[] {
   const { first_at: firstAt, outcomes, without_stakes: withoutStakes } = findings;
-  const warnings = windowWarnings(findings);
+  const warnings = listWindowWarnings(findings);
   if (promotedAt !== undefined && firstAt !== null && firstAt < promotedAt) {
     warnings.push(
       `the live weights were promoted on ${promotedAt.slice(0, 10)} and learned from outcomes ` +
@@ -73,7 +73,7 @@ export function listWarnings(findings: BacktestFindings, promotedAt: string | un
     warnings.push(
       withoutStakes === outcomes
         ? `no outcome has stakes that were known beforehand: no money is counted`
-        : `${counted(withoutStakes)} of ${counted(outcomes)} outcomes have no stakes that were ` +
+        : `${formatCount(withoutStakes)} of ${formatCount(outcomes)} outcomes have no stakes that were ` +
             `known beforehand: no money is counted of these`,
     );
   }

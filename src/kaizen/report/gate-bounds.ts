@@ -3,40 +3,44 @@
 // always fail its gate.
 import type { GatePolicy, GateResult } from "../gates/gate.ts";
 
-export interface Bound {
+export interface GateBound {
   comparison: "at_least" | "above" | "at_most" | "within";
   bound: number;
   /** Upper end of `within`. */
   bound_high?: number;
 }
 
-type NamedBound = Bound & { name: string };
+type NamedGateBound = GateBound & { name: string };
 
-const atLeast = (name: string, bound: number): NamedBound => ({
+const atLeast = (name: string, bound: number): NamedGateBound => ({
   name,
   comparison: "at_least",
   bound,
 });
-const above = (name: string, bound: number): NamedBound => ({ name, comparison: "above", bound });
-const atMost = (name: string, bound: number): NamedBound => ({
+const above = (name: string, bound: number): NamedGateBound => ({
+  name,
+  comparison: "above",
+  bound,
+});
+const atMost = (name: string, bound: number): NamedGateBound => ({
   name,
   comparison: "at_most",
   bound,
 });
-const within = (name: string, bound: number, high: number): NamedBound => ({
+const within = (name: string, bound: number, high: number): NamedGateBound => ({
   name,
   comparison: "within",
   bound,
   bound_high: high,
 });
 
-type Numbers = Readonly<Record<string, number>>;
-type Bounds = (numbers: Numbers, policy: GatePolicy) => NamedBound[];
+type GateValues = Readonly<Record<string, number>>;
+type GateBoundLister = (numbers: GateValues, policy: GatePolicy) => NamedGateBound[];
 
 /** A bound that the gate has put beside its numbers: pilots and calibrations have their own. */
-const beside = (numbers: Numbers, name: string): number => numbers[name] ?? Number.NaN;
+const readNumberOrNaN = (numbers: GateValues, name: string): number => numbers[name] ?? Number.NaN;
 
-const BOUNDS: Readonly<Record<string, Bounds>> = {
+const BOUNDS_BY_GATE: Readonly<Record<string, GateBoundLister>> = {
   G1: (numbers, policy) => [
     atLeast("rows", numbers["rows_min"] ?? policy.rows_min),
     atLeast("failures", numbers["each_min"] ?? policy.failures_min),
@@ -45,7 +49,7 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
     atLeast("effective_subjects", numbers["subjects_min"] ?? policy.effective_subjects_min),
   ],
   G2: (numbers, policy) => [
-    above("z", beside(numbers, "z_min")),
+    above("z", readNumberOrNaN(numbers, "z_min")),
     atLeast("relative_gain", numbers["relative_gain_min"] ?? policy.relative_gain_min),
   ],
   G3: (_, policy) => [above("lower", -policy.auc_loss_max)],
@@ -66,11 +70,11 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
     atMost("not_finite", 0),
     atMost(
       "largest_step",
-      Math.max(policy.report_step_max, beside(numbers, "champion_largest_step")),
+      Math.max(policy.report_step_max, readNumberOrNaN(numbers, "champion_largest_step")),
     ),
   ],
   G7: (numbers, policy) => [
-    atMost("population", Math.max(policy.drift_max, beside(numbers, "noise"))),
+    atMost("population", Math.max(policy.drift_max, readNumberOrNaN(numbers, "noise"))),
   ],
   G8: (_, policy) => [
     within("median_shift", -policy.median_shift_max, policy.median_shift_max),
@@ -79,12 +83,12 @@ const BOUNDS: Readonly<Record<string, Bounds>> = {
   ],
   G9: () => [atMost("harms", 0)],
   G11: (numbers) => [
-    above("others_z", beside(numbers, "others_z_min")),
-    atLeast("worst_community_relative_gain", beside(numbers, "community_gain_min")),
+    above("others_z", readNumberOrNaN(numbers, "others_z_min")),
+    atLeast("worst_community_relative_gain", readNumberOrNaN(numbers, "community_gain_min")),
   ],
 };
 
 /** The bounds of a gate; none for one that names its own in words alone (G10: by slice). */
-export function listGateBounds({ id, numbers }: GateResult, policy: GatePolicy): NamedBound[] {
-  return BOUNDS[id]?.(numbers, policy) ?? [];
+export function listGateBounds({ id, numbers }: GateResult, policy: GatePolicy): NamedGateBound[] {
+  return BOUNDS_BY_GATE[id]?.(numbers, policy) ?? [];
 }

@@ -4,17 +4,17 @@
 import type { ScoringModel } from "../../engine/config.ts";
 import { wilsonInterval } from "../../policy/interval.ts";
 import type { GatePolicy, GateResult } from "../gates/gate.ts";
-import type { Figures, ModelFigures } from "../model/figures.ts";
-import type { Findings, SideRecord } from "../run.ts";
-import type { Side } from "../sides.ts";
+import type { RunChartData, ModelChartData } from "../model/figures.ts";
+import type { RunFindings, ScorecardFindings } from "../run.ts";
+import type { ScorecardSide } from "../sides.ts";
 import { listGateBounds } from "./gate-bounds.ts";
-import type { Bound } from "./gate-bounds.ts";
+import type { GateBound } from "./gate-bounds.ts";
 import { listGateIntervals } from "./plot-bars.ts";
 import type { IntervalMark } from "./plot-bars.ts";
-import { INGREDIENTS, QUESTIONS } from "./words.ts";
+import { SCORE_TERMS, GATE_QUESTIONS } from "./words.ts";
 
 /** A number beside its bound; several of them make a verdict, not each by itself. */
-export interface Measure extends Bound {
+export interface GateMeasure extends GateBound {
   name: string;
   value: number;
   is_within: boolean;
@@ -27,7 +27,7 @@ interface GateNumbers {
   passed: boolean;
   is_warning: boolean;
   sentence: string;
-  measures: Measure[];
+  measures: GateMeasure[];
   intervals: IntervalMark[];
 }
 
@@ -55,7 +55,7 @@ interface WeightNumbers {
 }
 
 interface SideNumbers {
-  side: Side;
+  side: ScorecardSide;
   passed: boolean;
   gates: GateNumbers[];
   slices: SliceNumbers[];
@@ -73,18 +73,21 @@ const POINTS_PER_LOGIT = 57.7078;
 /** A record is JSON: what was not finite came back as null. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-function isWithin(value: number, { comparison, bound, bound_high: high = bound }: Bound): boolean {
+function isWithinBound(
+  value: number,
+  { comparison, bound, bound_high: high = bound }: GateBound,
+): boolean {
   if (comparison === "at_least") return value >= bound;
   if (comparison === "above") return value > bound;
   if (comparison === "at_most") return value <= bound;
   return value >= bound && value <= high;
 }
 
-function listMeasures(gate: GateResult, policy: GatePolicy): Measure[] {
+function listMeasures(gate: GateResult, policy: GatePolicy): GateMeasure[] {
   return listGateBounds(gate, policy).flatMap(({ name, ...bound }) => {
     const value = gate.numbers[name];
     if (!isNumber(value) || !isNumber(bound.bound)) return [];
-    return [{ name, value, ...bound, is_within: isWithin(value, bound) }];
+    return [{ name, value, ...bound, is_within: isWithinBound(value, bound) }];
   });
 }
 
@@ -114,7 +117,7 @@ function listSliceNumbers(gates: readonly GateResult[]): SliceNumbers[] {
   return [...slices.values()];
 }
 
-function listReliabilityBins({ reliability }: ModelFigures): BinNumbers[] {
+function listReliabilityBins({ reliability }: ModelChartData): BinNumbers[] {
   return reliability
     .filter(({ rows }) => rows > 0)
     .map(({ expected, observed, rows }) => {
@@ -123,10 +126,10 @@ function listReliabilityBins({ reliability }: ModelFigures): BinNumbers[] {
     });
 }
 
-function listWeightChanges(before: ScoringModel, after: ScoringModel, { spreads }: Figures) {
+function listWeightChanges(before: ScoringModel, after: ScoringModel, { spreads }: RunChartData) {
   const points = (weight: number, column: number) =>
     column === 0 ? 0 : Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
-  return INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0).map(
+  return SCORE_TERMS.filter(({ of }) => of(before) !== 0 || of(after) !== 0).map(
     ({ name, column, of }) => ({
       name,
       champion: of(before),
@@ -137,7 +140,7 @@ function listWeightChanges(before: ScoringModel, after: ScoringModel, { spreads 
   );
 }
 
-function sideNumbers(record: SideRecord, policy: GatePolicy): SideNumbers {
+function buildSideNumbers(record: ScorecardFindings, policy: GatePolicy): SideNumbers {
   const { side, passed, gates, figures, champion, challenger } = record;
   return {
     side,
@@ -145,7 +148,7 @@ function sideNumbers(record: SideRecord, policy: GatePolicy): SideNumbers {
     gates: gates.map((gate) => ({
       id: gate.id,
       name: gate.name,
-      question: QUESTIONS[gate.id] ?? gate.name,
+      question: GATE_QUESTIONS[gate.id] ?? gate.name,
       passed: gate.passed,
       is_warning: gate.isWarning === true,
       sentence: gate.sentence,
@@ -164,6 +167,6 @@ function sideNumbers(record: SideRecord, policy: GatePolicy): SideNumbers {
 }
 
 /** The numbers of a run's findings, in the order of its gates. */
-export function runNumbers({ sides, policy }: Findings): RunNumbers {
-  return { sides: sides.map((side) => sideNumbers(side, policy)) };
+export function buildRunNumbers({ sides, policy }: RunFindings): RunNumbers {
+  return { sides: sides.map((side) => buildSideNumbers(side, policy)) };
 }

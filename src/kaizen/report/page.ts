@@ -2,52 +2,53 @@
 // and intervals, the plots, the weights before and after, and the promoted weights since. Written
 // for a person who has not read the code.
 import type { ScoringModel } from "../../engine/config.ts";
-import type { Figures, ModelFigures } from "../model/figures.ts";
+import type { RunChartData, ModelChartData } from "../model/figures.ts";
 import type { GateResult } from "../gates/gate.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
-import { escapeHtml, htmlPage, sentence } from "./document.ts";
-import { intervalPlot, listGateIntervals, pairedBars } from "./plot-bars.ts";
-import { calibratedBins, reliabilityPlot, scorePlot } from "./plots.ts";
-import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
-import type { SideRecord } from "../run.ts";
+import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
+import { renderIntervalPlot, listGateIntervals, renderPairedBars } from "./plot-bars.ts";
+import { countCalibratedBins, renderReliabilityPlot, renderScorePlot } from "./plots.ts";
+import { RUN_STATE_HEADLINES, SCORE_TERMS, GATE_QUESTIONS, SIDE_LABELS } from "./words.ts";
+import type { ScorecardFindings } from "../run.ts";
 
-const words = (text: string): string => escapeHtml(text.replaceAll("_", " "));
-const digits = (value: number): string =>
+const escapeLabel = (text: string): string => escapeHtml(text.replaceAll("_", " "));
+const formatFourDigits = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "none";
-const signed = (value: number): string => (value > 0 ? "+" : "") + digits(value);
+const formatSignedDigits = (value: number): string =>
+  (value > 0 ? "+" : "") + formatFourDigits(value);
 
-const VERDICTS = {
+const GATE_VERDICT_LABELS = {
   pass: "&#10003; passed",
   warn: "! passed, look",
   fail: "&#10007; failed",
 } as const;
 
-const KEYS =
+const LEGEND =
   `<p><span class="key old"><i></i>&#9632; weights that were live</span>` +
   `<span class="key new"><i></i>&#9679; weights that were tested</span></p>`;
 
-function gateRow(gate: GateResult): string {
+function renderGateRow(gate: GateResult): string {
   const mark = gate.passed ? (gate.isWarning === true ? "warn" : "pass") : "fail";
   const numbers = Object.entries(gate.numbers)
-    .map(([name, value]) => `${words(name)} ${digits(value)}`)
+    .map(([name, value]) => `${escapeLabel(name)} ${formatFourDigits(value)}`)
     .join(", ");
   return (
-    `<tr><td class="gate">${gate.id}</td><td class="${mark}">${VERDICTS[mark]}</td>` +
-    `<td><span class="question">${QUESTIONS[gate.id] ?? words(gate.name)}</span>` +
-    `${sentence(gate.sentence)}.<details><summary>all numbers</summary>${numbers}` +
-    `</details></td><td>${listGateIntervals(gate).map(intervalPlot).join("")}</td></tr>`
+    `<tr><td class="gate">${gate.id}</td><td class="${mark}">${GATE_VERDICT_LABELS[mark]}</td>` +
+    `<td><span class="question">${GATE_QUESTIONS[gate.id] ?? escapeLabel(gate.name)}</span>` +
+    `${formatSentenceHtml(gate.sentence)}.<details><summary>all numbers</summary>${numbers}` +
+    `</details></td><td>${listGateIntervals(gate).map(renderIntervalPlot).join("")}</td></tr>`
   );
 }
 
-function gateTable(gates: readonly GateResult[]): string {
+function renderGateTable(gates: readonly GateResult[]): string {
   return (
     `<h3>The gates</h3><table><tr><th></th><th>verdict</th><th>what was asked and found</th>` +
-    `<th>90 % interval, border dashed</th></tr>${gates.map(gateRow).join("")}</table>`
+    `<th>90 % interval, border dashed</th></tr>${gates.map(renderGateRow).join("")}</table>`
   );
 }
 
 /** Table of the three main measures. */
-function measureTable({ champion, challenger }: Figures): string {
+function renderMeasureTable({ champion, challenger }: RunChartData): string {
   const rows = [
     ["log-loss (lower is better)", champion.log_loss, challenger.log_loss],
     ["AUC, 0.5 guessing to 1 (higher is better)", champion.auc, challenger.auc],
@@ -59,8 +60,8 @@ function measureTable({ champion, challenger }: Figures): string {
   ] as const;
   const cells = rows.map(
     ([name, old, fresh]) =>
-      `<tr><td>${name}</td><td class="n">${digits(old)}</td><td class="n">${digits(fresh)}</td>` +
-      `<td class="n">${signed(fresh - old)}</td></tr>`,
+      `<tr><td>${name}</td><td class="n">${formatFourDigits(old)}</td><td class="n">${formatFourDigits(fresh)}</td>` +
+      `<td class="n">${formatSignedDigits(fresh - old)}</td></tr>`,
   );
   return (
     `<h3>On outcomes that neither had seen</h3><table><tr><th>measure</th><th class="n">live</th>` +
@@ -69,24 +70,25 @@ function measureTable({ champion, challenger }: Figures): string {
 }
 
 /** How much of the distance to the dotted line chance alone explains. */
-function chanceSentence({ champion, challenger }: Figures): string {
-  const of = (model: ModelFigures) => `${calibratedBins(model)} of ${model.reliability.length}`;
+function describeCalibratedBins({ champion, challenger }: RunChartData): string {
+  const of = (model: ModelChartData) =>
+    `${countCalibratedBins(model)} of ${model.reliability.length}`;
   return (
     `What the live weights foretold is within the bar in ${of(champion)} groups, what the tested ` +
     `ones foretold in ${of(challenger)}; chance alone would leave about one in twenty outside.`
   );
 }
 
-function plots(figures: Figures): string {
+function renderRunPlots(figures: RunChartData): string {
   return [
-    `<h3>The pictures</h3>${KEYS}<div class="plots">`,
-    `<figure><h4>Does 10 % mean 10 %?</h4>${reliabilityPlot(figures)}<figcaption>Ten groups of `,
+    `<h3>The pictures</h3>${LEGEND}<div class="plots">`,
+    `<figure><h4>Does 10 % mean 10 %?</h4>${renderReliabilityPlot(figures)}<figcaption>Ten groups of `,
     `equal size, from the safest to the riskiest. On the dotted line as many fail as was `,
     `foretold; above it more do. A bar is where the true share lies in 95 of 100 cases. `,
-    `${chanceSentence(figures)}</figcaption></figure>`,
-    `<figure><h4>Scores of what went well</h4>${scorePlot(figures, "successes")}<figcaption>The `,
+    `${describeCalibratedBins(figures)}</figcaption></figure>`,
+    `<figure><h4>Scores of what went well</h4>${renderScorePlot(figures, "successes")}<figcaption>The `,
     `further right, the better.</figcaption></figure>`,
-    `<figure><h4>Scores of what failed</h4>${scorePlot(figures, "failures")}<figcaption>The `,
+    `<figure><h4>Scores of what failed</h4>${renderScorePlot(figures, "failures")}<figcaption>The `,
     `further left, the better.</figcaption></figure></div>`,
   ].join("");
 }
@@ -94,11 +96,15 @@ function plots(figures: Figures): string {
 /** 40 points double the odds (scoring 3). */
 const POINTS_PER_LOGIT = 57.7078;
 
-const border = ({ deny_at: denyAt }: ScoringModel): string =>
-  denyAt === undefined || denyAt > 1 ? "closed" : digits(denyAt);
+const formatDenialThreshold = ({ deny_at: denyAt }: ScoringModel): string =>
+  denyAt === undefined || denyAt > 1 ? "closed" : formatFourDigits(denyAt);
 
-function weightSection(before: ScoringModel, after: ScoringModel, spreads: readonly number[]) {
-  const used = INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0);
+function renderWeightSection(
+  before: ScoringModel,
+  after: ScoringModel,
+  spreads: readonly number[],
+) {
+  const used = SCORE_TERMS.filter(({ of }) => of(before) !== 0 || of(after) !== 0);
   const pointsOf = (weight: number, column: number) =>
     Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
   const bars = used
@@ -110,17 +116,17 @@ function weightSection(before: ScoringModel, after: ScoringModel, spreads: reado
     }));
   const rows = used.map(
     ({ name, of }) =>
-      `<tr><td>${name}</td><td class="n">${digits(of(before))}</td>` +
-      `<td class="n">${digits(of(after))}</td><td class="n">${signed(of(after) - of(before))}` +
-      `</td><td class="n">${digits(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
+      `<tr><td>${name}</td><td class="n">${formatFourDigits(of(before))}</td>` +
+      `<td class="n">${formatFourDigits(of(after))}</td><td class="n">${formatSignedDigits(of(after) - of(before))}` +
+      `</td><td class="n">${formatFourDigits(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
   );
   const refuse =
-    `<tr><td>denied from this probability on</td><td class="n">${border(before)}</td>` +
-    `<td class="n">${border(after)}</td>` +
+    `<tr><td>denied from this probability on</td><td class="n">${formatDenialThreshold(before)}</td>` +
+    `<td class="n">${formatDenialThreshold(after)}</td>` +
     `<td class="n"></td><td></td></tr>`;
   return [
-    `<h3>What a score is made of</h3>${KEYS}<figure>`,
-    pairedBars(bars, "points that a usual difference in each ingredient moves a score"),
+    `<h3>What a score is made of</h3>${LEGEND}<figure>`,
+    renderPairedBars(bars, "points that a usual difference in each ingredient moves a score"),
     `<figcaption>Points by which a usual difference (one standard deviation among these outcomes) `,
     `in each ingredient moves a score.</figcaption></figure>`,
     `<table><tr><th>weight (log-odds of failure)</th><th class="n">live</th>`,
@@ -130,7 +136,7 @@ function weightSection(before: ScoringModel, after: ScoringModel, spreads: reado
 }
 
 /** Runs recorded by older releases do not count such rows. */
-function stakesNote({ rows }: SideRecord): string {
+function describeRowsWithoutStakes({ rows }: ScorecardFindings): string {
   if (!(rows.without_stakes > 0)) return "";
   return (
     ` ${rows.without_stakes} of all are ratings: their stakes are told by the outcome itself, so ` +
@@ -142,7 +148,7 @@ function stakesNote({ rows }: SideRecord): string {
  * What was denied never settles, so that no fit sees it: how many of these outcomes name a decision of
  * ours, and how many would not have come in if all had followed the live weights.
  */
-function heldBackNote({ rows }: SideRecord): string {
+function describeWithheldRows({ rows }: ScorecardFindings): string {
   if (rows.held_back === undefined || rows.holdout === 0) return "";
   const own =
     rows.decided === undefined
@@ -156,49 +162,49 @@ function heldBackNote({ rows }: SideRecord): string {
   );
 }
 
-function sideSection(side: SideRecord): string {
+function renderSideSection(side: ScorecardFindings): string {
   const { figures, challenger, bootstrap } = side;
-  const { title, about } = SIDE_WORDS[side.side];
+  const { title, about } = SIDE_LABELS[side.side];
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const parts = [
     `<h2>${title}</h2><p class="soft">${about}</p>`,
     `<p><strong class="${side.passed ? "pass" : "fail"}">`,
     side.passed ? "&#10003; Every gate passed." : "&#10007; Not promoted.",
-    `</strong> ${side.passed ? "" : `${sentence(side.reason)}.`}</p>`,
+    `</strong> ${side.passed ? "" : `${formatSentenceHtml(side.reason)}.`}</p>`,
     `<p>${side.rows.training} outcomes to learn from; ${side.rows.holdout} newer ones, used in no `,
     `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).`,
-    `${stakesNote(side)}${heldBackNote(side)}</p>`,
+    `${describeRowsWithoutStakes(side)}${describeWithheldRows(side)}</p>`,
   ];
   if (side.denial_border !== undefined) {
     parts.push(`<p>Denials: ${escapeHtml(side.denial_border)}.</p>`);
   }
-  if (figures !== undefined) parts.push(measureTable(figures));
+  if (figures !== undefined) parts.push(renderMeasureTable(figures));
   if (bootstrap !== undefined) {
     const { auc, log_loss: loss, resamples } = bootstrap;
     parts.push(
       `<p class="soft">Drawn anew ${resamples} times by agent and by reporter: in 90 % of the `,
-      `draws log-loss changes by ${digits(loss.low)} to ${digits(loss.high)} and AUC by `,
-      `${digits(auc.low)} to ${digits(auc.high)}.</p>`,
+      `draws log-loss changes by ${formatFourDigits(loss.low)} to ${formatFourDigits(loss.high)} and AUC by `,
+      `${formatFourDigits(auc.low)} to ${formatFourDigits(auc.high)}.</p>`,
     );
   }
-  parts.push(gateTable(side.gates));
-  if (figures !== undefined) parts.push(plots(figures));
+  parts.push(renderGateTable(side.gates));
+  if (figures !== undefined) parts.push(renderRunPlots(figures));
   if (challenger !== undefined && figures !== undefined) {
-    parts.push(weightSection(side.champion, challenger, figures.spreads));
+    parts.push(renderWeightSection(side.champion, challenger, figures.spreads));
   }
   return parts.join("");
 }
 
-function watchSection(watch: WatchRecord): string {
+function renderWatchSection(watch: WatchRecord): string {
   const rows = watch.sides.map((side) => {
     const numbers = Object.entries(side.numbers).map(
-      ([name, value]) => `${words(name)} ${digits(value)}`,
+      ([name, value]) => `${escapeLabel(name)} ${formatFourDigits(value)}`,
     );
     const mark = side.rollback_due ? "fail" : "pass";
     return (
-      `<tr><td>${SIDE_WORDS[side.side].title}</td><td class="${mark}">` +
+      `<tr><td>${SIDE_LABELS[side.side].title}</td><td class="${mark}">` +
       `${side.rollback_due ? "&#10007; taken back" : "&#10003; stays"}</td>` +
-      `<td>${sentence(side.sentence)}.<details><summary>all numbers</summary>` +
+      `<td>${formatSentenceHtml(side.sentence)}.<details><summary>all numbers</summary>` +
       `${numbers.join(", ")}</details></td></tr>`
     );
   });
@@ -216,9 +222,10 @@ function describeEvidenceRows({ rows, rows_of: all }: RunRecord): string {
 }
 
 /** Renders the page, without scripts or loaded resources. */
-export function reportPage(run: RunRecord): string {
+export function renderRunReportPage(run: RunRecord): string {
   const back = run.rolled_back;
-  const headline = back === undefined ? HEADLINES[run.state] : "Promoted, then taken back";
+  const headline =
+    back === undefined ? RUN_STATE_HEADLINES[run.state] : "Promoted, then taken back";
   const facts = [
     ["kind", run.kind === "calibration" ? "start-up calibration" : ""],
     ["started", `${run.started_at} by ${run.started_by}`],
@@ -233,13 +240,13 @@ export function reportPage(run: RunRecord): string {
     ([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value!)}</td></tr>`,
   );
   const body = [
-    `<h1>${headline}</h1><p class="lead">${sentence(run.reason)}.</p>`,
+    `<h1>${headline}</h1><p class="lead">${formatSentenceHtml(run.reason)}.</p>`,
     `<table class="facts">${rows.join("")}</table>`,
     `<p class="soft">Kaizen learns new weights from settled outcomes and puts them live only if `,
     `every gate passes. A score runs from 300 to 850; 40 points more halve the odds of failure.`,
     `</p>`,
-    run.watch === undefined ? "" : watchSection(run.watch),
-    ...(run.findings?.sides ?? []).map(sideSection),
+    run.watch === undefined ? "" : renderWatchSection(run.watch),
+    ...(run.findings?.sides ?? []).map(renderSideSection),
   ].join("");
-  return htmlPage(`${run.run_id}: ${headline}`, body);
+  return renderHtmlPage(`${run.run_id}: ${headline}`, body);
 }

@@ -16,35 +16,40 @@ const WIDTH = 220;
 const HEIGHT = 30;
 const EDGE = 10;
 
-const px = (x: number): string => x.toFixed(1);
-const digits = (value: number): string => String(Number(value.toPrecision(3)));
+const formatPixels = (x: number): string => x.toFixed(1);
+const formatThreeDigits = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** A line with a dot, and the border as a dashed upright. */
-export function intervalPlot({ label, low, value, high, border }: IntervalMark): string {
+export function renderIntervalPlot({ label, low, value, high, border }: IntervalMark): string {
   const from = Math.min(low, border, value);
   const to = Math.max(high, border, value);
   const span = to - from || 1;
-  const at = (x: number) => px(EDGE + ((x - from) / span) * (WIDTH - 2 * EDGE));
-  const text = `${label}: ${digits(value)}, 90 % between ${digits(low)} and ${digits(high)}`;
+  const at = (x: number) => formatPixels(EDGE + ((x - from) / span) * (WIDTH - 2 * EDGE));
+  const text = `${label}: ${formatThreeDigits(value)}, 90 % between ${formatThreeDigits(low)} and ${formatThreeDigits(high)}`;
   return [
     `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" class="interval" role="img" aria-label="${text}">`,
-    `<title>${text}; the border is ${digits(border)}</title>`,
+    `<title>${text}; the border is ${formatThreeDigits(border)}</title>`,
     `<line x1="${at(border)}" y1="2" x2="${at(border)}" y2="18" class="perfect"/>`,
     `<line x1="${at(low)}" y1="10" x2="${at(high)}" y2="10" class="line challenger"/>`,
     `<circle cx="${at(value)}" cy="10" r="4" class="challenger"/>`,
-    `<text x="${EDGE}" y="28" class="tick">${label}: ${digits(low)} to ${digits(high)}</text>`,
+    `<text x="${EDGE}" y="28" class="tick">${label}: ${formatThreeDigits(low)} to ${formatThreeDigits(high)}</text>`,
     `</svg>`,
   ].join("");
 }
 
 /** 90 % two-sided. */
-const Z = 1.645;
+const Z_90_PERCENT = 1.645;
 /** Gates that keep 95 % half-widths. */
-const marked = (label: string, value: number, error: number, border: number): IntervalMark => ({
+const createIntervalMark = (
+  label: string,
+  value: number,
+  error: number,
+  border: number,
+): IntervalMark => ({
   label,
-  low: value - Z * error,
+  low: value - Z_90_PERCENT * error,
   value,
-  high: value + Z * error,
+  high: value + Z_90_PERCENT * error,
   border,
 });
 
@@ -55,12 +60,12 @@ export function listGateIntervals({ id, numbers }: GateResult): IntervalMark[] {
     G2: () => {
       const share = 100 / of("champion_loss");
       const error = of("z") === 0 ? Number.NaN : (of("gain") / of("z")) * share;
-      return [marked("log-loss saved, %", of("gain") * share, error, 0)];
+      return [createIntervalMark("log-loss saved, %", of("gain") * share, error, 0)];
     },
-    G3: () => [marked("AUC gained", of("auc_difference"), of("standard_error"), 0)],
+    G3: () => [createIntervalMark("AUC gained", of("auc_difference"), of("standard_error"), 0)],
     G4: () => [
-      marked("slope", of("slope"), of("slope_error"), 1),
-      marked("offset", of("intercept"), of("intercept_error"), 0),
+      createIntervalMark("slope", of("slope"), of("slope_error"), 1),
+      createIntervalMark("offset", of("intercept"), of("intercept_error"), 0),
     ],
     G5: () => {
       const share = (100 * of("refused")) / of("successes");
@@ -82,27 +87,27 @@ export interface BarPair {
 const BAR_WIDTH = 720;
 const NAME_WIDTH = 250;
 const VALUE_WIDTH = 46;
-const ROW = 34;
-const BAR = 11;
+const ROW_HEIGHT = 34;
+const BAR_HEIGHT = 11;
 
 /** Paired horizontal bars, one row an ingredient. */
-export function pairedBars(rows: readonly BarPair[], title: string): string {
+export function renderPairedBars(rows: readonly BarPair[], title: string): string {
   const most = Math.max(1, ...rows.flatMap(({ live, tested }) => [live, tested]));
   const scale = (BAR_WIDTH - NAME_WIDTH - VALUE_WIDTH) / most;
   const bar = (value: number, y: number, name: string) =>
-    `<rect x="${NAME_WIDTH}" y="${y}" width="${px(Math.max(1, value * scale))}" height="${BAR}" ` +
+    `<rect x="${NAME_WIDTH}" y="${y}" width="${formatPixels(Math.max(1, value * scale))}" height="${BAR_HEIGHT}" ` +
     `class="bar ${name}"/>` +
-    `<text x="${px(NAME_WIDTH + value * scale + 5)}" y="${y + 10}" class="tick">` +
+    `<text x="${formatPixels(NAME_WIDTH + value * scale + 5)}" y="${y + 10}" class="tick">` +
     `${Math.round(value)}</text>`;
   const body = rows.map(({ name, live, tested }, i) => {
-    const y = i * ROW + 4;
+    const y = i * ROW_HEIGHT + 4;
     return (
       `<text x="${NAME_WIDTH - 8}" y="${y + 16}" class="end name">${name}</text>` +
       bar(live, y, "champion") +
-      bar(tested, y + BAR + 2, "challenger")
+      bar(tested, y + BAR_HEIGHT + 2, "challenger")
     );
   });
-  const height = rows.length * ROW + 4;
+  const height = rows.length * ROW_HEIGHT + 4;
   return (
     `<svg viewBox="0 0 ${BAR_WIDTH} ${height}" role="img" aria-label="${title}">` +
     `${body.join("")}</svg>`

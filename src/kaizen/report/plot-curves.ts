@@ -1,19 +1,19 @@
 // SVG plots of a back-test: shares of good and bad outcomes allowed, and money, over the allow bound
 // of one level. Good and bad differ by colour, the policies by dash, mark and name.
 import type { BacktestCurve } from "../../contract/schemas/backtest.ts";
-import { counted, money, percent } from "./backtest-words.ts";
+import { formatCount, formatMoney, formatRatioAsPercent } from "./backtest-words.ts";
 import {
-  BOTTOM,
-  frame,
-  HEIGHT,
-  LEFT,
-  plotHeight,
-  plotWidth,
-  px,
-  RIGHT,
-  rootScale,
-  TOP,
-  WIDTH,
+  MARGIN_BOTTOM,
+  renderPlotFrame,
+  REPORT_PLOT_HEIGHT,
+  MARGIN_LEFT,
+  PLOT_AREA_HEIGHT,
+  PLOT_AREA_WIDTH,
+  formatPixels,
+  MARGIN_RIGHT,
+  scaleBySquareRoot,
+  MARGIN_TOP,
+  REPORT_PLOT_WIDTH,
 } from "./plot-frame.ts";
 
 /** The curves of one level and question. */
@@ -28,7 +28,7 @@ export interface CurvePair {
 }
 
 /** One line of a plot. */
-interface Line {
+interface PlotLine {
   readonly kind: "good" | "bad";
   readonly isLive: boolean;
   readonly values: readonly number[];
@@ -37,76 +37,78 @@ interface Line {
 const X_TICKS = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 const TEXT_STEP = 14;
 
-const projectBoundX = (bound: number): number => LEFT + rootScale(bound) * plotWidth;
-const projectShareY = (share: number): number => TOP + (1 - share) * plotHeight;
+const projectBoundX = (bound: number): number =>
+  MARGIN_LEFT + scaleBySquareRoot(bound) * PLOT_AREA_WIDTH;
+const projectShareY = (share: number): number => MARGIN_TOP + (1 - share) * PLOT_AREA_HEIGHT;
 
-function grid(yTicks: readonly (readonly [share: number, label: string])[]): string {
+function renderGrid(yTicks: readonly (readonly [share: number, label: string])[]): string {
   const upright = X_TICKS.map((bound) => {
-    const x = px(projectBoundX(bound));
+    const x = formatPixels(projectBoundX(bound));
     return (
-      `<line x1="${x}" y1="${TOP}" x2="${x}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
-      `<text x="${x}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${bound}</text>`
+      `<line x1="${x}" y1="${MARGIN_TOP}" x2="${x}" y2="${REPORT_PLOT_HEIGHT - MARGIN_BOTTOM}" class="grid"/>` +
+      `<text x="${x}" y="${REPORT_PLOT_HEIGHT - MARGIN_BOTTOM + 16}" class="middle tick">${bound}</text>`
     );
   });
   const level = yTicks.map(([share, label]) => {
     const y = projectShareY(share);
     return (
-      `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
-      `<text x="${LEFT - 5}" y="${px(y + 4)}" class="end tick">${label}</text>`
+      `<line x1="${MARGIN_LEFT}" y1="${formatPixels(y)}" x2="${REPORT_PLOT_WIDTH - MARGIN_RIGHT}" y2="${formatPixels(y)}" class="grid"/>` +
+      `<text x="${MARGIN_LEFT - 5}" y="${formatPixels(y + 4)}" class="end tick">${label}</text>`
     );
   });
   return upright.join("") + level.join("");
 }
 
-function drawn(bounds: readonly number[], { kind, isLive, values }: Line): string {
+function renderPlotLine(bounds: readonly number[], { kind, isLive, values }: PlotLine): string {
   const points = bounds.map(
-    (bound, i) => `${px(projectBoundX(bound))},${px(projectShareY(values[i]!))}`,
+    (bound, i) =>
+      `${formatPixels(projectBoundX(bound))},${formatPixels(projectShareY(values[i]!))}`,
   );
   return `<polyline points="${points.join(" ")}" class="line ${kind}${isLive ? " live" : ""}"/>`;
 }
 
 /** An upright at a policy's bound, with its name and a spot on each of its lines. */
-function mark(
+function renderBoundMark(
   pair: CurvePair,
   curve: BacktestCurve,
-  lines: readonly Line[],
+  lines: readonly PlotLine[],
   row: number,
   names: string,
-  told: (line: Line, at: number) => string,
+  told: (line: PlotLine, at: number) => string,
 ): string {
   const isLive = curve.policy === "live";
   const at = pair.bounds.indexOf(curve.bound);
   const x = projectBoundX(curve.bound);
-  const isRight = x > LEFT + plotWidth * 0.75;
+  const isRight = x > MARGIN_LEFT + PLOT_AREA_WIDTH * 0.75;
   const spots = lines
     .filter((line) => line.isLive === isLive)
     .map((line) => {
       const y = projectShareY(line.values[at]!);
       const title = `<title>${told(line, at)}</title>`;
       return isLive
-        ? `<rect x="${px(x - 4.5)}" y="${px(y - 4.5)}" width="9" height="9" class="spot ${line.kind}">${title}</rect>`
-        : `<circle cx="${px(x)}" cy="${px(y)}" r="5" class="spot ${line.kind}">${title}</circle>`;
+        ? `<rect x="${formatPixels(x - 4.5)}" y="${formatPixels(y - 4.5)}" width="9" height="9" class="spot ${line.kind}">${title}</rect>`
+        : `<circle cx="${formatPixels(x)}" cy="${formatPixels(y)}" r="5" class="spot ${line.kind}">${title}</circle>`;
     });
   return [
-    `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}"`,
+    `<line x1="${formatPixels(x)}" y1="${MARGIN_TOP}" x2="${formatPixels(x)}" y2="${REPORT_PLOT_HEIGHT - MARGIN_BOTTOM}"`,
     ` class="bound${isLive ? " live" : ""}"/>`,
-    `<text x="${px(x + (isRight ? -6 : 6))}" y="${TOP + TEXT_STEP * (row + 1)}"`,
+    `<text x="${formatPixels(x + (isRight ? -6 : 6))}" y="${MARGIN_TOP + TEXT_STEP * (row + 1)}"`,
     ` class="boundname${isRight ? " end" : ""}">${names} ${curve.bound}</text>`,
     ...spots,
   ].join("");
 }
 
-function marks(
+function renderBoundMarks(
   pair: CurvePair,
-  lines: readonly Line[],
-  told: (line: Line, at: number) => string,
+  lines: readonly PlotLine[],
+  told: (line: PlotLine, at: number) => string,
 ): string {
   const curves = [pair.live, pair.given].filter((curve) => curve !== undefined);
   const isShared = curves.length === 2 && curves[0]!.bound === curves[1]!.bound;
   return curves
     .map((curve, row) => {
       const names = isShared ? "live and given" : curve.policy;
-      return mark(pair, curve, lines, isShared ? 0 : row, names, told);
+      return renderBoundMark(pair, curve, lines, isShared ? 0 : row, names, told);
     })
     .join("");
 }
@@ -115,7 +117,7 @@ function renderCurveLines(
   pair: CurvePair,
   good: (curve: BacktestCurve) => readonly number[],
   bad: (curve: BacktestCurve) => readonly number[],
-): Line[] {
+): PlotLine[] {
   return [pair.live, pair.given].flatMap((curve) => {
     if (curve === undefined) return [];
     const isLive = curve.policy === "live";
@@ -127,7 +129,7 @@ function renderCurveLines(
 }
 
 /** Whether the bound makes a difference worth a plot: more than one outcome in a hundred. */
-export function isBoundFelt({ good, bad, live, given }: CurvePair): boolean {
+export function hasBoundEffect({ good, bad, live, given }: CurvePair): boolean {
   const range = (counts: readonly number[]) => counts.at(-1)! - counts[0]!;
   return [live, given].some(
     (curve) =>
@@ -137,7 +139,7 @@ export function isBoundFelt({ good, bad, live, given }: CurvePair): boolean {
 }
 
 /** Shares of the good and of the bad outcomes that each bound would let through. */
-export function allowedPlot(pair: CurvePair, title: string): string {
+export function renderAllowedPlot(pair: CurvePair, title: string): string {
   const { good, bad } = pair;
   const sharesOf = (counts: readonly number[], all: number) =>
     counts.map((count) => count / Math.max(1, all));
@@ -146,19 +148,21 @@ export function allowedPlot(pair: CurvePair, title: string): string {
     (curve) => sharesOf(curve.good_allowed, good),
     (curve) => sharesOf(curve.bad_allowed, bad),
   );
-  const told = ({ kind, isLive, values }: Line, at: number) => {
+  const told = ({ kind, isLive, values }: PlotLine, at: number) => {
     const all = kind === "good" ? good : bad;
-    const share = percent(values[at]!);
-    return `${isLive ? "live" : "given"}: ${share} of ${counted(all)} ${kind} outcomes allowed`;
+    const share = formatRatioAsPercent(values[at]!);
+    return `${isLive ? "live" : "given"}: ${share} of ${formatCount(all)} ${kind} outcomes allowed`;
   };
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, `${share * 100} %`] as const);
   const inner =
-    grid(ticks) + lines.map((line) => drawn(pair.bounds, line)).join("") + marks(pair, lines, told);
-  return frame(title, "allow bound (probability of failure)", "outcomes allowed", inner);
+    renderGrid(ticks) +
+    lines.map((line) => renderPlotLine(pair.bounds, line)).join("") +
+    renderBoundMarks(pair, lines, told);
+  return renderPlotFrame(title, "allow bound (probability of failure)", "outcomes allowed", inner);
 }
 
 /** Stakes of bad outcomes allowed (lost) and of good ones not allowed (turned away). */
-export function moneyPlot(pair: CurvePair, title: string): string {
+export function renderMoneyPlot(pair: CurvePair, title: string): string {
   const curves = [pair.live, pair.given].filter((curve) => curve !== undefined);
   const amounts = curves.flatMap((curve) => [...curve.stakes_lost, ...curve.stakes_turned_away]);
   const most = Math.max(1, ...amounts) * 1.05;
@@ -168,17 +172,21 @@ export function moneyPlot(pair: CurvePair, title: string): string {
     (curve) => scaled(curve.stakes_turned_away),
     (curve) => scaled(curve.stakes_lost),
   );
-  const told = ({ kind, isLive, values }: Line, at: number) => {
-    const amount = money(values[at]! * most);
+  const told = ({ kind, isLive, values }: PlotLine, at: number) => {
+    const amount = formatMoney(values[at]! * most);
     return `${isLive ? "live" : "given"}: ${amount} ${kind === "good" ? "turned away" : "lost"}`;
   };
-  const ticks = [0, 0.5, 1].map((share) => [share / 1.05, compact((share * most) / 1.05)] as const);
+  const ticks = [0, 0.5, 1].map(
+    (share) => [share / 1.05, formatCompact((share * most) / 1.05)] as const,
+  );
   const inner =
-    grid(ticks) + lines.map((line) => drawn(pair.bounds, line)).join("") + marks(pair, lines, told);
-  return frame(title, "allow bound (probability of failure)", "stakes", inner);
+    renderGrid(ticks) +
+    lines.map((line) => renderPlotLine(pair.bounds, line)).join("") +
+    renderBoundMarks(pair, lines, told);
+  return renderPlotFrame(title, "allow bound (probability of failure)", "stakes", inner);
 }
 
 /** `1.2M`: fits beside an axis. */
-function compact(value: number): string {
+function formatCompact(value: number): string {
   return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 2 });
 }

@@ -1,6 +1,6 @@
 // Style sheet of a report page: light and dark, printable, nothing loaded. Blue and orange of Okabe
 // and Ito's palette separate old from new for every kind of colour vision; so do dashes and shapes.
-export const REPORT_STYLE = `
+export const KAIZEN_REPORT_STYLE = `
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--soft:#5c5c5c;--rule:#d6d6d6;
 --card:#f6f7f8;--old:#0072b2;--new:#c4500a;--good:#00644b;--bad:#a3201a;--warn:#7d5200}
 @media(prefers-color-scheme:dark){:root{--ink:#ececec;--paper:#161719;--soft:#b0b0b0;

@@ -4,7 +4,7 @@ import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringModel } from "../../engine/config.ts";
 
 /** By the state of a run. */
-export const HEADLINES = {
+export const RUN_STATE_HEADLINES = {
   running: "Under way",
   kept: "The weights stay as they are",
   promoted: "New weights are live",
@@ -12,7 +12,7 @@ export const HEADLINES = {
   failed: "The run broke; the weights stay as they are",
 } as const;
 
-export const SIDE_WORDS = {
+export const SIDE_LABELS = {
   check: {
     title: "One agent on its own",
     about: "The scorecard behind check and verify: how likely is this agent to fail?",
@@ -25,7 +25,7 @@ export const SIDE_WORDS = {
 } as const;
 
 /** The question that each gate answers. */
-export const QUESTIONS: Readonly<Record<string, string>> = {
+export const GATE_QUESTIONS: Readonly<Record<string, string>> = {
   G1: "Is there enough evidence from enough independent voices?",
   G2: "Do the new weights predict better, beyond chance?",
   G3: "Do they still rank bad agents below good ones?",
@@ -39,7 +39,7 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   G11: "Do those agree who did not teach the change?",
 };
 
-const FEATURE_WORDS: Readonly<Record<(typeof FEATURES)[number], string>> = {
+const FEATURE_LABELS: Readonly<Record<(typeof FEATURES)[number], string>> = {
   momentum: "lately worse than before",
   recent_failure: "a recent failure",
   viewer_short: "how much fails for this viewer lately",
@@ -59,7 +59,7 @@ const FEATURE_WORDS: Readonly<Record<(typeof FEATURES)[number], string>> = {
   stakes_untested: "stakes far above those proven",
 };
 
-export interface Ingredient {
+export interface ScoreTerm {
   name: string;
   /** Number of the scorecard column. */
   column: number;
@@ -67,13 +67,13 @@ export interface Ingredient {
 }
 
 /** Ingredients of a score, in the order of the scorecard columns. */
-export const INGREDIENTS: readonly Ingredient[] = [
+export const SCORE_TERMS: readonly ScoreTerm[] = [
   { name: "starting point", column: 0, of: (model) => model.intercept },
   { name: "how much fails these days", column: 1, of: (model) => model.base },
   { name: "record of the agent", column: 2, of: (model) => model.mean },
   { name: "severity of the viewer", column: 3, of: (model) => model.viewer },
   ...FEATURES.map((name, j) => ({
-    name: FEATURE_WORDS[name],
+    name: FEATURE_LABELS[name],
     column: 4 + j,
     of: (model: ScoringModel) => model.weights[name] ?? 0,
   })),

@@ -6,11 +6,11 @@ import type { KaizenState } from "./files.ts";
 import type { RunRecord, RunRequest } from "../kaizen.ts";
 
 /** Which evidence had been in a test by then is not on record. */
-const UNTESTED = { check: 0, handshake: 0 };
+const NOTHING_TESTED_MS = { check: 0, handshake: 0 };
 
 /** Evidence that a run may not test again: of an earlier time that is not known any more. */
-export function testedBefore<Tested>(asOfMs: number | undefined, tested: Tested) {
-  return asOfMs === undefined ? tested : UNTESTED;
+export function selectTestedToMs<Tested>(asOfMs: number | undefined, tested: Tested) {
+  return asOfMs === undefined ? tested : NOTHING_TESTED_MS;
 }
 
 /** The time in the record of a run; nothing for a run as of now. */
@@ -19,13 +19,13 @@ function buildAsOfMember({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
 }
 
 /** @throws ServiceFault `invalid_request` for a time that has not come. */
-export function assertPast({ asOfMs }: RunRequest, nowMs: number): void {
+export function assertAsOfPast({ asOfMs }: RunRequest, nowMs: number): void {
   if (asOfMs === undefined || asOfMs <= nowMs) return;
   throw invalidRequest([{ pointer: "/as_of", code: "range", detail: "is in the future" }]);
 }
 
 /** The record of a run that begins now. */
-export function begun(
+export function createRunRecord(
   id: string,
   request: RunRequest,
   nowMs: number,
@@ -47,12 +47,15 @@ export function begun(
 }
 
 /** The weights that a run challenges: those live now, or at the time it runs as of. */
-export function versionFor({ state }: Pick<Champion, "state">, { asOfMs }: RunRequest): string {
-  return asOfMs === undefined ? state.champion : versionAt(state, asOfMs);
+export function selectChallengedVersion(
+  { state }: Pick<Champion, "state">,
+  { asOfMs }: RunRequest,
+): string {
+  return asOfMs === undefined ? state.champion : findLiveVersionAt(state, asOfMs);
 }
 
 /** Version of the config that was live at a time, as far as promotions are on record. */
-function versionAt({ promotions, champion }: KaizenState, atMs: number): string {
+function findLiveVersionAt({ promotions, champion }: KaizenState, atMs: number): string {
   const live = promotions.findLast(
     ({ at_ms: sinceMs, rolled_back: back }) =>
       sinceMs <= atMs && (back === undefined || back.at_ms > atMs),

@@ -6,7 +6,7 @@ import { nodeFiles, replaceFile } from "../../journal/files.ts";
 import { createRunId } from "./files.ts";
 
 export const BACKTESTS_KEPT = 50;
-const ID = /^b-[0-9]{8}-[0-9]{9}$/;
+const BACKTEST_ID_PATTERN = /^b-[0-9]{8}-[0-9]{9}$/;
 
 /** Id of a back-test, as `b-20261120-114500123`: sorts by time, names a file. */
 export function createBacktestId(nowMs: number): string {
@@ -51,7 +51,7 @@ export class BacktestFiles {
   }
 
   load(id: string): Backtest | undefined {
-    if (!ID.test(id)) return undefined;
+    if (!BACKTEST_ID_PATTERN.test(id)) return undefined;
     try {
       return JSON.parse(fs.readFileSync(join(this.#root, `${id}.json`), "utf8")) as Backtest;
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Backtest } from "../../contract/schemas/backtest.ts";
 import type { NoteEvents } from "../../contract/notes.ts";
 
 /** `changed` counts outcomes that verify would rule otherwise at L2, no stakes named. */
-export function backtestRow(
+export function buildBacktestRow(
   { findings, ...ended }: Backtest,
   recordedAtMs: number,
 ): NoteEvents["backtests"] {

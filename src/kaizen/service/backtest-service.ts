@@ -5,13 +5,13 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { Log } from "../../platform/log.ts";
 import { activePolicy } from "../../policy/active-policy.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
-import type { BacktestOrder, Backtests } from "../backtest.ts";
+import type { BacktestStartOptions, Backtests } from "../backtest.ts";
 import type { BacktestTask } from "../replay/backtest.ts";
-import { backtestPage } from "../report/backtest-page.ts";
+import { renderBacktestPage } from "../report/backtest-page.ts";
 import { listWarnings } from "../report/backtest-words.ts";
 import { BacktestFiles, createBacktestId } from "./backtest-files.ts";
 import { computeConfigVersion } from "./files.ts";
-import { backtestOnPool } from "./pool.ts";
+import { runBacktestOnPool } from "./pool.ts";
 
 export interface BacktestServiceOptions {
   readonly dataDir: string;
@@ -24,12 +24,12 @@ export interface BacktestServiceOptions {
   readonly clock: () => number;
   readonly log: Log;
   /** Task runner other than the pool; tests use it to inject failures. */
-  readonly runTask?: typeof backtestOnPool;
+  readonly runTask?: typeof runBacktestOnPool;
   /** Called with every back-test that has ended, for the store. */
   readonly onEnd?: (ended: Backtest) => void;
 }
 
-interface Running {
+interface RunningBacktest {
   readonly id: string;
   readonly record: Backtest;
   readonly done: Promise<Backtest>;
@@ -40,7 +40,7 @@ export class BacktestService implements Backtests {
   readonly #files: BacktestFiles;
   readonly #progress = new Int32Array(new SharedArrayBuffer(8));
   readonly #stop = new AbortController();
-  #running: Running | undefined;
+  #running: RunningBacktest | undefined;
   #lastId = "";
 
   constructor(options: BacktestServiceOptions) {
@@ -48,7 +48,7 @@ export class BacktestService implements Backtests {
     this.#files = new BacktestFiles(options.dataDir);
   }
 
-  start(order: BacktestOrder): { id: string; done: Promise<Backtest> } | undefined {
+  start(order: BacktestStartOptions): { id: string; done: Promise<Backtest> } | undefined {
     if (this.#running !== undefined) return undefined;
     const { clock, journal, ledger, policies, weights } = this.#options;
     const startedMs = clock();
@@ -106,7 +106,7 @@ export class BacktestService implements Backtests {
 
   page(id: string): string | undefined {
     const found = this.find(id);
-    return found === undefined ? undefined : backtestPage(found);
+    return found === undefined ? undefined : renderBacktestPage(found);
   }
 
   /** Cancels the one under way, if any. */
@@ -130,7 +130,7 @@ export class BacktestService implements Backtests {
     startedMs: number,
     promotedAt: string | undefined,
   ): Promise<Backtest> {
-    const { clock, log, runTask = backtestOnPool } = this.#options;
+    const { clock, log, runTask = runBacktestOnPool } = this.#options;
     let ended: Backtest;
     try {
       const findings = await runTask(task, this.#progress, this.#stop.signal);

@@ -11,39 +11,39 @@ import { assertConfig } from "../../engine/config-layout.ts";
 import { hasHistory, computeConfigVersion } from "./files.ts";
 import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
-import { isAlike, withoutStep } from "../lineage.ts";
-import type { Step } from "../lineage.ts";
+import { isSameScoring, computeConfigWithoutStep } from "../lineage.ts";
+import type { PromotionStep } from "../lineage.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
 import {
-  changesThatHold,
-  encodeChange,
-  holdsAfter,
-  ownShipped,
+  selectValidChanges,
+  encodeSharedChange,
+  isValidAfter,
+  pickShippedVersion,
   type SharedPromotions,
 } from "./shared-promotions.ts";
 
 /** The ledger's part in a promotion. */
-export interface ConfigWriter {
+export interface ConfigLedger {
   appendConfig(payload: Uint8Array): Promise<number>;
   installConfig(config: unknown): Promise<void>;
   position(): number;
 }
 
 /** A promotion with the weights that it replaced and those that it made live. */
-export interface ChampionStep extends Step {
+export interface ChampionStep extends PromotionStep {
   promotion: Promotion;
 }
 
 /** A promotion that was taken back, and the version that is live without it. */
-export interface Rollback {
+export interface RollbackResult {
   promotion: Promotion;
   left: string;
 }
 
 export class Champion {
   readonly #files: KaizenFiles;
-  readonly #ledger: ConfigWriter;
+  readonly #ledger: ConfigLedger;
   readonly #shipped: ScoringConfig;
   readonly #shared: SharedPromotions | undefined;
   #state: KaizenState;
@@ -57,7 +57,7 @@ export class Champion {
    */
   constructor(
     files: KaizenFiles,
-    ledger: ConfigWriter,
+    ledger: ConfigLedger,
     shipped = defaultConfig(),
     shared?: SharedPromotions,
   ) {
@@ -196,7 +196,11 @@ export class Champion {
     return this.#changes.run(() => this.#takeBack(reason, atMs, runId));
   }
 
-  async #takeBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
+  async #takeBack(
+    reason: string,
+    atMs: number,
+    runId?: string,
+  ): Promise<RollbackResult | undefined> {
     const { promotions, champion } = this.#state;
     const taken = promotions.find((p) => p.run_id === runId && p.rolled_back === undefined);
     if (taken === undefined) return undefined;
@@ -224,7 +228,7 @@ export class Champion {
     const before = this.#state;
     const state = { ...next, changes: (before.changes ?? 0) + 1 };
     const change = { config, parent: this.version, state };
-    const position = await this.#ledger.appendConfig(encodeChange(change));
+    const position = await this.#ledger.appendConfig(encodeSharedChange(change));
     await this.#takeUpTo(position);
     // Any change that held meanwhile is one that this one does not know of: no node makes it.
     if (this.#state !== before) return false;
@@ -236,23 +240,23 @@ export class Champion {
   /** Makes the changes of other nodes that stand before a position, where they hold. */
   async #takeUpTo(position: number): Promise<void> {
     for (const change of this.#shared?.before(position) ?? []) {
-      if (!this.#isFirst && !holdsAfter(this.#state, change)) continue;
+      if (!this.#isFirst && !isValidAfter(this.#state, change)) continue;
       this.#isFirst = false;
       this.#files.keepConfig(change.config);
-      await this.#commit({ ...change.state, ...ownShipped(this.#state) });
+      await this.#commit({ ...change.state, ...pickShippedVersion(this.#state) });
     }
   }
 
   /** What the journal says of changes while this node was away. */
   #takeRecorded({ recorded }: SharedPromotions): void {
-    const changes = changesThatHold(recorded);
+    const changes = selectValidChanges(recorded);
     for (const { config } of changes) this.#files.keepConfig(config);
     this.#isFirst = changes.length === 0;
     const newest = changes.at(-1)?.state;
     if (newest === undefined) return;
     const { promotions, changes: known = 0 } = this.#state;
     if (known >= (newest.changes ?? 0) && isDeepStrictEqual(newest.promotions, promotions)) return;
-    this.#save({ ...newest, ...ownShipped(this.#state) });
+    this.#save({ ...newest, ...pickShippedVersion(this.#state) });
   }
 
   /** The live config without a promotion; by the name under which it was live before, if it was. */
@@ -260,9 +264,9 @@ export class Champion {
     const [before, after] = [this.config(taken.parent), this.config(taken.version)];
     const step = { promotion: taken, before, after, isTakenBack: false };
     const steps = this.steps().map((each) => (each.promotion === taken ? step : each));
-    const left = withoutStep(steps, this.config(), step);
+    const left = computeConfigWithoutStep(steps, this.config(), step);
     const known = [step, ...steps.toReversed()].flatMap((each) => [each.before, each.after]);
-    const same = known.find((config) => isAlike(config, left));
+    const same = known.find((config) => isSameScoring(config, left));
     return same ?? { ...left, name: `without ${taken.run_id}` };
   }
 

@@ -2,14 +2,14 @@
 // how it differs from another. Contents come from their files, which their names are digests of.
 import type { ScoringConfig } from "../../engine/config.ts";
 import { configDigest } from "../../engine/config.ts";
-import type { ConfigDetail, Configs, ConfigDifference, ConfigSummary } from "../kaizen.ts";
+import type { ConfigDetail, ConfigHistory, ConfigDifference, ConfigSummary } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { Promotion } from "./files.ts";
 
 /** Configs listed: the newest. */
 const CONFIGS_LISTED = 100;
 
-export class ConfigShelf implements Configs {
+export class ChampionConfigHistory implements ConfigHistory {
   readonly #champion: Champion;
 
   constructor(champion: Champion) {

@@ -10,18 +10,18 @@ import type {
   CredibilityGraph,
   CredibilityStatus,
 } from "../credibility/credibility.ts";
-import { graphPart } from "../credibility/reporter-graph.ts";
+import { selectGraphPart } from "../credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
-import { everyHour } from "../../platform/schedule.ts";
+import { scheduleHourly } from "../../platform/schedule.ts";
 import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
-import { ALONE, type Leadership } from "./leadership.ts";
+import { ALWAYS_LEADER, type Leadership } from "./leadership.ts";
 import type { Log } from "../../platform/log.ts";
 
 const WORKER = new URL("../../threads/kaizen/credibility-worker.ts", import.meta.url).href;
 /** Ratio of rest to work: the next batch waits this many times as long as the last one took. */
 const REST_FACTOR = 50;
 
-export interface CredibilityOptions {
+export interface CredibilityServiceOptions {
   journal: string;
   ledger: { appendStandings(payload: Uint8Array): Promise<number>; position(): number };
   /** Reads whether credibility is in force, from the table. */
@@ -38,7 +38,10 @@ export interface CredibilityOptions {
 }
 
 /** Runs one batch on a thread of its own: a graph of a million reports does not stay in memory. */
-async function runOnPool(task: CredibilityTask, signal: AbortSignal): Promise<CredibilityResult> {
+async function runCredibilityOnPool(
+  task: CredibilityTask,
+  signal: AbortSignal,
+): Promise<CredibilityResult> {
   const pool = openPool({ filename: WORKER, workerData: undefined, threads: 1 });
   try {
     return await pool.run<CredibilityTask, CredibilityResult>(task, [], signal);
@@ -48,7 +51,7 @@ async function runOnPool(task: CredibilityTask, signal: AbortSignal): Promise<Cr
 }
 
 export class CredibilityService implements Credibility {
-  readonly #options: CredibilityOptions;
+  readonly #options: CredibilityServiceOptions;
   readonly #stop = new AbortController();
   #running: Promise<CredibilityBatch> | undefined;
   #last: CredibilityBatch | undefined;
@@ -56,13 +59,13 @@ export class CredibilityService implements Credibility {
   #graph: (ReporterGraph & { at: string; position: number }) | undefined;
   #restUntilMs = 0;
 
-  constructor(options: CredibilityOptions) {
+  constructor(options: CredibilityServiceOptions) {
     this.#options = options;
   }
 
   /** Takes standings that were switched off out of force, recorded once in the journal. */
   async open(): Promise<void> {
-    const { engine, isWanted, ledger, log, leadership = ALONE } = this.#options;
+    const { engine, isWanted, ledger, log, leadership = ALWAYS_LEADER } = this.#options;
     if (isWanted || !engine.areStandingsInForce || !leadership.isHeld) return;
     const none = { isInForce: false, stakesHigh: 0, agents: [], computedFrom: ledger.position() };
     for (const payload of encodeStandings(none, NO_STANDINGS))
@@ -82,7 +85,7 @@ export class CredibilityService implements Credibility {
 
   /** Called by the schedule: refreshes only after new outcomes and not too often. Never rejects. */
   async refreshIfDue(): Promise<void> {
-    const { clock, ledger, log, leadership = ALONE } = this.#options;
+    const { clock, ledger, log, leadership = ALWAYS_LEADER } = this.#options;
     const isNew = ledger.position() > (this.#last?.position ?? 0);
     if (!this.isPossible || !isNew || clock() < this.#restUntilMs || !leadership.isHeld) return;
     try {
@@ -109,7 +112,7 @@ export class CredibilityService implements Credibility {
     if (last === undefined) {
       return around === undefined ? { reporters: 0, nodes: [], edges: [] } : undefined;
     }
-    const part = graphPart(last, limit, around);
+    const part = selectGraphPart(last, limit, around);
     return part && { at: last.at, position: last.position, ...part };
   }
 
@@ -134,7 +137,7 @@ export class CredibilityService implements Credibility {
     else if (rules === undefined) found.reason = "no seeds are named (TRUSTRANK_SEEDS)";
     else {
       const task = { journal, uptoLsn: position, rules, config };
-      const { payloads, figures, graph } = await runOnPool(task, this.#stop.signal);
+      const { payloads, figures, graph } = await runCredibilityOnPool(task, this.#stop.signal);
       if (figures !== undefined) found.figures = figures;
       if (graph !== undefined) this.#graph = { ...graph, at: found.at, position };
       found.reason = describeWhyNoBatch(figures === undefined, payloads.length);
@@ -163,7 +166,9 @@ export interface OpenCredibility {
 }
 
 /** Applies the switch, starts a first batch, and one every hour with new outcomes. */
-export async function openCredibility(options: CredibilityOptions): Promise<OpenCredibility> {
+export async function openCredibility(
+  options: CredibilityServiceOptions,
+): Promise<OpenCredibility> {
   const credibility = new CredibilityService(options);
   await credibility.open();
   void credibility.refreshIfDue();
@@ -173,7 +178,7 @@ export async function openCredibility(options: CredibilityOptions): Promise<Open
     });
     void credibility.refreshIfDue();
   });
-  const schedule = everyHour(() => credibility.refreshIfDue());
+  const schedule = scheduleHourly(() => credibility.refreshIfDue());
   return {
     credibility,
     async close() {

@@ -3,22 +3,22 @@
 import type { RunRecord, RunState, WatchRecord } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { KaizenFiles } from "./files.ts";
-import type { RecentFigures } from "../model/recent.ts";
-import type { Recent } from "../run.ts";
-import { SIDES } from "../sides.ts";
-import type { Side } from "../sides.ts";
+import type { RecentMetrics } from "../model/recent.ts";
+import type { RecentScorecardMetrics } from "../run.ts";
+import { SCORECARD_SIDES } from "../sides.ts";
+import type { ScorecardSide } from "../sides.ts";
 
-export interface KaizenFigures {
+export interface KaizenMetrics {
   /** The newest finished run; its end in epoch ms. */
   readonly lastRun: { readonly state: RunState; readonly endedMs: number } | undefined;
   /** Epoch ms of the promotion that is live; undefined while the shipped weights are. */
   readonly championMs: number | undefined;
-  readonly sides: readonly SideFigures[];
+  readonly sides: readonly SideMetrics[];
 }
 
 /** Of one scorecard; what has not been measured is undefined. */
-interface SideFigures {
-  readonly side: Side;
+interface SideMetrics {
+  readonly side: ScorecardSide;
   /** Of the live weights, on the newest 1,000 outcomes that the newest run or comparison saw. */
   readonly logLoss: number | undefined;
   readonly calibrationError: number | undefined;
@@ -27,16 +27,16 @@ interface SideFigures {
 }
 
 /** Runs that a start looks at for the newest figures of the live weights. */
-const RUNS_LOOKED_AT = 8;
+const RUNS_LOADED = 8;
 
 /** Holds the figures between runs, so that a scrape reads no file. */
-export class LiveFigures {
+export class LiveKaizenMetrics {
   readonly #files: Pick<KaizenFiles, "listRuns">;
   readonly #champion: Pick<Champion, "live" | "version">;
   readonly #newestWatch: () => WatchRecord | undefined;
-  #lastRun: KaizenFigures["lastRun"];
+  #lastRun: KaizenMetrics["lastRun"];
   /** By version of the weights: after a promotion or a rollback another one is live. */
-  #recent: Map<string, Map<Side, RecentFigures>> = new Map();
+  #recent: Map<string, Map<ScorecardSide, RecentMetrics>> = new Map();
   #watch: { readonly version: string; readonly sides: WatchRecord["sides"] } | undefined;
 
   /** `newestWatch` reads the newest comparison of each scorecard's newest change. */
@@ -52,7 +52,7 @@ export class LiveFigures {
 
   /** Reads the newest runs; `find` gives the whole record of one. */
   open(find: (id: string) => RunRecord | undefined): void {
-    const newest = this.#files.listRuns(RUNS_LOOKED_AT);
+    const newest = this.#files.listRuns(RUNS_LOADED);
     for (const { run_id: id } of newest.toReversed()) this.take(find(id));
   }
 
@@ -66,7 +66,11 @@ export class LiveFigures {
   }
 
   /** Takes how good the weights of a version, and those to follow it, are on the newest outcomes. */
-  takeRecent(recent: readonly Recent[] | undefined, version: string, next?: string): void {
+  takeRecent(
+    recent: readonly RecentScorecardMetrics[] | undefined,
+    version: string,
+    next?: string,
+  ): void {
     if (recent === undefined) return;
     this.#recent = new Map([[version, new Map(recent.map((each) => [each.side, each.champion]))]]);
     if (next === undefined) return;
@@ -82,9 +86,9 @@ export class LiveFigures {
     this.#watch = watch && { version: this.#champion.version, sides: watch.sides };
   }
 
-  figures(): KaizenFigures {
+  figures(): KaizenMetrics {
     const live = this.#champion.live();
-    const sides = SIDES.map((side) => {
+    const sides = SCORECARD_SIDES.map((side) => {
       const isOfLive = this.#watch?.version === this.#champion.version;
       const compared = this.#watch?.sides.find((each) => isOfLive && each.side === side);
       const recent = this.#recent.get(this.#champion.version)?.get(side);

@@ -14,9 +14,9 @@ import type {
   RunSummary,
   WatchRecord,
 } from "../kaizen.ts";
-import type { Findings } from "../run.ts";
-import { SIDES } from "../sides.ts";
-import type { Side } from "../sides.ts";
+import type { RunFindings } from "../run.ts";
+import { SCORECARD_SIDES } from "../sides.ts";
+import type { ScorecardSide } from "../sides.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
 
 /** One promotion; the list has the newest last. */
@@ -42,9 +42,9 @@ export interface KaizenState {
   shipped?: string;
   promotions: Promotion[];
   /** Evidence up to here has been in a test and is spent, by scorecard. */
-  tested_to_ms: Record<Side, number>;
+  tested_to_ms: Record<ScorecardSide, number>;
   /** The same for start-up calibrations; absent before the first. */
-  calibrated_to_ms?: Record<Side, number>;
+  calibrated_to_ms?: Record<ScorecardSide, number>;
   /** Position of the journal at the last start-up calibration. */
   calibrated_position?: number;
   /** Runs after a rollback that still only test. */
@@ -55,11 +55,11 @@ export interface KaizenState {
 }
 
 const DIRECTORY = "kaizen";
-const STATE = "state.json";
+const STATE_FILE = "state.json";
 /** The state file, relative to the data directory. */
-export const KAIZEN_STATE_PATH = `${DIRECTORY}/${STATE}`;
-const VERSION = /^c-[0-9a-f]{16}$/;
-const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
+export const KAIZEN_STATE_PATH = `${DIRECTORY}/${STATE_FILE}`;
+const CONFIG_VERSION_PATTERN = /^c-[0-9a-f]{16}$/;
+const RUN_ID_PATTERN = /^k-[0-9]{8}-[0-9]{9}$/;
 const RUNS_LISTED = 500;
 /** Records of the journal since the last start-up calibration: a test needs as many outcomes. */
 const CALIBRATION_RECORDS_MIN = 100;
@@ -103,11 +103,11 @@ export class KaizenFiles {
       cool_down_runs: 0,
       last_scheduled_ms: 0,
     };
-    return readState(join(this.#root, STATE)) ?? none;
+    return readKaizenState(join(this.#root, STATE_FILE)) ?? none;
   }
 
   saveState(state: KaizenState): void {
-    replaceFile(nodeFiles, this.#root, STATE, Buffer.from(JSON.stringify(state, null, 2)));
+    replaceFile(nodeFiles, this.#root, STATE_FILE, Buffer.from(JSON.stringify(state, null, 2)));
   }
 
   /**
@@ -115,7 +115,7 @@ export class KaizenFiles {
    * @throws Error when the content does not match the name.
    */
   loadConfig(version: string): ScoringConfig | undefined {
-    if (!VERSION.test(version)) return undefined;
+    if (!CONFIG_VERSION_PATTERN.test(version)) return undefined;
     const config = readJson<ScoringConfig>(join(this.#configs, `${version}.json`));
     if (config !== undefined && computeConfigVersion(config) !== version) {
       throw new Error(`the config file ${version}.json was changed`);
@@ -139,7 +139,9 @@ export class KaizenFiles {
   }
 
   loadRun(id: string): RunRecord | undefined {
-    return RUN_ID.test(id) ? readJson<RunRecord>(join(this.#runs, `${id}.json`)) : undefined;
+    return RUN_ID_PATTERN.test(id)
+      ? readJson<RunRecord>(join(this.#runs, `${id}.json`))
+      : undefined;
   }
 
   /** Stores the newest comparison of a run's promotion. */
@@ -148,7 +150,7 @@ export class KaizenFiles {
   }
 
   loadWatch(runId: string): WatchRecord | undefined {
-    return RUN_ID.test(runId) ? readJson(join(this.#watches, `${runId}.json`)) : undefined;
+    return RUN_ID_PATTERN.test(runId) ? readJson(join(this.#watches, `${runId}.json`)) : undefined;
   }
 
   /** Newest first, at most `count`. */
@@ -167,7 +169,7 @@ export class KaizenFiles {
   }
 }
 
-function listGateVerdicts({ sides }: Findings): GateVerdict[] {
+function listGateVerdicts({ sides }: RunFindings): GateVerdict[] {
   return sides.flatMap(({ side, gates }) =>
     gates.map(({ id, passed, isWarning }) => ({
       side,
@@ -194,10 +196,10 @@ function readText(path: string): string | undefined {
 }
 
 /** @throws FileUnusable: whether a champion was promoted is not guessed. */
-export function readState(path: string): KaizenState | undefined {
+export function readKaizenState(path: string): KaizenState | undefined {
   try {
     const state = readJson<KaizenState>(path);
-    if (state === undefined || isState(state)) return state;
+    if (state === undefined || isKaizenState(state)) return state;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -205,7 +207,7 @@ export function readState(path: string): KaizenState | undefined {
   throw new FileUnusable({ path, reason: "it holds no state of kaizen", advice });
 }
 
-function isState(state: Partial<KaizenState> | null): boolean {
+function isKaizenState(state: Partial<KaizenState> | null): boolean {
   return (
     typeof state?.champion === "string" &&
     Array.isArray(state.promotions) &&
@@ -217,7 +219,7 @@ function isState(state: Partial<KaizenState> | null): boolean {
 }
 
 /** The run with its end: the state file holds its fate, its own file only its findings. */
-export function withFate<R extends RunSummary>(
+export function completeRunFromState<R extends RunSummary>(
   run: R,
   promotion: Promotion | undefined,
   isUnderWay: boolean,
@@ -241,16 +243,16 @@ export function withFate<R extends RunSummary>(
 }
 
 /** State after a finished run: tested evidence, a pause less, its place in the schedule. */
-export function spend(
+export function computeStateAfterRun(
   state: KaizenState,
   request: RunRequest,
-  findings: Findings,
+  findings: RunFindings,
   nowMs: number,
   position: number,
 ): KaizenState {
   const isCalibration = request.kind === "calibration";
-  const tested = { ...(isCalibration ? testedByCalibrations(state) : state.tested_to_ms) };
-  for (const side of SIDES) {
+  const tested = { ...(isCalibration ? readCalibratedToMs(state) : state.tested_to_ms) };
+  for (const side of SCORECARD_SIDES) {
     const wasTested = findings.sides.some(
       (each) => each.side === side && each.challenger !== undefined,
     );
@@ -271,12 +273,12 @@ export function spend(
 /** Whether anything was tested or promoted so far. */
 export function hasHistory(state: KaizenState): boolean {
   const { promotions, tested_to_ms: tested, calibrated_to_ms: calibrated } = state;
-  const isTested = SIDES.some((side) => tested[side] > 0);
+  const isTested = SCORECARD_SIDES.some((side) => tested[side] > 0);
   return isTested || promotions.length > 0 || calibrated !== undefined;
 }
 
 /** Evidence up to which calibrations have been tested, by scorecard. */
-export function testedByCalibrations(state: KaizenState): Record<Side, number> {
+export function readCalibratedToMs(state: KaizenState): Record<ScorecardSide, number> {
   return state.calibrated_to_ms ?? { check: 0, handshake: 0 };
 }
 

@@ -8,4 +8,4 @@ export interface Leadership {
   onTaken(call: () => void): void;
 }
 
-export const ALONE: Leadership = { isHeld: true, onTaken: () => undefined };
+export const ALWAYS_LEADER: Leadership = { isHeld: true, onTaken: () => undefined };

@@ -3,15 +3,15 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { Log } from "../../platform/log.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { RunRecord } from "../kaizen.ts";
-import type { ConfigWriter } from "./champion.ts";
+import type { ConfigLedger } from "./champion.ts";
 import type { Leadership } from "./leadership.ts";
 import type { SharedPromotions } from "./shared-promotions.ts";
-import type { runOnPool } from "./pool.ts";
+import type { runKaizenOnPool } from "./pool.ts";
 
 export interface KaizenOptions {
   dataDir: string;
   journal: string;
-  ledger: ConfigWriter;
+  ledger: ConfigLedger;
   clock: () => number;
   log: Log;
   /** Rows of evidence of a run at most; `EVIDENCE_ROWS` by default. */
@@ -21,7 +21,7 @@ export interface KaizenOptions {
   /** Config of this release, by default `data/config/default.json`. */
   shipped?: ScoringConfig;
   /** Task runner other than the pool; tests use it to inject failures. */
-  runTask?: typeof runOnPool;
+  runTask?: typeof runKaizenOnPool;
   /** Changes of the live weights by other nodes of a cluster; left out: there are none. */
   shared?: SharedPromotions | undefined;
   /** Whether scheduled work is this node's; left out: it is. */

@@ -9,7 +9,7 @@ const WORKER = new URL("../../threads/kaizen/worker.ts", import.meta.url).href;
 const BACKTEST_WORKER = new URL("../../threads/kaizen/backtest-worker.ts", import.meta.url).href;
 
 /** Rejects with the worker's error, or at once on `signal`. */
-async function runAlone<Task, Result>(
+async function runOnOwnThread<Task, Result>(
   filename: string,
   task: Task,
   progress: Int32Array,
@@ -27,19 +27,19 @@ async function runAlone<Task, Result>(
 /**
  * Runs one task on a thread of its own. Rejects with the worker's error, or at once on `signal`.
  */
-export function runOnPool(
+export function runKaizenOnPool(
   task: KaizenTask,
   progress: Int32Array,
   signal: AbortSignal,
 ): Promise<KaizenResult> {
-  return runAlone(WORKER, task, progress, signal);
+  return runOnOwnThread(WORKER, task, progress, signal);
 }
 
 /** The same for a back-test. `progress[1]` is in thousandths. */
-export function backtestOnPool(
+export function runBacktestOnPool(
   task: BacktestTask,
   progress: Int32Array,
   signal: AbortSignal,
 ): Promise<BacktestFindings> {
-  return runAlone(BACKTEST_WORKER, task, progress, signal);
+  return runOnOwnThread(BACKTEST_WORKER, task, progress, signal);
 }

@@ -5,16 +5,16 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { GATE_POLICY } from "../gates/gate.ts";
 import type { RunRecord, RunSummary } from "../kaizen.ts";
-import type { Findings } from "../run.ts";
+import type { RunFindings } from "../run.ts";
 import type { Champion } from "./champion.ts";
-import { spend, testedByCalibrations, computeConfigVersion } from "./files.ts";
+import { computeStateAfterRun, readCalibratedToMs, computeConfigVersion } from "./files.ts";
 import type { KaizenFiles, KaizenState } from "./files.ts";
 
 const DAY_MS = 86_400_000;
 /** Days after its end for which a dry run may be promoted: as long as between two weekly runs. */
 const PROMOTABLE_DAYS = 7;
 
-export interface PromotionGround {
+export interface PromotionContext {
   readonly files: Pick<KaizenFiles, "listRuns">;
   readonly champion: Pick<Champion, "state" | "promote">;
   /** Whether another run is under way. */
@@ -22,25 +22,25 @@ export interface PromotionGround {
 }
 
 /** Who asks, and why. */
-export interface PromotionOrder {
+export interface PromotionApproval {
   /** Id of the API key. */
   readonly by: string;
   readonly reason: string;
 }
 
 /** Refuses a run that may not be promoted, or not any more: the detail says why. */
-function refused(detail: string): ServiceFault {
+function createNotPromotableFault(detail: string): ServiceFault {
   return new ServiceFault("run_not_promotable", detail);
 }
 
 /** The answer where other weights are live than those that the run challenged. */
-function championChanged(run: RunRecord): ServiceFault {
+function createChampionChangedFault(run: RunRecord): ServiceFault {
   const detail = `the run challenged ${run.champion_version}, which is not live any more: run again`;
   return new ServiceFault("champion_changed", detail);
 }
 
 /** Every gate of each scorecard that would change has passed, in the config that was tested. */
-function areGatesPassed({ sides, config }: Findings): boolean {
+function areGatesPassed({ sides, config }: RunFindings): boolean {
   const passed = sides.filter((side) => side.passed);
   return (
     passed.length > 0 &&
@@ -54,13 +54,13 @@ function areGatesPassed({ sides, config }: Findings): boolean {
 }
 
 /** Evidence of the test that a test which counted has used since. */
-function isSpent(run: RunRecord, { sides }: Findings, state: KaizenState): boolean {
-  const tested = run.kind === "calibration" ? testedByCalibrations(state) : state.tested_to_ms;
+function isEvidenceSpent(run: RunRecord, { sides }: RunFindings, state: KaizenState): boolean {
+  const tested = run.kind === "calibration" ? readCalibratedToMs(state) : state.tested_to_ms;
   return sides.some((side) => side.passed && tested[side.side] > side.holdout_from_ms);
 }
 
 /** A later run of the kind has tested newer evidence, with whatever result. */
-function newerThan(run: RunRecord, runs: readonly RunSummary[]): string | undefined {
+function findNewerRunId(run: RunRecord, runs: readonly RunSummary[]): string | undefined {
   const { run_id: id, kind = "full" } = run;
   return runs.find(
     (each) =>
@@ -72,47 +72,61 @@ function newerThan(run: RunRecord, runs: readonly RunSummary[]): string | undefi
 }
 
 /** The findings of a run whose record says that it may be promoted. */
-function provenBy(run: RunRecord, state: KaizenState): Findings & { config: ScoringConfig } {
+function requireProvenFindings(
+  run: RunRecord,
+  state: KaizenState,
+): RunFindings & { config: ScoringConfig } {
   const { findings } = run;
   const isPromoted = state.promotions.some(({ run_id: id }) => id === run.run_id);
-  if (isPromoted) throw refused("the run has been promoted already");
-  if (run.state !== "dry_run") throw refused("only a finished dry run can be promoted");
-  if (run.as_of !== undefined) throw refused("a run as of an earlier time changes nothing");
+  if (isPromoted) throw createNotPromotableFault("the run has been promoted already");
+  if (run.state !== "dry_run")
+    throw createNotPromotableFault("only a finished dry run can be promoted");
+  if (run.as_of !== undefined)
+    throw createNotPromotableFault("a run as of an earlier time changes nothing");
   const config = findings?.config;
   if (findings === undefined || config === undefined || !areGatesPassed(findings)) {
-    throw refused(`a gate has not passed: ${run.reason}`);
+    throw createNotPromotableFault(`a gate has not passed: ${run.reason}`);
   }
   if (computeConfigVersion(config) !== run.challenger_version)
-    throw refused("the tested weights were changed");
+    throw createNotPromotableFault("the tested weights were changed");
   if (!isDeepStrictEqual({ ...findings.policy }, { ...GATE_POLICY })) {
-    throw refused("the gates ask for something else since then: run again");
+    throw createNotPromotableFault("the gates ask for something else since then: run again");
   }
   return { ...findings, config };
 }
 
 /** Whether what it has proved still holds. */
-function assertHolds(
+function assertStillPromotable(
   run: RunRecord,
-  findings: Findings,
-  { champion: { state }, files, isRunning }: PromotionGround,
+  findings: RunFindings,
+  { champion: { state }, files, isRunning }: PromotionContext,
   nowMs: number,
 ): void {
-  if (state.champion !== run.champion_version) throw championChanged(run);
-  if (isRunning) throw refused("a run is under way: wait for its end");
+  if (state.champion !== run.champion_version) throw createChampionChangedFault(run);
+  if (isRunning) throw createNotPromotableFault("a run is under way: wait for its end");
   if (state.cool_down_runs > 0) {
-    throw refused(`a rollback asks for a pause of ${state.cool_down_runs} more runs`);
+    throw createNotPromotableFault(
+      `a rollback asks for a pause of ${state.cool_down_runs} more runs`,
+    );
   }
-  const newer = newerThan(run, files.listRuns());
-  if (newer !== undefined) throw refused(`run ${newer} has tested newer evidence`);
-  if (isSpent(run, findings, state)) throw refused("its evidence has been in another test since");
+  const newer = findNewerRunId(run, files.listRuns());
+  if (newer !== undefined) throw createNotPromotableFault(`run ${newer} has tested newer evidence`);
+  if (isEvidenceSpent(run, findings, state))
+    throw createNotPromotableFault("its evidence has been in another test since");
   const endedMs = Date.parse(run.finished_at ?? run.started_at);
   if (nowMs - endedMs > PROMOTABLE_DAYS * DAY_MS) {
-    throw refused(`the run ended more than ${PROMOTABLE_DAYS} days ago: run again`);
+    throw createNotPromotableFault(
+      `the run ended more than ${PROMOTABLE_DAYS} days ago: run again`,
+    );
   }
 }
 
 /** The state after the promotion: what the dry run has tested is spent now. */
-function spent(state: KaizenState, run: RunRecord, findings: Findings): KaizenState {
+function computeStateAfterPromotion(
+  state: KaizenState,
+  run: RunRecord,
+  findings: RunFindings,
+): KaizenState {
   const testedMs = Math.max(...findings.sides.map(({ holdout_to_ms: toMs }) => toMs));
   const request = {
     isDryRun: false,
@@ -120,7 +134,7 @@ function spent(state: KaizenState, run: RunRecord, findings: Findings): KaizenSt
     startedBy: run.started_by,
     ...(run.kind && { kind: run.kind }),
   };
-  return spend(state, request, findings, testedMs, run.position);
+  return computeStateAfterRun(state, request, findings, testedMs, run.position);
 }
 
 /**
@@ -130,15 +144,15 @@ function spent(state: KaizenState, run: RunRecord, findings: Findings): KaizenSt
  */
 export async function promoteDryRun(
   run: RunRecord,
-  ground: PromotionGround,
+  ground: PromotionContext,
   nowMs: number,
-  order: PromotionOrder,
+  order: PromotionApproval,
 ): Promise<void> {
   const { champion } = ground;
-  const findings = provenBy(run, champion.state);
-  assertHolds(run, findings, ground, nowMs);
-  const change = (state: KaizenState) => spent(state, run, findings);
+  const findings = requireProvenFindings(run, champion.state);
+  assertStillPromotable(run, findings, ground, nowMs);
+  const change = (state: KaizenState) => computeStateAfterPromotion(state, run, findings);
   const terms = { ...order, basis: champion.state };
   const isPromoted = await champion.promote(run, findings.config, change, nowMs, terms);
-  if (!isPromoted) throw championChanged(run);
+  if (!isPromoted) throw createChampionChangedFault(run);
 }

@@ -10,7 +10,7 @@ const readRunStatus = (run: RunRecord): string =>
   run.rolled_back === undefined ? run.state : "rolled_back";
 
 /** A run as a row: its state now, every gate with its numbers, and the whole record. */
-export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaizen_runs"] {
+export function buildRunRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaizen_runs"] {
   const gates = run.findings?.sides.flatMap(({ side, gates: found }) =>
     found.map((gate) => ({ side, ...gate })),
   );
@@ -32,7 +32,7 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
 }
 
 /** Writes runs to the store, each state in one transaction; a failing store is no fault. */
-export class RunRows {
+export class RunRowWriter {
   readonly #store: Pick<Store, "recordRun" | "queryTrusted">;
   readonly #log: Log;
   readonly #clock: () => number;
@@ -51,7 +51,7 @@ export class RunRows {
 
   write(run: RunRecord): void {
     // A copy: the record changes with its run, the row does not. In order: the newest row wins.
-    const row = structuredClone(runRow(run, this.#clock()));
+    const row = structuredClone(buildRunRow(run, this.#clock()));
     void this.#writes
       .run(() => this.#store.recordRun("kaizen_runs", row))
       .catch((error: Error) => {

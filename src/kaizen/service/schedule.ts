@@ -1,19 +1,19 @@
 // Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
 // comparison of what was promoted, and daily start-up calibrations before the first full one.
-import { firstRecordedMs } from "../replay/history.ts";
-import { RunRows } from "./run-rows.ts";
-import { ALONE } from "./leadership.ts";
+import { readFirstRecordedMs } from "../replay/history.ts";
+import { RunRowWriter } from "./run-rows.ts";
+import { ALWAYS_LEADER } from "./leadership.ts";
 import { KaizenService } from "./service.ts";
 import type { KaizenOptions } from "./options.ts";
 import type { Store } from "../../store/store.ts";
-import { every } from "../../platform/schedule.ts";
+import { scheduleByCron } from "../../platform/schedule.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** Mondays at 03:00 UTC; the comparison every day an hour later. */
-const WEEKLY = "0 3 * * 1";
-const DAILY = "0 4 * * *";
+const WEEKLY_CRON = "0 3 * * 1";
+const DAILY_CRON = "0 4 * * *";
 /** A Monday, 03:00 UTC: the first of the epoch. */
 const FIRST_WEEKLY_MS = 4 * DAY_MS + 3 * 3_600_000;
 /** Delay after a start: the service serves first. */
@@ -42,14 +42,14 @@ export function isRunMissed(
  * done by the node that leads; the next one to lead catches up on what a former one has left.
  */
 function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(): void } {
-  const { leadership = ALONE } = options;
+  const { leadership = ALWAYS_LEADER } = options;
   const run = async () => {
     const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
     if (leadership.isHeld) await kaizen.start(request)?.done;
     kaizen.nextRunMs = weekly.next();
   };
   const isMissed = () => {
-    const firstMs = firstRecordedMs(options.journal, options.ledger.position());
+    const firstMs = readFirstRecordedMs(options.journal, options.ledger.position());
     return isRunMissed(kaizen.lastScheduledMs, firstMs, options.clock());
   };
   let catchUp: NodeJS.Timeout | undefined;
@@ -58,8 +58,8 @@ function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(
     if (!isMissed()) return;
     catchUp = setTimeout(() => void (isMissed() && run()), CATCH_UP_DELAY_MS).unref();
   };
-  const weekly = every(WEEKLY, run);
-  const daily = every(DAILY, async () => {
+  const weekly = scheduleByCron(WEEKLY_CRON, run);
+  const daily = scheduleByCron(DAILY_CRON, async () => {
     if (leadership.isHeld) await runDaily(kaizen);
   });
   kaizen.nextRunMs = weekly.next();
@@ -99,7 +99,7 @@ export async function openKaizen(
   isScheduled: boolean,
   store?: Pick<Store, "recordRun" | "queryTrusted">,
 ): Promise<OpenKaizen> {
-  const rows = store && new RunRows(store, options.clock, options.log);
+  const rows = store && new RunRowWriter(store, options.clock, options.log);
   const kaizen = new KaizenService({
     ...options,
     ...(rows && { onRun: (run) => rows.write(run) }),

@@ -2,32 +2,37 @@
 // rollback through the champion (champion.ts), a watch over each scorecard (watch.ts), and every run
 // on record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { assertPast, begun, testedBefore, versionFor } from "./as-of.ts";
+import {
+  assertAsOfPast,
+  createRunRecord,
+  selectTestedToMs,
+  selectChallengedVersion,
+} from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
   KaizenFiles,
   createRunId,
-  spend,
-  testedByCalibrations,
+  computeStateAfterRun,
+  readCalibratedToMs,
   computeConfigVersion,
-  withFate,
+  completeRunFromState,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
-import { ConfigShelf } from "./configs.ts";
-import { LiveFigures } from "./figures.ts";
+import { ChampionConfigHistory } from "./configs.ts";
+import { LiveKaizenMetrics } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
-import { runOnPool } from "./pool.ts";
-import { promoteDryRun, type PromotionOrder } from "./promotion.ts";
+import { runKaizenOnPool } from "./pool.ts";
+import { promoteDryRun, type PromotionApproval } from "./promotion.ts";
 import { describeProgress, buildKaizenStatus } from "./status.ts";
 import type { KaizenTask } from "./task.ts";
-import { listWatchedChanges, keepWatches, newestWatch } from "./watch.ts";
+import { listWatchedChanges, saveWatches, loadNewestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
-import { EVIDENCE_ROWS } from "../replay/sample.ts";
-import { runNumbers, type RunNumbers } from "../report/numbers.ts";
-import { reportPage } from "../report/page.ts";
-import type { Findings } from "../run.ts";
+import { EVIDENCE_ROWS_MAX } from "../replay/sample.ts";
+import { buildRunNumbers, type RunNumbers } from "../report/numbers.ts";
+import { renderRunReportPage } from "../report/page.ts";
+import type { RunFindings } from "../run.ts";
 
 export class KaizenService implements Kaizen {
   readonly #options: KaizenOptions;
@@ -39,16 +44,16 @@ export class KaizenService implements Kaizen {
   readonly #stop = new AbortController();
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
-  readonly measured: LiveFigures;
-  readonly configs: ConfigShelf;
+  readonly measured: LiveKaizenMetrics;
+  readonly configs: ChampionConfigHistory;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped, options.shared);
-    this.configs = new ConfigShelf(this.#champion);
-    this.measured = new LiveFigures(this.#files, this.#champion, () =>
-      newestWatch(this.#files, listWatchedChanges(this.#champion)),
+    this.configs = new ChampionConfigHistory(this.#champion);
+    this.measured = new LiveKaizenMetrics(this.#files, this.#champion, () =>
+      loadNewestWatch(this.#files, listWatchedChanges(this.#champion)),
     );
   }
 
@@ -72,7 +77,7 @@ export class KaizenService implements Kaizen {
   start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined {
     if (this.#running !== undefined) return undefined;
     const nowMs = this.#options.clock();
-    assertPast(request, nowMs);
+    assertAsOfPast(request, nowMs);
     let id = createRunId(nowMs);
     // The clock may have been set back, and the service restarted since.
     const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
@@ -90,7 +95,7 @@ export class KaizenService implements Kaizen {
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();
     const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
-    const runTask = this.#options.runTask ?? runOnPool;
+    const runTask = this.#options.runTask ?? runKaizenOnPool;
     try {
       const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
       if (this.#running !== undefined || task.watch === undefined) return;
@@ -126,7 +131,7 @@ export class KaizenService implements Kaizen {
   }
 
   status(): KaizenStatus {
-    const watch = newestWatch(this.#files, listWatchedChanges(this.#champion));
+    const watch = loadNewestWatch(this.#files, listWatchedChanges(this.#champion));
     const [stage, share] = [Atomics.load(this.#progress, 0), Atomics.load(this.#progress, 1)];
     const running = this.#running && {
       run_id: this.#running.id,
@@ -146,14 +151,15 @@ export class KaizenService implements Kaizen {
     return { ...this.#withFate(run), ...(watch === undefined ? {} : { watch }) };
   }
 
-  numbers = ({ findings }: RunRecord): RunNumbers | undefined => findings && runNumbers(findings);
+  numbers = ({ findings }: RunRecord): RunNumbers | undefined =>
+    findings && buildRunNumbers(findings);
 
   report(id: string): string | undefined {
     const run = this.find(id);
-    return run === undefined ? undefined : reportPage(run);
+    return run === undefined ? undefined : renderRunReportPage(run);
   }
 
-  async promote(id: string, order: PromotionOrder): Promise<RunRecord | undefined> {
+  async promote(id: string, order: PromotionApproval): Promise<RunRecord | undefined> {
     const run = this.#files.loadRun(id);
     if (run === undefined) return undefined;
     const isRunning = this.#running !== undefined;
@@ -184,18 +190,24 @@ export class KaizenService implements Kaizen {
   #withFate<R extends RunSummary>(run: R): R {
     const { promotions } = this.#champion.state;
     const promotion = promotions.find((each) => each.run_id === run.run_id);
-    return withFate(run, promotion, this.#running?.id === run.run_id);
+    return completeRunFromState(run, promotion, this.#running?.id === run.run_id);
   }
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const position = this.#options.ledger.position();
-    const run = begun(id, request, nowMs, versionFor(this.#champion, request), position);
+    const run = createRunRecord(
+      id,
+      request,
+      nowMs,
+      selectChallengedVersion(this.#champion, request),
+      position,
+    );
     const basis = this.#champion.state;
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
       const task = this.#taskOf(id, request, nowMs, run.position);
-      const runTask = this.#options.runTask ?? runOnPool;
+      const runTask = this.#options.runTask ?? runKaizenOnPool;
       const result = await runTask(task, this.#progress, this.#stop.signal);
       const { findings, rows, rowsOf, watch } = result;
       Object.assign(run, { findings, rows, reason: findings.reason });
@@ -235,7 +247,7 @@ export class KaizenService implements Kaizen {
   ): Promise<string | undefined> {
     if (found === undefined || watch === undefined) return undefined;
     if (this.#champion.version !== computeConfigVersion(champion)) return undefined;
-    const due = keepWatches(this.#files, watch, found, nowMs);
+    const due = saveWatches(this.#files, watch, found, nowMs);
     this.measured.takeWatch();
     for (const { runId, reason } of due) await this.#takeBack(reason, runId);
     return due.length === 0 ? undefined : due.map(({ reason }) => reason).join("; ");
@@ -249,7 +261,7 @@ export class KaizenService implements Kaizen {
     if (last !== undefined && this.#champion.steps().every((step) => step.promotion !== last)) {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
-    const { journal, seeds, rowsMax = EVIDENCE_ROWS } = this.#options;
+    const { journal, seeds, rowsMax = EVIDENCE_ROWS_MAX } = this.#options;
     const isCalibration = request.kind === "calibration";
     const { asOfMs } = request;
     return {
@@ -257,7 +269,7 @@ export class KaizenService implements Kaizen {
       uptoLsn,
       rowsMax,
       ...(seeds && { seeds }),
-      champion: this.#champion.config(versionFor(this.#champion, request)),
+      champion: this.#champion.config(selectChallengedVersion(this.#champion, request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),
       ...(Object.keys(watch).length > 0 && asOfMs === undefined ? { watch } : {}),
       ...(isCalibration ? { isCalibration } : {}),
@@ -266,15 +278,15 @@ export class KaizenService implements Kaizen {
         nowMs: asOfMs ?? nowMs,
         isSignedOff: request.isSignedOff,
         testedToMs: isCalibration
-          ? testedByCalibrations(this.#champion.state)
-          : testedBefore(asOfMs, this.#champion.state.tested_to_ms),
+          ? readCalibratedToMs(this.#champion.state)
+          : selectTestedToMs(asOfMs, this.#champion.state.tested_to_ms),
         ...(request.holdoutDays === undefined ? {} : { holdoutDays: request.holdoutDays }),
       },
     };
   }
 
   /** Keeps or promotes; promotes nothing that was tested on `basis` and stands on another state. Tested evidence is spent in any case. */
-  async #decide(run: RunRecord, request: RunRequest, findings: Findings, basis: KaizenState) {
+  async #decide(run: RunRecord, request: RunRequest, findings: RunFindings, basis: KaizenState) {
     const { config } = findings;
     const nowMs = Date.parse(run.started_at);
     if (config !== undefined) run.challenger_version = computeConfigVersion(config);
@@ -282,7 +294,8 @@ export class KaizenService implements Kaizen {
       run.state = "dry_run";
       return;
     }
-    const change = (state: KaizenState) => spend(state, request, findings, nowMs, run.position);
+    const change = (state: KaizenState) =>
+      computeStateAfterRun(state, request, findings, nowMs, run.position);
     const isCooling = this.#champion.state.cool_down_runs > 0;
     if (config !== undefined && !isCooling) {
       const isPromoted = await this.#champion.promote(run, config, change, nowMs, { basis });

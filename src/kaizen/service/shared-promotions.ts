@@ -14,12 +14,12 @@ export interface SharedChange {
   readonly state: KaizenState;
 }
 
-export function encodeChange(change: SharedChange): Buffer {
+export function encodeSharedChange(change: SharedChange): Buffer {
   return Buffer.from(canonicalJson(change));
 }
 
 /** The change in a payload of kind `config`; undefined for the config of a service that is alone. */
-export function decodeChange(payload: Uint8Array): SharedChange | undefined {
+export function decodeSharedChange(payload: Uint8Array): SharedChange | undefined {
   const document = JSON.parse(Buffer.from(payload).toString()) as Partial<SharedChange>;
   const isChange = document.parent !== undefined && document.state !== undefined;
   return isChange ? (document as SharedChange) : undefined;
@@ -31,7 +31,7 @@ export function decodeChange(payload: Uint8Array): SharedChange | undefined {
  * not bring back what was meant for the first time. Records of releases that did not count changes are
  * judged by the rest.
  */
-export function holdsAfter(
+export function isValidAfter(
   { champion, promotions, changes = 0 }: Pick<KaizenState, "champion" | "promotions" | "changes">,
   { parent, state }: Pick<SharedChange, "parent" | "state">,
 ): boolean {
@@ -49,19 +49,19 @@ export function holdsAfter(
 }
 
 /** Changes on record that hold, in order. The first one does: releases differ in what they ship. */
-export function changesThatHold(payloads: readonly Uint8Array[]): SharedChange[] {
+export function selectValidChanges(payloads: readonly Uint8Array[]): SharedChange[] {
   const holding: SharedChange[] = [];
   for (const payload of payloads) {
-    const change = decodeChange(payload);
+    const change = decodeSharedChange(payload);
     const last = holding.at(-1);
-    const isHolding = change && (last === undefined || holdsAfter(last.state, change));
+    const isHolding = change && (last === undefined || isValidAfter(last.state, change));
     if (isHolding) holding.push(change);
   }
   return holding;
 }
 
 /** Nodes may run different releases for a while. */
-export function ownShipped({ shipped }: KaizenState): Pick<KaizenState, "shipped"> {
+export function pickShippedVersion({ shipped }: KaizenState): Pick<KaizenState, "shipped"> {
   return shipped === undefined ? {} : { shipped };
 }
 
@@ -78,7 +78,7 @@ export class SharedPromotions {
   }
 
   learn(payload: Uint8Array, lsn: number): void {
-    const change = decodeChange(payload);
+    const change = decodeSharedChange(payload);
     if (change === undefined) return;
     this.#arrived.push({ lsn, change });
     this.onArrival();

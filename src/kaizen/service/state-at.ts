@@ -5,7 +5,7 @@ import type { KaizenState } from "./files.ts";
  * Takes back promotions and rollbacks that came after a time. Spent evidence stays spent.
  * @param position of the journal at that time.
  */
-export function stateAt(state: KaizenState, atMs: number, position: number): KaizenState {
+export function rewindStateTo(state: KaizenState, atMs: number, position: number): KaizenState {
   const promotions = state.promotions
     .filter((each) => each.at_ms <= atMs)
     .map((each) => {

@@ -3,7 +3,7 @@ import type { KaizenStatus, WatchRecord } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import { KAIZEN_STAGES } from "./task.ts";
 
-export interface UnderWay {
+export interface KaizenActivity {
   readonly watch: WatchRecord | undefined;
   readonly running: KaizenStatus["running"];
   /** Epoch ms. */
@@ -17,7 +17,7 @@ export function describeProgress(stage: number, share: number) {
 
 export function buildKaizenStatus(
   champion: Pick<Champion, "live" | "version" | "state">,
-  { watch, running, nextRunMs }: UnderWay,
+  { watch, running, nextRunMs }: KaizenActivity,
 ): KaizenStatus {
   const last = champion.live();
   return {

@@ -2,9 +2,9 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
-import type { StandingFigures } from "../credibility/standings.ts";
+import type { StandingMetrics } from "../credibility/standings.ts";
 import type { SideWatch, WatchedChanges } from "../monitor.ts";
-import type { Findings, RunOptions } from "../run.ts";
+import type { RunFindings, KaizenRunOptions } from "../run.ts";
 
 /** Stages of the worker, by number. */
 export const KAIZEN_STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
@@ -20,7 +20,7 @@ export interface KaizenTask {
   champion: ScoringConfig;
   /** What came in later is ignored; absent: nothing is. */
   asOfMs?: number;
-  options: Omit<RunOptions, "gapMs" | "isPilot">;
+  options: Omit<KaizenRunOptions, "gapMs" | "isPilot">;
   /** Rows of evidence at most: of more outcomes a sample is taken. */
   rowsMax: number;
   /** Seeds of credibility, where it is wanted. */
@@ -34,7 +34,7 @@ export interface KaizenTask {
 }
 
 export interface KaizenResult {
-  findings: Findings;
+  findings: RunFindings;
   rows: number;
   /** Signed outcomes of which the rows are a sample; absent where they are all. */
   rowsOf?: number;
@@ -54,6 +54,6 @@ export interface CredibilityResult {
   /** Journal payloads in order; none when nothing changed. */
   payloads: Uint8Array[];
   /** Absent when the rules match no agent in the history. */
-  figures?: StandingFigures;
+  figures?: StandingMetrics;
   graph?: ReporterGraph;
 }

@@ -1,9 +1,9 @@
 // The watch over what is live: each scorecard is compared with the weights that its own newest change
 // replaced. A promotion of the other one neither ends nor renews that.
 import type { WatchRecord } from "../kaizen.ts";
-import { newestChange } from "../lineage.ts";
+import { findNewestChange } from "../lineage.ts";
 import type { SideWatch, WatchedChanges } from "../monitor.ts";
-import { SIDES } from "../sides.ts";
+import { SCORECARD_SIDES } from "../sides.ts";
 import type { Champion } from "./champion.ts";
 import type { KaizenFiles } from "./files.ts";
 
@@ -12,8 +12,8 @@ export function listWatchedChanges(champion: Champion): WatchedChanges {
   const steps = champion.steps();
   const live = champion.config();
   const changes: WatchedChanges = {};
-  for (const side of SIDES) {
-    const change = newestChange(steps, live, side);
+  for (const side of SCORECARD_SIDES) {
+    const change = findNewestChange(steps, live, side);
     if (change === undefined) continue;
     const { run_id: runId, at_ms: sinceMs, kind } = change.promotion;
     changes[side] = {
@@ -27,7 +27,7 @@ export function listWatchedChanges(champion: Champion): WatchedChanges {
 }
 
 /** Stores the comparisons with the runs they judge; returns the runs that are due, newest first. */
-export function keepWatches(
+export function saveWatches(
   files: KaizenFiles,
   changes: WatchedChanges,
   found: readonly SideWatch[],
@@ -54,8 +54,11 @@ export function keepWatches(
 }
 
 /** The newest comparison of each scorecard; undefined before the first. */
-export function newestWatch(files: KaizenFiles, changes: WatchedChanges): WatchRecord | undefined {
-  const found = SIDES.flatMap((side) => {
+export function loadNewestWatch(
+  files: KaizenFiles,
+  changes: WatchedChanges,
+): WatchRecord | undefined {
+  const found = SCORECARD_SIDES.flatMap((side) => {
     const runId = changes[side]?.runId;
     const record = runId === undefined ? undefined : files.loadWatch(runId);
     const own = record?.sides.find((each) => each.side === side);

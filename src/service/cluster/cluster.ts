@@ -16,24 +16,24 @@ import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisi
 import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
-import type { StreamThreadData, ToStreamThread } from "../../threads/stream.ts";
-import type { OnFatal } from "../closers.ts";
+import type { StreamThreadData, MessageToStreamThread } from "../../threads/stream.ts";
+import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
-import { Effect } from "./effect.ts";
+import { ChangePropagation } from "./effect.ts";
 import { Leaderships } from "./leaderships.ts";
-import { nodesIn, buildClusterOverview } from "./overview.ts";
+import { countRecentNodes, buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
-import { prove } from "./server-check.ts";
+import { checkLogServers } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
 /** Of chance, which tell one start of a node from another. */
 const ORIGIN_BYTES = 6;
 /** Interval in ms at which the stream thread is told what is on disk. */
-const SHIP_LOOK_MS = 1000;
+const SPOOL_POSITION_INTERVAL_MS = 1000;
 /** Interval in ms between two looks whether this node has caught up. */
-const CAUGHT_UP_LOOK_MS = 50;
+const CATCH_UP_POLL_MS = 50;
 
 export interface OpenCluster {
   readonly node: string;
@@ -48,7 +48,7 @@ export interface OpenCluster {
    */
   caughtUp(clock: () => number): Promise<void>;
   /** On how many nodes what is in the log is in force. */
-  readonly effect: Effect;
+  readonly effect: ChangePropagation;
   /** Jobs that one node does for all. */
   readonly leaderships: Leaderships;
   /** Refuses keys while this node is cut off. */
@@ -61,7 +61,7 @@ export interface ClusterOptions {
   readonly config: ClusterConfig;
   readonly claim: DataDirectoryClaim;
   readonly log: Log;
-  readonly onFatal: OnFatal;
+  readonly onFatal: FatalHandler;
   /** Up to where own decisions are on disk: they are sent to nodes that keep copies. */
   readonly written: () => SpoolPosition;
 }
@@ -72,8 +72,8 @@ export interface ClusterOptions {
  */
 export async function openCluster(options: ClusterOptions): Promise<OpenCluster> {
   const { config, claim, log, onFatal, written } = options;
-  await prove(config, log, onFatal);
-  const { worker, port, figures, origin } = startThread(config, claim);
+  await checkLogServers(config, log, onFatal);
+  const { worker, port, figures, origin } = startStreamThread(config, claim);
   let isJoined = false;
   let isClosing = false;
   /** Why this journal does not go on along the log: what is waited for does not come. */
@@ -86,20 +86,23 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     });
   });
   const leaderships = new Leaderships(figures, Date.now);
-  const toStream = (message: ToStreamThread) => worker.postMessage(message);
-  const effect = new Effect(
+  const toStream = (message: MessageToStreamThread) => worker.postMessage(message);
+  const effect = new ChangePropagation(
     (question) => toStream({ kind: "spread", ...question }),
-    () => nodesIn(seen?.view, Date.now()),
+    () => countRecentNodes(seen?.view, Date.now()),
   );
   const generation = await awaitLogGeneration(worker);
-  const shipping = setInterval(() => toStream({ kind: "written", mark: written() }), SHIP_LOOK_MS);
+  const shipping = setInterval(
+    () => toStream({ kind: "written", mark: written() }),
+    SPOOL_POSITION_INTERVAL_MS,
+  );
   isJoined = true;
   worker.on("message", (event: StreamEvent) => {
     if (event.kind === "ended") isClosing = true;
     else if (event.kind === "diverged") {
       lost = event.detail;
       onFatal(EXIT_DAMAGED, event.detail);
-    } else if (event.kind === "leads") lead(event, leaderships, log);
+    } else if (event.kind === "leads") applyLeadershipChange(event, leaderships, log);
     else if (event.kind === "spread") effect.take(event);
     else if (event.kind === "view") seen = { view: event.view, atMs: Date.now() };
     else if (event.kind === "note") log.warn(event.event, { detail: event.detail });
@@ -114,7 +117,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
     effect,
     overview: () =>
       seen && buildClusterOverview(config.name, seen.view, { atMs: seen.atMs, nowMs: Date.now() }),
-    caughtUp: (clock) => untilCaughtUp(figures, clock, () => lost),
+    caughtUp: (clock) => waitUntilCaughtUp(figures, clock, () => lost),
     lagGuard: (clock) => new LagGuard(figures, config.refuseMs, clock),
     close: async () => {
       isClosing = true;
@@ -125,7 +128,7 @@ export async function openCluster(options: ClusterOptions): Promise<OpenCluster>
   };
 }
 
-function lead(
+function applyLeadershipChange(
   { job, isHeld }: StreamEvent & { kind: "leads" },
   leaderships: Leaderships,
   log: Log,
@@ -135,7 +138,7 @@ function lead(
   leaderships.taken(job);
 }
 
-async function untilCaughtUp(
+async function waitUntilCaughtUp(
   figures: StreamFigures,
   clock: () => number,
   whyLost: () => string | undefined,
@@ -145,12 +148,12 @@ async function untilCaughtUp(
     const lost = whyLost();
     if (lost !== undefined) throw new CommandFailure(lost, EXIT_DAMAGED);
     // oxlint-disable-next-line no-await-in-loop -- looks again
-    await pause(CAUGHT_UP_LOOK_MS);
+    await pause(CATCH_UP_POLL_MS);
   }
 }
 
 /** The thread, and the ledger's end of the way to it. */
-function startThread(config: ClusterConfig, claim: DataDirectoryClaim) {
+function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   const { port1, port2 } = new MessageChannel();
   const figures = new StreamFigures();
   // Epochs begin anew where a disk was lost or restored: its numbers must not be taken for repeats.

@@ -1,20 +1,20 @@
 // Effect of a change on the whole cluster: on how many of its nodes it is in force by now.
 import type { Effective } from "../../contract/schemas/service.ts";
 import { SPREAD_MS } from "../../stream/spread.ts";
-import type { SpreadQuestion } from "../../threads/stream.ts";
+import type { PropagationQuery } from "../../threads/stream.ts";
 
 /** Beyond the time that nodes have for their answer: the stream thread's own. */
 const GRACE_MS = 500;
 
-export class Effect {
-  readonly #ask: (question: SpreadQuestion) => void;
+export class ChangePropagation {
+  readonly #ask: (question: PropagationQuery) => void;
   /** Nodes that told of themselves lately, this one among them. */
   readonly #known: () => number;
   readonly #waiting = new Map<number, (nodes: number) => void>();
   #lastId = 0;
 
   /** `ask` reaches the stream thread, whose answers come to `take`. */
-  constructor(ask: (question: SpreadQuestion) => void, known: () => number) {
+  constructor(ask: (question: PropagationQuery) => void, known: () => number) {
     this.#ask = ask;
     this.#known = known;
   }

@@ -12,9 +12,9 @@ const REPORT_AGE_MS_MAX = 30_000;
 /** A node that is further behind than this gets a word. */
 const LAG_MESSAGES_MAX = 10_000;
 /** A node that has told nothing for longer is not counted on. */
-const KNOWN_MS = 60_000;
+const RECENT_REPORT_MS = 60_000;
 /** Share of the log's bound from which on an operator is told. */
-const FILL_TOLD = 0.8;
+const LOG_FILL_WARNING_SHARE = 0.8;
 const MS_PER_S = 1000;
 
 /** `atMs`: when the log was asked; `nowMs`: now, both by this machine's clock. */
@@ -30,10 +30,10 @@ export function buildClusterOverview(
     .map(([node, report]) => describeClusterNode(node, report, view, nowMs))
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));
   const problems = [
-    ...logProblems(view),
-    ...nodes.flatMap((node) => nodeProblems(node, view)),
-    ...(chains.diverged === undefined ? [] : [differ("journals", chains.diverged)]),
-    ...(tables.diverged === undefined ? [] : [differ("agent tables", tables.diverged)]),
+    ...listLogProblems(view),
+    ...nodes.flatMap((node) => listNodeProblems(node, view)),
+    ...(chains.diverged === undefined ? [] : [describeDivergence("journals", chains.diverged)]),
+    ...(tables.diverged === undefined ? [] : [describeDivergence("agent tables", tables.diverged)]),
   ];
   return {
     at: new Date(atMs).toISOString(),
@@ -66,9 +66,9 @@ export function buildClusterOverview(
 }
 
 /** Nodes that have told of themselves in the last minute. */
-export function nodesIn(view: ClusterView | undefined, nowMs: number): number {
+export function countRecentNodes(view: ClusterView | undefined, nowMs: number): number {
   const reports = view?.reports ?? [];
-  return reports.filter(([, { atMs }]) => nowMs - atMs <= KNOWN_MS).length;
+  return reports.filter(([, { atMs }]) => nowMs - atMs <= RECENT_REPORT_MS).length;
 }
 
 function describeClusterNode(
@@ -94,13 +94,13 @@ function describeClusterNode(
   };
 }
 
-function logProblems({ state, reports }: ClusterView): string[] {
+function listLogProblems({ state, reports }: ClusterView): string[] {
   const problems: string[] = [];
   if (state.leader === undefined || state.leader === "") {
     problems.push("the log has no leader: a majority of its servers does not answer");
   }
   const { bytes = 0, bytesMax = 0 } = state;
-  if (bytesMax > 0 && bytes > bytesMax * FILL_TOLD) {
+  if (bytesMax > 0 && bytes > bytesMax * LOG_FILL_WARNING_SHARE) {
     const percent = Math.floor((bytes / bytesMax) * 100);
     problems.push(
       `the log is ${percent} % full: raise its bound, or see \`trustrank cluster trim\``,
@@ -119,7 +119,7 @@ function logProblems({ state, reports }: ClusterView): string[] {
   return problems;
 }
 
-function nodeProblems(node: ClusterNode, { generation, state }: ClusterView): string[] {
+function listNodeProblems(node: ClusterNode, { generation, state }: ClusterView): string[] {
   const { node: name, age_seconds: age, place, lag_messages: lag } = node;
   const problems: string[] = [];
   if (age * MS_PER_S > REPORT_AGE_MS_MAX) {
@@ -137,7 +137,7 @@ function nodeProblems(node: ClusterNode, { generation, state }: ClusterView): st
   return problems;
 }
 
-function differ(
+function describeDivergence(
   what: string,
   { seq, sides }: { seq: number; sides: readonly (readonly string[])[] },
 ): string {

@@ -10,7 +10,7 @@ import type { RemoteEvent } from "../../ledger/ordered/apply.ts";
 import { isVaultEvent } from "../../vault/sources/events.ts";
 
 /** Parts that learn; each gets its events in order. */
-export interface Learners {
+export interface RemoteEventHandlers {
   access(stored: StoredKey): void;
   /** A change of the live weights, and its position. */
   weights(payload: Uint8Array, lsn: number): void;
@@ -26,8 +26,8 @@ export function parseStoredKey(payload: Uint8Array): StoredKey {
   return JSON.parse(Buffer.from(payload).toString()) as StoredKey;
 }
 
-export class RemoteEvents {
-  #learners: Learners | undefined;
+export class RemoteEventRouter {
+  #learners: RemoteEventHandlers | undefined;
   #early: RemoteEvent[] = [];
   readonly #onError: (detail: string) => void;
 
@@ -45,12 +45,12 @@ export class RemoteEvents {
   };
 
   /** From here on every event is told at once. */
-  attach(learners: Learners): void {
+  attach(learners: RemoteEventHandlers): void {
     this.#learners = learners;
     this.take(this.#early.splice(0));
   }
 
-  #tell(learners: Learners, { kind, payload, place, lsn }: RemoteEvent): void {
+  #tell(learners: RemoteEventHandlers, { kind, payload, place, lsn }: RemoteEvent): void {
     try {
       if (kind === FRAME_KINDS.access) learners.access(parseStoredKey(payload));
       else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);

@@ -13,7 +13,7 @@ export interface SegmentStream {
   cancel(): void;
 }
 
-export class SharedSegments {
+export class JournalSegmentFiles {
   readonly #directory: string;
 
   constructor(directory: string) {

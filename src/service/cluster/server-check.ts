@@ -4,22 +4,26 @@ import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { Log } from "../../platform/log.ts";
 import { ClusterRefused } from "../../stream/ordered-log.ts";
 import { fetchServerFacts, describeServerFault, proveServers } from "../../stream/server-proof.ts";
-import type { OnFatal } from "../closers.ts";
+import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_USAGE } from "../failure.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
 
 /** Interval in ms between two questions to a server that did not answer at the start. */
-const PROVE_AGAIN_MS = 5000;
+const RECHECK_INTERVAL_MS = 5000;
 
 /**
  * Proves those that answer, which are most of them, and the others as soon as they do.
  * @throws CommandFailure: the sentence says how to mend it.
  */
-export async function prove(config: ClusterConfig, log: Log, onFatal: OnFatal): Promise<void> {
+export async function checkLogServers(
+  config: ClusterConfig,
+  log: Log,
+  onFatal: FatalHandler,
+): Promise<void> {
   const { monitors, isUnsafe } = config;
   const silent = (monitor: string, error: ClusterRefused) => {
     log.warn("cluster_server_silent", { detail: error.message });
-    proveLater(monitor, isUnsafe, log, onFatal);
+    checkLogServerLater(monitor, isUnsafe, log, onFatal);
   };
   try {
     await proveServers(monitors, MESSAGE_BYTES_MAX, silent);
@@ -31,8 +35,13 @@ export async function prove(config: ClusterConfig, log: Log, onFatal: OnFatal): 
 }
 
 /** Proves a server that did not answer at the start as soon as it does. */
-function proveLater(monitor: string, isUnsafe: boolean, log: Log, onFatal: OnFatal): void {
-  const again = () => proveLater(monitor, isUnsafe, log, onFatal);
+function checkLogServerLater(
+  monitor: string,
+  isUnsafe: boolean,
+  log: Log,
+  onFatal: FatalHandler,
+): void {
+  const again = () => checkLogServerLater(monitor, isUnsafe, log, onFatal);
   const ask = async () => {
     const facts = await fetchServerFacts(monitor).catch(() => undefined);
     if (facts === undefined) return again();
@@ -41,5 +50,5 @@ function proveLater(monitor: string, isUnsafe: boolean, log: Log, onFatal: OnFat
     else if (isUnsafe) log.warn("cluster_unsafe", { detail: fault });
     else onFatal(EXIT_USAGE, fault);
   };
-  setTimeout(() => void ask(), PROVE_AGAIN_MS).unref();
+  setTimeout(() => void ask(), RECHECK_INTERVAL_MS).unref();
 }

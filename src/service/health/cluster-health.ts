@@ -10,16 +10,16 @@ const LAG_WARNED_MS = 5000;
 const LAG_MAX_MS = 30_000;
 const MS_PER_S = 1000;
 
-interface ClusterHealth {
+interface ClusterReadiness {
   readonly reasons: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /** Neither reasons nor warnings where the process is the whole bureau. */
-export function clusterHealth(
+export function checkClusterLag(
   figures: Pick<StreamFigures, "applied" | "known" | "answeredMs" | "lagMs"> | undefined,
   nowMs: number,
-): ClusterHealth {
+): ClusterReadiness {
   const lagMs = figures?.lagMs(nowMs) ?? 0;
   if (figures === undefined || lagMs <= LAG_WARNED_MS) return { reasons: [], warnings: [] };
   const { applied, known, answeredMs } = figures;
@@ -36,7 +36,7 @@ export function clusterHealth(
 }
 
 /** Undefined where the process is the whole bureau. */
-export function streamState(
+export function describeStream(
   cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined,
   nowMs: number,
 ): StreamState | undefined {
@@ -47,7 +47,7 @@ export function streamState(
     node,
     generation: link.generation,
     position: figures.applied,
-    lag_messages: behind(figures),
+    lag_messages: countMessagesBehind(figures),
     lag_ms: Number.isFinite(lagMs) ? Math.round(lagMs) : null,
     connected: figures.isConnected,
     leader_known: figures.isLed(nowMs),
@@ -56,7 +56,7 @@ export function streamState(
 }
 
 /** None where the process is the whole bureau. */
-export function streamFigures(figures: StreamFigures | undefined, nowMs: number): Figures {
+export function collectStreamMetrics(figures: StreamFigures | undefined, nowMs: number): Figures {
   if (figures === undefined) return {};
   const lagMs = figures.lagMs(nowMs);
   return {
@@ -64,7 +64,7 @@ export function streamFigures(figures: StreamFigures | undefined, nowMs: number)
     stream_leader_known: figures.isLed(nowMs) ? 1 : 0,
     stream_away: figures.awaySinceMs === 0 ? 0 : 1,
     stream_position: figures.applied,
-    stream_lag_messages: behind(figures),
+    stream_lag_messages: countMessagesBehind(figures),
     ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),
     stream_log_bytes: figures.size.bytes,
     stream_log_bytes_max: figures.size.bytesMax,
@@ -80,6 +80,6 @@ export function streamFigures(figures: StreamFigures | undefined, nowMs: number)
   };
 }
 
-function behind({ applied, known }: Pick<StreamFigures, "applied" | "known">): number {
+function countMessagesBehind({ applied, known }: Pick<StreamFigures, "applied" | "known">): number {
   return Math.max(0, known - applied);
 }

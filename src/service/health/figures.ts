@@ -3,45 +3,45 @@
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { TableUse } from "../../engine/table-use.ts";
 import type { Figures } from "../../http/metrics/figures.ts";
-import type { KaizenFigures } from "../../kaizen/service/figures.ts";
+import type { KaizenMetrics } from "../../kaizen/service/figures.ts";
 import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
-import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
-import type { Core } from "../core.ts";
+import type { ServiceCore } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { readPackageVersion } from "../identity.ts";
-import type { Reporters } from "../reporters.ts";
-import type { UsageKeeper } from "../usage/keeper.ts";
-import type { QuotaKeeper } from "../usage/quota-keeper.ts";
-import { streamFigures } from "./cluster-health.ts";
+import type { ReporterServices } from "../reporters.ts";
+import type { UsageJournalWriter } from "../usage/keeper.ts";
+import type { QuotaManager } from "../usage/quota-keeper.ts";
+import { collectStreamMetrics } from "./cluster-health.ts";
 
 const MS_PER_S = 1000;
 
 /** Parts of the service that have figures. */
-export interface Measured {
-  readonly evidence: Core;
+export interface MetricSources {
+  readonly evidence: ServiceCore;
   readonly store: OpenStore;
   readonly decisions: OpenDecisionLog;
-  readonly reporting: Pick<Reporters, "reporterKeys" | "pool">;
-  readonly clock: ClockKeeper;
-  readonly usageKeeper: UsageKeeper;
-  readonly quotas: QuotaKeeper;
+  readonly reporting: Pick<ReporterServices, "reporterKeys" | "pool">;
+  readonly clock: SteadyClockWriter;
+  readonly usageKeeper: UsageJournalWriter;
+  readonly quotas: QuotaManager;
   readonly archive: { status(): ArchiveStatus | undefined };
   readonly webhooks: { readonly figures: WebhookFigures | undefined };
-  readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
+  readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenMetrics } } };
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures"> | undefined;
   /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
   readonly scorer: { readonly waiting: number } | undefined;
 }
 
-export function collectMetrics(parts: Measured): Figures {
+export function collectMetrics(parts: MetricSources): Figures {
   const { evidence, store, decisions, reporting, clock } = parts;
   const { engine, ledger, sources, assessments } = evidence;
   const state = store.status();
@@ -49,32 +49,35 @@ export function collectMetrics(parts: Measured): Figures {
     build_info: [{ labels: [readPackageVersion(), process.version], value: 1 }],
     config_info: [{ labels: [engine.activeConfigVersion], value: 1 }],
     agents: engine.agentCount,
-    ...ledgerFigures(ledger, assessments),
-    ...archiveFigures(parts.archive.status(), ledger.position()),
-    ...tableFigures(engine.tableUse(), ledger.admission),
+    ...collectLedgerMetrics(ledger, assessments),
+    ...collectArchiveMetrics(parts.archive.status(), ledger.position()),
+    ...collectTableMetrics(engine.tableUse(), ledger.admission),
     evidence_unindexed: sources.vault.backlogCount,
     ...sources.vault.gauges(),
     ...reporting.reporterKeys.gauges(),
-    ...storeFigures(state, clock.now()),
+    ...collectStoreMetrics(state, clock.now()),
     store_lag_records: Math.max(0, ledger.position() - state.appliedLsn),
     ...decisions.gauges(),
-    ...reviewFigures(evidence.reviews, clock.now()),
-    ...kaizenFigures(parts.kaizen.kaizen.measured.figures()),
-    ...webhookFigures(parts.webhooks.figures, clock.now()),
+    ...collectReviewMetrics(evidence.reviews, clock.now()),
+    ...collectKaizenMetrics(parts.kaizen.kaizen.measured.figures()),
+    ...collectWebhookMetrics(parts.webhooks.figures, clock.now()),
     pool_tasks_waiting: [
       { labels: ["scoring"], value: parts.scorer?.waiting ?? 0 },
       { labels: ["signatures"], value: reporting.pool.waiting },
       { labels: ["texts"], value: sources.waiting },
     ],
-    ...usageFigures(parts),
+    ...collectUsageMetrics(parts),
     clock_lead_seconds: Math.round(clock.leadMs / MS_PER_S),
     clock_confirmed: clock.isConfirmed ? 1 : 0,
-    ...streamFigures(parts.cluster?.figures, clock.now()),
+    ...collectStreamMetrics(parts.cluster?.figures, clock.now()),
   };
 }
 
 /** Usage on its way to the journal, and how far quotas are used. */
-function usageFigures({ usageKeeper, quotas }: Pick<Measured, "usageKeeper" | "quotas">): Figures {
+function collectUsageMetrics({
+  usageKeeper,
+  quotas,
+}: Pick<MetricSources, "usageKeeper" | "quotas">): Figures {
   return {
     usage_rows_journaled_total: usageKeeper.journaledCount,
     usage_journal_failures_total: usageKeeper.failedCount,
@@ -86,7 +89,7 @@ function usageFigures({ usageKeeper, quotas }: Pick<Measured, "usageKeeper" | "q
 }
 
 /** Journal, its queues, its disk; free space once the ledger has checked it. */
-export function ledgerFigures(
+export function collectLedgerMetrics(
   ledger: OpenLedger,
   assessments: Pick<AssessmentQueue, "gauges">,
 ): Figures {
@@ -101,8 +104,8 @@ export function ledgerFigures(
     journal_sync_duration_seconds: syncs,
     journal_commit_records: commits,
     journal_damages: damages.length,
-    ...optional("journal_verified_timestamp_seconds", verifiedMs),
-    ...optional("snapshot_timestamp_seconds", snapshotMs),
+    ...buildTimestampMetric("journal_verified_timestamp_seconds", verifiedMs),
+    ...buildTimestampMetric("snapshot_timestamp_seconds", snapshotMs),
     notes_pending: ledger.notes.count,
     notes_pending_bytes: ledger.notes.bytes,
     ...assessments.gauges(),
@@ -113,7 +116,10 @@ export function ledgerFigures(
 }
 
 /** The archive; none without one. */
-export function archiveFigures(archive: ArchiveStatus | undefined, position: number): Figures {
+export function collectArchiveMetrics(
+  archive: ArchiveStatus | undefined,
+  position: number,
+): Figures {
   if (archive === undefined) return {};
   return {
     archive_age_seconds: archive.ageMs / MS_PER_S,
@@ -125,8 +131,8 @@ export function archiveFigures(archive: ArchiveStatus | undefined, position: num
 }
 
 /** The review queue. */
-export function reviewFigures(
-  { book, waiting, refusedCount }: Core["reviews"],
+export function collectReviewMetrics(
+  { book, waiting, refusedCount }: ServiceCore["reviews"],
   nowMs: number,
 ): Figures {
   const oldestMs = book.oldestUndecidedMs() ?? nowMs;
@@ -139,7 +145,10 @@ export function reviewFigures(
 }
 
 /** Webhooks; none before the first endpoint. */
-export function webhookFigures(webhooks: WebhookFigures | undefined, nowMs: number): Figures {
+export function collectWebhookMetrics(
+  webhooks: WebhookFigures | undefined,
+  nowMs: number,
+): Figures {
   if (webhooks === undefined) return {};
   const { endpoints, waiting, dead, delivered, failed, oldestMs = nowMs } = webhooks;
   return {
@@ -155,7 +164,7 @@ export function webhookFigures(webhooks: WebhookFigures | undefined, nowMs: numb
 }
 
 /** The agent table's room, and whom the limits on what is new hold back now. */
-export function tableFigures(use: TableUse, { keysLimited }: AdmissionStatus): Figures {
+export function collectTableMetrics(use: TableUse, { keysLimited }: AdmissionStatus): Figures {
   return {
     table_bytes: use.bytes,
     table_bytes_max: use.bytesMax,
@@ -167,7 +176,7 @@ export function tableFigures(use: TableUse, { keysLimited }: AdmissionStatus): F
 }
 
 /** The store, the decision log's files and callers' queries among them. */
-export function storeFigures(store: StoreState, nowMs: number): Figures {
+export function collectStoreMetrics(store: StoreState, nowMs: number): Figures {
   const { behindSinceMs, queries, tiers } = store;
   return {
     store_position: store.appliedLsn,
@@ -196,7 +205,7 @@ export function storeFigures(store: StoreState, nowMs: number): Figures {
   };
 }
 
-export function kaizenFigures(kaizen: KaizenFigures): Figures {
+export function collectKaizenMetrics(kaizen: KaizenMetrics): Figures {
   const { lastRun, sides } = kaizen;
   const ofSides = (pick: (figures: (typeof sides)[number]) => number | undefined) =>
     sides.flatMap((figures) => {
@@ -204,9 +213,9 @@ export function kaizenFigures(kaizen: KaizenFigures): Figures {
       return value === undefined ? [] : [{ labels: [figures.side], value }];
     });
   return {
-    ...optional("kaizen_last_run_timestamp_seconds", lastRun?.endedMs),
+    ...buildTimestampMetric("kaizen_last_run_timestamp_seconds", lastRun?.endedMs),
     kaizen_last_run_info: lastRun === undefined ? [] : [{ labels: [lastRun.state], value: 1 }],
-    ...optional("kaizen_champion_timestamp_seconds", kaizen.championMs),
+    ...buildTimestampMetric("kaizen_champion_timestamp_seconds", kaizen.championMs),
     kaizen_log_loss: ofSides((each) => each.logLoss),
     kaizen_calibration_error: ofSides((each) => each.calibrationError),
     kaizen_watch_loss_increase: ofSides((each) => each.watchLossIncrease),
@@ -214,6 +223,6 @@ export function kaizenFigures(kaizen: KaizenFigures): Figures {
 }
 
 /** A time in seconds that is left out while it is not known. */
-function optional(name: keyof Figures, timeMs: number | undefined): Figures {
+function buildTimestampMetric(name: keyof Figures, timeMs: number | undefined): Figures {
   return timeMs === undefined ? {} : { [name]: timeMs / MS_PER_S };
 }

@@ -5,11 +5,11 @@ import type { StoreState } from "../../store/messages.ts";
 
 /** A store that is behind for this long does not catch up by itself. */
 const LAGGING_MS = 60_000;
-const LOOK_MS = 5000;
+const LAG_CHECK_INTERVAL_MS = 5000;
 /** Between two records: a store that lags on and off fills no journal. */
-const AGAIN_MS = 600_000;
+const LAG_RECORD_INTERVAL_MS = 600_000;
 
-export interface LagWatchOptions {
+export interface StoreLagMonitorOptions {
   readonly state: () => Pick<
     StoreState,
     "behindSinceMs" | "appliedLsn" | "durableLsn" | "failure" | "isBuilding"
@@ -21,15 +21,15 @@ export interface LagWatchOptions {
   readonly log: Pick<Log, "info" | "warn">;
 }
 
-export class LagWatch {
-  readonly #options: LagWatchOptions;
+export class StoreLagMonitor {
+  readonly #options: StoreLagMonitorOptions;
   readonly #timer: NodeJS.Timeout;
   #isLagging = false;
   #toldMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: LagWatchOptions) {
+  constructor(options: StoreLagMonitorOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.look(), LAG_CHECK_INTERVAL_MS).unref();
   }
 
   look(): void {
@@ -42,7 +42,7 @@ export class LagWatch {
       return;
     }
     const isLagging = nowMs - behindSinceMs >= LAGGING_MS;
-    if (!isLagging || this.#isLagging || nowMs - this.#toldMs < AGAIN_MS) return;
+    if (!isLagging || this.#isLagging || nowMs - this.#toldMs < LAG_RECORD_INTERVAL_MS) return;
     this.#isLagging = true;
     this.#toldMs = nowMs;
     const seconds = Math.round((nowMs - behindSinceMs) / 1000);

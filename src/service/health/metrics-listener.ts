@@ -10,7 +10,7 @@ import type { Log } from "../../platform/log.ts";
 import type { ServeConfig } from "../settings/config.ts";
 
 /** The listener for metrics alone, where one is asked for. */
-export async function openMetrics(
+export async function openConfiguredMetricsListener(
   { metricsListen }: ServeConfig,
   log: Log,
   front: Pick<RunningServer, "scrape">,

@@ -13,12 +13,12 @@ import type { OpenStore } from "../../store/client.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
-import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
-import { isTrustNamed, type ServeConfig } from "../settings/config.ts";
-import { clusterHealth, streamState } from "./cluster-health.ts";
+import { isTrustConfigured, type ServeConfig } from "../settings/config.ts";
+import { checkClusterLag, describeStream } from "./cluster-health.ts";
 
-interface Health {
+interface ReadinessReport {
   ready: boolean;
   reasons: string[];
   /** States that need an operator and do not stop the service. */
@@ -26,25 +26,25 @@ interface Health {
 }
 
 /** A store that is behind for this long is worth a word. */
-const BEHIND_MS = 30_000;
+const BEHIND_WARNING_MS = 30_000;
 /** Time for which a reopening stays in the warnings. */
-const REOPENED_TOLD_MS = 3_600_000;
+const REOPENED_WARNING_MS = 3_600_000;
 
 /** What an operator should know of the store; scores and outcomes wait for none of it. */
-export function storeWarnings(store: StoreState, nowMs: number): string[] {
+export function listStoreWarnings(store: StoreState, nowMs: number): string[] {
   const { failure, appliedLsn, durableLsn, restoringCount, behindSinceMs, reopenedAtMs } = store;
   const warnings: string[] = [];
   if (failure !== "") warnings.push(`store does not follow the journal: ${failure}`);
   const places = `at position ${appliedLsn} of ${durableLsn}`;
   if (store.isBuilding) warnings.push(`store is being rebuilt: ${places}`);
-  else if (behindSinceMs > 0 && nowMs - behindSinceMs >= BEHIND_MS) {
+  else if (behindSinceMs > 0 && nowMs - behindSinceMs >= BEHIND_WARNING_MS) {
     const seconds = Math.round((nowMs - behindSinceMs) / 1000);
     warnings.push(`store is behind for ${seconds} s: ${places}`);
   }
   if (restoringCount > 0) {
     warnings.push(`decision log is being restored: ${restoringCount} files are left`);
   }
-  if (reopenedAtMs > 0 && nowMs - reopenedAtMs < REOPENED_TOLD_MS) {
+  if (reopenedAtMs > 0 && nowMs - reopenedAtMs < REOPENED_WARNING_MS) {
     const at = new Date(reopenedAtMs).toISOString();
     warnings.push(`store was opened again after an error at ${at}, the log says which`);
   }
@@ -57,7 +57,7 @@ export function storeWarnings(store: StoreState, nowMs: number): string[] {
  * SQL and the decision log lag, and come out whole once it does. `more` are further warnings, those
  * of `storeWarnings` among them; empty ones are none.
  */
-export function readiness(ledger: OpenLedger, more: readonly string[] = []): Health {
+export function checkReadiness(ledger: OpenLedger, more: readonly string[] = []): ReadinessReport {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -70,14 +70,14 @@ export function readiness(ledger: OpenLedger, more: readonly string[] = []): Hea
 }
 
 /** A table that fills up is no reason: outcomes of known agents are still taken. */
-export function tableWarnings({ share, overflow }: TableUse): string[] {
+export function listTableWarnings({ share, overflow }: TableUse): string[] {
   const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
   if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
   return warnings;
 }
 
 /** One line while namespaces are owned by whoever came first, before ownership was granted; or none. */
-export function inheritedWarning(owners: NamespaceOwners): string {
+export function buildInheritedNamespacesWarning(owners: NamespaceOwners): string {
   const count = owners.list().filter(({ state }) => state === "inherited").length;
   if (count === 0) return "";
   const advice = "`trustrank namespaces list` shows them, `grant` or `transfer` settles each";
@@ -86,7 +86,9 @@ export function inheritedWarning(owners: NamespaceOwners): string {
 }
 
 /** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
-export function clockWarnings(clock: Pick<ClockKeeper, "leadMs" | "isConfirmed">): string[] {
+export function listClockWarnings(
+  clock: Pick<SteadyClockWriter, "leadMs" | "isConfirmed">,
+): string[] {
   const leadSec = Math.round(clock.leadMs / 1000);
   if (leadSec !== 0) {
     const way = leadSec > 0 ? "forward" : "back";
@@ -96,30 +98,30 @@ export function clockWarnings(clock: Pick<ClockKeeper, "leadMs" | "isConfirmed">
 }
 
 /** What readiness looks at. */
-interface Watched {
+interface ReadinessSources {
   readonly ledger: OpenLedger;
   readonly owners: NamespaceOwners;
   readonly engine: { tableUse(): TableUse };
 }
 
-interface HealthParts {
+interface HealthProbeSources {
   readonly keyring: Keyring;
-  readonly evidence: Watched;
+  readonly evidence: ReadinessSources;
   readonly store: OpenStore;
-  readonly clock: ClockKeeper;
+  readonly clock: SteadyClockWriter;
   readonly archive: { status(): ArchiveStatus | undefined };
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures" | "node" | "link"> | undefined;
 }
 
 /** An archive that does not follow, or that held another history; the service needs none of it. */
-export function archiveWarnings(archive: ArchiveStatus | undefined): string[] {
+export function listArchiveWarnings(archive: ArchiveStatus | undefined): string[] {
   if (archive === undefined) return [];
   const { ageMs, everyMs, why, parted } = archive;
   const warnings: string[] = [];
   const age = `it is ${Math.round(ageMs / 1000)} s old`;
   if (why !== "") warnings.push(`archive does not follow: ${why}; ${age}`);
-  else if (ageMs > BEHIND_MS + 2 * everyMs) warnings.push(`archive is behind: ${age}`);
+  else if (ageMs > BEHIND_WARNING_MS + 2 * everyMs) warnings.push(`archive is behind: ${age}`);
   if (parted !== undefined) {
     warnings.push(`archive held another history than the journal: kept as its state \`${parted}\``);
   }
@@ -127,27 +129,31 @@ export function archiveWarnings(archive: ArchiveStatus | undefined): string[] {
 }
 
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
-export function createHealthProbe(config: ServeConfig, log: Log, parts: HealthParts): HealthProbe {
+export function createHealthProbe(
+  config: ServeConfig,
+  log: Log,
+  parts: HealthProbeSources,
+): HealthProbe {
   const { keyring, store, clock, archive } = parts;
   const { ledger, owners, engine } = parts.evidence;
-  const inherited = () => inheritedWarning(owners);
+  const inherited = () => buildInheritedNamespacesWarning(owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
   const unvouched = () =>
-    buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustNamed(config));
+    buildVouchingWarning(keyring.listStoredKeys(), clock.now(), isTrustConfigured(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
   const warnings = () => [
-    ...storeWarnings(store.status(), clock.now()),
+    ...listStoreWarnings(store.status(), clock.now()),
     unvouched(),
     inherited(),
-    ...tableWarnings(engine.tableUse()),
-    ...clockWarnings(clock),
-    ...archiveWarnings(archive.status()),
+    ...listTableWarnings(engine.tableUse()),
+    ...listClockWarnings(clock),
+    ...listArchiveWarnings(archive.status()),
   ];
   const isReady = () => {
-    const along = clusterHealth(parts.cluster?.figures, clock.now());
-    const stream = streamState(parts.cluster, clock.now());
-    const health = readiness(ledger, [...warnings(), ...along.warnings]);
+    const along = checkClusterLag(parts.cluster?.figures, clock.now());
+    const stream = describeStream(parts.cluster, clock.now());
+    const health = checkReadiness(ledger, [...warnings(), ...along.warnings]);
     const reasons = [...health.reasons, ...along.reasons];
     return { ...health, ready: reasons.length === 0, reasons, stream };
   };

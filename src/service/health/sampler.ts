@@ -7,7 +7,7 @@ import type { OpenStore } from "../../store/client.ts";
 
 const SAMPLE_MS = 1000;
 
-export interface SamplerOptions {
+export interface SeriesSamplerOptions {
   readonly front: { pulses(): Promise<readonly Pulse[]> };
   readonly ledger: Pick<OpenLedger, "position"> & {
     readonly figures: Pick<OpenLedger["figures"], "counts">;
@@ -18,13 +18,19 @@ export interface SamplerOptions {
   readonly clock: () => number;
 }
 
-export interface Sampler {
+export interface SeriesSampler {
   /** Takes one point, unless the one before is not in yet. */
   look(): Promise<void>;
   close(): void;
 }
 
-export function openSampler({ front, ledger, store, series, clock }: SamplerOptions): Sampler {
+export function openSeriesSampler({
+  front,
+  ledger,
+  store,
+  series,
+  clock,
+}: SeriesSamplerOptions): SeriesSampler {
   let isAsking = false;
   const look = async () => {
     if (isAsking) return;

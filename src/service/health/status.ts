@@ -6,18 +6,23 @@ import { describeDamage } from "../../ledger/damage-watch.ts";
 import { computeThreadLimits } from "../descriptors.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ServeConfig } from "../settings/config.ts";
-import { archiveFigures, type Measured, reviewFigures, storeFigures } from "./figures.ts";
+import {
+  collectArchiveMetrics,
+  type MetricSources,
+  collectReviewMetrics,
+  collectStoreMetrics,
+} from "./figures.ts";
 
 const MS_PER_S = 1000;
 const P50 = 0.5;
 const P99 = 0.99;
 
-type State = Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
+type ServiceStatusParts = Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
 
-export function buildServiceStatus(config: ServeConfig, parts: Measured): State {
+export function buildServiceStatus(config: ServeConfig, parts: MetricSources): ServiceStatusParts {
   const { evidence, clock } = parts;
   const nowMs = clock.now();
-  const reviews = reviewFigures(evidence.reviews, nowMs);
+  const reviews = collectReviewMetrics(evidence.reviews, nowMs);
   return {
     at: new Date(nowMs).toISOString(),
     version: readPackageVersion(),
@@ -29,19 +34,21 @@ export function buildServiceStatus(config: ServeConfig, parts: Measured): State 
       queue_ms_max: config.queueMsMax,
       console: config.console.mode,
     },
-    ...journalState(parts),
-    ...storeState(parts, nowMs),
-    table: tableState(parts),
+    ...buildJournalStatus(parts),
+    ...buildStoreStatus(parts, nowMs),
+    table: buildTableStatus(parts),
     reviews: {
       undecided: Number(reviews.reviews_undecided),
       oldest_seconds: Number(reviews.reviews_oldest_seconds),
     },
-    archive: archiveState(parts),
-    webhooks: webhookState(parts, nowMs),
+    archive: buildArchiveStatus(parts),
+    webhooks: buildWebhookStatus(parts, nowMs),
   };
 }
 
-function journalState({ evidence: { ledger } }: Measured): Pick<State, "journal" | "disk"> {
+function buildJournalStatus({
+  evidence: { ledger },
+}: MetricSources): Pick<ServiceStatusParts, "journal" | "disk"> {
   const { syncs, snapshotMs } = ledger.figures.counts();
   const { damages, verifiedMs } = ledger.journal;
   const { isLow, freeBytes, ballastBytes } = ledger.disk;
@@ -52,8 +59,8 @@ function journalState({ evidence: { ledger } }: Measured): Pick<State, "journal"
       sync_p50_ms: computeQuantileMs(syncs.buckets, P50),
       sync_p99_ms: computeQuantileMs(syncs.buckets, P99),
       damages: damages.map(describeDamage),
-      verified_at: timeOrNull(verifiedMs),
-      snapshot_at: timeOrNull(snapshotMs),
+      verified_at: formatTimeOrNull(verifiedMs),
+      snapshot_at: formatTimeOrNull(snapshotMs),
     },
     disk: {
       is_low: isLow,
@@ -63,16 +70,16 @@ function journalState({ evidence: { ledger } }: Measured): Pick<State, "journal"
   };
 }
 
-function storeState(
-  { store, evidence }: Measured,
+function buildStoreStatus(
+  { store, evidence }: MetricSources,
   nowMs: number,
-): Pick<State, "store" | "decisions"> {
+): Pick<ServiceStatusParts, "store" | "decisions"> {
   const state = store.status();
   return {
     store: {
       position: state.appliedLsn,
       lag_records: Math.max(0, evidence.ledger.position() - state.appliedLsn),
-      behind_seconds: Number(storeFigures(state, nowMs).store_behind_seconds),
+      behind_seconds: Number(collectStoreMetrics(state, nowMs).store_behind_seconds),
       is_rebuilding: state.isBuilding,
       rebuilds: state.rebuildCount,
       reopenings: state.reopenCount,
@@ -87,14 +94,14 @@ function storeState(
   };
 }
 
-function tableState({ evidence: { engine } }: Measured): State["table"] {
+function buildTableStatus({ evidence: { engine } }: MetricSources): ServiceStatusParts["table"] {
   const { bytes, bytesMax, share } = engine.tableUse();
   return { agents: engine.agentCount, bytes, bytes_max: bytesMax, share };
 }
 
-function archiveState({ archive, evidence }: Measured): State["archive"] {
+function buildArchiveStatus({ archive, evidence }: MetricSources): ServiceStatusParts["archive"] {
   const status = archive.status();
-  const figures = archiveFigures(status, evidence.ledger.position());
+  const figures = collectArchiveMetrics(status, evidence.ledger.position());
   const orNull = (value: unknown) => (typeof value === "number" ? value : null);
   return {
     is_set: status !== undefined,
@@ -106,7 +113,10 @@ function archiveState({ archive, evidence }: Measured): State["archive"] {
   };
 }
 
-function webhookState({ webhooks }: Measured, nowMs: number): State["webhooks"] {
+function buildWebhookStatus(
+  { webhooks }: MetricSources,
+  nowMs: number,
+): ServiceStatusParts["webhooks"] {
   const { endpoints = [], waiting = 0, dead = 0, oldestMs = nowMs } = webhooks.figures ?? {};
   const count = (isCounted: (state: string) => boolean) =>
     endpoints.reduce((sum, [state, value]) => sum + (isCounted(state) ? value : 0), 0);
@@ -120,6 +130,6 @@ function webhookState({ webhooks }: Measured, nowMs: number): State["webhooks"] 
 }
 
 /** What is not known yet is null; a time of 0 is none. */
-function timeOrNull(timeMs: number | undefined): string | null {
+function formatTimeOrNull(timeMs: number | undefined): string | null {
   return timeMs === undefined || timeMs === 0 ? null : new Date(timeMs).toISOString();
 }

@@ -6,7 +6,7 @@ import { hashKeyToVoice } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
-export const OPERATOR: CallContext = {
+export const OPERATOR_CALL: CallContext = {
   requestId: "import",
   principal: {
     keyId: "operator",
@@ -20,9 +20,9 @@ export const OPERATOR: CallContext = {
 };
 
 /** Into the ledger of this process. */
-export function bureauSink(bureau: Bureau): ImportSink {
+export function createLocalImportSink(bureau: Bureau): ImportSink {
   return async (batch, source) => {
-    const results = await bureau.importOutcomes(batch, source, OPERATOR);
+    const results = await bureau.importOutcomes(batch, source, OPERATOR_CALL);
     const rejected: { index: number; code: string; detail: string }[] = [];
     let duplicates = 0;
     for (const [index, result] of results.entries()) {

@@ -64,7 +64,7 @@ export function requireReadable(path: string): void {
 }
 
 /** Size and digest: the one for progress, the other for the identity of rows. */
-function surveyFile(path: string): { bytes: number; digest: string } {
+function readSizeAndDigest(path: string): { bytes: number; digest: string } {
   requireReadable(path);
   const descriptor = openSync(path, "r");
   try {
@@ -82,7 +82,7 @@ function surveyFile(path: string): { bytes: number; digest: string } {
 }
 
 /** Shift of all times in ms: the newest of the file lands on now. */
-function rebaseShiftMs(options: ImportOptions): number {
+function computeRebaseShiftMs(options: ImportOptions): number {
   let newestMs = Number.NEGATIVE_INFINITY;
   for (const { outcome } of readOutcomes(options.path, options.format, options.namespace)) {
     if (outcome instanceof ServiceFault || outcome.settled_at === undefined) continue;
@@ -101,8 +101,8 @@ export async function importOutcomeFile(
   sink: ImportSink,
   onProgress: (doneBytes: number, totalBytes: number) => void,
 ): Promise<ImportSummary> {
-  const { bytes, digest } = surveyFile(options.path);
-  const shiftMs = options.isRebased ? rebaseShiftMs(options) : 0;
+  const { bytes, digest } = readSizeAndDigest(options.path);
+  const shiftMs = options.isRebased ? computeRebaseShiftMs(options) : 0;
   const origin = options.format === "snap-ratings" ? RATINGS_SOURCE : "import:";
   const source = origin + basename(options.path);
   const run = new ImportRun(sink, { source, accepted: 0, duplicates: 0, rejected: [] }, options);

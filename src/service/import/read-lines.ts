@@ -38,8 +38,8 @@ export function* readLines(path: string): Generator<TextLine> {
         if (newline < 0 && !(isEnd && start < bytes.length)) break;
         const end = newline < 0 ? bytes.length : newline;
         number += 1;
-        if (end - start > LINE_BYTES_MAX) throw lineTooLong(number);
-        const text = lineText(bytes, start, end, number === 1);
+        if (end - start > LINE_BYTES_MAX) throw createLineTooLongFailure(number);
+        const text = decodeLine(bytes, start, end, number === 1);
         const lineBytes = Math.min(end + 1, bytes.length) - start;
         start = end + 1;
         if (text !== "") yield { number, text, bytes: lineBytes };
@@ -47,18 +47,18 @@ export function* readLines(path: string): Generator<TextLine> {
       }
       if (isEnd) return;
       rest = bytes.subarray(start);
-      if (rest.length > LINE_BYTES_MAX) throw lineTooLong(number + 1);
+      if (rest.length > LINE_BYTES_MAX) throw createLineTooLongFailure(number + 1);
     }
   } finally {
     closeSync(descriptor);
   }
 }
 
-function lineText(bytes: Buffer, start: number, end: number, isFirst: boolean): string {
+function decodeLine(bytes: Buffer, start: number, end: number, isFirst: boolean): string {
   const text = bytes.toString("utf8", start, end).trim();
   return isFirst && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-function lineTooLong(number: number): CommandFailure {
+function createLineTooLongFailure(number: number): CommandFailure {
   return new CommandFailure(`line ${number} is longer than ${LINE_BYTES_MAX} bytes`);
 }

@@ -48,7 +48,7 @@ function* readJsonRows(path: string): Generator<OutcomeRow> {
 /** Which cells are not text; a cell that is NULL is an absent member. */
 const NUMBER_COLUMNS = new Set(["outcome", "stakes"]);
 
-function cellValue(column: string, cell: string): unknown {
+function convertCell(column: string, cell: string): unknown {
   if (NUMBER_COLUMNS.has(column)) return isDecimal(cell) ? Number(cell) : cell;
   if (column === "settled_at" && /^\d+$/.test(cell)) return Number(cell);
   if (column === "agent_fault" && (cell === "true" || cell === "false")) return cell === "true";
@@ -70,12 +70,12 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
     yield parseImportRow(line, () => {
       const cells = splitCsvCells(line);
       if (cells.length !== names.length) {
-        throw badLine(`expected ${names.length} cells, found ${cells.length}`);
+        throw createBadLineFault(`expected ${names.length} cells, found ${cells.length}`);
       }
       const members: Record<string, unknown> = {};
       for (const [i, column] of names.entries()) {
         const cell = cells[i]!;
-        if (cell !== null) members[column] = cellValue(column, cell);
+        if (cell !== null) members[column] = convertCell(column, cell);
       }
       return parseOutcomeRequest(members);
     });
@@ -85,7 +85,7 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
 /** No member of an outcome can hold a line break, so a line is a record. */
 function splitCsvCells(line: TextLine): (string | null)[] {
   const cells = parseCsvLine(line.text);
-  if (cells === undefined) throw badLine("quotes do not match");
+  if (cells === undefined) throw createBadLineFault("quotes do not match");
   return cells;
 }
 
@@ -117,7 +117,7 @@ function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
       const [source, target, ratingText] = rating.cells;
       const value = Number(ratingText);
       if (rating.cells.length !== 4 || !Number.isFinite(value) || value === 0) {
-        throw badLine("expected SOURCE,TARGET,RATING,TIME with a rating that is not 0");
+        throw createBadLineFault("expected SOURCE,TARGET,RATING,TIME with a rating that is not 0");
       }
       return parseOutcomeRequest({
         subject: `agent://${namespace}/${target}`,
@@ -131,6 +131,6 @@ function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
   }
 }
 
-function badLine(detail: string): ServiceFault {
+function createBadLineFault(detail: string): ServiceFault {
   return new ServiceFault("malformed_body", detail);
 }

@@ -1,19 +1,19 @@
 // Settings of the archive that a running service ships to.
 import { resolve } from "node:path";
-import { anyText, secondsFrom, type Setting } from "./setting-kinds.ts";
+import { createTextKind, createSecondsKind, type Setting } from "./setting-kinds.ts";
 
 export const ARCHIVE_SETTINGS = {
   archive: {
     flag: "--archive <dir>",
     variables: ["TRUSTRANK_ARCHIVE"],
-    kind: anyText("a directory"),
+    kind: createTextKind("a directory"),
     default: undefined,
     sentence: "directory on another disk that gets all that a backup has, while the service runs",
   },
   archiveEvery: {
     flag: "--archive-every <seconds>",
     variables: ["TRUSTRANK_ARCHIVE_EVERY_SECONDS"],
-    kind: secondsFrom(1, 300),
+    kind: createSecondsKind(1, 300),
     default: 10,
     sentence: "seconds between two shipments to the archive: what a lost disk takes with it",
   },

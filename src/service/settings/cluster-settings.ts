@@ -5,13 +5,13 @@ import { NODE_ROLES, type NodeRole } from "../../stream/reports.ts";
 import { KEEP_MIN } from "../../stream/retention.ts";
 import type { Environment } from "./settings.ts";
 import {
-  anyText,
-  choice,
-  onOff,
+  createTextKind,
+  createChoiceKind,
+  onOffKind,
   type Setting,
   type SettingKind,
-  validText,
-  wholeNumber,
+  createCheckedTextKind,
+  createWholeNumberKind,
 } from "./setting-kinds.ts";
 
 const SERVER = /^(?:nats:\/\/|tls:\/\/)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(\d{1,5}))?$/;
@@ -19,7 +19,7 @@ const PORT = 4222;
 const MONITOR_PORT = 8222;
 const NODE = /^[A-Za-z0-9_-]{1,32}$/;
 
-const servers: SettingKind<readonly string[]> = {
+const serversKind: SettingKind<readonly string[]> = {
   takes: "a list with commas of NATS servers (`nats://a:4222,nats://b:4222,nats://c:4222`)",
   read: (text) =>
     text.split(",").map((name) => {
@@ -29,7 +29,7 @@ const servers: SettingKind<readonly string[]> = {
     }),
 };
 
-const urls: SettingKind<readonly string[]> = {
+const urlsKind: SettingKind<readonly string[]> = {
   takes: "a list with commas of URLs (`http://a:8222,http://b:8222`)",
   read: (text) =>
     text.split(",").map((name) => {
@@ -42,7 +42,7 @@ const urls: SettingKind<readonly string[]> = {
 
 const KEEP = /^\d{4,12}$/;
 
-const messagesKept: SettingKind<number | "all"> = {
+const keepMessagesKind: SettingKind<number | "all"> = {
   takes: "a whole number from 1000, or `all`",
   read: (text) => {
     if (text === "all") return text;
@@ -56,7 +56,7 @@ export const CLUSTER_SETTINGS = {
   cluster: {
     flag: "--cluster <servers>",
     variables: ["TRUSTRANK_CLUSTER"],
-    kind: servers,
+    kind: serversKind,
     default: undefined,
     defaultText: "none: this process is the whole bureau",
     sentence: "servers of the log (NATS JetStream) that orders what several nodes record",
@@ -64,91 +64,91 @@ export const CLUSTER_SETTINGS = {
   clusterNode: {
     flag: "--cluster-node <name>",
     variables: ["TRUSTRANK_CLUSTER_NODE"],
-    kind: validText("1 to 32 letters, digits, `-` and `_`", (text) => NODE.test(text)),
+    kind: createCheckedTextKind("1 to 32 letters, digits, `-` and `_`", (text) => NODE.test(text)),
     default: undefined,
     defaultText: "the machine's name",
     sentence: "name of this node in its cluster: no two nodes may share one",
   },
   clusterName: {
     variables: ["TRUSTRANK_CLUSTER_NAME"],
-    kind: validText("1 to 32 letters, digits, `-` and `_`", (text) => NODE.test(text)),
+    kind: createCheckedTextKind("1 to 32 letters, digits, `-` and `_`", (text) => NODE.test(text)),
     default: "trustrank",
     sentence: "prefix of the stream and the buckets, where several clusters share servers",
   },
   clusterMonitor: {
     variables: ["TRUSTRANK_CLUSTER_MONITOR"],
-    kind: urls,
+    kind: urlsKind,
     default: undefined,
     defaultText: "port 8222 of each server",
     sentence: "monitoring pages of the servers, where each says whether it syncs",
   },
   clusterCredentials: {
     variables: ["TRUSTRANK_CLUSTER_CREDS"],
-    kind: anyText("a file"),
+    kind: createTextKind("a file"),
     default: undefined,
     sentence: "file of NATS credentials (`.creds`)",
   },
   clusterCa: {
     variables: ["TRUSTRANK_CLUSTER_CA"],
-    kind: anyText("a file"),
+    kind: createTextKind("a file"),
     default: undefined,
     sentence: "certificates that the servers are checked against; set, the way to them is TLS",
   },
   clusterCert: {
     variables: ["TRUSTRANK_CLUSTER_CERT"],
-    kind: anyText("a file"),
+    kind: createTextKind("a file"),
     default: undefined,
     sentence: "certificate of this node, for servers that ask for one",
   },
   clusterKey: {
     variables: ["TRUSTRANK_CLUSTER_KEY"],
-    kind: anyText("a file"),
+    kind: createTextKind("a file"),
     default: undefined,
     sentence: "private key of that certificate",
   },
   clusterUrl: {
     variables: ["TRUSTRANK_CLUSTER_URL"],
-    kind: validText("a URL", (text) => URL.canParse(text)),
+    kind: createCheckedTextKind("a URL", (text) => URL.canParse(text)),
     default: undefined,
     sentence: "base URL under which other nodes reach this one",
   },
   clusterStreamGb: {
     variables: ["TRUSTRANK_CLUSTER_STREAM_GB"],
-    kind: wholeNumber(1, 100_000),
+    kind: createWholeNumberKind(1, 100_000),
     default: 64,
     sentence: "bound of the log on each server, in GiB; full, nothing more is recorded",
   },
   clusterKeep: {
     variables: ["TRUSTRANK_CLUSTER_KEEP"],
-    kind: messagesKept,
+    kind: keepMessagesKind,
     default: 1_000_000,
     sentence:
       "messages of the log that stay behind the slowest node; older ones, which every node has, are removed",
   },
   clusterRole: {
     variables: ["TRUSTRANK_CLUSTER_ROLE"],
-    kind: choice(NODE_ROLES),
+    kind: createChoiceKind(NODE_ROLES),
     default: "serve" as const,
     sentence:
       "`analytics`: this node also keeps the decisions of all others, for SQL; `serve`: its own alone",
   },
   clusterDecisionsGb: {
     variables: ["TRUSTRANK_CLUSTER_DECISIONS_GB"],
-    kind: wholeNumber(1, 100_000),
+    kind: createWholeNumberKind(1, 100_000),
     default: 4,
     sentence:
       "bound of the stream that takes decisions to nodes of role `analytics`, in GiB on each server; full, it drops the oldest",
   },
   clusterRefuseSec: {
     variables: ["TRUSTRANK_CLUSTER_REFUSE_SEC"],
-    kind: wholeNumber(2, 3600),
+    kind: createWholeNumberKind(2, 3600),
     default: 10,
     sentence:
       "seconds without its cluster after which a node refuses keys, reads of scores after three times as many: how long a revoked key may live on a node that is cut off",
   },
   clusterUnsafe: {
     variables: ["TRUSTRANK_CLUSTER_UNSAFE"],
-    kind: onOff,
+    kind: onOffKind,
     default: false,
     sentence: "go on with servers that may lose in a power cut what they acknowledge: for tests",
   },
@@ -178,7 +178,7 @@ export interface ClusterConfig {
 }
 
 /** Raw values of the settings above. */
-export interface ClusterValues {
+export interface ClusterSettingValues {
   readonly servers: readonly string[] | undefined;
   readonly node: string | undefined;
   readonly name: string;
@@ -201,7 +201,7 @@ const GIBIBYTE = 1024 ** 3;
 
 /** Undefined where no servers are named. Files are resolved against the command's working directory. */
 export function parseClusterConfig(
-  values: ClusterValues,
+  values: ClusterSettingValues,
   environment: Environment,
 ): ClusterConfig | undefined {
   const { servers: list, ca, cert, key } = values;

@@ -11,18 +11,18 @@ const CONFIG_FILE_BYTES_MAX = 256 * 1024;
 const SECRET_FILE_BYTES_MAX = 16 * 1024;
 
 /** Where the value of a variable comes from, for who asks. */
-export interface Layered {
+export interface LayeredSettings {
   readonly environment: Environment;
   /** By variable: `FILE:LINE` or the path of a secret. */
   readonly origins: ReadonlyMap<string, string>;
 }
 
-const BY_NAME: ReadonlyMap<string, Setting> = new Map(
-  Object.entries(SETTINGS).map(([name, setting]) => [snakeCase(name), setting]),
+const SETTINGS_BY_FILE_NAME: ReadonlyMap<string, Setting> = new Map(
+  Object.entries(SETTINGS).map(([name, setting]) => [convertToSnakeCase(name), setting]),
 );
 
 /** Name of a setting in a file: `dataDir` is `data_dir`. */
-export function snakeCase(name: string): string {
+export function convertToSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -31,7 +31,7 @@ export function snakeCase(name: string): string {
  * manager's credentials (a file `NAME` in `$CREDENTIALS_DIRECTORY`), then settings from `path`.
  * @throws InvalidSetting with one line for everything that is wrong.
  */
-export function layered(environment: Environment, path: string | undefined): Layered {
+export function layerSettings(environment: Environment, path: string | undefined): LayeredSettings {
   const layers: { values: Record<string, string>; origins: Map<string, string> } = {
     values: {},
     origins: new Map(),
@@ -45,8 +45,8 @@ export function layered(environment: Environment, path: string | undefined): Lay
     layers.values[variable] = value;
     layers.origins.set(variable, origin);
   };
-  for (const setting of BY_NAME.values()) {
-    const from = setting.isSecret === true ? secretFile(setting, environment) : undefined;
+  for (const setting of SETTINGS_BY_FILE_NAME.values()) {
+    const from = setting.isSecret === true ? findSecretFile(setting, environment) : undefined;
     if (from !== undefined) put(setting, readSecret(from.path, from.origin), from.path);
   }
   if (path !== undefined) {
@@ -57,14 +57,14 @@ export function layered(environment: Environment, path: string | undefined): Lay
   return { environment: { ...layers.values, ...own }, origins: layers.origins };
 }
 
-interface Given {
+interface FileSetting {
   readonly setting: Setting;
   readonly value: string;
   readonly origin: string;
 }
 
 /** Settings of a file, each checked. @throws InvalidSetting */
-function readConfigFile(path: string): Given[] {
+function readConfigFile(path: string): FileSetting[] {
   const text = readText(path, CONFIG_FILE_BYTES_MAX, path);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, schema: "core" });
@@ -77,7 +77,7 @@ function readConfigFile(path: string): Given[] {
     throw new InvalidSetting(`${path}: expected names of settings with their values`);
   }
   const wrong: string[] = [];
-  const given: Given[] = [];
+  const given: FileSetting[] = [];
   for (const [name, entry] of Object.entries(value)) {
     const node = document.get(name, true);
     const at = isScalar(node) && node.range ? `:${lines.linePos(node.range[0]).line}` : "";
@@ -102,14 +102,16 @@ function convertToPlainDocument(document: Document, path: string): unknown {
 }
 
 /** @throws RangeError */
-function readConfigEntry(name: string, entry: unknown): Omit<Given, "origin"> {
-  const secret = name.endsWith("_file") ? BY_NAME.get(name.slice(0, -"_file".length)) : undefined;
+function readConfigEntry(name: string, entry: unknown): Omit<FileSetting, "origin"> {
+  const secret = name.endsWith("_file")
+    ? SETTINGS_BY_FILE_NAME.get(name.slice(0, -"_file".length))
+    : undefined;
   if (secret?.isSecret === true && typeof entry === "string") {
     return { setting: secret, value: readSecret(entry, `/${name}`) };
   }
-  const setting = name === "config" ? undefined : BY_NAME.get(name);
+  const setting = name === "config" ? undefined : SETTINGS_BY_FILE_NAME.get(name);
   if (setting === undefined || setting.variables.length === 0) {
-    throw new RangeError(`there is no such setting${nearest(name)}`);
+    throw new RangeError(`there is no such setting${suggestSettingName(name)}`);
   }
   const value = convertEntryToText(entry);
   setting.kind.read(value);
@@ -127,9 +129,9 @@ function convertEntryToText(entry: unknown): string {
   throw new RangeError("expected a text, a number, true or false, or a list of texts");
 }
 
-function nearest(name: string): string {
+function suggestSettingName(name: string): string {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
-  const known = [...BY_NAME].filter(([, setting]) => setting.variables.length > 0);
+  const known = [...SETTINGS_BY_FILE_NAME].filter(([, setting]) => setting.variables.length > 0);
   const meant = known.find(
     ([each, { variables }]) =>
       plain(each) === plain(name) ||
@@ -140,7 +142,7 @@ function nearest(name: string): string {
 }
 
 /** The file that holds a secret, if one is named. @throws InvalidSetting when it is given twice. */
-function secretFile(
+function findSecretFile(
   { variables }: Setting,
   environment: Environment,
 ): { path: string; origin: string } | undefined {

@@ -258,7 +258,7 @@ export function parseCredibilityConfig(
 }
 
 /** Whether seeds are in use or unsigned outcomes are refused: no key needs to be vouched for. */
-export function isTrustNamed(
+export function isTrustConfigured(
   config: Pick<ServeConfig, "isCredibilityWanted" | "seeds" | "isSignatureRequired">,
 ): boolean {
   const hasSeeds = config.seeds !== undefined && config.isCredibilityWanted !== false;
@@ -266,9 +266,9 @@ export function isTrustNamed(
 }
 
 /** The same from the environment. @throws InvalidSetting */
-export function isTrustNamedIn(environment: Environment): boolean {
+export function isTrustConfiguredIn(environment: Environment): boolean {
   const isSignatureRequired = readSetting("requireSignature", undefined, environment);
-  return isTrustNamed({ ...parseCredibilityConfig(environment), isSignatureRequired });
+  return isTrustConfigured({ ...parseCredibilityConfig(environment), isSignatureRequired });
 }
 
 /** Bound of the agent table's heap, in bytes. @throws InvalidSetting */

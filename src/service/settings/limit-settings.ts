@@ -10,15 +10,15 @@ import {
 } from "../../store/client.ts";
 import { ALLOWED_PER_SECOND } from "../../store/decisions/ring.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT } from "../../vault/sources/catalogue.ts";
-import { ratePerSecond, type Setting, wholeNumber } from "./setting-kinds.ts";
+import { rateKind, type Setting, createWholeNumberKind } from "./setting-kinds.ts";
 
-const DAYS = wholeNumber(1, 99_999);
+const DAYS_KIND = createWholeNumberKind(1, 99_999);
 
 /** Room in the agent table and in the vault. */
-export const ROOM_SETTINGS = {
+export const CAPACITY_SETTINGS = {
   tableMb: {
     variables: ["TRUSTRANK_TABLE_MB"],
-    kind: wholeNumber(TABLE_MIB_MIN, TABLE_MIB_MAX),
+    kind: createWholeNumberKind(TABLE_MIB_MIN, TABLE_MIB_MAX),
     default: TABLE_MIB_MAX,
     sentence:
       "MiB that the agent table may have; new agents and pairs beyond it are refused with 507",
@@ -26,75 +26,75 @@ export const ROOM_SETTINGS = {
   },
   newAgentsPerHour: {
     variables: ["TRUSTRANK_NEW_AGENTS_PER_HOUR"],
-    kind: wholeNumber(0, 999_999_999),
+    kind: createWholeNumberKind(0, 999_999_999),
     default: NEWCOMERS_PER_HOUR.agents,
     sentence:
       "agents never heard of before that the outcomes of one key may name by the hour; 0: no limit",
   },
   newPairsPerHour: {
     variables: ["TRUSTRANK_NEW_PAIRS_PER_HOUR"],
-    kind: wholeNumber(0, 999_999_999),
+    kind: createWholeNumberKind(0, 999_999_999),
     default: NEWCOMERS_PER_HOUR.pairs,
     sentence: "pairs of subject and reporter, likewise; 0: no limit",
   },
   sourcesPerTenant: {
     variables: ["TRUSTRANK_SOURCES_PER_TENANT"],
-    kind: wholeNumber(1, SOURCES_MAX),
+    kind: createWholeNumberKind(1, SOURCES_MAX),
     default: SOURCES_PER_TENANT,
     sentence: "sources that one tenant may register; revoked ones give way to new ones",
   },
 } satisfies Record<string, Setting>;
 
 /** Rates, and what is logged and kept. */
-export const PACE_SETTINGS = {
+export const RATE_AND_RETENTION_SETTINGS = {
   rateScore: {
     variables: ["TRUSTRANK_RATE_SCORE"],
-    kind: ratePerSecond,
+    kind: rateKind,
     default: undefined,
     defaultText: "unlimited",
     sentence: "paid reads per second and key",
   },
   rateOutcomes: {
     variables: ["TRUSTRANK_RATE_OUTCOMES"],
-    kind: ratePerSecond,
+    kind: rateKind,
     default: undefined,
     defaultText: "unlimited",
     sentence: "reported outcomes per second and key",
   },
   queueMsMax: {
     variables: ["TRUSTRANK_QUEUE_MS_MAX"],
-    kind: wholeNumber(0, 99_999),
+    kind: createWholeNumberKind(0, 99_999),
     default: QUEUE_MS_MAX,
     sentence:
       "ms that a round of requests of a thread may take; while it is more, those that come last are answered 503 `overloaded` at once; 0: never",
   },
   decisionsPerSecond: {
     variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
-    kind: wholeNumber(0, 9_999_999),
+    kind: createWholeNumberKind(0, 9_999_999),
     default: ALLOWED_PER_SECOND,
     sentence: "answers that let through, logged per second; denials always are",
   },
   decisionsKeptDays: {
     variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],
-    kind: DAYS,
+    kind: DAYS_KIND,
     default: DECISIONS_KEPT_DAYS,
     sentence: "days that rows of the decision log are kept; daily counts stay",
   },
   outcomesKeptDays: {
     variables: ["TRUSTRANK_OUTCOMES_KEPT_DAYS"],
-    kind: DAYS,
+    kind: DAYS_KIND,
     default: OUTCOMES_KEPT_DAYS,
     sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
   },
   provenanceKeptDays: {
     variables: ["TRUSTRANK_PROVENANCE_KEPT_DAYS"],
-    kind: DAYS,
+    kind: DAYS_KIND,
     default: PROVENANCE_KEPT_DAYS,
     sentence: "days that provenance told afterwards can be queried; the journal stays",
   },
   storeMemoryMb: {
     variables: ["TRUSTRANK_STORE_MEMORY_MB"],
-    kind: wholeNumber(32, 999_999),
+    kind: createWholeNumberKind(32, 999_999),
     default: STORE_MEMORY_MEGABYTES,
     sentence: "MiB that DuckDB may use; four times as much for a moment when its log needs it",
   },

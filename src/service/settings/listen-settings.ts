@@ -1,14 +1,14 @@
 // Settings of the addresses: one with a port, sockets of the file system beside it
 // or in its place.
-import { whyNoSocketPath } from "../../platform/socket-file.ts";
+import { findSocketPathError } from "../../platform/socket-file.ts";
 import type { ListenAddress } from "../../http/metrics/listener.ts";
 import {
-  anyText,
-  listenAddress,
+  createTextKind,
+  listenAddressKind,
   type Setting,
   type SettingKind,
-  validText,
-  wholeNumber,
+  createCheckedTextKind,
+  createWholeNumberKind,
 } from "./setting-kinds.ts";
 
 /** A socket for each kind of neighbour, and some room. */
@@ -16,30 +16,30 @@ const LISTEN_SOCKETS_MAX = 8;
 const UNIX = /^unix:(?:\/\/(?=\/))?(.*)$/;
 
 /** All that `--listen` names. */
-export interface ListenList {
+export interface ListenAddresses {
   readonly tcp: ListenAddress | undefined;
   /** Paths. */
   readonly sockets: readonly string[];
 }
 
-export const listenList: SettingKind<ListenList> = {
+export const listenAddressesKind: SettingKind<ListenAddresses> = {
   takes:
     "a list with commas of one address (`127.0.0.1:8080`) and sockets " +
     `(\`unix:/run/trustrank/http.sock\`, at most ${LISTEN_SOCKETS_MAX}); the flag may be repeated`,
-  read: readListenList,
+  read: parseListenAddresses,
 };
 
-function readListenList(text: string): ListenList {
+function parseListenAddresses(text: string): ListenAddresses {
   const sockets: string[] = [];
   let tcp: ListenAddress | undefined;
   for (const each of text.split(",").map((entry) => entry.trim())) {
     const path = UNIX.exec(each)?.[1];
     if (path === undefined) {
       if (tcp !== undefined) throw new RangeError(`\`${each}\` is a second address: one is served`);
-      tcp = listenAddress.read(each);
+      tcp = listenAddressKind.read(each);
       continue;
     }
-    const why = sockets.includes(path) ? "is named twice" : whyNoSocketPath(path);
+    const why = sockets.includes(path) ? "is named twice" : findSocketPathError(path);
     if (why !== undefined) throw new RangeError(`\`${each}\` ${why}`);
     sockets.push(path);
   }
@@ -51,7 +51,7 @@ function readListenList(text: string): ListenList {
  * Owners may always read and write, which also refuses what a YAML file makes of `0o660`: that is 432,
  * in which an owner may not.
  */
-const fileMode = validText("a mode in octal digits from 0600 on (`0660`)", (text) =>
+const fileModeKind = createCheckedTextKind("a mode in octal digits from 0600 on (`0660`)", (text) =>
   /^0?[67][0-7]{2}$/.test(text),
 );
 
@@ -59,14 +59,14 @@ export const LISTEN_SETTINGS = {
   port: {
     flag: "--port <port>",
     variables: ["TRUSTRANK_PORT", "PORT"],
-    kind: wholeNumber(0, 65_535),
+    kind: createWholeNumberKind(0, 65_535),
     default: 8080,
     sentence: "port to listen on; 0 takes any free one",
   },
   host: {
     flag: "--host <host>",
     variables: ["TRUSTRANK_HOST"],
-    kind: anyText("an address"),
+    kind: createTextKind("an address"),
     default: "127.0.0.1",
     sentence: "address to listen on; a proxy that ends TLS belongs in front of public traffic",
   },
@@ -74,7 +74,7 @@ export const LISTEN_SETTINGS = {
     flag: "--listen <address>",
     isList: true,
     variables: ["TRUSTRANK_LISTEN"],
-    kind: listenList,
+    kind: listenAddressesKind,
     default: undefined,
     defaultText: "host and port",
     sentence: "all that is listened on, in place of host and port; sockets alone mean no port",
@@ -82,14 +82,16 @@ export const LISTEN_SETTINGS = {
   socketMode: {
     flag: "--socket-mode <mode>",
     variables: ["TRUSTRANK_SOCKET_MODE"],
-    kind: fileMode,
+    kind: fileModeKind,
     default: "0660",
     sentence: "mode of the sockets: who may write to one may connect",
   },
   socketGroup: {
     flag: "--socket-group <group>",
     variables: ["TRUSTRANK_SOCKET_GROUP"],
-    kind: validText("the name or the number of a group", (text) => /^[\w.-]{1,32}\$?$/.test(text)),
+    kind: createCheckedTextKind("the name or the number of a group", (text) =>
+      /^[\w.-]{1,32}\$?$/.test(text),
+    ),
     default: undefined,
     defaultText: "the service's own",
     sentence: "group of the sockets, one that the service belongs to",

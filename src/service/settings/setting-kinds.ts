@@ -40,17 +40,20 @@ function defineSettingKind<Value>(
 }
 
 /** Any text at all; `takes` says what it is good for. */
-export function anyText(takes: string): SettingKind<string> {
+export function createTextKind(takes: string): SettingKind<string> {
   return defineSettingKind(takes, (given) => given);
 }
 
 /** Text that `isValid` accepts. */
-export function validText(takes: string, isValid: (text: string) => boolean): SettingKind<string> {
+export function createCheckedTextKind(
+  takes: string,
+  isValid: (text: string) => boolean,
+): SettingKind<string> {
   return defineSettingKind(takes, (given) => (isValid(given) ? given : undefined));
 }
 
 /** Text that is never repeated, not even where it is refused. */
-export function secret(takes: string, pattern: RegExp): SettingKind<string> {
+export function createSecretKind(takes: string, pattern: RegExp): SettingKind<string> {
   const read = (given: string) => {
     if (!pattern.test(given)) throw new RangeError(`the value is not ${takes}`);
     return given;
@@ -59,7 +62,7 @@ export function secret(takes: string, pattern: RegExp): SettingKind<string> {
 }
 
 /** `127.0.0.1:9464`, `[::1]:9464`; port 0 takes any free one. */
-export const listenAddress: SettingKind<{ host: string; port: number }> = defineSettingKind(
+export const listenAddressKind: SettingKind<{ host: string; port: number }> = defineSettingKind(
   "an address with a port (`127.0.0.1:9464`, `[::1]:9464`)",
   (given) => {
     const [, bracketed, plain, port] =
@@ -71,39 +74,39 @@ export const listenAddress: SettingKind<{ host: string; port: number }> = define
 );
 
 /** Decimal digits alone, bounds included. */
-export function wholeNumber(min: number, max: number): SettingKind<number> {
+export function createWholeNumberKind(min: number, max: number): SettingKind<number> {
   return defineSettingKind(`a whole number from ${min} to ${max}`, (given) =>
-    /^\d{1,15}$/.test(given) ? within(Number(given), min, max) : undefined,
+    /^\d{1,15}$/.test(given) ? keepWithinBounds(Number(given), min, max) : undefined,
   );
 }
 
 /** The same, with up to six decimals. */
-export function decimalNumber(min: number, max: number): SettingKind<number> {
+export function createDecimalKind(min: number, max: number): SettingKind<number> {
   return defineSettingKind(`a number from ${min} to ${max}`, (given) =>
-    /^\d{1,15}(\.\d{1,6})?$/.test(given) ? within(Number(given), min, max) : undefined,
+    /^\d{1,15}(\.\d{1,6})?$/.test(given) ? keepWithinBounds(Number(given), min, max) : undefined,
   );
 }
 
 /** Seconds, with or without their unit: `10`, `10s`. */
-export function secondsFrom(min: number, max: number): SettingKind<number> {
+export function createSecondsKind(min: number, max: number): SettingKind<number> {
   return defineSettingKind(`seconds from ${min} to ${max} (\`10\`, \`10s\`)`, (given) => {
     const [, digits] = /^(\d{1,9}(?:\.\d{1,3})?)s?$/.exec(given) ?? [];
-    return digits === undefined ? undefined : within(Number(digits), min, max);
+    return digits === undefined ? undefined : keepWithinBounds(Number(digits), min, max);
   });
 }
 
-function within(value: number, min: number, max: number): number | undefined {
+function keepWithinBounds(value: number, min: number, max: number): number | undefined {
   return value >= min && value <= max ? value : undefined;
 }
 
 /** One of a few words. */
-export function choice<Word extends string>(words: readonly Word[]): SettingKind<Word> {
+export function createChoiceKind<Word extends string>(words: readonly Word[]): SettingKind<Word> {
   const quoted = words.map((word) => `\`${word}\``).join(", ");
   return defineSettingKind(`one of ${quoted}`, (given) => words.find((word) => word === given));
 }
 
 /** On or off. */
-export const onOff: SettingKind<boolean> = defineSettingKind(
+export const onOffKind: SettingKind<boolean> = defineSettingKind(
   "`on` or `off` (or `1`, `0`)",
   (given) => {
     if (given === "on" || given === "1") return true;
@@ -112,7 +115,7 @@ export const onOff: SettingKind<boolean> = defineSettingKind(
 );
 
 /** `2000`, or with another burst than the rate itself `2000/4000`. */
-export const ratePerSecond: SettingKind<{ perSecond: number; burst: number }> = defineSettingKind(
+export const rateKind: SettingKind<{ perSecond: number; burst: number }> = defineSettingKind(
   "a rate per second (`2000`, or with a burst of its own `2000/4000`)",
   (given) => {
     const [perSecond = 0, burst = perSecond] = given.split("/").map(Number);

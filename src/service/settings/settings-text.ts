@@ -25,7 +25,7 @@ export function describeVariables(): string[] {
 }
 
 /** The whole text of docs/reference/configuration.md. */
-export function configurationPage(): string {
+export function renderConfigurationPage(): string {
   const ofServe = ALL.filter(({ readBy }) => readBy !== "commands");
   const ofCommands = ALL.filter(({ readBy }) => readBy !== undefined);
   return `# Configuration
@@ -53,7 +53,7 @@ seeds: [agent://acme/settlement, keys]
 
 ## Secrets
 
-Those that are secret (${secretsText()}) are read from a file where
+Those that are secret (${listSecretVariables()}) are read from a file where
 the variable with \`_FILE\` behind it names one, or \`admin_key_file\` in the file of settings, or, under
 systemd, from a credential by the name of the variable (\`LoadCredential=TRUSTRANK_ADMIN_KEY:/etc/...\`).
 
@@ -69,7 +69,7 @@ ${renderSettingsTable(ofCommands)}
 `;
 }
 
-function secretsText(): string {
+function listSecretVariables(): string {
   const secrets = ALL.filter(({ isSecret }) => isSecret === true);
   return secrets.map(({ variables }) => `\`${variables[0]}\``).join(", ");
 }

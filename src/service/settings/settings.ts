@@ -3,7 +3,7 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
-import { EVIDENCE_ROWS } from "../../kaizen/replay/sample.ts";
+import { EVIDENCE_ROWS_MAX } from "../../kaizen/replay/sample.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/taker.ts";
@@ -18,19 +18,19 @@ import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { CONSOLE_SETTINGS } from "./console-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
 import { WATCH_SETTINGS } from "./watch-settings.ts";
-import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
+import { RATE_AND_RETENTION_SETTINGS, CAPACITY_SETTINGS } from "./limit-settings.ts";
 import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
-  choice,
-  decimalNumber,
-  listenAddress,
-  onOff,
-  secret,
+  createChoiceKind,
+  createDecimalKind,
+  listenAddressKind,
+  onOffKind,
+  createSecretKind,
   type Setting,
   type SettingKind,
-  anyText,
-  validText,
-  wholeNumber,
+  createTextKind,
+  createCheckedTextKind,
+  createWholeNumberKind,
 } from "./setting-kinds.ts";
 
 export const MEBIBYTE = 1024 * 1024;
@@ -40,12 +40,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A setting that cannot be meant; the entry answers with the usage exit code. */
 export class InvalidSetting extends Error {}
 
-const seedRules: SettingKind<SeedRules> = {
+const seedRulesKind: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
 };
 
-const callerSource: SettingKind<CallerSource> = {
+const callerSourceKind: SettingKind<CallerSource> = {
   takes: "`principal` or `header:NAME` in lower case",
   read: parseCallerSource,
 };
@@ -54,7 +54,7 @@ export const SETTINGS = {
   config: {
     flag: "--config <file>",
     variables: ["TRUSTRANK_CONFIG"],
-    kind: anyText("a file"),
+    kind: createTextKind("a file"),
     default: undefined,
     sentence: "YAML file of settings, their names in snake case; the environment wins over it",
     readBy: "serve and commands",
@@ -63,7 +63,7 @@ export const SETTINGS = {
   dataDir: {
     flag: "--data-dir <dir>",
     variables: ["TRUSTRANK_DATA_DIR"],
-    kind: anyText("a directory"),
+    kind: createTextKind("a directory"),
     default: "data/local",
     sentence: "data directory: journal, keys and store, of one process at a time",
     readBy: "serve and commands",
@@ -71,7 +71,7 @@ export const SETTINGS = {
   ownerWait: {
     flag: "--owner-wait <seconds>",
     variables: ["TRUSTRANK_OWNER_WAIT_SECONDS"],
-    kind: decimalNumber(0, 3600),
+    kind: createDecimalKind(0, 3600),
     default: 10,
     sentence: "seconds to wait for a process that still owns the data directory and is ending",
     readBy: "serve and commands",
@@ -79,13 +79,13 @@ export const SETTINGS = {
   httpThreads: {
     flag: "--http-threads <count>",
     variables: ["TRUSTRANK_HTTP_THREADS"],
-    kind: wholeNumber(1, HTTP_THREADS_MAX),
+    kind: createWholeNumberKind(1, HTTP_THREADS_MAX),
     default: 1,
     sentence: "threads that serve HTTP on the one port",
   },
   httpAdapter: {
     variables: ["TRUSTRANK_HTTP_ADAPTER"],
-    kind: choice(HTTP_ADAPTERS),
+    kind: createChoiceKind(HTTP_ADAPTERS),
     default: "auto" as const,
     sentence:
       "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
@@ -93,7 +93,7 @@ export const SETTINGS = {
   metricsListen: {
     flag: "--metrics-listen <address>",
     variables: ["TRUSTRANK_METRICS_LISTEN"],
-    kind: listenAddress,
+    kind: listenAddressKind,
     default: undefined,
     defaultText: "none: `/metrics` is on the port of everything else, with a key",
     sentence:
@@ -101,7 +101,7 @@ export const SETTINGS = {
   },
   connectionsMax: {
     variables: ["TRUSTRANK_CONNECTIONS_MAX"],
-    kind: wholeNumber(16, 1_000_000),
+    kind: createWholeNumberKind(16, 1_000_000),
     default: undefined,
     defaultText: "what the descriptor limit leaves, at most 20000",
     sentence: "open connections; beyond it the longest idle ones are closed, or new ones",
@@ -109,14 +109,14 @@ export const SETTINGS = {
   grpcPort: {
     flag: "--grpc-port <port>",
     variables: ["TRUSTRANK_GRPC_PORT"],
-    kind: wholeNumber(0, 65_535),
+    kind: createWholeNumberKind(0, 65_535),
     default: undefined,
     defaultText: "off",
     sentence: "port for Envoy's external authorization over gRPC; 0 takes any free one",
   },
   grpcCaller: {
     variables: ["TRUSTRANK_GRPC_CALLER"],
-    kind: callerSource,
+    kind: callerSourceKind,
     default: undefined,
     defaultText: "principal",
     sentence:
@@ -126,7 +126,7 @@ export const SETTINGS = {
   scoring: {
     flag: "--scoring <mode>",
     variables: ["SCORING"],
-    kind: choice(SCORING_MODES),
+    kind: createChoiceKind(SCORING_MODES),
     default: "auto" as const,
     sentence:
       "where large batches are scored: inline, on a pool, or each where it is cheaper (auto)",
@@ -134,14 +134,14 @@ export const SETTINGS = {
   sample: {
     flag: "--no-sample",
     variables: ["TRUSTRANK_SAMPLE"],
-    kind: onOff,
+    kind: onOffKind,
     default: true,
     defaultText: "on",
     sentence: "load the sample history into an empty data directory; the flag says no",
   },
   adminKey: {
     variables: ["TRUSTRANK_ADMIN_KEY"],
-    kind: secret("32 or more visible ASCII characters", /^[\x21-\x7e]{32,}$/),
+    kind: createSecretKind("32 or more visible ASCII characters", /^[\x21-\x7e]{32,}$/),
     isSecret: true,
     default: undefined,
     defaultText: "made at the first start and shown once",
@@ -149,27 +149,27 @@ export const SETTINGS = {
   },
   serviceId: {
     variables: ["TRUSTRANK_SERVICE_ID"],
-    kind: validText("visible ASCII of at most 256 characters", isServiceId),
+    kind: createCheckedTextKind("visible ASCII of at most 256 characters", isServiceId),
     default: undefined,
     defaultText: "made at the first start",
     sentence: "name of this deployment, the audience of signed outcomes",
   },
   requireSignature: {
     variables: ["OUTCOMES_REQUIRE_SIGNATURE"],
-    kind: onOff,
+    kind: onOffKind,
     default: false,
     defaultText: "off",
     sentence: "refuse outcomes without a reporter's signature",
   },
   snapshotOutcomes: {
     variables: ["TRUSTRANK_SNAPSHOT_OUTCOMES"],
-    kind: wholeNumber(1, 999_999_999_999),
+    kind: createWholeNumberKind(1, 999_999_999_999),
     default: SNAPSHOT_OUTCOMES,
     sentence: "outcomes between two snapshots of the agent table",
   },
   diskReserveMb: {
     variables: ["TRUSTRANK_DISK_RESERVE_MB"],
-    kind: wholeNumber(0, 9_999_999),
+    kind: createWholeNumberKind(0, 9_999_999),
     default: DISK_RESERVE_BYTES / MEBIBYTE,
     sentence:
       "MiB of ballast beside the journal, and of free space below which outcomes are refused " +
@@ -182,52 +182,52 @@ export const SETTINGS = {
   ...LOG_SETTINGS,
   ...WATCH_SETTINGS,
   ...CONSOLE_SETTINGS,
-  ...ROOM_SETTINGS,
+  ...CAPACITY_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
-    kind: decimalNumber(0, 500),
+    kind: createDecimalKind(0, 500),
     default: 24,
     sentence: "hours between two looks at all sealed segments of the journal; 0: only at starts",
   },
-  ...PACE_SETTINGS,
+  ...RATE_AND_RETENTION_SETTINGS,
   timeZone: {
     variables: ["TRUSTRANK_TIME_ZONE"],
-    kind: validText("the name of a time zone, such as `Europe/Berlin`", isTimeZone),
+    kind: createCheckedTextKind("the name of a time zone, such as `Europe/Berlin`", isTimeZone),
     default: "UTC",
     sentence: "zone of the columns of SQL that end in `_local`",
     readBy: "serve and commands",
   },
   queryMemoryMb: {
     variables: ["TRUSTRANK_QUERY_MEMORY_MB"],
-    kind: wholeNumber(QUERY_MEMORY_MEGABYTES, 1_048_576),
+    kind: createWholeNumberKind(QUERY_MEMORY_MEGABYTES, 1_048_576),
     default: QUERY_MEMORY_MEGABYTES,
     sentence: "MiB that the process which runs callers' SQL may use; half of it is DuckDB's own",
   },
   kaizen: {
     variables: ["TRUSTRANK_KAIZEN"],
-    kind: onOff,
+    kind: onOffKind,
     default: true,
     defaultText: "on",
     sentence: "re-fit the weights every week; by command it is always possible",
   },
   kaizenRows: {
     variables: ["TRUSTRANK_KAIZEN_ROWS"],
-    kind: wholeNumber(100_000, 100_000_000),
-    default: EVIDENCE_ROWS,
+    kind: createWholeNumberKind(100_000, 100_000_000),
+    default: EVIDENCE_ROWS_MAX,
     sentence:
       "outcomes that a run of kaizen learns from and tests on, of more a random sample; a row takes some 700 bytes of memory",
     readBy: "serve and commands",
   },
   seeds: {
     variables: ["TRUSTRANK_SEEDS"],
-    kind: seedRules,
+    kind: seedRulesKind,
     default: undefined,
     sentence: "reporters that you vouch for; without any, no credibility is computed",
     readBy: "serve and commands",
   },
   credibility: {
     variables: ["TRUSTRANK_CREDIBILITY"],
-    kind: onOff,
+    kind: onOffKind,
     default: undefined,
     defaultText: "on",
     sentence: "weigh reporters by their credibility; off: each counts fully from the next start on",
@@ -235,21 +235,21 @@ export const SETTINGS = {
   },
   testAgents: {
     variables: ["TRUSTRANK_TEST_AGENTS"],
-    kind: onOff,
+    kind: onOffKind,
     default: undefined,
     defaultText: "on, in production off",
     sentence: "answer for the reserved agents `agent://test/...`",
   },
   nodeEnv: {
     variables: ["NODE_ENV"],
-    kind: anyText("a word"),
+    kind: createTextKind("a word"),
     default: undefined,
     sentence: "`production` switches the test agents off",
   },
   url: {
     flag: "--url <url>",
     variables: ["TRUSTRANK_URL"],
-    kind: anyText("a URL, or `unix:/path` of a socket"),
+    kind: createTextKind("a URL, or `unix:/path` of a socket"),
     default: undefined,
     defaultText: "the server that holds the data directory",
     sentence: "server that a command talks to",
@@ -258,7 +258,7 @@ export const SETTINGS = {
   key: {
     flag: "--key <key>",
     variables: ["TRUSTRANK_KEY", "TRUSTRANK_ADMIN_KEY"],
-    kind: anyText("an API key"),
+    kind: createTextKind("an API key"),
     isSecret: true,
     default: undefined,
     sentence: "API key for the server",
@@ -268,7 +268,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-type ValueOf<Name extends SettingName> =
+type SettingValue<Name extends SettingName> =
   | ReturnType<(typeof SETTINGS)[Name]["kind"]["read"]>
   | (typeof SETTINGS)[Name]["default"];
 
@@ -280,13 +280,13 @@ export function readSetting<Name extends SettingName>(
   name: Name,
   flag: string | undefined,
   environment: Environment,
-): ValueOf<Name> {
+): SettingValue<Name> {
   const setting: Setting = SETTINGS[name];
   const variable = setting.variables.find((each) => (environment[each] ?? "") !== "");
   const given = flag ?? (variable === undefined ? undefined : environment[variable]);
   if (given === undefined) return SETTINGS[name].default;
   try {
-    return setting.kind.read(given) as ValueOf<Name>;
+    return setting.kind.read(given) as SettingValue<Name>;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const origin = flag === undefined ? variable : setting.flag?.replace(/ .*/, "");

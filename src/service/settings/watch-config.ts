@@ -1,7 +1,7 @@
 // Access log and traces as the flags, the environment and the file ask for them.
 import type { TracedShare } from "../../http/request-watch.ts";
 import { type Environment, readSetting } from "./settings.ts";
-import { type SamplerName, TRACES_PATH } from "./watch-settings.ts";
+import { type TracesSamplerName, TRACES_PATH } from "./watch-settings.ts";
 
 /** What is told of single requests. */
 export interface WatchConfig {
@@ -32,7 +32,7 @@ export function parseWatchConfig(
 function parseTracesConfig(
   endpoint: string | undefined,
   tracesEndpoint: string | undefined,
-  sampler: SamplerName,
+  sampler: TracesSamplerName,
   share: number,
 ): WatchConfig["traces"] {
   const below =

@@ -1,6 +1,11 @@
 // Settings of what is told of single requests: the access log, and traces by the variables that
 // OpenTelemetry has for every program.
-import { choice, decimalNumber, type Setting, validText } from "./setting-kinds.ts";
+import {
+  createChoiceKind,
+  createDecimalKind,
+  type Setting,
+  createCheckedTextKind,
+} from "./setting-kinds.ts";
 
 const SAMPLERS = [
   "parentbased_always_on",
@@ -10,51 +15,54 @@ const SAMPLERS = [
   "always_off",
   "traceidratio",
 ] as const;
-export type SamplerName = (typeof SAMPLERS)[number];
+export type TracesSamplerName = (typeof SAMPLERS)[number];
 
 export const TRACES_PATH = "v1/traces";
 
-const url = validText("an address that begins with `http://` or `https://`", (given) => {
-  return /^https?:\/\//.test(given) && URL.canParse(given);
-});
+const httpUrlKind = createCheckedTextKind(
+  "an address that begins with `http://` or `https://`",
+  (given) => {
+    return /^https?:\/\//.test(given) && URL.canParse(given);
+  },
+);
 
 export const WATCH_SETTINGS = {
   accessLog: {
     flag: "--access-log <share>",
     variables: ["TRUSTRANK_ACCESS_LOG"],
-    kind: decimalNumber(0, 1),
+    kind: createDecimalKind(0, 1),
     default: 0,
     sentence: "share of the requests that have a line in the log: 0 for none, 0.01, 1 for all",
   },
   otlpEndpoint: {
     variables: ["OTEL_EXPORTER_OTLP_ENDPOINT"],
-    kind: url,
+    kind: httpUrlKind,
     default: undefined,
     sentence: "OpenTelemetry collector that takes OTLP over HTTP; spans of requests are sent to it",
   },
   otlpTracesEndpoint: {
     variables: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"],
-    kind: url,
+    kind: httpUrlKind,
     default: undefined,
     defaultText: `\`${TRACES_PATH}\` below that`,
     sentence: "its whole address for spans",
   },
   tracesSampler: {
     variables: ["OTEL_TRACES_SAMPLER"],
-    kind: choice(SAMPLERS),
+    kind: createChoiceKind(SAMPLERS),
     default: "parentbased_always_on" as const,
     sentence:
       "which requests have a span; `parentbased_...`: as `traceparent` says where there is one",
   },
   tracesSamplerArg: {
     variables: ["OTEL_TRACES_SAMPLER_ARG"],
-    kind: decimalNumber(0, 1),
+    kind: createDecimalKind(0, 1),
     default: 1,
     sentence: "share of the requests that `traceidratio` chooses",
   },
   otelDisabled: {
     variables: ["OTEL_SDK_DISABLED"],
-    kind: choice(["true", "false"]),
+    kind: createChoiceKind(["true", "false"]),
     default: "false" as const,
     sentence: "`true`: no spans, whatever else is set",
   },

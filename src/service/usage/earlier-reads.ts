@@ -6,9 +6,9 @@ import type { OpenStore } from "../../store/client.ts";
 
 const RETRY_MS = 10_000;
 /** More tenants than can have a key. */
-const EVERY_TENANT = 1_000_000;
+const ROWS_FOR_EVERY_TENANT = 1_000_000;
 
-export interface EarlierReadsOptions {
+export interface EarlierPaidReadsOptions {
   readonly store: Pick<OpenStore, "waitUntilApplied" | "readUsage">;
   /** Id of this process, whose reads are counted elsewhere. */
   readonly meter: string;
@@ -19,13 +19,13 @@ export interface EarlierReadsOptions {
   readonly logger: Pick<Log, "warn">;
 }
 
-export class EarlierReads {
-  readonly #options: EarlierReadsOptions;
+export class EarlierPaidReads {
+  readonly #options: EarlierPaidReadsOptions;
   readonly #sums = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(options: EarlierReadsOptions) {
+  constructor(options: EarlierPaidReadsOptions) {
     this.#options = options;
   }
 
@@ -39,7 +39,7 @@ export class EarlierReads {
     try {
       await store.waitUntilApplied(since);
       const days = { from: `${month}-01`, to: `${month}-31`, isByTenant: true };
-      const rows = await store.readUsage({ ...days, meter, rowsMax: EVERY_TENANT });
+      const rows = await store.readUsage({ ...days, meter, rowsMax: ROWS_FOR_EVERY_TENANT });
       for (const row of rows) {
         if (row.meter !== meter) this.#sums.set(row.tenant, paidReads(row));
       }

@@ -18,12 +18,12 @@ import type { UsageLog } from "../../ledger/ledger.ts";
 import type { Log } from "../../platform/log.ts";
 
 /** With the time of a sync, a second. */
-export const USAGE_EVERY_MS = 900;
+export const USAGE_JOURNAL_INTERVAL_MS = 900;
 /** Sums of today and yesterday are held, as the threads' memory holds them. */
 const DAYS_HELD = 2;
 const MONTH_LENGTH = "2026-01".length;
 
-export interface UsageKeeperOptions {
+export interface UsageJournalWriterOptions {
   /** Id of this process, which no other shares. */
   readonly meter: string;
   /** Of the HTTP threads. */
@@ -36,16 +36,16 @@ export interface UsageKeeperOptions {
   readonly logger: Pick<Log, "error" | "info">;
 }
 
-interface Held {
+interface UsageSum {
   readonly day: number;
   readonly row: UsageRow;
   /** What a durable record says. */
   readonly durable: UsageCounts;
 }
 
-export class UsageKeeper {
-  readonly #options: UsageKeeperOptions;
-  readonly #held = new Map<string, Held>();
+export class UsageJournalWriter {
+  readonly #options: UsageJournalWriterOptions;
+  readonly #held = new Map<string, UsageSum>();
   /** Paid reads of this process by month and tenant. */
   readonly #months = new Map<string, number>();
   /** When a look last found more, by key: epoch ms, late by at most the time between two looks. */
@@ -56,7 +56,7 @@ export class UsageKeeper {
   journaledCount = 0;
   failedCount = 0;
 
-  constructor(options: UsageKeeperOptions) {
+  constructor(options: UsageJournalWriterOptions) {
     this.#options = options;
   }
 
@@ -95,7 +95,7 @@ export class UsageKeeper {
 
   async #write(): Promise<void> {
     this.collect();
-    const risen = [...this.#held.values()].filter(isRisen);
+    const risen = [...this.#held.values()].filter(hasUnjournaledCounts);
     // The counts go on rising while they are written.
     const rows = risen.map(({ row }) => ({ ...row }));
     if (rows.length === 0) return this.#forget();
@@ -112,7 +112,7 @@ export class UsageKeeper {
     if (this.#hasFailed) logger.info("usage_journaled_again", { rows: rows.length });
     this.#hasFailed = false;
     this.journaledCount += rows.length;
-    for (const [index, { durable }] of risen.entries()) copyCounts(rows[index]!, durable);
+    for (const [index, { durable }] of risen.entries()) raiseCounts(rows[index]!, durable);
     this.#forget();
   }
 
@@ -135,7 +135,7 @@ export class UsageKeeper {
       const before = paidReads(held.row);
       const isUsed = USAGE_COUNTS.some((kind) => counts[kind] > held.row[kind]);
       if (isUsed) this.#lastUses.set(account.keyId, this.#options.clock());
-      copyCounts(counts, held.row);
+      raiseCounts(counts, held.row);
       const risen = paidReads(held.row) - before;
       if (risen > 0) this.#addToMonth(held.row, risen);
     }
@@ -146,7 +146,7 @@ export class UsageKeeper {
     this.#months.set(name, (this.#months.get(name) ?? 0) + risen);
   }
 
-  #open(name: string, day: number, { keyId, tenant }: UsageAccount): Held {
+  #open(name: string, day: number, { keyId, tenant }: UsageAccount): UsageSum {
     const { meter } = this.#options;
     const row = { meter, day: dayName(day), key_id: keyId, tenant, ...noUsage() };
     const held = { day, row, durable: noUsage() };
@@ -158,7 +158,7 @@ export class UsageKeeper {
   #forget(): void {
     const today = Math.floor(this.#options.clock() / DAY_MS);
     for (const [name, held] of this.#held) {
-      if (held.day <= today - DAYS_HELD && !isRisen(held)) this.#held.delete(name);
+      if (held.day <= today - DAYS_HELD && !hasUnjournaledCounts(held)) this.#held.delete(name);
     }
     const lastMonth = dayName(today - DAYS_HELD).slice(0, MONTH_LENGTH);
     for (const name of this.#months.keys()) {
@@ -167,10 +167,10 @@ export class UsageKeeper {
   }
 }
 
-function isRisen({ row, durable }: Held): boolean {
+function hasUnjournaledCounts({ row, durable }: UsageSum): boolean {
   return USAGE_COUNTS.some((kind) => row[kind] > durable[kind]);
 }
 
-function copyCounts(from: Readonly<UsageCounts>, to: UsageCounts): void {
+function raiseCounts(from: Readonly<UsageCounts>, to: UsageCounts): void {
   for (const kind of USAGE_COUNTS) to[kind] = Math.max(to[kind], from[kind]);
 }

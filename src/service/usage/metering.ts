@@ -9,10 +9,10 @@ import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { ProcessUsage } from "../../http/access/usage-report.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Closer } from "../closers.ts";
-import type { Ground } from "../ground.ts";
-import { EarlierReads } from "./earlier-reads.ts";
-import { USAGE_EVERY_MS, UsageKeeper } from "./keeper.ts";
-import { openQuotas, QUOTA_EVERY_MS, type QuotaKeeper } from "./quota-keeper.ts";
+import type { ServiceStorage } from "../ground.ts";
+import { EarlierPaidReads } from "./earlier-reads.ts";
+import { USAGE_JOURNAL_INTERVAL_MS, UsageJournalWriter } from "./keeper.ts";
+import { openQuotas, QUOTA_PUBLISH_INTERVAL_MS, type QuotaManager } from "./quota-keeper.ts";
 
 export interface Metering {
   /** Of the main thread. */
@@ -22,12 +22,15 @@ export interface Metering {
   readonly usageMemories: readonly SharedArrayBuffer[];
   /** Of all threads. */
   readonly quotaMemory: SharedArrayBuffer;
-  readonly usageKeeper: UsageKeeper;
+  readonly usageKeeper: UsageJournalWriter;
   readonly usageBook: ProcessUsage;
-  readonly quotas: QuotaKeeper;
+  readonly quotas: QuotaManager;
 }
 
-type MeteringGround = Pick<Ground, "paths" | "claim" | "keyring" | "evidence" | "clock" | "store">;
+type MeteringDependencies = Pick<
+  ServiceStorage,
+  "paths" | "claim" | "keyring" | "evidence" | "clock" | "store"
+>;
 
 /**
  * Opens it before the listeners, so that it closes after them: the last reads are journaled too.
@@ -35,7 +38,7 @@ type MeteringGround = Pick<Ground, "paths" | "claim" | "keyring" | "evidence" | 
  */
 export async function openMetering(
   httpThreads: number,
-  ground: MeteringGround,
+  ground: MeteringDependencies,
   logger: Log,
   closers: Closer[],
 ): Promise<Metering> {
@@ -44,10 +47,10 @@ export async function openMetering(
   const [memory, ...usageMemories] = Array.from({ length: httpThreads }, () => createUsageMemory());
   const now = clock.now;
   const meter = claim.owner.id;
-  const keeper = new UsageKeeper({
+  const keeper = new UsageJournalWriter({
     meter,
     memories: [memory!, ...usageMemories],
-    accountOf: accountsIn(keyring),
+    accountOf: createAccountLookup(keyring),
     log: ledger,
     clock: now,
     logger,
@@ -55,7 +58,7 @@ export async function openMetering(
   // Whatever earlier processes counted lies before this start.
   const since = ledger.position();
   const month = new Date(now()).toISOString().slice(0, "2026-01".length);
-  const earlier = new EarlierReads({ store, meter, since, month, logger });
+  const earlier = new EarlierPaidReads({ store, meter, since, month, logger });
   const quotaMemory = createQuotaMemory();
   const quotas = await openQuotas({
     dataDir: paths.root,
@@ -66,7 +69,7 @@ export async function openMetering(
     logger,
   });
   void earlier.load();
-  closers.push(keepBoth(keeper, quotas, earlier));
+  closers.push(startMeteringTimers(keeper, quotas, earlier));
   return {
     usageMeter: new UsageMeter({
       now,
@@ -83,9 +86,13 @@ export async function openMetering(
 }
 
 /** Journals and tells until what it returns is called. */
-function keepBoth(keeper: UsageKeeper, quotas: QuotaKeeper, earlier: EarlierReads): Closer {
-  const keeping = setInterval(() => void keeper.keep(), USAGE_EVERY_MS).unref();
-  const telling = setInterval(() => quotas.tell(), QUOTA_EVERY_MS).unref();
+function startMeteringTimers(
+  keeper: UsageJournalWriter,
+  quotas: QuotaManager,
+  earlier: EarlierPaidReads,
+): Closer {
+  const keeping = setInterval(() => void keeper.keep(), USAGE_JOURNAL_INTERVAL_MS).unref();
+  const telling = setInterval(() => quotas.tell(), QUOTA_PUBLISH_INTERVAL_MS).unref();
   return () => {
     clearInterval(keeping);
     clearInterval(telling);
@@ -94,13 +101,13 @@ function keepBoth(keeper: UsageKeeper, quotas: QuotaKeeper, earlier: EarlierRead
   };
 }
 
-const INSTALLED: UsageAccount = { keyId: INSTALLED_KEY_ID, tenant: "operator" };
+const INSTALLED_KEY_ACCOUNT: UsageAccount = { keyId: INSTALLED_KEY_ID, tenant: "operator" };
 
 /** Accounts by the numbers that a keyring gives: in order of creation, from 1. */
-function accountsIn(keyring: Keyring): (number: number) => UsageAccount | undefined {
+function createAccountLookup(keyring: Keyring): (number: number) => UsageAccount | undefined {
   let known: readonly UsageAccount[] = [];
   return (number) => {
-    if (number === 0) return INSTALLED;
+    if (number === 0) return INSTALLED_KEY_ACCOUNT;
     if (number > known.length) known = keyring.listStoredKeys();
     return known[number - 1];
   };

@@ -8,11 +8,11 @@ import type { Quotas } from "../../http/access/quotas.ts";
 import type { Log } from "../../platform/log.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
-export const QUOTA_EVERY_MS = 250;
+export const QUOTA_PUBLISH_INTERVAL_MS = 250;
 /** Share of a quota from which its end is near. */
-const NEAR = 0.8;
+const QUOTA_WARNING_SHARE = 0.8;
 
-export interface QuotaKeeperOptions {
+export interface QuotaManagerOptions {
   readonly dataDir: string;
   readonly memory: SharedArrayBuffer;
   /** Has the reads of this moment counted. */
@@ -24,8 +24,8 @@ export interface QuotaKeeperOptions {
   readonly logger: Pick<Log, "warn">;
 }
 
-export class QuotaKeeper implements Quotas {
-  readonly #options: QuotaKeeperOptions;
+export class QuotaManager implements Quotas {
+  readonly #options: QuotaManagerOptions;
   readonly #board: QuotaWriter;
   #quotas: QuotaTable;
   /** What was told in the log: month, tenant, what. */
@@ -35,7 +35,7 @@ export class QuotaKeeper implements Quotas {
   readonly #changes = new SerialQueue();
 
   /** @private Use openQuotas. */
-  constructor(options: QuotaKeeperOptions, quotas: QuotaTable) {
+  constructor(options: QuotaManagerOptions, quotas: QuotaTable) {
     this.#options = options;
     this.#board = new QuotaWriter(options.memory);
     this.#quotas = quotas;
@@ -86,14 +86,14 @@ export class QuotaKeeper implements Quotas {
     if (this.#quotas.size === 0) return;
     const { clock, look, paidIn } = this.#options;
     look();
-    const { month, endMs } = monthAt(clock());
+    const { month, endMs } = computeMonth(clock());
     if (month !== this.#month) this.#told.clear();
     this.#month = month;
     this.#board.monthEndMs = endMs;
     for (const [tenant, limit] of this.#quotas) {
       const used = paidIn(month, tenant);
       this.#board.write(tenant, limit, used);
-      if (used >= limit * NEAR) this.#warn(tenant, used, limit);
+      if (used >= limit * QUOTA_WARNING_SHARE) this.#warn(tenant, used, limit);
     }
   }
 
@@ -109,7 +109,7 @@ export class QuotaKeeper implements Quotas {
   }
 
   #describe(tenant: string, limit: number): QuotaDescription {
-    const { month, endMs } = monthAt(this.#options.clock());
+    const { month, endMs } = computeMonth(this.#options.clock());
     const used = this.#options.paidIn(month, tenant);
     return {
       tenant,
@@ -127,11 +127,11 @@ export class QuotaKeeper implements Quotas {
 }
 
 /** @throws Error when quotas.json is none. */
-export async function openQuotas(options: QuotaKeeperOptions): Promise<QuotaKeeper> {
-  return new QuotaKeeper(options, await readQuotaFile(options.dataDir));
+export async function openQuotas(options: QuotaManagerOptions): Promise<QuotaManager> {
+  return new QuotaManager(options, await readQuotaFile(options.dataDir));
 }
 
-function monthAt(nowMs: number): { month: string; endMs: number } {
+function computeMonth(nowMs: number): { month: string; endMs: number } {
   const now = new Date(nowMs);
   const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   return { month: now.toISOString().slice(0, "2026-01".length), endMs };

@@ -15,7 +15,7 @@ import type { WatchConfig } from "../settings/watch-config.ts";
 
 /** Longest that the end waits for spans to be sent. */
 const CLOSE_MS_MAX = 2000;
-const TELL_EVERY_MS = 10_000;
+const DROPPED_LOG_INTERVAL_MS = 10_000;
 const SERVER_ERROR = 500;
 const DECIMALS = 3;
 
@@ -28,18 +28,18 @@ export interface WatchSink {
 }
 
 /** The main thread's own watch, and the sink of all. Undefined where nothing is to be watched. */
-export interface Watching {
+export interface RequestWatchParts {
   readonly watch: RequestWatch | undefined;
   readonly watchSink: WatchSink | undefined;
 }
 
 /** Opens what the settings ask for, and puts its end on `closers`. */
-export async function openWatching(
+export async function openRequestWatch(
   config: WatchConfig,
   log: Log,
   clock: () => number,
   closers: Closer[],
-): Promise<Watching> {
+): Promise<RequestWatchParts> {
   const sink = await openSink(config, log, readPackageVersion());
   if (sink === undefined) return { watch: undefined, watchSink: undefined };
   const watch = createRequestWatch(sink.shares, clock, (batch) => sink.take(batch));
@@ -58,12 +58,13 @@ async function openSink(
 ): Promise<WatchSink | undefined> {
   if (accessLogShare === 0 && traces === undefined) return undefined;
   const spans = traces === undefined ? undefined : await openSpansTo(traces.url, log, version);
-  const tellDropped = droppedTeller(log);
+  const tellDropped = createDroppedRequestLogger(log);
   return {
     shares: { logged: accessLogShare, traced: traces?.shares },
     take({ requests, droppedCount }, thread) {
       const write = () => {
-        for (const request of requests) if (request.isLogged) writeLine(log, request, thread);
+        for (const request of requests)
+          if (request.isLogged) writeAccessLogLine(log, request, thread);
       };
       if (log.together === undefined) write();
       else log.together(write);
@@ -84,7 +85,7 @@ async function openSpansTo(url: string, log: Log, version: string): Promise<Span
   });
 }
 
-function writeLine(log: Log, request: WatchedRequest, thread: number | undefined): void {
+function writeAccessLogLine(log: Log, request: WatchedRequest, thread: number | undefined): void {
   log.info("request", {
     thread,
     method: request.method,
@@ -121,13 +122,13 @@ function addSpan(spans: Spans, request: WatchedRequest): void {
 }
 
 /** Adds up, and tells every few seconds at most. */
-function droppedTeller(log: Log): (count: number) => void {
+function createDroppedRequestLogger(log: Log): (count: number) => void {
   let waiting = 0;
-  let toldAt = -TELL_EVERY_MS;
+  let toldAt = -DROPPED_LOG_INTERVAL_MS;
   return (count) => {
     waiting += count;
     const now = performance.now();
-    if (waiting === 0 || now - toldAt < TELL_EVERY_MS) return;
+    if (waiting === 0 || now - toldAt < DROPPED_LOG_INTERVAL_MS) return;
     log.warn("requests_not_watched", { count: waiting });
     waiting = 0;
     toldAt = now;

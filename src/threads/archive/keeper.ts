@@ -8,13 +8,13 @@ import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 /** An end waits so long for the last shipment, and for the thread to end after it. */
-const LAST_MS_MAX = 1500;
+const LAST_UPLOAD_MS_MAX = 1500;
 const END_MS_MAX = 500;
 /** A shipment that takes so many intervals, and a minute, is told of: the target may hang. */
 const LATE_INTERVALS = 3;
 const LATE_MS_MIN = 60_000;
 /** Kinds of trouble told of until all is well again. */
-const TOLD_MAX = 16;
+const LOGGED_FAILURES_MAX = 16;
 
 /** The thread, or what stands for it in a test. */
 export interface ArchiveThread {
@@ -26,7 +26,7 @@ export interface ArchiveThread {
   terminate(): Promise<unknown>;
 }
 
-export interface ArchiveKeeperOptions {
+export interface ArchiveSchedulerOptions {
   readonly thread: ArchiveThread;
   readonly everyMs: number;
   /** Epoch ms. */
@@ -52,8 +52,8 @@ export interface ArchiveStatus {
   readonly parted: string | undefined;
 }
 
-export class ArchiveKeeper {
-  readonly #options: ArchiveKeeperOptions;
+export class ArchiveScheduler {
+  readonly #options: ArchiveSchedulerOptions;
   readonly #stop: () => void;
   /** When the shipment under way was asked for, epoch ms. */
   #askedMs: number | undefined;
@@ -70,10 +70,10 @@ export class ArchiveKeeper {
   /** The thread did not end: native code still runs there. */
   isLate = false;
 
-  constructor(options: ArchiveKeeperOptions) {
+  constructor(options: ArchiveSchedulerOptions) {
     this.#options = options;
     this.#freshMs = options.clock();
-    const { thread, everyMs, repeat = repeatedly } = options;
+    const { thread, everyMs, repeat = startUnrefInterval } = options;
     thread.onReply((reply) => this.#take(reply));
     thread.onEnd((why) => {
       this.#hasEnded = true;
@@ -100,10 +100,10 @@ export class ArchiveKeeper {
   async close(): Promise<void> {
     this.#stop();
     const { thread } = this.#options;
-    const isFree = this.#askedMs === undefined || (await this.#answeredWithin(LAST_MS_MAX));
+    const isFree = this.#askedMs === undefined || (await this.#answeredWithin(LAST_UPLOAD_MS_MAX));
     if (isFree && !this.#hasEnded) {
       this.#ask(true);
-      await this.#answeredWithin(LAST_MS_MAX);
+      await this.#answeredWithin(LAST_UPLOAD_MS_MAX);
     }
     this.#hasEnded = true;
     this.isLate = !(await endsWithin(END_MS_MAX, thread.terminate()));
@@ -156,7 +156,7 @@ export class ArchiveKeeper {
   #fail(why: string): void {
     this.#failures++;
     this.#why = why;
-    if (this.#told.has(why) || this.#told.size >= TOLD_MAX) return;
+    if (this.#told.has(why) || this.#told.size >= LOGGED_FAILURES_MAX) return;
     this.#told.add(why);
     this.#options.log.error("archive_failed", { detail: why });
   }
@@ -184,7 +184,7 @@ export function startArchiveThread(data: Omit<ArchiveThreadData, "writer">): Arc
   };
 }
 
-function repeatedly(act: () => void, everyMs: number): () => void {
+function startUnrefInterval(act: () => void, everyMs: number): () => void {
   const timer = setInterval(act, everyMs).unref();
   return () => clearInterval(timer);
 }

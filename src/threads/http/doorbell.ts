@@ -4,17 +4,17 @@
 // posting, and the receiver checks it per request.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 
-export function createDoorbell(): SharedArrayBuffer {
+export function createPendingMessageFlag(): SharedArrayBuffer {
   return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 }
 
 /** Raises the word. Call it after posting. */
-export function ring(doorbell: SharedArrayBuffer): void {
+export function raisePendingMessageFlag(doorbell: SharedArrayBuffer): void {
   Atomics.add(new Int32Array(doorbell), 0, 1);
 }
 
 /** Receiving end. */
-export class DoorbellListener<Message> {
+export class PendingMessageReceiver<Message> {
   readonly #doorbell: Int32Array;
   readonly #port: MessagePort;
   readonly #take: (message: Message) => void;

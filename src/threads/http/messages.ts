@@ -65,7 +65,7 @@ export interface HttpThreadData {
 }
 
 /** Calls of a further thread to the main one. */
-export type Question =
+export type HttpThreadCall =
   | { readonly name: "relay"; readonly head: RequestHead; readonly body: Uint8Array }
   | { readonly name: "score"; readonly task: VerifyBatchTask }
   | { readonly name: "assess"; readonly context: VerifyContext; readonly tenant: string };
@@ -73,19 +73,19 @@ export type Question =
 /** A reply as it crosses: a streamed body comes on a port. */
 export type RelayedReply = Omit<Reply, "stream"> & { readonly stream?: MessagePort };
 
-export interface Answers {
+export interface HttpThreadCallResults {
   readonly relay: RelayedReply;
   readonly score: VerifyBatchResult;
   readonly assess: Finding;
 }
 
 /** An answer as data: class instances do not survive the crossing. */
-export type Answer =
+export type HttpThreadCallReply =
   | { readonly value: unknown }
   | { readonly fault: EncodedFault }
   | { readonly failure: string };
 
-export type ToHttpThread =
+export type MessageToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
@@ -94,14 +94,14 @@ export type ToHttpThread =
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "pulse"; readonly id: number }
-  | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: HttpThreadCallReply }
   | { readonly kind: "stop" }
   | { readonly kind: "close"; readonly graceMs: number };
 
-export type FromHttpThread =
+export type MessageFromHttpThread =
   | { readonly kind: "ready" }
   | { readonly kind: "listening" }
-  | { readonly kind: "question"; readonly id: number; readonly question: Question }
+  | { readonly kind: "question"; readonly id: number; readonly question: HttpThreadCall }
   | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts | Pulse }
   | {
       readonly kind: "log";
@@ -118,7 +118,7 @@ export type FromHttpThread =
   | { readonly kind: "closed" };
 
 /** Questions that wait for their answers, by number. */
-export class Pending {
+export class PendingThreadCalls {
   readonly #waiting = new Map<
     number,
     { resolve: (value: never) => void; reject: (error: Error) => void }
@@ -134,7 +134,7 @@ export class Pending {
     });
   }
 
-  settle(id: number, answer: Answer): void {
+  settle(id: number, answer: HttpThreadCallReply): void {
     const asked = this.#waiting.get(id);
     this.#waiting.delete(id);
     if ("value" in answer) asked?.resolve(answer.value as never);
@@ -151,7 +151,7 @@ export class Pending {
 }
 
 /** Result of a promise, in the form that crosses. */
-export async function encodeAnswer(work: Promise<unknown>): Promise<Answer> {
+export async function encodeAnswer(work: Promise<unknown>): Promise<HttpThreadCallReply> {
   try {
     return { value: await work };
   } catch (error) {
@@ -163,7 +163,7 @@ export async function encodeAnswer(work: Promise<unknown>): Promise<Answer> {
 }
 
 /** Bytes that own their buffer, so that it can move; a piece of a larger one is copied out. */
-export function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+export function ensureTransferable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);

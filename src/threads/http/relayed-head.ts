@@ -4,7 +4,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import type { RequestHead } from "../../http/server/port.ts";
 
 /** The head as data, under the id that this thread gave the request; its time is kept here. */
-export function relayedHead(exchange: Exchange): RequestHead {
+export function buildRelayedHead(exchange: Exchange): RequestHead {
   const { head, requestId } = exchange;
   const { forwarded } = head;
   return {

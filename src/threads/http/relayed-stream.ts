@@ -2,26 +2,26 @@
 // part. Nothing is sent that was not asked for, so the client's pace reaches the store.
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { BodyStream } from "../../http/server/port.ts";
-import { movable } from "./messages.ts";
+import { ensureTransferable } from "./messages.ts";
 
-type Asked = "next" | "cancel";
+type StreamRequest = "next" | "cancel";
 /** A part, `null` at the end, or no part at all: the rest will not come. */
-type Part = { readonly part: Uint8Array | null } | { readonly failed: true };
+type StreamPart = { readonly part: Uint8Array | null } | { readonly failed: true };
 
 /** Serves a stream on a port, which is for the other thread. */
-export function lendStream(stream: BodyStream): MessagePort {
+export function serveStreamOnPort(stream: BodyStream): MessagePort {
   const { port1: own, port2: lent } = new MessageChannel();
-  const send = (part: Part, transfer: ArrayBuffer[] = []) => own.postMessage(part, transfer);
+  const send = (part: StreamPart, transfer: ArrayBuffer[] = []) => own.postMessage(part, transfer);
   const sendNext = async () => {
     try {
       const part = await stream.next();
-      const bytes = part === undefined ? null : movable(part);
+      const bytes = part === undefined ? null : ensureTransferable(part);
       send({ part: bytes }, bytes === null ? [] : [bytes.buffer]);
     } catch {
       send({ failed: true });
     }
   };
-  own.on("message", (asked: Asked) => {
+  own.on("message", (asked: StreamRequest) => {
     if (asked === "cancel") {
       own.close();
       return;
@@ -34,22 +34,22 @@ export function lendStream(stream: BodyStream): MessagePort {
 }
 
 /** The stream behind a lent port. */
-export function borrowStream(port: MessagePort): BodyStream {
+export function readStreamFromPort(port: MessagePort): BodyStream {
   return {
     next() {
       return new Promise((resolve, reject) => {
         const gone = () => reject(new Error("the stream has ended before its last part"));
         port.once("close", gone);
-        port.once("message", (answer: Part) => {
+        port.once("message", (answer: StreamPart) => {
           port.off("close", gone);
           if ("failed" in answer) gone();
           else resolve(answer.part ?? undefined);
         });
-        port.postMessage("next" satisfies Asked);
+        port.postMessage("next" satisfies StreamRequest);
       });
     },
     cancel() {
-      port.postMessage("cancel" satisfies Asked);
+      port.postMessage("cancel" satisfies StreamRequest);
       port.close();
     },
   };

@@ -26,22 +26,22 @@ import { SCORE_ROUTES } from "../../http/routes/score.ts";
 import { LIVENESS_ROUTE } from "../../http/routes/service.ts";
 import type { Reply } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
-import { DoorbellListener } from "./doorbell.ts";
+import { PendingMessageReceiver } from "./doorbell.ts";
 import {
-  type Answers,
-  type FromHttpThread,
+  type HttpThreadCallResults,
+  type MessageFromHttpThread,
   type HttpThreadData,
-  movable,
-  Pending,
-  type Question,
-  type ToHttpThread,
+  ensureTransferable,
+  PendingThreadCalls,
+  type HttpThreadCall,
+  type MessageToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
 import { createLagGuard } from "./lag.ts";
-import { loggerTo } from "./log-lines.ts";
+import { createForwardingLogger } from "./log-lines.ts";
 import { createRequestWatch } from "./watch.ts";
-import { relayedHead } from "./relayed-head.ts";
-import { borrowStream } from "./relayed-stream.ts";
+import { buildRelayedHead } from "./relayed-head.ts";
+import { readStreamFromPort } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
@@ -50,7 +50,7 @@ import type { NoteTaker } from "../../contract/notes.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
-const HERE: ReadonlySet<Route> = new Set([
+const LOCAL_ROUTES: ReadonlySet<Route> = new Set([
   LIVENESS_ROUTE,
   ...SCORE_ROUTES,
   ...GATEWAY_ROUTES,
@@ -61,15 +61,15 @@ const HERE: ReadonlySet<Route> = new Set([
  * Answered where they arrive unless they are signed: reporters' keys are the main thread's. A batch
  * may hold signed rows, which shows only once it is read, and the pool does that, so it is relayed.
  */
-const OUTCOMES: ReadonlySet<Route> = new Set(
+const LOCAL_OUTCOME_ROUTES: ReadonlySet<Route> = new Set(
   OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
 );
 
 /** Interval at which the calls counted for reviews are told to the main thread. */
-const REVIEWS_TOLD_MS = 1000;
+const REVIEW_FLUSH_INTERVAL_MS = 1000;
 
 /** Routes that need the store are relayed; one that were not would fail its first request. */
-const elsewhere = new Proxy({} as Store & NoteTaker, {
+const unavailableStore = new Proxy({} as Store & NoteTaker, {
   get: (_store, name) => {
     throw new Error(`\`${String(name)}\` is the main thread's`);
   },
@@ -77,11 +77,11 @@ const elsewhere = new Proxy({} as Store & NoteTaker, {
 
 /** Serves until the `close` message. Returns at once; sends `ready` first. `clock` is epoch ms. */
 export function serveHttpThread(port: MessagePort, data: HttpThreadData, clock: () => number) {
-  return new HttpThread(port, data, clock);
+  return new HttpThreadServer(port, data, clock);
 }
 
 /** A keyring that applies changes before it answers: a revoked key is refused on all threads. */
-class FollowingKeyring extends Keyring {
+class SyncedKeyring extends Keyring {
   readonly #follow: () => void;
 
   constructor(data: HttpThreadData, now: () => number, follow: () => void) {
@@ -97,12 +97,12 @@ class FollowingKeyring extends Keyring {
   }
 }
 
-class HttpThread {
+class HttpThreadServer {
   readonly #port: MessagePort;
   readonly #data: HttpThreadData;
   readonly #clock: () => number;
-  readonly #questions = new Pending();
-  readonly #keyring: FollowingKeyring;
+  readonly #questions = new PendingThreadCalls();
+  readonly #keyring: SyncedKeyring;
   readonly #policies: PolicyBook;
   readonly #owners: NamespaceOwners;
   readonly #engine;
@@ -124,9 +124,9 @@ class HttpThread {
     this.#policies = new PolicyBook(data.policies);
     this.#owners = new NamespaceOwners(data.owners);
     this.#clock = clock;
-    const take = (message: ToHttpThread) => this.#take(message);
-    const listener = new DoorbellListener<ToHttpThread>(data.doorbell, port, take);
-    this.#keyring = new FollowingKeyring(data, clock, () => listener.follow());
+    const take = (message: MessageToHttpThread) => this.#take(message);
+    const listener = new PendingMessageReceiver<MessageToHttpThread>(data.doorbell, port, take);
+    this.#keyring = new SyncedKeyring(data, clock, () => listener.follow());
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
@@ -136,11 +136,11 @@ class HttpThread {
       waitMs: 0,
       allowedPerSecond: letThroughPerSecond,
     });
-    this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
+    this.#logger = createForwardingLogger((line) => this.#send(line), data.isDebugLogged);
     const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
     this.#watch = data.watch && createRequestWatch(data.watch, clock, deliver);
     this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
-    this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
+    this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEW_FLUSH_INTERVAL_MS);
     this.#send({ kind: "ready" });
   }
 
@@ -151,7 +151,7 @@ class HttpThread {
     this.#server?.stopAccepting();
   }
 
-  #take(message: ToHttpThread): void {
+  #take(message: MessageToHttpThread): void {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.applyStoredKey(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
@@ -189,8 +189,8 @@ class HttpThread {
         routes: this.#routes(),
         bureau: this.#bureau(),
         keyring,
-        store: elsewhere,
-        notes: elsewhere,
+        store: unavailableStore,
+        notes: unavailableStore,
         clock: this.#clock,
         logger: this.#logger,
         health: { isReady: () => ({ ready: true, reasons: [] }) },
@@ -244,8 +244,8 @@ class HttpThread {
   #routes(): Route[] {
     const relay = (exchange: Exchange) => this.#relay(exchange);
     return ROUTES.map((route) => {
-      if (HERE.has(route)) return route;
-      if (!OUTCOMES.has(route)) return { ...route, handle: relay };
+      if (LOCAL_ROUTES.has(route)) return route;
+      if (!LOCAL_OUTCOME_ROUTES.has(route)) return { ...route, handle: relay };
       const handle: Route["handle"] = (exchange) => {
         // Rows of a batch may be signed each for itself, which shows only to the reader of the
         // body.
@@ -258,10 +258,10 @@ class HttpThread {
   }
 
   async #relay(exchange: Exchange): Promise<Reply> {
-    const body = movable(new Uint8Array(exchange.body));
-    const head = relayedHead(exchange);
+    const body = ensureTransferable(new Uint8Array(exchange.body));
+    const head = buildRelayedHead(exchange);
     const { stream, ...reply } = await this.#ask({ name: "relay", head, body }, [body.buffer]);
-    return stream === undefined ? reply : { ...reply, stream: borrowStream(stream) };
+    return stream === undefined ? reply : { ...reply, stream: readStreamFromPort(stream) };
   }
 
   #scorer(): BatchScorer | undefined {
@@ -273,8 +273,8 @@ class HttpThread {
     };
   }
 
-  #ask<Asked extends Question>(question: Asked, transfer: ArrayBuffer[] = []) {
-    return this.#questions.ask<Answers[Asked["name"]]>((id) => {
+  #ask<Asked extends HttpThreadCall>(question: Asked, transfer: ArrayBuffer[] = []) {
+    return this.#questions.ask<HttpThreadCallResults[Asked["name"]]>((id) => {
       this.#port.postMessage({ kind: "question", id, question }, transfer);
     });
   }
@@ -302,7 +302,7 @@ class HttpThread {
     this.#port.close();
   }
 
-  #send(message: FromHttpThread): void {
+  #send(message: MessageFromHttpThread): void {
     this.#port.postMessage(message);
   }
 }

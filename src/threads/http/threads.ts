@@ -14,18 +14,18 @@ import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
-import { createDoorbell, ring } from "./doorbell.ts";
+import { createPendingMessageFlag, raisePendingMessageFlag } from "./doorbell.ts";
 import {
   encodeAnswer,
-  type FromHttpThread,
+  type MessageFromHttpThread,
   type HttpThreadData,
-  movable,
-  Pending,
-  type Question,
+  ensureTransferable,
+  PendingThreadCalls,
+  type HttpThreadCall,
   type RelayedReply,
-  type ToHttpThread,
+  type MessageToHttpThread,
 } from "./messages.ts";
-import { lendStream } from "./relayed-stream.ts";
+import { serveStreamOnPort } from "./relayed-stream.ts";
 import { inviteToLedger } from "../../ledger/join.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";
@@ -68,11 +68,11 @@ export interface HttpThreadsOptions {
 }
 
 export class HttpThreads {
-  readonly #threads: HttpThread[];
+  readonly #threads: HttpThreadHandle[];
   readonly #bucketMemory: SharedArrayBuffer;
 
   /** @private Use openHttpThreads. */
-  constructor(threads: HttpThread[], bucketMemory: SharedArrayBuffer) {
+  constructor(threads: HttpThreadHandle[], bucketMemory: SharedArrayBuffer) {
     this.#threads = threads;
     this.#bucketMemory = bucketMemory;
   }
@@ -148,10 +148,10 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   };
   const threads = options.decisionRings.map((decisionRing, index) => {
     const ledger = inviteToLedger(options.ledger);
-    const doorbell = createDoorbell();
+    const doorbell = createPendingMessageFlag();
     const usageMemory = options.usageMemories[index] ?? createUsageMemory();
     const own = { number: index + 1, ledger, decisionRing, usageMemory, doorbell, bucketMemory };
-    return new HttpThread({ ...options.shared, ...own }, { ...options, onBroken });
+    return new HttpThreadHandle({ ...options.shared, ...own }, { ...options, onBroken });
   });
   const opened = new HttpThreads(threads, bucketMemory);
   try {
@@ -163,24 +163,24 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   return opened;
 }
 
-type ThreadOptions = Omit<
+type HttpThreadHandleOptions = Omit<
   HttpThreadsOptions,
   "shared" | "ledger" | "decisionRings" | "usageMemories"
 >;
 
-class HttpThread {
+class HttpThreadHandle {
   readonly ready: Promise<void>;
   readonly #worker: Worker;
   readonly #number: number;
   readonly #doorbell: SharedArrayBuffer;
-  readonly #options: ThreadOptions;
-  readonly #counts = new Pending();
+  readonly #options: HttpThreadHandleOptions;
+  readonly #counts = new PendingThreadCalls();
   readonly #ended: Promise<void>;
-  #expected = expectation();
+  #expected = createMilestone();
   #isServing = false;
   #isClosing = false;
 
-  constructor(data: HttpThreadData, options: ThreadOptions) {
+  constructor(data: HttpThreadData, options: HttpThreadHandleOptions) {
     this.#options = options;
     this.#number = data.number;
     this.#doorbell = data.doorbell;
@@ -190,7 +190,7 @@ class HttpThread {
       workerData: data,
       transferList: [data.ledger.port],
     });
-    this.#worker.on("message", (message: FromHttpThread) => this.#take(message));
+    this.#worker.on("message", (message: MessageFromHttpThread) => this.#take(message));
     this.#worker.on("error", (error) => this.#break(error.stack ?? error.message));
     this.#ended = new Promise((resolve) => {
       this.#worker.once("exit", (code) => {
@@ -202,13 +202,13 @@ class HttpThread {
   }
 
   async listen(): Promise<void> {
-    this.#expected = expectation();
+    this.#expected = createMilestone();
     this.send({ kind: "listen" });
     await this.#expected.promise;
     this.#isServing = true;
   }
 
-  send(message: ToHttpThread, transfer: (ArrayBuffer | MessagePort)[] = []): void {
+  send(message: MessageToHttpThread, transfer: (ArrayBuffer | MessagePort)[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
@@ -216,9 +216,9 @@ class HttpThread {
    * As `send`, but applied before the next request, even when others wait in the thread's event
    * loop.
    */
-  sendFirst(message: ToHttpThread): void {
+  sendFirst(message: MessageToHttpThread): void {
     this.send(message);
-    ring(this.#doorbell);
+    raisePendingMessageFlag(this.#doorbell);
   }
 
   ask<Counts extends ThreadCounts | Pulse>(kind: "count" | "pulse"): Promise<Counts> {
@@ -233,7 +233,7 @@ class HttpThread {
     });
   }
 
-  #take(message: FromHttpThread): void {
+  #take(message: MessageFromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
@@ -246,13 +246,16 @@ class HttpThread {
     else if (message.kind !== "closed") this.#expected.resolve();
   }
 
-  async #answer(id: number, question: Question): Promise<void> {
+  async #answer(id: number, question: HttpThreadCall): Promise<void> {
     const transfer: (ArrayBuffer | MessagePort)[] = [];
     const answer = await encodeAnswer(this.#perform(question, transfer));
     this.send({ kind: "answer", id, answer }, transfer);
   }
 
-  async #perform(question: Question, transfer: (ArrayBuffer | MessagePort)[]): Promise<unknown> {
+  async #perform(
+    question: HttpThreadCall,
+    transfer: (ArrayBuffer | MessagePort)[],
+  ): Promise<unknown> {
     if (question.name === "score") {
       const { scorer } = this.#options;
       if (scorer === undefined) throw new Error("there is no pool to score on");
@@ -265,12 +268,12 @@ class HttpThread {
     const reply = await this.#options.relay(question.head, Buffer.from(buffer));
     const { status, headers, body } = reply;
     if (reply.stream !== undefined) {
-      const stream = lendStream(reply.stream);
+      const stream = serveStreamOnPort(reply.stream);
       transfer.push(stream);
       return { status, headers: [...headers], body: "", stream } satisfies RelayedReply;
     }
     if (typeof body === "string") return { status, headers: [...headers], body };
-    const bytes = movable(body);
+    const bytes = ensureTransferable(body);
     transfer.push(bytes.buffer);
     return { status, headers: [...headers], body: bytes };
   }
@@ -285,7 +288,7 @@ class HttpThread {
 }
 
 /** A promise with its settling functions; a rejection that is not awaited counts as handled. */
-function expectation() {
+function createMilestone() {
   const expected = Promise.withResolvers<void>();
   expected.promise.catch(() => undefined);
   return expected;

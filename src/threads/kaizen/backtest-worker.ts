@@ -10,7 +10,7 @@ import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 const { progress } = workerData as KaizenWorkerData;
 
 /** The task function that the pool calls. */
-export default function run(task: BacktestTask): BacktestFindings {
+export default function runBacktestTask(task: BacktestTask): BacktestFindings {
   lowerThreadPriority();
   return backtestJournal(task, (share) => {
     Atomics.store(progress, 1, Math.round(share * 1000));

@@ -1,16 +1,16 @@
 // Worker entry of a credibility batch: reads the journal, walks the graph, answers with the records
 // to write. Writes nothing itself: a crash here changes no standing.
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
-import { standingBatch, standingPolicy } from "../../kaizen/credibility/standings.ts";
+import { computeStandingBatch, createStandingPolicy } from "../../kaizen/credibility/standings.ts";
 import { encodeStandings } from "../../journal/standings.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { CredibilityResult, CredibilityTask } from "../../kaizen/service/task.ts";
 
 /** The task function that the pool calls. */
-export default function run({ journal, uptoLsn, rules, config }: CredibilityTask) {
+export default function runCredibilityTask({ journal, uptoLsn, rules, config }: CredibilityTask) {
   lowerThreadPriority();
   const { history, isInForce } = readStandingHistory(journal, uptoLsn, config);
-  const batch = standingBatch(history, rules, standingPolicy(config));
+  const batch = computeStandingBatch(history, rules, createStandingPolicy(config));
   if (batch === undefined) return { payloads: [] } satisfies CredibilityResult;
   const { standings, figures, graph } = batch;
   const before = { isInForce, stakesHigh: history.stakesHigh };

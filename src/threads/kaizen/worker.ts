@@ -3,23 +3,23 @@
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
-import { type Replayed, replayJournal } from "../../kaizen/replay/evidence.ts";
-import { probeEngine } from "../../kaizen/replay/probe-engine.ts";
-import { openAttackJudge, playOnTable } from "../../kaizen/replay/attack-engine.ts";
+import { type ReplayedEvidence, replayJournal } from "../../kaizen/replay/evidence.ts";
+import { probeInPrivateEngine } from "../../kaizen/replay/probe-engine.ts";
+import { openAttackJudge, playAttacksOnTable } from "../../kaizen/replay/attack-engine.ts";
 import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
-import { calibrationRun } from "../../kaizen/calibration.ts";
-import { watchChanges } from "../../kaizen/monitor.ts";
+import { calibrateBothScorecards } from "../../kaizen/calibration.ts";
+import { monitorScorecards } from "../../kaizen/monitor.ts";
 import {
   findHoldoutStartMs,
-  kaizenRun,
+  challengeBothScorecards,
   forecastNewestOutcomes,
   deriveSeed,
 } from "../../kaizen/run.ts";
 import type { SampleBounds } from "../../kaizen/replay/sample.ts";
-import { SIDES } from "../../kaizen/sides.ts";
+import { SCORECARD_SIDES } from "../../kaizen/sides.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { AttackReplay, Findings } from "../../kaizen/run.ts";
+import type { AttackReplay, RunFindings } from "../../kaizen/run.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
 
@@ -28,19 +28,23 @@ const PILOT_ROWS = 50_000;
 
 const { progress } = workerData as KaizenWorkerData;
 
-function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
+function reportStage(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
   Atomics.store(progress, 0, KAIZEN_STAGES.indexOf(stage));
   Atomics.store(progress, 1, Math.round(share * 1000));
 }
 
-function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTask) {
+function readAttackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTask) {
   if (seeds === undefined) return undefined;
   const { history } = readStandingHistory(journal, uptoLsn, champion, asOfMs);
   return new AttackStandings(history, seeds, champion);
 }
 
 /** The findings, with what the live weights and those to come are worth on the newest outcomes. */
-function withRecent(findings: Findings, { evidence }: Replayed, champion: ScoringConfig): Findings {
+function addRecentFindings(
+  findings: RunFindings,
+  { evidence }: ReplayedEvidence,
+  champion: ScoringConfig,
+): RunFindings {
   return { ...findings, recent: forecastNewestOutcomes(evidence, champion, findings.config) };
 }
 
@@ -48,15 +52,15 @@ function withRecent(findings: Findings, { evidence }: Replayed, champion: Scorin
  * Rows for each part that a verdict rests on: training and test of both scorecards, and what came
  * after each change that is watched. A calibration counts outcomes, which equal parts would disguise.
  */
-function sampleBounds({
+function buildSampleBounds({
   options,
   rowsMax,
   watch,
   isWatchOnly,
   isCalibration,
 }: KaizenTask): SampleBounds {
-  const watched = SIDES.flatMap((side) => watch?.[side] ?? []);
-  const tested = SIDES.map((side) => findHoldoutStartMs(side, options));
+  const watched = SCORECARD_SIDES.flatMap((side) => watch?.[side] ?? []);
+  const tested = SCORECARD_SIDES.map((side) => findHoldoutStartMs(side, options));
   const since = watched.map(({ sinceMs }) => sinceMs);
   const bordersMs = isWatchOnly === true ? since : [...tested, ...since];
   // Days of a watch look at the same outcomes, and at those that came since.
@@ -65,14 +69,14 @@ function sampleBounds({
 }
 
 /** The task function that the pool calls. */
-export default function run(task: KaizenTask): KaizenResult {
+export default function runKaizenTask(task: KaizenTask): KaizenResult {
   lowerThreadPriority();
   const { journal, uptoLsn, champion, options } = task;
-  enter("replay");
-  const onShare = (share: number) => enter("replay", share);
-  const bounds = { asOfMs: task.asOfMs, sample: sampleBounds(task) };
+  reportStage("replay");
+  const onShare = (share: number) => reportStage("replay", share);
+  const bounds = { asOfMs: task.asOfMs, sample: buildSampleBounds(task) };
   const replayed = replayJournal(journal, uptoLsn, champion, onShare, bounds);
-  const watch = task.watch && watchChanges(replayed.evidence, champion, task.watch);
+  const watch = task.watch && monitorScorecards(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
   const { rowsOf } = replayed;
   const counts = { rows, ...(rowsOf > rows ? { rowsOf } : {}) };
@@ -84,24 +88,24 @@ export default function run(task: KaizenTask): KaizenResult {
   }
   const runOptions = { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS };
   if (task.isCalibration === true) {
-    const findings = calibrationRun(replayed.evidence, champion, runOptions);
-    return { findings: withRecent(findings, replayed, champion), ...counted };
+    const findings = calibrateBothScorecards(replayed.evidence, champion, runOptions);
+    return { findings: addRecentFindings(findings, replayed, champion), ...counted };
   }
   const attacks: AttackReplay = {
     play: () => {
-      enter("attacks");
-      return playOnTable(replayed, attackStandings(task));
+      reportStage("attacks");
+      return playAttacksOnTable(replayed, readAttackStandings(task));
     },
     judge: openAttackJudge(champion),
   };
-  const findings = kaizenRun(
+  const findings = challengeBothScorecards(
     replayed.evidence,
     attacks,
     champion,
     runOptions,
-    (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
-    probeEngine,
+    (side) => reportStage(side, SCORECARD_SIDES.indexOf(side) / SCORECARD_SIDES.length),
+    probeInPrivateEngine,
   );
-  enter("waiting");
-  return { findings: withRecent(findings, replayed, champion), ...counted };
+  reportStage("waiting");
+  return { findings: addRecentFindings(findings, replayed, champion), ...counted };
 }

@@ -6,6 +6,6 @@ export const SCORING_MODES = ["auto", "inline", "pool"] as const;
 export type ScoringMode = (typeof SCORING_MODES)[number];
 
 /** First reader of the pool; the slots below belong to the writer and to HTTP threads. */
-export const FIRST_SLOT = 16;
+export const FIRST_POOL_READER_SLOT = 16;
 /** Slot 0 is the writer's. */
-export const HTTP_THREADS_MAX = FIRST_SLOT - 1;
+export const HTTP_THREADS_MAX = FIRST_POOL_READER_SLOT - 1;

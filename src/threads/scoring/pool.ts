@@ -11,7 +11,7 @@ import {
 } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
-import { FIRST_SLOT } from "./modes.ts";
+import { FIRST_POOL_READER_SLOT } from "./modes.ts";
 import type { ScoringMode } from "./modes.ts";
 import type {
   ScoringPolicies,
@@ -55,8 +55,8 @@ export function openScoringPool(
   { assessments, onAsked, ...shared }: ScoringPoolOptions,
 ): ScoringPool | undefined {
   if (mode === "inline") return undefined;
-  const pool = poolOver(shared);
-  const score = (task: ScoringTask) => scoreOn(pool, { assessments, onAsked }, task);
+  const pool = openScoringThreads(shared);
+  const score = (task: ScoringTask) => scoreOnPool(pool, { assessments, onAsked }, task);
   let table: ScoringTable | undefined;
   let policies: ScoringPolicies | undefined;
   let reviews: ScoringReviews | undefined;
@@ -99,16 +99,20 @@ function shareJson(value: unknown): SharedArrayBuffer {
   return json;
 }
 
-function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
+function openScoringThreads(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
   const nextSlot = new Int32Array(new SharedArrayBuffer(4));
-  nextSlot[0] = FIRST_SLOT;
+  nextSlot[0] = FIRST_POOL_READER_SLOT;
   const workerData: ScoringWorkerData = { ...shared, nextSlot };
   return openPool({ filename: WORKER, workerData });
 }
 
-type Left = Pick<ScoringPoolOptions, "assessments" | "onAsked">;
+type BatchSideEffectSinks = Pick<ScoringPoolOptions, "assessments" | "onAsked">;
 
-async function scoreOn(pool: Pool, { assessments, onAsked }: Left, task: ScoringTask) {
+async function scoreOnPool(
+  pool: Pool,
+  { assessments, onAsked }: BatchSideEffectSinks,
+  task: ScoringTask,
+) {
   const reply = await pool
     .run<ScoringTask, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
     .catch((error: unknown) => {

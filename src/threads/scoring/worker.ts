@@ -15,7 +15,7 @@ import { RequestIds } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
-import { clockOfThread } from "../clock.ts";
+import { openThreadClock } from "../clock.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
@@ -79,7 +79,7 @@ const LOG_WAIT_MS = 2000;
 
 const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, ...started } =
   workerData as ScoringWorkerData;
-const clock = clockOfThread().now;
+const clock = openThreadClock().now;
 const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
 const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
@@ -118,7 +118,7 @@ const bureau = openBureau({
 const requestIds = new RequestIds(clock);
 
 /** The task function that the pool calls. */
-export default async function score(task: ScoringTask): Promise<ScoringReply> {
+export default async function runScoringTask(task: ScoringTask): Promise<ScoringReply> {
   if (task.table !== undefined && task.table.generation !== generation) {
     engine.rebind(task.table.memory);
     generation = task.table.generation;

@@ -1,5 +1,9 @@
 // Batch of Ed25519 verifications: three arrays that move between threads without copying.
-import { type Ed25519Verify, KEY_BYTES, SIGNATURE_BYTES } from "../../platform/ed25519.ts";
+import {
+  type Ed25519Verifier,
+  ED25519_KEY_BYTES,
+  ED25519_SIGNATURE_BYTES,
+} from "../../platform/ed25519.ts";
 
 export interface SignatureTask {
   /** 32 bytes each. */
@@ -12,13 +16,13 @@ export interface SignatureTask {
 }
 
 /** One byte per signature: 1 when it is valid. Malformed input is not. */
-export function verifyBatch(isValid: Ed25519Verify, task: SignatureTask): Uint8Array {
+export function verifySignatureBatch(isValid: Ed25519Verifier, task: SignatureTask): Uint8Array {
   const results = new Uint8Array(task.ends.length);
   let start = 0;
   for (const [index, end] of task.ends.entries()) {
-    const key = task.keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
-    const at = index * SIGNATURE_BYTES;
-    const signature = task.signatures.subarray(at, at + SIGNATURE_BYTES);
+    const key = task.keys.subarray(index * ED25519_KEY_BYTES, (index + 1) * ED25519_KEY_BYTES);
+    const at = index * ED25519_SIGNATURE_BYTES;
+    const signature = task.signatures.subarray(at, at + ED25519_SIGNATURE_BYTES);
     results[index] = Number(isValid(key, signature, task.messages.subarray(start, end)));
     start = end;
   }

@@ -29,10 +29,10 @@ export interface IntakeOptions {
 }
 
 export function openOutcomeIntake(options: IntakeOptions): OutcomeIntake {
-  return { record: (document, call) => record(options, document, call) };
+  return { record: (document, call) => readAndAppendBatch(options, document, call) };
 }
 
-async function record(
+async function readAndAppendBatch(
   options: IntakeOptions,
   document: BatchDocument,
   { principal }: CallContext,

@@ -2,8 +2,8 @@
 // batch is being verified leave as the next one, so that load makes batches larger, not queues
 // longer.
 import { ServiceFault } from "../../contract/faults.ts";
-import { defaultThreads, openPool, type Pool, PoolBusy } from "../../platform/pool.ts";
-import { KEY_BYTES, SIGNATURE_BYTES } from "../../platform/ed25519.ts";
+import { computeDefaultThreads, openPool, type Pool, PoolBusy } from "../../platform/pool.ts";
+import { ED25519_KEY_BYTES, ED25519_SIGNATURE_BYTES } from "../../platform/ed25519.ts";
 import type { IntakeTask } from "../../bureau/outcomes/batch-reader.ts";
 import type { SignatureTask } from "./batch.ts";
 import type { IntakeReply, IntakeWork } from "./worker.ts";
@@ -20,12 +20,12 @@ const BATCH_MIN = 8;
 const THREADS_MIN = 2;
 const THREADS_MAX = 4;
 /** Loading one takes 150 ms of CPU: many services get no signature in a day. */
-const THREADS_AT_ONCE = 1;
+const INITIAL_THREADS = 1;
 /** Signatures waiting: beyond this a second's work is queued and new ones are refused. */
 const WAITING_MAX = 10_000;
 const WORKER = new URL("./worker.ts", import.meta.url).href;
 
-interface Waiting {
+interface PendingSignature {
   key: Uint8Array;
   signature: Uint8Array;
   message: Uint8Array;
@@ -35,7 +35,7 @@ interface Waiting {
 
 export class SignaturePool {
   readonly #pool: Pool;
-  #waiting: Waiting[] = [];
+  #waiting: PendingSignature[] = [];
   readonly #threads: number;
   #isScheduled = false;
   /** Micro-batches in progress, one a thread at most. */
@@ -48,11 +48,11 @@ export class SignaturePool {
   /** `keyEvents`: the registry's events so far. */
   constructor(
     keyEvents: readonly Uint8Array[] = [],
-    threads = computeThreadCount(defaultThreads()),
+    threads = computeThreadCount(computeDefaultThreads()),
   ) {
     this.#threads = threads;
     this.#keyEvents = [...keyEvents];
-    const threadsAtOnce = THREADS_AT_ONCE;
+    const threadsAtOnce = INITIAL_THREADS;
     this.#pool = openPool({ filename: WORKER, workerData: undefined, threads, threadsAtOnce });
   }
 
@@ -149,18 +149,18 @@ function computeThreadCount(spare: number): number {
   return Math.min(THREADS_MAX, Math.max(THREADS_MIN, spare));
 }
 
-function encodeSignatureTask(batch: readonly Waiting[]): SignatureTask {
+function encodeSignatureTask(batch: readonly PendingSignature[]): SignatureTask {
   const size = batch.reduce((sum, { message }) => sum + message.byteLength, 0);
   const task: SignatureTask = {
-    keys: new Uint8Array(batch.length * KEY_BYTES),
-    signatures: new Uint8Array(batch.length * SIGNATURE_BYTES),
+    keys: new Uint8Array(batch.length * ED25519_KEY_BYTES),
+    signatures: new Uint8Array(batch.length * ED25519_SIGNATURE_BYTES),
     messages: new Uint8Array(size),
     ends: new Uint32Array(batch.length),
   };
   let end = 0;
   for (const [index, { key, signature, message }] of batch.entries()) {
-    task.keys.set(key, index * KEY_BYTES);
-    task.signatures.set(signature, index * SIGNATURE_BYTES);
+    task.keys.set(key, index * ED25519_KEY_BYTES);
+    task.signatures.set(signature, index * ED25519_SIGNATURE_BYTES);
     task.messages.set(message, end);
     end += message.byteLength;
     task.ends[index] = end;

@@ -8,13 +8,13 @@ import {
 } from "../../bureau/outcomes/batch-reader.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
-import { moved } from "../../platform/pool.ts";
+import { transferResult } from "../../platform/pool.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
 import { encodeEvidence, identified } from "../../journal/proof.ts";
 import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
-import { type SignatureTask, verifyBatch } from "./batch.ts";
+import { type SignatureTask, verifySignatureBatch } from "./batch.ts";
 import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
 /** A batch, and the key events since the pool last sent some. */
@@ -45,17 +45,19 @@ export type IntakeReply = IntakeFrames | { fault: EncodedFault } | { knows: numb
 const NICE_VALUE = 5;
 
 lowerThreadPriority(NICE_VALUE);
-const isValid = openEd25519();
+const verifySignature = openEd25519();
 const reader = new BatchReader(new UuidV7Generator(randomFillSync), (key, signature, message) =>
-  Promise.resolve(isValid(key, signature, message)),
+  Promise.resolve(verifySignature(key, signature, message)),
 );
 
 /** The task function that the pool calls. */
-export default function work(given: SignatureTask | IntakeWork): Uint8Array | Promise<IntakeReply> {
-  return "task" in given ? takeIn(given) : verifyBatch(isValid, given);
+export default function runSignatureTask(
+  given: SignatureTask | IntakeWork,
+): Uint8Array | Promise<IntakeReply> {
+  return "task" in given ? readIntakeBatch(given) : verifySignatureBatch(verifySignature, given);
 }
 
-async function takeIn(given: IntakeWork): Promise<IntakeReply> {
+async function readIntakeBatch(given: IntakeWork): Promise<IntakeReply> {
   if (reader.keyEventCount < given.keysFrom) return { knows: reader.keyEventCount };
   for (const payload of given.keyEvents.slice(reader.keyEventCount - given.keysFrom)) {
     reader.learn(payload);
@@ -89,5 +91,5 @@ function encodeBatchFrames({ rows, evidence }: ReadBatch): IntakeFrames {
   const { bytes, count } = batch.take();
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
-  return moved({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);
+  return transferResult({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);
 }

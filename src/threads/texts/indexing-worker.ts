@@ -1,7 +1,7 @@
 // Worker entry that indexes texts of the journal after a start, one after the other, at a priority
 // below all threads that answer. Ends with the last text, or on request with the text in progress.
 import { workerData } from "node:worker_threads";
-import { recordReader } from "./records.ts";
+import { createRecordReader } from "./records.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { BacklogIndexer } from "../../vault/grounding/backlog-indexer.ts";
 import { EpochGuard } from "../../vault/sources/epochs.ts";
@@ -12,7 +12,7 @@ export interface IndexingWorkerData {
 }
 
 /** Number of texts without an index, and the reason for the first of them. */
-export interface Unindexed {
+export interface UnindexedTexts {
   count: number;
   detail: string;
 }
@@ -20,10 +20,10 @@ export interface Unindexed {
 const { vaultMemory } = workerData as IndexingWorkerData;
 
 /** The task function that the pool calls, once in each thread. */
-export default function work(): Unindexed {
+export default function indexBacklogTexts(): UnindexedTexts {
   lowerThreadPriority();
-  const unindexed: Unindexed = { count: 0, detail: "" };
-  const indexer = BacklogIndexer.open(vaultMemory, recordReader(vaultMemory));
+  const unindexed: UnindexedTexts = { count: 0, detail: "" };
+  const indexer = BacklogIndexer.open(vaultMemory, createRecordReader(vaultMemory));
   if (indexer === undefined) return unindexed;
   const guard = new EpochGuard(vaultMemory.epochs);
   const { texts } = indexer;

@@ -3,7 +3,7 @@
 // waits for them.
 import { availableParallelism } from "node:os";
 import { openPool } from "../../platform/pool.ts";
-import type { IndexingWorkerData, Unindexed } from "./indexing-worker.ts";
+import type { IndexingWorkerData, UnindexedTexts } from "./indexing-worker.ts";
 import type { Log } from "../../platform/log.ts";
 import { IndexBacklog } from "../../vault/grounding/index-backlog.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
@@ -28,7 +28,9 @@ export function startIndexing(vaultMemory: VaultMemory, log: Log): () => Promise
   const pool = openPool({ filename: WORKER, workerData, threads });
   const startedAt = performance.now();
   const run = async () => {
-    const tasks = Array.from({ length: threads }, () => pool.run<undefined, Unindexed>(undefined));
+    const tasks = Array.from({ length: threads }, () =>
+      pool.run<undefined, UnindexedTexts>(undefined),
+    );
     const unindexed = await Promise.all(tasks);
     await pool.close();
     const failed = unindexed.filter((each) => each.count > 0);

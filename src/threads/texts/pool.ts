@@ -32,13 +32,13 @@ export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
   let pool: Pool | undefined;
   const warm = () => (pool ??= openPool({ filename: WORKER, workerData, threads: 1 }));
   const run = <Result>(task: AssessingTask): Promise<Result> => {
-    return warm().run<AssessingTask, Result>(task).catch(asFault);
+    return warm().run<AssessingTask, Result>(task).catch(throwAsFault);
   };
   return {
     assess: (context, tenant) => run<Finding>({ kind: "assess", context, tenant }),
     measure: async (contexts, tenant) => {
       const measured: (Measured | undefined)[] = [];
-      for (const part of inParts(contexts, unitsOfContext)) {
+      for (const part of inParts(contexts, countContextCharacters)) {
         measured.push(...(await run<typeof measured>({ kind: "measure", contexts: part, tenant })));
       }
       return measured;
@@ -52,10 +52,10 @@ export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
   };
 }
 
-function asFault(error: unknown): never {
+function throwAsFault(error: unknown): never {
   if (!(error instanceof PoolBusy)) throw error;
   throw new ServiceFault("overloaded", "too many texts wait to be assessed");
 }
 
-const unitsOfContext = ({ content = "", cited_sources = [] }: VerifyContext) =>
+const countContextCharacters = ({ content = "", cited_sources = [] }: VerifyContext) =>
   content.length * Math.max(1, cited_sources.length);

@@ -8,7 +8,7 @@ import type { ReadRecord } from "../../vault/grounding/backlog-indexer.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
 /** The payload of a frame, a view. */
-export function payloadAt(bytes: Buffer, at: number): Uint8Array {
+export function viewPayloadAt(bytes: Buffer, at: number): Uint8Array {
   const start = at + FRAME_BYTES;
   return bytes.subarray(start, start + frameLength(bytes, at));
 }
@@ -17,11 +17,11 @@ export function payloadAt(bytes: Buffer, at: number): Uint8Array {
  * Reads payloads in the journal that fills `memory`.
  * @throws JournalDamaged when a record is missing or does not verify.
  */
-export function recordReader({ journal }: VaultMemory): ReadRecord {
+export function createRecordReader({ journal }: VaultMemory): ReadRecord {
   return (place) => {
     let payload: Uint8Array = new Uint8Array();
     readFrames(nodeFiles, journal, [place], (bytes, at) => {
-      payload = payloadAt(bytes, at);
+      payload = viewPayloadAt(bytes, at);
     });
     return payload;
   };
@@ -33,5 +33,5 @@ export function openAssessor(
   clock: () => number,
   workMax?: number,
 ): VaultAssessor {
-  return new VaultAssessor(memory, clock, workMax, recordReader(memory));
+  return new VaultAssessor(memory, clock, workMax, createRecordReader(memory));
 }

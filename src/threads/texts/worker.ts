@@ -7,7 +7,7 @@ import type { Finding } from "../../vault/assessment/findings.ts";
 import { IndexBuilder } from "../../vault/grounding/grounding.ts";
 import { makeReady } from "../../vault/grounding/indexing.ts";
 import type { ReadyText, TextToIndex } from "../../vault/grounding/indexing.ts";
-import { clockOfThread } from "../clock.ts";
+import { openThreadClock } from "../clock.ts";
 import type { Measured } from "../../vault/calibration/labels.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
@@ -21,11 +21,11 @@ export type AssessingTask =
   | { kind: "index"; texts: readonly TextToIndex[] };
 
 const { vaultMemory } = workerData as AssessingWorkerData;
-const assessor = openAssessor(vaultMemory, clockOfThread().now, Number.POSITIVE_INFINITY);
+const assessor = openAssessor(vaultMemory, openThreadClock().now, Number.POSITIVE_INFINITY);
 let builder: IndexBuilder | undefined;
 
 /** The task function that the pool calls. */
-export default function work(
+export default function runLargeTextTask(
   task: AssessingTask,
 ): Finding | (Measured | undefined)[] | ReadyText[] {
   if (task.kind === "assess") return assessor.assess(task.context, task.tenant);

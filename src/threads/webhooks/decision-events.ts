@@ -24,14 +24,14 @@ import {
   type WebhookEvent,
 } from "../../webhooks/event.ts";
 
-const NAME = "decisions";
+const DECISION_SOURCE_NAME = "decisions";
 /** The reason of decisions about an agent that carries a fraud flag. */
 const FRAUD: ReasonCode = "FRAUD_FLAG";
 
 /** Records of one read: a segment may have many thousands. */
 const RECORDS_MAX = 1024;
 
-interface DecisionPlace {
+interface DecisionCursor {
   readonly segment: string;
   readonly byte: number;
   /** Records of the segment before `byte`. */
@@ -40,40 +40,41 @@ interface DecisionPlace {
   readonly taken: number;
 }
 
-const BEGINNING: DecisionPlace = { segment: "", byte: 0, before: 0, taken: 0 };
+const FIRST_DECISION_CURSOR: DecisionCursor = { segment: "", byte: 0, before: 0, taken: 0 };
 
 /** A stretch of a segment, read once for as long as nothing is added to it. */
-interface Stretch {
+interface DecodedSegmentRange {
   readonly key: string;
   readonly columns: DecisionColumns;
   readonly end: number;
 }
 
 export class DecisionEvents implements EventSource {
-  readonly name = NAME;
+  readonly name = DECISION_SOURCE_NAME;
   readonly types = ["decision.denied", "agent.fraud_flagged"] as const;
   readonly #directory: string;
   readonly #serviceId: string;
-  #stretch: Stretch | undefined;
+  #stretch: DecodedSegmentRange | undefined;
 
   constructor(directory: string, serviceId: string) {
     this.#directory = directory;
     this.#serviceId = serviceId;
   }
 
-  head(): DecisionPlace {
+  head(): DecisionCursor {
     const last = listSegments(this.#directory).at(-1);
-    if (last === undefined) return BEGINNING;
+    if (last === undefined) return FIRST_DECISION_CURSOR;
     const { columns, end } = this.#read(last, 0);
     return { segment: last.name, byte: end, before: columns.count, taken: 0 };
   }
 
-  read(from: unknown): { readings: Reading[]; next: DecisionPlace } {
+  read(from: unknown): { readings: Reading[]; next: DecisionCursor } {
     const at = parseDecisionPlace(from);
     const segments = listSegments(this.#directory);
     const found = segments.find(({ name }) => name === at.segment);
     const following = segments.find(({ name }) => name > at.segment);
-    const begun = following === undefined ? undefined : { ...BEGINNING, segment: following.name };
+    const begun =
+      following === undefined ? undefined : { ...FIRST_DECISION_CURSOR, segment: following.name };
     // It is kept no more: its rows are older than the log is kept.
     if (found === undefined) return { readings: [], next: begun ?? at };
     const stretch = this.#readIfThere(found, at.byte);
@@ -93,7 +94,7 @@ export class DecisionEvents implements EventSource {
   }
 
   /** Undefined when it was compressed meanwhile: the next look finds it by its other name. */
-  #readIfThere(segment: DecisionSegment, byte: number): Stretch | undefined {
+  #readIfThere(segment: DecisionSegment, byte: number): DecodedSegmentRange | undefined {
     try {
       return this.#read(segment, byte);
     } catch (error) {
@@ -102,7 +103,7 @@ export class DecisionEvents implements EventSource {
     }
   }
 
-  #read(segment: DecisionSegment, byte: number): Stretch {
+  #read(segment: DecisionSegment, byte: number): DecodedSegmentRange {
     const size = fs.statSync(join(this.#directory, segment.file)).size;
     const key = `${segment.file} ${byte} ${size}`;
     if (this.#stretch?.key === key) return this.#stretch;
@@ -128,23 +129,23 @@ export class DecisionEvents implements EventSource {
     const common = { tenant, lane, atMs, data };
     const events: WebhookEvent[] = [];
     if (isDenied) {
-      const id = deriveEventId(this.#serviceId, NAME, segment, index, "denied");
+      const id = deriveEventId(this.#serviceId, DECISION_SOURCE_NAME, segment, index, "denied");
       events.push({ ...common, id, type: "decision.denied" });
     }
     if (isFraud) {
       // One id for all of a day: an endpoint is told of the first, and knows a repeat by it.
       const day = new Date(atMs).toISOString().slice(0, 10);
-      const id = deriveEventId(this.#serviceId, NAME, "fraud", tenant, lane, day);
+      const id = deriveEventId(this.#serviceId, DECISION_SOURCE_NAME, "fraud", tenant, lane, day);
       events.push({ ...common, id, type: "agent.fraud_flagged" });
     }
     return events;
   }
 }
 
-function parseDecisionPlace(value: unknown): DecisionPlace {
-  if (!isObject(value)) return BEGINNING;
+function parseDecisionPlace(value: unknown): DecisionCursor {
+  if (!isObject(value)) return FIRST_DECISION_CURSOR;
   const { segment, byte, before, taken } = value;
-  if (typeof segment !== "string") return BEGINNING;
+  if (typeof segment !== "string") return FIRST_DECISION_CURSOR;
   const count = (each: unknown) => (Number.isSafeInteger(each) ? (each as number) : 0);
   return { segment, byte: count(byte), before: count(before), taken: count(taken) };
 }

@@ -19,15 +19,15 @@ import {
   type WebhookEvent,
 } from "../../webhooks/event.ts";
 
-const NAME = "journal";
+const JOURNAL_SOURCE_NAME = "journal";
 /** Records of one read: nearly all are outcomes, which give no event. */
 const RECORDS_MAX = 4096;
 
 /** What a record says, before it has an id, which is that of its place or what it is `about`; undefined: nothing that anybody is told. */
-type Told = (Omit<WebhookEvent, "id"> & { readonly about?: string }) | undefined;
+type JournalEventDraft = (Omit<WebhookEvent, "id"> & { readonly about?: string }) | undefined;
 
 export class JournalEvents implements EventSource {
-  readonly name = NAME;
+  readonly name = JOURNAL_SOURCE_NAME;
   readonly types = ["key.revoked", "review.opened", "journal.damaged", "store.lagging"] as const;
   readonly #reader: JournalReader;
   readonly #serviceId: string;
@@ -49,10 +49,10 @@ export class JournalEvents implements EventSource {
     const after = typeof from === "number" ? Math.min(from, durable) : durable;
     const readings: Reading[] = [];
     const next = this.#reader.read(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
-      const told = toldBy(bytes, at);
+      const told = decodeRecordEvent(bytes, at);
       if (told === undefined) return;
       const { about = lsn, ...event } = told;
-      const id = deriveEventId(this.#serviceId, NAME, about);
+      const id = deriveEventId(this.#serviceId, JOURNAL_SOURCE_NAME, about);
       readings.push({ events: [{ id, ...event }], next: lsn });
     });
     return { readings, next };
@@ -63,7 +63,7 @@ export class JournalEvents implements EventSource {
   }
 }
 
-function reporterKey(payload: string, atMs: number): Told {
+function decodeReporterKeyRevocation(payload: string, atMs: number): JournalEventDraft {
   const event = JSON.parse(payload) as KeyEvent;
   if (event.event !== "revoked") return undefined;
   const { tenant, kid, compromised_since_ms: sinceMs } = event;
@@ -72,7 +72,7 @@ function reporterKey(payload: string, atMs: number): Told {
   return { type: "key.revoked", tenant, lane: "", atMs, data };
 }
 
-function apiKey(payload: string, atMs: number): Told {
+function decodeApiKeyRevocation(payload: string, atMs: number): JournalEventDraft {
   const { event, tenant, actor, detail } = JSON.parse(payload) as NoteEvents["audit_events"];
   if (event !== "api_key.revoked") return undefined;
   const { key_id: keyId, label } = detail as { key_id: string; label: string | null };
@@ -81,7 +81,7 @@ function apiKey(payload: string, atMs: number): Told {
 }
 
 /** A review that a crash has lost is opened again, under its id. */
-function reviewOpened(payload: string, atMs: number): Told {
+function decodeReviewOpening(payload: string, atMs: number): JournalEventDraft {
   const event = JSON.parse(payload) as ReviewEvent;
   if (event.event !== "review.opened") return undefined;
   const { id, tenant, agent, level, day, reason } = event;
@@ -102,7 +102,7 @@ function reviewOpened(payload: string, atMs: number): Told {
 }
 
 /** Of the audit records, those of the service itself that somebody has to act on. */
-function serviceAudit(payload: string, atMs: number): Told {
+function decodeServiceAudit(payload: string, atMs: number): JournalEventDraft {
   const { event: type, ...members } = JSON.parse(payload) as { event: string };
   if (type !== "journal.damaged" && type !== "store.lagging") return undefined;
   const data = Object.fromEntries(Object.entries(members).filter(([name]) => name !== "at_ms"));
@@ -110,14 +110,14 @@ function serviceAudit(payload: string, atMs: number): Told {
 }
 
 /** By kind of record; all others say nothing that anybody is told. A new kind is one line. */
-const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => Told>> = {
-  [FRAME_KINDS.key]: reporterKey,
-  [FRAME_KINDS.keyAudit]: apiKey,
-  [FRAME_KINDS.reviewEvent]: reviewOpened,
-  [FRAME_KINDS.audit]: serviceAudit,
+const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => JournalEventDraft>> = {
+  [FRAME_KINDS.key]: decodeReporterKeyRevocation,
+  [FRAME_KINDS.keyAudit]: decodeApiKeyRevocation,
+  [FRAME_KINDS.reviewEvent]: decodeReviewOpening,
+  [FRAME_KINDS.audit]: decodeServiceAudit,
 };
 
-function toldBy(bytes: Buffer, at: number): Told {
+function decodeRecordEvent(bytes: Buffer, at: number): JournalEventDraft {
   const decode = DECODERS[frameKind(bytes, at)];
   if (decode === undefined) return undefined;
   const start = at + FRAME_BYTES;

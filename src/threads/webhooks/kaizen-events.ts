@@ -11,17 +11,17 @@ import {
   type WebhookEvent,
 } from "../../webhooks/event.ts";
 
-const NAME = "kaizen";
+const KAIZEN_SOURCE_NAME = "kaizen";
 
-interface KaizenPlace {
+interface KaizenCursor {
   readonly atMs: number;
   readonly name: string;
 }
 
-const BEGINNING: KaizenPlace = { atMs: 0, name: "" };
+const FIRST_KAIZEN_CURSOR: KaizenCursor = { atMs: 0, name: "" };
 
 export class KaizenEvents implements EventSource {
-  readonly name = NAME;
+  readonly name = KAIZEN_SOURCE_NAME;
   readonly types = ["kaizen.promoted", "kaizen.rolled_back"] as const;
   readonly #path: string;
   readonly #serviceId: string;
@@ -32,14 +32,14 @@ export class KaizenEvents implements EventSource {
     this.#serviceId = serviceId;
   }
 
-  head(): KaizenPlace {
-    return (this.#all().at(-1)?.next as KaizenPlace | undefined) ?? BEGINNING;
+  head(): KaizenCursor {
+    return (this.#all().at(-1)?.next as KaizenCursor | undefined) ?? FIRST_KAIZEN_CURSOR;
   }
 
-  read(from: unknown): { readings: Reading[]; next: KaizenPlace } {
+  read(from: unknown): { readings: Reading[]; next: KaizenCursor } {
     const after = parseKaizenPlace(from);
-    const readings = this.#all().filter(({ next }) => isLater(next as KaizenPlace, after));
-    const last = readings.at(-1)?.next as KaizenPlace | undefined;
+    const readings = this.#all().filter(({ next }) => isLater(next as KaizenCursor, after));
+    const last = readings.at(-1)?.next as KaizenCursor | undefined;
     return { readings, next: last ?? after };
   }
 
@@ -64,7 +64,7 @@ export class KaizenEvents implements EventSource {
     const common = { tenant: null, lane: "" } as const;
     const promoted: WebhookEvent = {
       ...common,
-      id: deriveEventId(this.#serviceId, NAME, run_id, "promoted"),
+      id: deriveEventId(this.#serviceId, KAIZEN_SOURCE_NAME, run_id, "promoted"),
       type: "kaizen.promoted",
       atMs,
       data: { run_id, kind, config_from: parent, config_to: version },
@@ -73,7 +73,7 @@ export class KaizenEvents implements EventSource {
     const { reason, left = parent } = back;
     const rolledBack: WebhookEvent = {
       ...common,
-      id: deriveEventId(this.#serviceId, NAME, run_id, "rolled_back"),
+      id: deriveEventId(this.#serviceId, KAIZEN_SOURCE_NAME, run_id, "rolled_back"),
       type: "kaizen.rolled_back",
       atMs: back.at_ms,
       data: { run_id, reason, config_from: version, config_to: left },
@@ -82,11 +82,11 @@ export class KaizenEvents implements EventSource {
   }
 }
 
-function parseKaizenPlace(value: unknown): KaizenPlace {
-  if (!isObject(value) || typeof value["atMs"] !== "number") return BEGINNING;
+function parseKaizenPlace(value: unknown): KaizenCursor {
+  if (!isObject(value) || typeof value["atMs"] !== "number") return FIRST_KAIZEN_CURSOR;
   return { atMs: value["atMs"], name: typeof value["name"] === "string" ? value["name"] : "" };
 }
 
-function isLater(left: KaizenPlace, right: KaizenPlace): boolean {
+function isLater(left: KaizenCursor, right: KaizenCursor): boolean {
   return left.atMs === right.atMs ? left.name > right.name : left.atMs > right.atMs;
 }

@@ -7,13 +7,18 @@ import type { Webhooks } from "../../contract/webhooks/port.ts";
 import type { Log } from "../../platform/log.ts";
 import { hasEndpoints } from "../../webhooks/files.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
-import type { FromWebhooks, ToWebhooks, WebhookCall, WebhookThreadData } from "./messages.ts";
+import type {
+  MessageFromWebhookThread,
+  MessageToWebhookThread,
+  WebhookMethodName,
+  WebhookThreadData,
+} from "./messages.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 import { decodeFault } from "../../contract/encoded-fault.ts";
 
 const ENTRY = new URL("./worker.ts", import.meta.url);
 /** Before a thread that failed is started again. */
-const AGAIN_MS = 30_000;
+const RESTART_DELAY_MS = 30_000;
 /** An end waits so long, ms, for what is under way to be written down. */
 const END_MS_MAX = 1000;
 /** Calls that wait for the thread; an operator's, so few. */
@@ -22,7 +27,7 @@ const CALLS_MAX = 256;
 /** Events of the log that an operator has to look at. */
 const WARNINGS: ReadonlySet<string> = new Set(["webhook_paused", "webhook_dead_letter"]);
 
-export interface WebhookKeeperOptions {
+export interface WebhookThreadClientOptions {
   /** Made when the thread is started: the durable position among it. */
   readonly data: () => WebhookThreadData;
   readonly log: Log;
@@ -33,8 +38,8 @@ interface PendingCall {
   readonly reject: (error: unknown) => void;
 }
 
-export class WebhookKeeper implements Webhooks {
-  readonly #options: WebhookKeeperOptions;
+export class WebhookThreadClient implements Webhooks {
+  readonly #options: WebhookThreadClientOptions;
   readonly #calls = new Map<number, PendingCall>();
   /** As of the last second; undefined before there was an endpoint. */
   figures: WebhookFigures | undefined;
@@ -43,7 +48,7 @@ export class WebhookKeeper implements Webhooks {
   #again: NodeJS.Timeout | undefined;
   #isClosing = false;
 
-  constructor(options: WebhookKeeperOptions) {
+  constructor(options: WebhookThreadClientOptions) {
     this.#options = options;
     if (hasEndpoints(options.data().dataDir)) this.#start();
   }
@@ -71,10 +76,11 @@ export class WebhookKeeper implements Webhooks {
     await worker.terminate();
   }
 
-  #call<Answer>(name: WebhookCall, ...parameters: unknown[]): Promise<Answer> {
+  #call<Answer>(name: WebhookMethodName, ...parameters: unknown[]): Promise<Answer> {
     if (this.#worker === undefined && this.#again === undefined && !this.#isClosing) this.#start();
     const worker = this.#worker;
-    if (worker === undefined || this.#calls.size >= CALLS_MAX) return Promise.reject(unavailable());
+    if (worker === undefined || this.#calls.size >= CALLS_MAX)
+      return Promise.reject(createWebhooksUnavailableFault());
     const number = this.#number++;
     return new Promise<Answer>((resolve, reject) => {
       this.#calls.set(number, { resolve: resolve as (value: unknown) => void, reject });
@@ -82,7 +88,7 @@ export class WebhookKeeper implements Webhooks {
     });
   }
 
-  #post(worker: Worker, message: ToWebhooks): void {
+  #post(worker: Worker, message: MessageToWebhookThread): void {
     worker.postMessage(message);
   }
 
@@ -92,7 +98,7 @@ export class WebhookKeeper implements Webhooks {
     // It never keeps the process alive by itself.
     worker.unref();
     this.#worker = worker;
-    worker.on("message", (message: FromWebhooks) => this.#take(message));
+    worker.on("message", (message: MessageFromWebhookThread) => this.#take(message));
     worker.on("error", (error) => {
       this.#options.log.error("webhooks_failed", { detail: error.message });
     });
@@ -101,13 +107,13 @@ export class WebhookKeeper implements Webhooks {
 
   #ended(): void {
     this.#worker = undefined;
-    for (const { reject } of this.#calls.values()) reject(unavailable());
+    for (const { reject } of this.#calls.values()) reject(createWebhooksUnavailableFault());
     this.#calls.clear();
     if (this.#isClosing) return;
-    this.#again = setTimeout(() => this.#start(), AGAIN_MS).unref();
+    this.#again = setTimeout(() => this.#start(), RESTART_DELAY_MS).unref();
   }
 
-  #take(message: FromWebhooks): void {
+  #take(message: MessageFromWebhookThread): void {
     if (message.kind === "figures") {
       this.figures = message.figures;
       return;
@@ -124,6 +130,6 @@ export class WebhookKeeper implements Webhooks {
   }
 }
 
-function unavailable(): ServiceFault {
+function createWebhooksUnavailableFault(): ServiceFault {
   return new ServiceFault("webhooks_unavailable", "webhooks are not told now, the log says why");
 }

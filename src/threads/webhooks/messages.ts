@@ -14,18 +14,18 @@ export interface WebhookThreadData {
   readonly durable: number;
 }
 
-export type WebhookCall = keyof Webhooks;
+export type WebhookMethodName = keyof Webhooks;
 
-export type ToWebhooks =
+export type MessageToWebhookThread =
   | {
       readonly kind: "call";
       readonly number: number;
-      readonly name: WebhookCall;
+      readonly name: WebhookMethodName;
       readonly parameters: readonly unknown[];
     }
   | { readonly kind: "end" };
 
-export type FromWebhooks =
+export type MessageFromWebhookThread =
   | { readonly kind: "answer"; readonly number: number; readonly value: unknown }
   | { readonly kind: "refusal"; readonly number: number; readonly fault: EncodedFault }
   | { readonly kind: "figures"; readonly figures: WebhookFigures }

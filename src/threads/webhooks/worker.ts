@@ -12,16 +12,20 @@ import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";
 import { openPost } from "../../webhooks/post.ts";
 import { WebhookService } from "../../webhooks/service.ts";
-import { clockOfThread } from "../clock.ts";
+import { openThreadClock } from "../clock.ts";
 import { DecisionEvents } from "./decision-events.ts";
 import { JournalEvents } from "./journal-events.ts";
 import { KaizenEvents } from "./kaizen-events.ts";
-import type { FromWebhooks, ToWebhooks, WebhookThreadData } from "./messages.ts";
+import type {
+  MessageFromWebhookThread,
+  MessageToWebhookThread,
+  WebhookThreadData,
+} from "./messages.ts";
 import { encodeFault } from "../../contract/encoded-fault.ts";
 
 const TICK_MS = 250;
 /** Between two reports of figures. */
-const FIGURES_MS = 1000;
+const METRICS_INTERVAL_MS = 1000;
 /** Of one question to a name server, ms, and how often it is put. */
 const DNS_MS = 3000;
 const DNS_TRIES = 2;
@@ -29,27 +33,27 @@ const DNS_TRIES = 2;
 if (parentPort !== null) {
   const port = parentPort;
   lowerThreadPriority();
-  const tell = (message: FromWebhooks) => port.postMessage(message);
-  const service = openService(workerData as WebhookThreadData, (event, detail) =>
+  const tell = (message: MessageFromWebhookThread) => port.postMessage(message);
+  const service = openWebhookService(workerData as WebhookThreadData, (event, detail) =>
     tell({ kind: "log", event, detail }),
   );
   const timer = setInterval(() => service.tick(), TICK_MS);
   const telling = setInterval(
     () => tell({ kind: "figures", figures: service.figures() }),
-    FIGURES_MS,
+    METRICS_INTERVAL_MS,
   );
-  port.on("message", (message: ToWebhooks) => {
+  port.on("message", (message: MessageToWebhookThread) => {
     if (message.kind === "end") {
       clearInterval(timer);
       clearInterval(telling);
       void service.close().then(() => port.close());
     } else {
-      void answer(service, message).then(tell);
+      void runWebhookCall(service, message).then(tell);
     }
   });
 }
 
-function openService(
+function openWebhookService(
   data: WebhookThreadData,
   log: (event: string, detail: string) => void,
 ): WebhookService {
@@ -67,7 +71,7 @@ function openService(
     ],
     post: openPost({ allowed, resolve: resolveName, userAgent }),
     allowed,
-    clock: clockOfThread().now,
+    clock: openThreadClock().now,
     chance: Math.random,
     randomBytes,
     log,
@@ -86,10 +90,10 @@ async function resolveName(name: string): Promise<string[]> {
   return found;
 }
 
-async function answer(
+async function runWebhookCall(
   service: WebhookService,
-  { number, name, parameters }: Extract<ToWebhooks, { kind: "call" }>,
-): Promise<FromWebhooks> {
+  { number, name, parameters }: Extract<MessageToWebhookThread, { kind: "call" }>,
+): Promise<MessageFromWebhookThread> {
   try {
     const call = service[name] as (...given: readonly unknown[]) => Promise<unknown>;
     return { kind: "answer", number, value: await call.apply(service, parameters as unknown[]) };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metrics } from "../../../src/http/metrics/recorder.ts";
 import { computeQuantileMs, Series, SERIES_POINTS_MAX } from "../../../src/http/metrics/series.ts";
-import { DURATION_BOUNDS } from "../../../src/platform/histogram.ts";
+import { DURATION_BOUNDS_SEC } from "../../../src/platform/histogram.ts";
 
 const START_MS = 1_700_000_000_000;
 const IDLE = { outcomes: 0, lagRecords: 0 };
@@ -81,8 +81,8 @@ describe("series", () => {
 
   it("quantiles lie in the bucket of the value of that rank", () => {
     const cells = fc.array(fc.nat(50), {
-      minLength: DURATION_BOUNDS.length + 1,
-      maxLength: DURATION_BOUNDS.length + 1,
+      minLength: DURATION_BOUNDS_SEC.length + 1,
+      maxLength: DURATION_BOUNDS_SEC.length + 1,
     });
     fc.assert(
       fc.property(cells, fc.double({ min: 0.01, max: 1, noNaN: true }), (counts, quantile) => {
@@ -94,8 +94,9 @@ describe("series", () => {
         }
         let below = 0;
         const bucket = counts.findIndex((count) => (below += count) >= quantile * total - 1e-9);
-        const upper = (DURATION_BOUNDS[bucket] ?? DURATION_BOUNDS.at(-1)!) * 1000;
-        const lower = (DURATION_BOUNDS[Math.min(bucket, DURATION_BOUNDS.length) - 1] ?? 0) * 1000;
+        const upper = (DURATION_BOUNDS_SEC[bucket] ?? DURATION_BOUNDS_SEC.at(-1)!) * 1000;
+        const lower =
+          (DURATION_BOUNDS_SEC[Math.min(bucket, DURATION_BOUNDS_SEC.length) - 1] ?? 0) * 1000;
         expect(found).toBeLessThanOrEqual(upper + 1e-3);
         expect(found).toBeGreaterThanOrEqual(lower - 1e-3);
       }),

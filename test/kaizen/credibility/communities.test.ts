@@ -2,13 +2,13 @@
 // every time, and a graph without reports has none.
 import { describe, expect, it } from "vitest";
 import { detectCommunities } from "../../../src/kaizen/credibility/communities.ts";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
 
 const MARKET = 40;
 
 /** Reports within markets of forty agents, one in fifty across. */
 function marketsOf(markets: number, reports: number, seed: number) {
-  const random = seededRandom(seed);
+  const random = createSeededRandom(seed);
   const agents = markets * MARKET;
   const someone = (market: number) => market * MARKET + Math.floor(MARKET * random.uniform());
   const reporters = new Uint32Array(reports);
@@ -24,7 +24,7 @@ function marketsOf(markets: number, reports: number, seed: number) {
 describe("communities", () => {
   it("are the markets that deal among themselves", () => {
     const edges = marketsOf(5, 4000, 1);
-    const found = detectCommunities(edges, seededRandom(7));
+    const found = detectCommunities(edges, createSeededRandom(7));
     const ofMarket = Array.from(
       { length: 5 },
       (_, market) => new Set(found.subarray(market * MARKET, (market + 1) * MARKET)),
@@ -35,8 +35,8 @@ describe("communities", () => {
 
   it("are the same for the same seed", () => {
     const edges = marketsOf(4, 600, 2);
-    expect(detectCommunities(edges, seededRandom(3))).toEqual(
-      detectCommunities(edges, seededRandom(3)),
+    expect(detectCommunities(edges, createSeededRandom(3))).toEqual(
+      detectCommunities(edges, createSeededRandom(3)),
     );
   });
 
@@ -47,9 +47,9 @@ describe("communities", () => {
       subjects: new Uint32Array(0),
       count: 0,
     };
-    expect([...detectCommunities(none, seededRandom(1))]).toEqual([0, 0, 0]);
+    expect([...detectCommunities(none, createSeededRandom(1))]).toEqual([0, 0, 0]);
     const one = { agents: 4, reporters: [0, 2], subjects: [1, 2], count: 2 };
-    const found = detectCommunities(one, seededRandom(1));
+    const found = detectCommunities(one, createSeededRandom(1));
     expect(found[0]).toBe(found[1]);
     expect([...found.subarray(2)]).toEqual([0, 0]);
   });

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  CREDIBILITY_OPTIONS,
+  DEFAULT_CREDIBILITY_PARAMETERS,
   computeCredibility,
-  personalisedPageRank,
-  reporterClusters,
+  computePersonalisedPageRank,
+  findReporterClusters,
 } from "../../../src/kaizen/credibility/page-rank.ts";
-import type { Seeds } from "../../../src/kaizen/credibility/page-rank.ts";
+import type { SeedShares } from "../../../src/kaizen/credibility/page-rank.ts";
 import type { ReportedEdges } from "../../../src/kaizen/credibility/report-graph.ts";
 
 type Edge = readonly [reporter: number, subject: number, failure?: 0 | 1, weight?: number];
@@ -23,7 +23,7 @@ function edgesOf(agents: number, list: readonly Edge[]): ReportedEdges {
   };
 }
 
-function seedsAt(...agents: number[]): Seeds {
+function seedsAt(...agents: number[]): SeedShares {
   return new Map(agents.map((agent) => [agent, 1 / agents.length]));
 }
 
@@ -47,7 +47,11 @@ describe("personalised PageRank", () => {
     const edge = fc.tuple(fc.nat(19), fc.nat(19), fc.constantFrom<0 | 1>(0, 1), weight);
     fc.assert(
       fc.property(fc.array(edge, { maxLength: 80 }), fc.nat(19), (list, seed) => {
-        const mass = personalisedPageRank(edgesOf(20, list), seedsAt(seed), CREDIBILITY_OPTIONS);
+        const mass = computePersonalisedPageRank(
+          edgesOf(20, list),
+          seedsAt(seed),
+          DEFAULT_CREDIBILITY_PARAMETERS,
+        );
         expect(mass.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 9);
         expect(mass.every((x) => x >= 0)).toBe(true);
       }),
@@ -59,9 +63,10 @@ describe("personalised PageRank", () => {
       const list = attack(sybils);
       const agents = 11 + sybils;
       const found = computeCredibility(edgesOf(agents, list), seedsAt(0))!;
-      for (let i = 10; i < agents; i++) expect(found.rho[i]).toBe(CREDIBILITY_OPTIONS.rhoMin);
+      for (let i = 10; i < agents; i++)
+        expect(found.rho[i]).toBe(DEFAULT_CREDIBILITY_PARAMETERS.rhoMin);
       const tricked = edgesOf(agents, [...list, [5, 11]]);
-      const mass = personalisedPageRank(tricked, seedsAt(0), CREDIBILITY_OPTIONS);
+      const mass = computePersonalisedPageRank(tricked, seedsAt(0), DEFAULT_CREDIBILITY_PARAMETERS);
       const region = mass.slice(10).reduce((sum, x) => sum + x, 0);
       // What enters is what one honest agent gives away, not what the region claims.
       expect(region).toBeLessThan(0.25);
@@ -74,7 +79,7 @@ describe("personalised PageRank", () => {
       const { rho } = computeCredibility(tricked, seedsAt(0))!;
       // Honest standing holds: many poor agents do not shift what is ordinary.
       expect(Math.min(...rho.slice(0, 10))).toBeGreaterThan(0.5);
-      return rho.slice(10).reduce((sum, x) => sum + x - CREDIBILITY_OPTIONS.rhoMin, 0);
+      return rho.slice(10).reduce((sum, x) => sum + x - DEFAULT_CREDIBILITY_PARAMETERS.rhoMin, 0);
     });
     expect(believed[2]! / believed[0]!).toBeLessThan(2);
   });
@@ -85,14 +90,14 @@ describe("personalised PageRank", () => {
       [2, 2],
       [0, 2, 0, 0],
     ]);
-    const mass = personalisedPageRank(edges, seedsAt(0), CREDIBILITY_OPTIONS);
+    const mass = computePersonalisedPageRank(edges, seedsAt(0), DEFAULT_CREDIBILITY_PARAMETERS);
     expect([...mass]).toEqual([1, 0, 0]);
   });
 
   it("lets a pair carry no more than its cap, however often it reports", () => {
     const often = Array.from({ length: 1000 }, (): Edge => [0, 1]);
     const edges = edgesOf(3, [...often, [0, 2], [0, 2]]);
-    const mass = personalisedPageRank(edges, seedsAt(0), CREDIBILITY_OPTIONS);
+    const mass = computePersonalisedPageRank(edges, seedsAt(0), DEFAULT_CREDIBILITY_PARAMETERS);
     // Two reports already carry 1 - 1/e of what a thousand do.
     expect(mass[2]! / mass[1]!).toBeCloseTo(1 - Math.exp(-1), 3);
   });
@@ -105,7 +110,7 @@ describe("credibility", () => {
 
   it("believes whom the operator vouches for, though nobody speaks of them", () => {
     const { rho } = computeCredibility(edgesOf(3, [[0, 1]]), seedsAt(0))!;
-    expect([...rho]).toEqual([1, expect.any(Number), CREDIBILITY_OPTIONS.rhoMin]);
+    expect([...rho]).toEqual([1, expect.any(Number), DEFAULT_CREDIBILITY_PARAMETERS.rhoMin]);
     expect(rho[1]).toBeGreaterThan(0.5);
   });
 
@@ -113,11 +118,11 @@ describe("credibility", () => {
     const list: Edge[] = [];
     for (const reporter of [0, 1, 2]) for (const s of [10, 11, 12, 13]) list.push([reporter, s]);
     for (const s of [10, 14, 15, 16]) list.push([3, s]);
-    const clusters = reporterClusters(edgesOf(20, list), CREDIBILITY_OPTIONS);
+    const clusters = findReporterClusters(edgesOf(20, list), DEFAULT_CREDIBILITY_PARAMETERS);
     expect(clusters.slice(0, 4)).toEqual(Uint32Array.of(1, 1, 1, 0));
     // A voice that joins does not rename the others: their cap would start anew.
     for (const s of [10, 11, 12, 13]) list.push([9, s]);
-    const grown = reporterClusters(edgesOf(20, list), CREDIBILITY_OPTIONS);
+    const grown = findReporterClusters(edgesOf(20, list), DEFAULT_CREDIBILITY_PARAMETERS);
     expect(grown.slice(0, 10)).toEqual(Uint32Array.of(1, 1, 1, 0, 0, 0, 0, 0, 0, 1));
   });
 });

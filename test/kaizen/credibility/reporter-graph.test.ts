@@ -2,11 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
-import { graphPart } from "../../../src/kaizen/credibility/reporter-graph.ts";
+import { selectGraphPart } from "../../../src/kaizen/credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../../../src/kaizen/credibility/reporter-graph.ts";
-import { standingBatch, standingPolicy } from "../../../src/kaizen/credibility/standings.ts";
+import {
+  computeStandingBatch,
+  createStandingPolicy,
+} from "../../../src/kaizen/credibility/standings.ts";
 
-const POLICY = standingPolicy(defaultConfig());
+const POLICY = createStandingPolicy(defaultConfig());
 type Report = readonly [by: number, of: number, failed: boolean];
 
 function graphOf(agents: number, reports: readonly Report[], seeds: readonly number[]) {
@@ -32,7 +35,7 @@ function graphOf(agents: number, reports: readonly Report[], seeds: readonly num
     hasKeys: false,
     hasEarliest: false,
   };
-  return standingBatch(history, rules, POLICY)!.graph();
+  return computeStandingBatch(history, rules, POLICY)!.graph();
 }
 
 const nodeOf = ({ nodes }: ReporterGraph, i: number) =>
@@ -71,10 +74,10 @@ describe("the graph of a batch", () => {
 
   it("around a reporter has its neighbours, and none that the batch does not know", () => {
     const graph = graphOf(10, MARKET, [0]);
-    const part = graphPart(graph, 500, "agent://a/4")!;
+    const part = selectGraphPart(graph, 500, "agent://a/4")!;
     expect(part.nodes.map(({ id }) => id)).toEqual(["agent://a/4", "agent://a/5"]);
-    expect(graphPart(graph, 500, "agent://a/9")).toBeUndefined();
-    expect(graphPart(graph, 1, "agent://a/4")!.nodes).toHaveLength(1);
+    expect(selectGraphPart(graph, 500, "agent://a/9")).toBeUndefined();
+    expect(selectGraphPart(graph, 1, "agent://a/4")!.nodes).toHaveLength(1);
   });
 
   it("keeps 5,000 reporters and shows 500 with 2,000 edges of a large history", () => {
@@ -87,7 +90,7 @@ describe("the graph of a batch", () => {
     const graph = graphOf(agents, reports, [0, 1, 2]);
     expect(graph.reporters).toBe(agents);
     expect(graph.nodes).toHaveLength(5000);
-    const part = graphPart(graph, 500)!;
+    const part = selectGraphPart(graph, 500)!;
     expect(part.nodes).toHaveLength(500);
     expect(part.edges.length).toBeLessThanOrEqual(2000);
   });
@@ -100,7 +103,10 @@ describe("the graph of a batch", () => {
         const graph = graphOf(12, reports, [0, 1]);
         expect(graph.nodes).toHaveLength(graph.reporters);
         const around = graph.nodes[centre % graph.nodes.length]!.id;
-        for (const part of [graphPart(graph, limit)!, graphPart(graph, limit, around)!]) {
+        for (const part of [
+          selectGraphPart(graph, limit)!,
+          selectGraphPart(graph, limit, around)!,
+        ]) {
           expect(part.nodes.length).toBeLessThanOrEqual(limit);
           expect(new Set(part.nodes.map(({ id }) => id)).size).toBe(part.nodes.length);
           let last = Infinity;
@@ -112,7 +118,7 @@ describe("the graph of a batch", () => {
             last = mass;
           }
         }
-        expect(graphPart(graph, limit, around)!.nodes[0]!.id).toBe(around);
+        expect(selectGraphPart(graph, limit, around)!.nodes[0]!.id).toBe(around);
       }),
     );
   });

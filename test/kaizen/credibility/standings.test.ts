@@ -10,15 +10,15 @@ import type { AgentStanding } from "../../../src/engine/reading.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import { parseSeedRules, selectSeeds } from "../../../src/kaizen/credibility/seeds.ts";
 import {
-  stakesQuantile,
-  standingBatch,
-  standingPolicy,
+  computeStakesQuantile,
+  computeStandingBatch,
+  createStandingPolicy,
 } from "../../../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../../../src/kaizen/credibility/standings.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 
-const POLICY = standingPolicy(defaultConfig());
+const POLICY = createStandingPolicy(defaultConfig());
 
 interface Report {
   by: string;
@@ -114,7 +114,7 @@ describe("seeds", () => {
 
 describe("a batch", () => {
   const batch = (changes: Parameters<typeof historyOf>[1] = {}, reports = MARKET) =>
-    standingBatch(historyOf(reports, changes), RULES, POLICY)!;
+    computeStandingBatch(historyOf(reports, changes), RULES, POLICY)!;
   const byAgent = (agents: readonly AgentStanding[]) =>
     new Map(agents.map((standing) => [standing.agent, standing]));
 
@@ -159,7 +159,7 @@ describe("a batch", () => {
 
   it("says nothing when the rules name nobody", () => {
     const rules = parseSeedRules("agent://nobody/1");
-    expect(standingBatch(historyOf(MARKET), rules, POLICY)).toBeUndefined();
+    expect(computeStandingBatch(historyOf(MARKET), rules, POLICY)).toBeUndefined();
   });
 });
 
@@ -171,8 +171,8 @@ describe("stakes that count fully", () => {
     const few = { ...POLICY, stakesMin: 101, stakesEach: 101 };
     const history = historyOf(reports(101, "a/1", (i) => 100 - i));
     const rho = Float64Array.of(1, 1);
-    expect(stakesQuantile(history, rho, few)).toBe(95);
-    expect(stakesQuantile(history, rho, { ...few, stakesMin: 102 })).toBe(0);
+    expect(computeStakesQuantile(history, rho, few)).toBe(95);
+    expect(computeStakesQuantile(history, rho, { ...few, stakesMin: 102 })).toBe(0);
   });
 
   it("are not moved by strangers, nor by one voice however loud", () => {
@@ -180,8 +180,10 @@ describe("stakes that count fully", () => {
     const loud = reports(5000, "a/x", () => 1e6);
     const history = historyOf([...crowd, ...reports(5000, "ring/1", () => 1e6), ...loud]);
     const believed = Float64Array.from(history.ids, (id) => (id === "agent://ring/1" ? 0 : 1));
-    expect(stakesQuantile(history, believed, POLICY)).toBe(5);
-    expect(stakesQuantile(history, believed.fill(1), { ...POLICY, stakesEach: 5000 })).toBe(1e6);
+    expect(computeStakesQuantile(history, believed, POLICY)).toBe(5);
+    expect(computeStakesQuantile(history, believed.fill(1), { ...POLICY, stakesEach: 5000 })).toBe(
+      1e6,
+    );
   });
 });
 

@@ -6,14 +6,17 @@ import { VOICE_FIRST_PARTY } from "../../../src/contract/voices.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { AttackStandings } from "../../../src/kaizen/gates/attack-credibility.ts";
-import { attackLifts } from "../../../src/kaizen/gates/attack-gate.ts";
+import { measureScoreLiftPoints } from "../../../src/kaizen/gates/attack-gate.ts";
 import { ATTACK_NAMES, ATTACK_STAKES } from "../../../src/kaizen/gates/attacks.ts";
-import { openAttackJudge, playOnTable } from "../../../src/kaizen/replay/attack-engine.ts";
-import type { History } from "../../../src/kaizen/replay/history.ts";
-import { evidenceTableAt } from "../../../src/kaizen/replay/evidence.ts";
+import { openAttackJudge, playAttacksOnTable } from "../../../src/kaizen/replay/attack-engine.ts";
+import type { OutcomeHistory } from "../../../src/kaizen/replay/history.ts";
+import { replayTableUpTo } from "../../../src/kaizen/replay/evidence.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { parseSeedRules } from "../../../src/kaizen/credibility/seeds.ts";
-import { standingBatch, standingPolicy } from "../../../src/kaizen/credibility/standings.ts";
+import {
+  computeStandingBatch,
+  createStandingPolicy,
+} from "../../../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../../../src/kaizen/credibility/standings.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, runCommand } from "../../cli/_process.ts";
@@ -32,11 +35,11 @@ afterEach(async () => {
 });
 
 /** Outcomes as the columns of a journal, and as the graph of reports of a batch. */
-function historyOf(count: number): { history: History; graph: StandingHistory } {
+function historyOf(count: number): { history: OutcomeHistory; graph: StandingHistory } {
   const outcomes = outcomesOf(1, count);
   const agents = [...new Set(outcomes.flatMap(({ subject, reporter }) => [subject, reporter]))];
   const numbers = new Map(agents.map((agent, i) => [agent, i]));
-  const history: History = {
+  const history: OutcomeHistory = {
     agents,
     subjects: outcomes.map(({ subject }) => numbers.get(subject)!),
     reporters: outcomes.map(({ reporter }) => numbers.get(reporter)!),
@@ -75,7 +78,7 @@ describe("the scripts of gate G9", () => {
 
   /** Points that the rings lift the median fraud, by scorecard, and who came to be believed. */
   function attacked(seeds: string) {
-    const table = evidenceTableAt(history, NOW_MS, CONFIG);
+    const table = replayTableUpTo(history, NOW_MS, CONFIG);
     const { frauds, honest } = table.attackAgents;
     // Few victims: what one of them meets, all do.
     const attackAgents = {
@@ -85,10 +88,10 @@ describe("the scripts of gate G9", () => {
     };
     const standings =
       seeds === "" ? undefined : new AttackStandings(graph, parseSeedRules(seeds), CONFIG);
-    const { tapes, credibility } = playOnTable({ ...table, attackAgents }, standings);
+    const { tapes, credibility } = playAttacksOnTable({ ...table, attackAgents }, standings);
     const judge = openAttackJudge(CONFIG);
     const sides = (["check", "handshake"] as const).map((side) =>
-      attackLifts(tapes!, side, (leg) => judge(CONFIG, leg)),
+      measureScoreLiftPoints(tapes!, side, (leg) => judge(CONFIG, leg)),
     );
     return { sides, credibility, tapes: tapes!, judge };
   }
@@ -157,7 +160,7 @@ it("writes what the service would with the attack in its journal, and only once"
     attack.add({ ...each, signatureIndex: SIGNATURES.indexOf(each.signature) });
   }
   await ledger.appendBatch(echoed);
-  const { standings } = standingBatch(historyNow(), rules, standingPolicy(CONFIG))!;
+  const { standings } = computeStandingBatch(historyNow(), rules, createStandingPolicy(CONFIG))!;
   expect(standings.agents.length).toBeGreaterThan(50);
   expect(attack.batch()).toEqual(standings);
   expect(attack.batch()!.agents).toEqual([]);

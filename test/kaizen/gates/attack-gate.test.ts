@@ -9,10 +9,13 @@ import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineReader } from "../../../src/engine/reader.ts";
 import type { LoggedInputs, Reading } from "../../../src/engine/reading.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
-import { attackGate } from "../../../src/kaizen/gates/attack-gate.ts";
-import type { AttackTapes } from "../../../src/kaizen/gates/attacks.ts";
+import { evaluateAttackGate } from "../../../src/kaizen/gates/attack-gate.ts";
+import type { AttackRecordings } from "../../../src/kaizen/gates/attacks.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
-import { connectBorder, verifiedBorder } from "../../../src/kaizen/model/cost-borders.ts";
+import {
+  computeConnectThreshold,
+  computeVerifiedConnectThreshold,
+} from "../../../src/kaizen/model/cost-borders.ts";
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";
 import { tapesOf } from "../_attacks.ts";
 
@@ -37,14 +40,14 @@ function holdoutOf(changed: (p: number) => number): Holdout {
 
 /** The challenger's answer on attack legs and on the holdout. */
 function judged(
-  tapes: AttackTapes,
+  tapes: AttackRecordings,
   onLegs: (p: number) => number,
   onHoldout: (p: number) => number,
 ) {
   const judge = (config: ScoringConfig, { inputs, stakes }: LoggedInputs) => {
     const p = config === CHALLENGER ? onLegs(inputs[0]!) : inputs[0]!;
-    const isConnected = stakes === 0 || p <= connectBorder(config, stakes);
-    const isVerified = stakes === 0 || p <= verifiedBorder(config, stakes);
+    const isConnected = stakes === 0 || p <= computeConnectThreshold(config, stakes);
+    const isVerified = stakes === 0 || p <= computeVerifiedConnectThreshold(config, stakes);
     return {
       failureProbability: p,
       failureOptimistic: p,
@@ -59,7 +62,7 @@ function judged(
   const holdout = holdoutOf(onHoldout);
   const rivals = { side: "check", champion: CHAMPION, challenger: CHALLENGER, holdout } as const;
   const played = { tapes, credibility: { isInForce: false, believed: 0 } };
-  return attackGate(played, rivals, judge, GATE_POLICY);
+  return evaluateAttackGate(played, rivals, judge, GATE_POLICY);
 }
 
 /** Twelve frauds whose risk falls with every report, each a little different. */
@@ -145,8 +148,8 @@ it("has the engine's borders at stakes", () => {
         isRefused,
       } = reader.check(subject, stakes, nowMs);
       if (isRefused) continue;
-      const isConnected = p <= connectBorder(CHAMPION, stakes);
-      const isVerified = p <= verifiedBorder(CHAMPION, stakes);
+      const isConnected = p <= computeConnectThreshold(CHAMPION, stakes);
+      const isVerified = p <= computeVerifiedConnectThreshold(CHAMPION, stakes);
       const expected = isConnected
         ? "connect"
         : isVerified

@@ -1,10 +1,10 @@
 // Gate G11: a change that everybody bears out passes, a ring's lesson does not, whether the ring is
 // scattered, examines itself with other names, or keeps to agents of its own.
 import { describe, expect, it } from "vitest";
-import { challenge } from "../../../src/kaizen/challenge.ts";
+import { challengeScorecard } from "../../../src/kaizen/challenge.ts";
 import type { FitRows } from "../../../src/kaizen/model/holdout.ts";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
-import { readCoefficients, rowLogit } from "../../../src/kaizen/model/scorecard.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { readCoefficients, computeRowLogit } from "../../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "../_evidence.ts";
 
 const ROWS = 9000;
@@ -15,7 +15,7 @@ const RING_FROM = 300;
 const RING_NAMES = 120;
 
 function breadthOf(evidence: FitRows) {
-  const found = challenge(evidence, CONFIG, {
+  const found = challengeScorecard(evidence, CONFIG, {
     side: "handshake",
     usable: USABLE,
     trainTo: TRAIN,
@@ -31,11 +31,11 @@ function breadthOf(evidence: FitRows) {
 /** A world as the champion sees it, in which a ring praises agents that look bad. */
 function withRing(seed: number, nameOf: (row: number, i: number) => number): FitRows {
   const evidence = evidenceFrom(seed, ROWS, CHAMPION);
-  const random = seededRandom(seed + 1000);
+  const random = createSeededRandom(seed + 1000);
   const beta = readCoefficients(CHAMPION);
   let told = 0;
   for (let row = 0; row < ROWS; row++) {
-    const looks = rowLogit(evidence.rows, row, beta);
+    const looks = computeRowLogit(evidence.rows, row, beta);
     if (looks < -1.2 || random.uniform() > 0.4) continue;
     evidence.reporters[row] = RING_FROM + nameOf(row, told++);
     evidence.failures[row] = 0;

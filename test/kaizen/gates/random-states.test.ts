@@ -3,10 +3,10 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../../../src/engine/config.ts";
-import { probeEngine } from "../../../src/kaizen/replay/probe-engine.ts";
+import { probeInPrivateEngine } from "../../../src/kaizen/replay/probe-engine.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import type { Forecast } from "../../../src/kaizen/model/holdout.ts";
-import { monotoneGate } from "../../../src/kaizen/gates/random-states.ts";
+import { evaluateMonotoneGate } from "../../../src/kaizen/gates/random-states.ts";
 
 const SHIPPED = defaultConfig();
 
@@ -15,14 +15,14 @@ function withCheck(change: Partial<ScoringModel>): ScoringConfig {
 }
 
 function gateOf(challenger: ScoringConfig, seed = 1) {
-  const found = probeEngine("check", SHIPPED, challenger, seed);
+  const found = probeInPrivateEngine("check", SHIPPED, challenger, seed);
   const made = { challenger: { model: challenger.check } as Forecast };
-  return monotoneGate(made, GATE_POLICY, found);
+  return evaluateMonotoneGate(made, GATE_POLICY, found);
 }
 
 describe("ten thousand random states", () => {
   it.each(["check", "handshake"] as const)("the shipped %s weights keep every promise", (side) => {
-    const found = probeEngine(side, SHIPPED, SHIPPED, 7);
+    const found = probeInPrivateEngine(side, SHIPPED, SHIPPED, 7);
     expect(found).toMatchObject({ states: 10_000, failureHelps: 0, stakesRelax: 0, notFinite: 0 });
     expect(found.largestStep).toBeGreaterThan(10);
     expect(found.largestStep).toBe(found.championLargestStep);
@@ -45,7 +45,7 @@ describe("ten thousand random states", () => {
 
   it("catches a wrong sign without any state", () => {
     const model = withCheck({ weights: { recent_failure: -1 } }).check;
-    const gate = monotoneGate({ challenger: { model } as Forecast }, GATE_POLICY);
+    const gate = evaluateMonotoneGate({ challenger: { model } as Forecast }, GATE_POLICY);
     expect(gate).toMatchObject({ passed: false, sentence: "wrong sign of recent_failure" });
   });
 

@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
-import { sliceGate } from "../../../src/kaizen/gates/slices.ts";
-import { forecast } from "../../../src/kaizen/model/holdout.ts";
+import { evaluateSliceGate } from "../../../src/kaizen/gates/slices.ts";
+import { forecastRows } from "../../../src/kaizen/model/holdout.ts";
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";
-import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
+import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import {
-  calibrationSlices,
+  buildCalibrationSlices,
   parseNamespaceOfKey,
   buildSlices,
 } from "../../../src/kaizen/model/slices.ts";
@@ -36,7 +36,7 @@ describe("slices of a holdout", () => {
     expect(slices.get("all")).toHaveLength(1600);
     expect(slices.get("namespace bank")).toHaveLength(400);
     const isNew = (row: number) =>
-      evidence.rows.values[(400 + row) * COLUMNS + column]! < Math.log(4);
+      evidence.rows.values[(400 + row) * COLUMN_COUNT + column]! < Math.log(4);
     expect([...slices.get("new agents")!].every(isNew)).toBe(true);
     const steep = { ...evidence.context, stakes: evidence.context.stakes.map((x, i) => x + i) };
     const high = buildSlices({ ...evidence, context: steep }, 400, ROWS).find(
@@ -48,7 +48,7 @@ describe("slices of a holdout", () => {
 
   it("names the one that is hurt, though the whole gains", () => {
     const config = SHIPPED;
-    const champion = forecast(evidence, 0, ROWS, config.check, config);
+    const champion = forecastRows(evidence, 0, ROWS, config.check, config);
     const isBank = (row: number) => row % 4 === 0;
     const losses = champion.losses.map((loss, i) => loss * (isBank(i) ? 1.3 : 0.7));
     const { failures, subjects, reporters } = evidence;
@@ -61,7 +61,7 @@ describe("slices of a holdout", () => {
       challenger: { ...champion, losses },
       config,
     };
-    const gate = sliceGate(holdout, buildSlices(evidence, 0, ROWS), [], GATE_POLICY);
+    const gate = evaluateSliceGate(holdout, buildSlices(evidence, 0, ROWS), [], GATE_POLICY);
     expect(gate.passed).toBe(false);
     expect(gate.sentence).toMatch(/^1 of 4 slices .*: namespace bank \(/);
     expect(gate.numbers["all: z"]).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe("slices of a holdout", () => {
 describe("calibration in the slices", () => {
   const ROWS = 4000;
   const evidence = evidenceFrom(9, ROWS, SHIPPED.check);
-  const champion = forecast(evidence, 0, ROWS, SHIPPED.check, SHIPPED);
+  const champion = forecastRows(evidence, 0, ROWS, SHIPPED.check, SHIPPED);
 
   /** The gate on two slices of 1,000 rows, when forecasts are multiplied in the second. */
   function gateWith(own: number, other: number, isHarmless = false) {
@@ -94,7 +94,7 @@ describe("calibration in the slices", () => {
       { name: "first", rows },
       { name: "second", rows: rows.map((i) => i + 1000) },
     ];
-    return sliceGate(holdout, [], slices, GATE_POLICY);
+    return evaluateSliceGate(holdout, [], slices, GATE_POLICY);
   }
 
   it("passes what is foretold within the factor, and keeps both shares", () => {
@@ -138,8 +138,8 @@ describe("calibration in the slices", () => {
         namespaceNames: [""],
       },
     };
-    const forecasts = forecast(small, 10, 60, SHIPPED.check, SHIPPED);
-    const slices = calibrationSlices(small, 10, 60, forecasts, SHIPPED);
+    const forecasts = forecastRows(small, 10, 60, SHIPPED.check, SHIPPED);
+    const slices = buildCalibrationSlices(small, 10, 60, forecasts, SHIPPED);
     const rowsOf = (name: string) => [...slices.find((slice) => slice.name === name)!.rows];
     expect(rowsOf("last outcome failed")).toEqual([16, 17]);
     expect(rowsOf("last two failed")).toEqual([17]);

@@ -3,13 +3,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  binomialCdf,
-  binomialQuantile,
-  clopperPearsonLower,
-  clopperPearsonUpper,
-  mcnemarOneSided,
+  computeBinomialCdf,
+  findBinomialQuantile,
+  computeClopperPearsonLower,
+  computeClopperPearsonUpper,
+  computeMcNemarPValue,
 } from "../../../src/kaizen/model/binomial.ts";
-import { denialBorder, neymanPearsonThreshold } from "../../../src/kaizen/model/metrics.ts";
+import {
+  fitDenialThreshold,
+  computeNeymanPearsonThreshold,
+} from "../../../src/kaizen/model/metrics.ts";
 
 /** The slow reference: every term from the first on, in logarithms. */
 function summedCdf(k: number, n: number, p: number): number {
@@ -32,7 +35,7 @@ describe("the binomial distribution", () => {
     fc.assert(
       fc.property(place, ({ n, part, p }) => {
         const k = Math.floor(part * n);
-        expect(binomialCdf(k, n, p)).toBeCloseTo(k >= n ? 1 : summedCdf(k, n, p), 10);
+        expect(computeBinomialCdf(k, n, p)).toBeCloseTo(k >= n ? 1 : summedCdf(k, n, p), 10);
       }),
     );
   });
@@ -48,15 +51,15 @@ describe("the binomial distribution", () => {
     [999_500, 1_000_000, 0.9995, 0.5059516070372202],
     [99_500, 100_000_000, 0.001, 0.056923194349755075],
   ])("is that of SciPy at %i of %i at %f", (k, n, p, expected) => {
-    expect(binomialCdf(k, n, p) / expected).toBeCloseTo(1, 9);
+    expect(computeBinomialCdf(k, n, p) / expected).toBeCloseTo(1, 9);
   });
 
   it("is nothing below none, and one where all are meant", () => {
-    expect(binomialCdf(-1, 5, 0.3)).toBe(0);
-    expect(binomialCdf(5, 5, 0.3)).toBe(1);
-    expect(binomialCdf(2, 5, 0)).toBe(1);
-    expect(binomialCdf(2, 5, 1)).toBe(0);
-    expect(binomialCdf(0, 10, 0.1)).toBeCloseTo(0.9 ** 10, 12);
+    expect(computeBinomialCdf(-1, 5, 0.3)).toBe(0);
+    expect(computeBinomialCdf(5, 5, 0.3)).toBe(1);
+    expect(computeBinomialCdf(2, 5, 0)).toBe(1);
+    expect(computeBinomialCdf(2, 5, 1)).toBe(0);
+    expect(computeBinomialCdf(0, 10, 0.1)).toBeCloseTo(0.9 ** 10, 12);
   });
 
   // The border of denial at .1 % and 5 %; by SciPy. (1 - p)^n is no double above zero from 745,000 on.
@@ -68,14 +71,14 @@ describe("the binomial distribution", () => {
     [1_000_000, 947],
     [100_000_000, 99_479],
   ])("lets %i successes exceed a border %i times", (n, allowed) => {
-    expect(binomialQuantile(0.05, n, 0.001)).toBe(allowed);
+    expect(findBinomialQuantile(0.05, n, 0.001)).toBe(allowed);
   });
 });
 
 describe("exact bounds", () => {
   it("gives the published Clopper-Pearson values", () => {
     // 0 of n at 95 % one-sided: 1 - 0.05^(1/n).
-    expect(clopperPearsonUpper(0, 2995)).toBeCloseTo(1 - 0.05 ** (1 / 2995), 9);
+    expect(computeClopperPearsonUpper(0, 2995)).toBeCloseTo(1 - 0.05 ** (1 / 2995), 9);
     // The sample sizes that just show 0.1 % (kaizen 6.3, G5).
     for (const [k, n] of [
       [0, 2995],
@@ -83,26 +86,26 @@ describe("exact bounds", () => {
       [2, 6294],
       [3, 7752],
     ] as const) {
-      expect(clopperPearsonUpper(k, n)).toBeLessThanOrEqual(0.001);
-      expect(clopperPearsonUpper(k, n - 2)).toBeGreaterThan(0.001);
+      expect(computeClopperPearsonUpper(k, n)).toBeLessThanOrEqual(0.001);
+      expect(computeClopperPearsonUpper(k, n - 2)).toBeGreaterThan(0.001);
     }
     // 10 of 100: two-sided 90 % interval .0553 to .1637.
-    expect(clopperPearsonLower(10, 100)).toBeCloseTo(0.0553, 3);
-    expect(clopperPearsonUpper(10, 100)).toBeCloseTo(0.1637, 3);
+    expect(computeClopperPearsonLower(10, 100)).toBeCloseTo(0.0553, 3);
+    expect(computeClopperPearsonUpper(10, 100)).toBeCloseTo(0.1637, 3);
   });
 
   it("narrows around the share with a hundred million rows", () => {
     const [k, n] = [50_000, 100_000_000];
     const error = Math.sqrt(k) / n;
-    expect((clopperPearsonUpper(k, n) - k / n) / error).toBeCloseTo(1.645, 1);
-    expect((k / n - clopperPearsonLower(k, n)) / error).toBeCloseTo(1.645, 1);
+    expect((computeClopperPearsonUpper(k, n) - k / n) / error).toBeCloseTo(1.645, 1);
+    expect((k / n - computeClopperPearsonLower(k, n)) / error).toBeCloseTo(1.645, 1);
   });
 
   it("gives the chance of so many changes one way", () => {
-    expect(mcnemarOneSided(5, 0)).toBeCloseTo(1 / 32, 12);
-    expect(mcnemarOneSided(0, 5)).toBe(1);
+    expect(computeMcNemarPValue(5, 0)).toBeCloseTo(1 / 32, 12);
+    expect(computeMcNemarPValue(0, 5)).toBe(1);
     // Small ones too: one less the rest would be zero.
-    expect(mcnemarOneSided(80, 0) * 2 ** 80).toBeCloseTo(1, 9);
+    expect(computeMcNemarPValue(80, 0) * 2 ** 80).toBeCloseTo(1, 9);
   });
 });
 
@@ -113,16 +116,16 @@ describe("the border of denial", () => {
 
   it("is the lowest that the bound allows", () => {
     const all = scores(5000);
-    const above = exceeding(all, neymanPearsonThreshold(all));
-    expect(clopperPearsonUpper(above, 5000)).toBeLessThanOrEqual(0.001);
-    expect(clopperPearsonUpper(above + 1, 5000)).toBeGreaterThan(0.001);
-    expect(neymanPearsonThreshold(all.slice(0, 2900))).toBe(Infinity);
+    const above = exceeding(all, computeNeymanPearsonThreshold(all));
+    expect(computeClopperPearsonUpper(above, 5000)).toBeLessThanOrEqual(0.001);
+    expect(computeClopperPearsonUpper(above + 1, 5000)).toBeGreaterThan(0.001);
+    expect(computeNeymanPearsonThreshold(all.slice(0, 2900))).toBe(Infinity);
   });
 
   it("is found among more successes than (1 - p)^n has digits for", () => {
     const all = scores(800_000);
-    const above = exceeding(all, neymanPearsonThreshold(all));
-    expect(above).toBe(binomialQuantile(0.05, 800_000, 0.001));
-    expect(denialBorder(all)).toBeGreaterThanOrEqual(neymanPearsonThreshold(all));
+    const above = exceeding(all, computeNeymanPearsonThreshold(all));
+    expect(above).toBe(findBinomialQuantile(0.05, 800_000, 0.001));
+    expect(fitDenialThreshold(all)).toBeGreaterThanOrEqual(computeNeymanPearsonThreshold(all));
   });
 });

@@ -1,7 +1,7 @@
 // The pigeonhole bootstrap: the same by its seed, sure of a real gain, unsure of none.
 import { describe, expect, it } from "vitest";
-import { pigeonholeBootstrap } from "../../../src/kaizen/model/bootstrap.ts";
-import { forecast } from "../../../src/kaizen/model/holdout.ts";
+import { runPigeonholeBootstrap } from "../../../src/kaizen/model/bootstrap.ts";
+import { forecastRows } from "../../../src/kaizen/model/holdout.ts";
 import type { Holdout } from "../../../src/kaizen/model/holdout.ts";
 import { CONFIG, evidenceFrom } from "../_evidence.ts";
 
@@ -17,23 +17,23 @@ function holdoutOf(seed: number, isChampionTrue: boolean): Holdout {
     reporters,
     weights,
     config: CONFIG,
-    champion: forecast(evidence, 0, 2500, CONFIG.handshake, CONFIG),
-    challenger: forecast(evidence, 0, 2500, TRUE_MODEL, CONFIG),
+    champion: forecastRows(evidence, 0, 2500, CONFIG.handshake, CONFIG),
+    challenger: forecastRows(evidence, 0, 2500, TRUE_MODEL, CONFIG),
   };
 }
 
 describe("the bootstrap", () => {
   it("gives the same answer for the same seed and another for another", () => {
     const holdout = holdoutOf(1, false);
-    expect(pigeonholeBootstrap(holdout, 7)).toEqual(pigeonholeBootstrap(holdout, 7));
-    expect(pigeonholeBootstrap(holdout, 8)).not.toEqual(pigeonholeBootstrap(holdout, 7));
+    expect(runPigeonholeBootstrap(holdout, 7)).toEqual(runPigeonholeBootstrap(holdout, 7));
+    expect(runPigeonholeBootstrap(holdout, 8)).not.toEqual(runPigeonholeBootstrap(holdout, 7));
   });
 
   it("is sure of a real gain and sees a real loss", () => {
-    const gain = pigeonholeBootstrap(holdoutOf(2, false), 1);
+    const gain = runPigeonholeBootstrap(holdoutOf(2, false), 1);
     expect(gain.log_loss.high).toBeLessThan(0);
     expect(gain.log_loss.p).toBeLessThan(0.01);
-    const loss = pigeonholeBootstrap(holdoutOf(2, true), 1);
+    const loss = runPigeonholeBootstrap(holdoutOf(2, true), 1);
     expect(loss.log_loss.low).toBeGreaterThan(0);
     expect(loss.log_loss.p).toBeGreaterThan(0.9);
   });

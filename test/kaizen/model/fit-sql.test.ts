@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fitBySql, loadDesign } from "../../../bench/sql-fit.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { fitLogistic } from "../../../src/kaizen/model/fit.ts";
-import type { Design } from "../../../src/kaizen/model/fit.ts";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
-import { COLUMN_SIGNS, COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
+import type { DesignMatrix } from "../../../src/kaizen/model/fit.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { COLUMN_SIGNS, COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../../../src/store/duckdb.ts";
 import type { Connection, DuckDatabase } from "../../../src/store/duckdb.ts";
 import { evidenceFrom } from "../_evidence.ts";
@@ -29,7 +29,7 @@ afterAll(() => {
 });
 
 /** The largest coefficient of the fit, and the largest difference to that in SQL. */
-async function compare(design: Design, lambda: number, signs: readonly number[]) {
+async function compare(design: DesignMatrix, lambda: number, signs: readonly number[]) {
   const prior = Float64Array.from(signs, (sign) => sign * 0.2);
   const options = { lambda, prior, signs };
   const fit = fitLogistic(design, options)!;
@@ -45,11 +45,11 @@ describe("the fit as SQL", () => {
     async (lambda) => {
       const truth = { ...defaultConfig().handshake, intercept: -0.5, mean: 0.6 };
       const { rows, failures } = evidenceFrom(lambda, 4000, truth);
-      const random = seededRandom(lambda);
+      const random = createSeededRandom(lambda);
       const weights = Float64Array.from(failures, () => 0.2 + 0.8 * random.uniform());
-      const values = rows.values.slice(0, 4000 * COLUMNS);
+      const values = rows.values.slice(0, 4000 * COLUMN_COUNT);
       const found = await compare(
-        { columns: COLUMNS, values, failures, weights },
+        { columns: COLUMN_COUNT, values, failures, weights },
         lambda,
         COLUMN_SIGNS,
       );
@@ -59,7 +59,7 @@ describe("the fit as SQL", () => {
   );
 
   it("drops the same columns for their sign", async () => {
-    const random = seededRandom(9);
+    const random = createSeededRandom(9);
     const n = 1500;
     const values = new Float64Array(n * 4);
     const failures = new Uint8Array(n);

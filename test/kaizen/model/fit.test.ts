@@ -2,13 +2,13 @@
 // constraints, and everything that must break without taking the champion along.
 import { describe, expect, it } from "vitest";
 import { fitLogistic, solveCholesky } from "../../../src/kaizen/model/fit.ts";
-import type { Design, FitOptions } from "../../../src/kaizen/model/fit.ts";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
+import type { DesignMatrix, FitOptions } from "../../../src/kaizen/model/fit.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
 
 const COLUMNS = 4;
 
-function designOf(seed: number, n: number, beta: readonly number[]): Design {
-  const random = seededRandom(seed);
+function designOf(seed: number, n: number, beta: readonly number[]): DesignMatrix {
+  const random = createSeededRandom(seed);
   const values = new Float64Array(n * COLUMNS);
   const weights = new Float64Array(n);
   const failures = new Uint8Array(n);
@@ -22,7 +22,7 @@ function designOf(seed: number, n: number, beta: readonly number[]): Design {
 }
 
 /** The same objective, written down again and walked downhill in small steps. */
-function descend(design: Design, options: FitOptions, fixed: ReadonlySet<number>): number[] {
+function descend(design: DesignMatrix, options: FitOptions, fixed: ReadonlySet<number>): number[] {
   const { values, failures, weights } = design;
   const n = failures.length;
   const beta = Array.from({ length: COLUMNS }, () => 0);

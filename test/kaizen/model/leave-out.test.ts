@@ -1,6 +1,6 @@
 // One-step deletion against the re-fit that it stands for.
 import { describe, expect, it } from "vitest";
-import { fitsWithout } from "../../../src/kaizen/model/leave-out.ts";
+import { estimateFitsWithoutGroups } from "../../../src/kaizen/model/leave-out.ts";
 import { readCoefficients, fitScorecard } from "../../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "../_evidence.ts";
 
@@ -21,7 +21,7 @@ describe("the fit without a group", () => {
   const weights = new Float64Array(ROWS).fill(1);
   const coefficients = fit(weights);
   const input = { evidence, trainTo: ROWS, weights, usable: USABLE, lambda: 5, coefficients };
-  const found = fitsWithout(input, groupOf, 2);
+  const found = estimateFitsWithoutGroups(input, groupOf, 2);
 
   it.each([0, 1])("is near the re-fit without group %i, far from the whole", (group) => {
     const without = fit(
@@ -43,7 +43,7 @@ describe("the fit without a group", () => {
   });
 
   it("has no answer when nobody is left", () => {
-    const all = fitsWithout({ ...input, lambda: 0 }, () => 0, 1);
+    const all = estimateFitsWithoutGroups({ ...input, lambda: 0 }, () => 0, 1);
     expect(all).toEqual([undefined]);
   });
 });

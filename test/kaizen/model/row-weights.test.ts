@@ -2,7 +2,7 @@
 // reporter and no crowd of newcomers above its share.
 import { describe, expect, it } from "vitest";
 import type { FitRows } from "../../../src/kaizen/model/holdout.ts";
-import { markNewReporters, rowWeights } from "../../../src/kaizen/model/row-weights.ts";
+import { markNewReporters, computeRowWeights } from "../../../src/kaizen/model/row-weights.ts";
 import { CONFIG, evidenceFrom } from "../_evidence.ts";
 
 const ROWS = 2000;
@@ -18,7 +18,7 @@ function toldBy(reporterOf: (row: number) => number): FitRows {
 }
 
 function weightsOf(evidence: FitRows, from: number, to: number): Float64Array {
-  return rowWeights(evidence, from, to, markNewReporters(evidence, TRAIN));
+  return computeRowWeights(evidence, from, to, markNewReporters(evidence, TRAIN));
 }
 
 /** Share of the mass that reporters from `first` on hold. */

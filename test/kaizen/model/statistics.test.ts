@@ -1,15 +1,15 @@
 // The statistics behind the gates against brute force, known values and their own definitions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
 import {
-  aucDifference,
-  effectiveClusters,
-  rankCorrelation,
-  stabilityIndex,
-  twoWayVariance,
+  computeAucDifference,
+  countEffectiveClusters,
+  computeRankCorrelation,
+  computeStabilityIndex,
+  computeTwoWayVariance,
 } from "../../../src/kaizen/model/statistics.ts";
-import { auc } from "../../../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../../../src/kaizen/model/metrics.ts";
 
 const rows = fc
   .array(
@@ -45,7 +45,7 @@ describe("the clustered variance", () => {
         const vs = (gs / (gs - 1)) * pairs((i, j) => list[i]!.subject === list[j]!.subject);
         const vr = (gr / (gr - 1)) * pairs((i, j) => list[i]!.reporter === list[j]!.reporter);
         const vi = pairs((i, j) => i === j);
-        const { mean: found, variance } = twoWayVariance(
+        const { mean: found, variance } = computeTwoWayVariance(
           list.map((r) => r.value),
           list.map((r) => r.weight),
           list.map((r) => r.subject),
@@ -58,39 +58,39 @@ describe("the clustered variance", () => {
   });
 
   it("counts effective clusters between 1 and their number", () => {
-    expect(effectiveClusters([1, 1, 1, 1], [0, 1, 2, 3])).toBeCloseTo(4);
-    expect(effectiveClusters([1, 1, 1, 1], [7, 7, 7, 7])).toBeCloseTo(1);
-    expect(effectiveClusters([3, 1], [0, 1])).toBeCloseTo(1.6);
+    expect(countEffectiveClusters([1, 1, 1, 1], [0, 1, 2, 3])).toBeCloseTo(4);
+    expect(countEffectiveClusters([1, 1, 1, 1], [7, 7, 7, 7])).toBeCloseTo(1);
+    expect(countEffectiveClusters([3, 1], [0, 1])).toBeCloseTo(1.6);
   });
 });
 
 describe("ranking and drift", () => {
   it("gives the difference of two AUCs, and no error for equal scores", () => {
-    const random = seededRandom(1);
+    const random = createSeededRandom(1);
     const n = 400;
     const failures = Uint8Array.from({ length: n }, () => (random.uniform() < 0.2 ? 1 : 0));
     const a = Float64Array.from(failures, (y) => y + random.normal());
     const b = Float64Array.from(failures, (y) => 0.5 * y + random.normal());
     const ids = Uint32Array.from(failures, (_, i) => i);
-    const found = aucDifference(a, b, failures, ids, ids);
-    expect(found.difference).toBeCloseTo(auc(a, failures) - auc(b, failures), 10);
+    const found = computeAucDifference(a, b, failures, ids, ids);
+    expect(found.difference).toBeCloseTo(computeAuc(a, failures) - computeAuc(b, failures), 10);
     expect(found.standardError).toBeGreaterThan(0.01);
-    const same = aucDifference(a, a, failures, ids, ids);
+    const same = computeAucDifference(a, a, failures, ids, ids);
     expect(same).toEqual({ difference: 0, standardError: 0 });
   });
 
   it("knows a shifted population and an unshifted one", () => {
-    const random = seededRandom(2);
+    const random = createSeededRandom(2);
     const draw = (shift: number) => Array.from({ length: 4000 }, () => random.normal() + shift);
-    expect(stabilityIndex(draw(0), draw(0))).toBeLessThan(0.02);
-    expect(stabilityIndex(draw(0), draw(1))).toBeGreaterThan(0.5);
+    expect(computeStabilityIndex(draw(0), draw(0))).toBeLessThan(0.02);
+    expect(computeStabilityIndex(draw(0), draw(1))).toBeGreaterThan(0.5);
   });
 
   it("is 1 for any rising map and -1 for any falling one", () => {
     const x = [3, 1, 4, 1.5, 9];
-    expect(rankCorrelation(x, x.map(Math.exp))).toBeCloseTo(1);
+    expect(computeRankCorrelation(x, x.map(Math.exp))).toBeCloseTo(1);
     expect(
-      rankCorrelation(
+      computeRankCorrelation(
         x,
         x.map((v) => -v),
       ),

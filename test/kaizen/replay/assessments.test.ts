@@ -4,7 +4,7 @@ import { FEATURES } from "../../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import type { TableReader } from "../../../src/engine/reader.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
+import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import { AssessmentQueue } from "../../../src/ledger/assessment-queue.ts";
@@ -53,7 +53,7 @@ function featuresOf(stage: Stage): { timeMs: number; value: number }[] {
   const { rows, timesMs } = replayed(stage).evidence.check;
   return Array.from({ length: rows.count }, (_, row) => ({
     timeMs: timesMs[row]!,
-    value: rows.values[row * COLUMNS + FEATURE]!,
+    value: rows.values[row * COLUMN_COUNT + FEATURE]!,
   }));
 }
 

@@ -1,10 +1,14 @@
 // Growing columns of numbers against a plain array.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { byteColumn, doubleColumn, wordColumn } from "../../../src/kaizen/replay/column.ts";
+import {
+  createByteColumn,
+  createDoubleColumn,
+  createWordColumn,
+} from "../../../src/kaizen/replay/column.ts";
 
 it("holds what was pushed, however far it grew", () => {
-  const column = doubleColumn();
+  const column = createDoubleColumn();
   const plain: number[] = [];
   fc.assert(
     fc.property(
@@ -24,7 +28,7 @@ it("holds what was pushed, however far it grew", () => {
 });
 
 it("takes no more than a number needs, and gives no part that is empty", () => {
-  const [small, large] = [byteColumn(), wordColumn()];
+  const [small, large] = [createByteColumn(), createWordColumn()];
   for (let i = 0; i < 10_000; i++) {
     small.push(i % 2);
     large.push(2 ** 32 - 1 - i);

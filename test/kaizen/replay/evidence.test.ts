@@ -6,10 +6,10 @@ import { defaultConfig } from "../../../src/engine/config.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { encodeStandings, NO_STANDINGS } from "../../../src/journal/standings.ts";
-import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
+import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
-import { SIDES } from "../../../src/kaizen/sides.ts";
+import { SCORECARD_SIDES } from "../../../src/kaizen/sides.ts";
 import { openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
@@ -67,7 +67,7 @@ describe("rows of a sample", () => {
     expect(part.rowsOf).toBe(3000);
     expect(part.lagMs).toBe(whole.lagMs);
     expect(part.attackAgents).toEqual(whole.attackAgents);
-    for (const side of SIDES) {
+    for (const side of SCORECARD_SIDES) {
       const [rows, all] = [part.evidence[side], whole.evidence[side]];
       const { count } = rows.rows;
       expect(Math.abs(count - 300)).toBeLessThan(90);
@@ -76,8 +76,8 @@ describe("rows of a sample", () => {
       for (let row = 0; row < count; row++) {
         const same = at.get(rows.timesMs[row]!)!;
         const { values, outcomes } = rows.rows;
-        expect(values.subarray(row * COLUMNS, (row + 1) * COLUMNS)).toEqual(
-          all.rows.values.subarray(same * COLUMNS, (same + 1) * COLUMNS),
+        expect(values.subarray(row * COLUMN_COUNT, (row + 1) * COLUMN_COUNT)).toEqual(
+          all.rows.values.subarray(same * COLUMN_COUNT, (same + 1) * COLUMN_COUNT),
         );
         expect(outcomes[row]).toBe(all.rows.outcomes[same]);
         expect(rows.failures[row]).toBe(all.failures[same]);

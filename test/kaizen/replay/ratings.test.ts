@@ -5,9 +5,9 @@ import { FEATURES } from "../../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
-import { kaizenRun } from "../../../src/kaizen/run.ts";
-import { reportPage } from "../../../src/kaizen/report/page.ts";
-import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
+import { challengeBothScorecards } from "../../../src/kaizen/run.ts";
+import { renderRunReportPage } from "../../../src/kaizen/report/page.ts";
+import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../../../src/kaizen/model/scorecard.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
@@ -55,7 +55,7 @@ function replayed({ dataDir, ledger }: Stage) {
 }
 
 const noveltyOf = ({ values, count }: ScorecardRows) =>
-  Array.from({ length: count }, (_, row) => values[row * COLUMNS + NOVELTY]!);
+  Array.from({ length: count }, (_, row) => values[row * COLUMN_COUNT + NOVELTY]!);
 
 describe("stakes that come with the outcome", () => {
   it("are no feature of it, but stay evidence of what an agent has borne", async () => {
@@ -83,7 +83,7 @@ describe("stakes that come with the outcome", () => {
     const checkOf = (stage: Stage) => {
       const { evidence, lagMs } = replayed(stage);
       // Neither attacks nor random states: they judge what was learnt, and teach nothing.
-      const findings = kaizenRun(evidence, undefined, defaultConfig(), {
+      const findings = challengeBothScorecards(evidence, undefined, defaultConfig(), {
         id: "k-20260601-000000000",
         nowMs: NOW_MS,
         holdoutDays: 120,
@@ -94,7 +94,7 @@ describe("stakes that come with the outcome", () => {
         isBrief: true,
       });
       const side = findings.sides.find((each) => each.side === "check")!;
-      const page = reportPage({ ...RUN, findings, reason: findings.reason });
+      const page = renderRunReportPage({ ...RUN, findings, reason: findings.reason });
       return { page, rows: side.rows, learnt: side.challenger!.weights["stakes_novelty"] ?? 0 };
     };
     const [told, plain, both] = [checkOf(leaking), checkOf(honest), checkOf(mixed)];

@@ -1,7 +1,7 @@
 // Sample of a long history: all outcomes while they are few, then a random part of each stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sampleOutcomes, shareOut } from "../../../src/kaizen/replay/sample.ts";
+import { sampleOutcomes, allotRows } from "../../../src/kaizen/replay/sample.ts";
 import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
 
 const COUNT = 200_000;
@@ -15,17 +15,17 @@ const within = (rows: Uint32Array, from: number, to: number) =>
 
 describe("shares", () => {
   it("are equal, but for stretches that have fewer", () => {
-    expect(shareOut(900, [1000, 1000, 1000])).toEqual([300, 300, 300]);
-    expect(shareOut(900, [100, 5000, 1000])).toEqual([100, 400, 400]);
-    expect(shareOut(900, [1000, 0, 50])).toEqual([850, 0, 50]);
-    expect(shareOut(900, [10, 20])).toEqual([10, 20]);
+    expect(allotRows(900, [1000, 1000, 1000])).toEqual([300, 300, 300]);
+    expect(allotRows(900, [100, 5000, 1000])).toEqual([100, 400, 400]);
+    expect(allotRows(900, [1000, 0, 50])).toEqual([850, 0, 50]);
+    expect(allotRows(900, [10, 20])).toEqual([10, 20]);
   });
 
   it("hand out all there is, and never more than a stretch has", () => {
     const counts = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(fc.nat(2_000_000), counts, (rowsMax, given) => {
-        const shares = shareOut(rowsMax, given);
+        const shares = allotRows(rowsMax, given);
         const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0);
         expect(sum(shares)).toBeCloseTo(Math.min(rowsMax, sum(given)), 3);
         for (const [at, share] of shares.entries()) expect(share).toBeLessThanOrEqual(given[at]!);

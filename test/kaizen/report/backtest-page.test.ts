@@ -5,9 +5,13 @@ import { completePolicy } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
-import { seededRandom } from "../../../src/kaizen/model/random.ts";
-import { backtestPage } from "../../../src/kaizen/report/backtest-page.ts";
-import { money, percent, listWarnings } from "../../../src/kaizen/report/backtest-words.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { renderBacktestPage } from "../../../src/kaizen/report/backtest-page.ts";
+import {
+  formatMoney,
+  formatRatioAsPercent,
+  listWarnings,
+} from "../../../src/kaizen/report/backtest-words.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../../src/policy/backtest.ts";
 
@@ -22,7 +26,7 @@ function backtestOf(given: Policy | undefined, count: number, stakes = 10): Back
   const live = activePolicy(DEFAULT_POLICY);
   const tried = given && activePolicy(given);
   const backtest = new PolicyBacktest({ live, given: tried, agentCount: 2 });
-  const random = seededRandom(1);
+  const random = createSeededRandom(1);
   let bad = 0;
   for (let i = 0; i < count; i++) {
     const failureProbability = random.uniform() ** 2;
@@ -76,7 +80,7 @@ const text = (page: string) => page.replaceAll(/<style>[^]*?<\/style>|<[^>]+>/g,
 
 describe("a back-test's page", () => {
   const backtest = backtestOf(LOOSE, 2000);
-  const page = backtestPage(backtest);
+  const page = renderBacktestPage(backtest);
 
   it("loads nothing, runs nothing, and says so itself", () => {
     expect(page).toMatch(
@@ -101,8 +105,10 @@ describe("a back-test's page", () => {
     const row = backtest.findings!.rows.find(
       (each) => each.policy === "given" && each.level === "L2" && each.question === "verify",
     )!;
-    expect(told).toContain(`the given policy allows ${percent(row.good_allowed / row.good)}`);
-    expect(told).toContain(`${money(row.stakes_lost)} of stakes lost`);
+    expect(told).toContain(
+      `the given policy allows ${formatRatioAsPercent(row.good_allowed / row.good)}`,
+    );
+    expect(told).toContain(`${formatMoney(row.stakes_lost)} of stakes lost`);
     expect(told).toContain("agent://b/&lt;script&gt;");
     expect(page.match(/<svg /g)!.length).toBe(2 * 5);
     expect(page.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)).toHaveLength(10);
@@ -117,14 +123,14 @@ describe("a back-test's page", () => {
       (each) => each.policy === "given" && each.level === "L2" && each.question === "verify",
     )!;
     const share = curve.good_allowed[bounds.indexOf(0.2)]! / backtest.findings!.good;
-    expect(page).toContain(`given: ${percent(share)} of`);
+    expect(page).toContain(`given: ${formatRatioAsPercent(share)} of`);
   });
 
   it("stands with the live policy alone, without stakes, and without outcomes", () => {
-    const alone = backtestPage(backtestOf(undefined, 500, 0));
+    const alone = renderBacktestPage(backtestOf(undefined, 500, 0));
     expect(text(alone)).not.toMatch(/NaN|Infinity|undefined|null|given/);
     expect(alone).not.toContain("Money");
-    const empty = text(backtestPage(backtestOf(LOOSE, 0)));
+    const empty = text(renderBacktestPage(backtestOf(LOOSE, 0)));
     expect(empty).not.toMatch(/NaN|Infinity|undefined|null/);
     expect(empty).toContain("allows none of the good outcomes");
   });

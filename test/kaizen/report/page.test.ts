@@ -3,21 +3,26 @@
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { listGateIntervals } from "../../../src/kaizen/report/plot-bars.ts";
-import { reportPage } from "../../../src/kaizen/report/page.ts";
-import { kaizenRun } from "../../../src/kaizen/run.ts";
+import { renderRunReportPage } from "../../../src/kaizen/report/page.ts";
+import { challengeBothScorecards } from "../../../src/kaizen/run.ts";
 import { CONFIG, evidenceFrom } from "../_evidence.ts";
 
 const TRUTH = { ...CONFIG.handshake, intercept: -1, mean: 0.5 };
 const evidence = evidenceFrom(1, 9000, TRUTH);
-const findings = kaizenRun({ check: evidence, handshake: evidence }, undefined, CONFIG, {
-  id: "k-20260601-030000000",
-  nowMs: evidence.timesMs.at(-1)! + 1,
-  holdoutDays: 120,
-  isSignedOff: true,
-  isPilot: false,
-  testedToMs: { check: 0, handshake: 0 },
-  gapMs: 0,
-});
+const findings = challengeBothScorecards(
+  { check: evidence, handshake: evidence },
+  undefined,
+  CONFIG,
+  {
+    id: "k-20260601-030000000",
+    nowMs: evidence.timesMs.at(-1)! + 1,
+    holdoutDays: 120,
+    isSignedOff: true,
+    isPilot: false,
+    testedToMs: { check: 0, handshake: 0 },
+    gapMs: 0,
+  },
+);
 const run: RunRecord = {
   run_id: "k-20260601-030000000",
   state: "dry_run",
@@ -31,7 +36,7 @@ const run: RunRecord = {
 };
 
 describe("a report", () => {
-  const page = reportPage(run);
+  const page = renderRunReportPage(run);
 
   it("has every gate with its question, measures, plots and weights of both scorecards", () => {
     for (const { gates } of findings.sides) expect(gates.length).toBeGreaterThan(8);
@@ -68,13 +73,13 @@ describe("a report", () => {
     expect(page).toMatch(
       /within the bar in \d+ of 10 groups, what the tested ones foretold in \d+ of 10/,
     );
-    expect(reportPage({ ...run, as_of: "2026-05-01T00:00:00.000Z" })).toContain(
+    expect(renderRunReportPage({ ...run, as_of: "2026-05-01T00:00:00.000Z" })).toContain(
       "nothing that came in later is in it",
     );
   });
 
   it("says how promoted weights have done since, and that they were taken back", () => {
-    const back = reportPage({
+    const back = renderRunReportPage({
       ...run,
       state: "promoted",
       rolled_back: { at: "2026-06-09T04:00:00.000Z", reason: "log-loss rose" },
@@ -92,7 +97,7 @@ describe("a report", () => {
 
   it("stands without findings", () => {
     const { findings: _, ...bare } = run;
-    expect(reportPage({ ...bare, state: "failed" })).toContain("The run broke");
+    expect(renderRunReportPage({ ...bare, state: "failed" })).toContain("The run broke");
   });
 });
 

@@ -9,7 +9,7 @@ import { defaultConfig } from "../../../src/engine/config.ts";
 import { BACKTESTS_KEPT } from "../../../src/kaizen/service/backtest-files.ts";
 import { BacktestService } from "../../../src/kaizen/service/backtest-service.ts";
 import type { BacktestServiceOptions } from "../../../src/kaizen/service/backtest-service.ts";
-import { backtestOnPool } from "../../../src/kaizen/service/pool.ts";
+import { runBacktestOnPool } from "../../../src/kaizen/service/pool.ts";
 import { shippedPolicies } from "../../../src/policy/active-policy.ts";
 
 import { openStage, outcomesOf } from "../_service.ts";
@@ -98,7 +98,7 @@ it("keeps one that broke, with its reason, and goes on", async () => {
 });
 
 it("breaks on a journal that is not there, on its real thread, and harms nothing", async () => {
-  const { service: own } = open({ runTask: backtestOnPool, ledger: { position: () => 5 } });
+  const { service: own } = open({ runTask: runBacktestOnPool, ledger: { position: () => 5 } });
   const broken = await own.start(ORDER)!.done;
   expect(broken.state).toBe("failed");
   expect(broken.reason).not.toBe("");
@@ -108,7 +108,7 @@ it("gives its real thread up at a close", async () => {
   const stage = await openStage();
   await stage.ledger.appendBatch(outcomesOf(4, 10));
   const { service } = open({
-    runTask: backtestOnPool,
+    runTask: runBacktestOnPool,
     journal: join(stage.dataDir, "journal"),
     ledger: stage.ledger,
   });

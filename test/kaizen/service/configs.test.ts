@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
-import { ConfigShelf, listConfigDifferences } from "../../../src/kaizen/service/configs.ts";
+import {
+  ChampionConfigHistory,
+  listConfigDifferences,
+} from "../../../src/kaizen/service/configs.ts";
 import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 
@@ -48,7 +51,7 @@ const promote = () =>
   champion.promote(run("k-20260601-000000000"), learnt, (state) => state, AT_MS);
 
 it("lists the shipped config where nothing was promoted", () => {
-  expect(new ConfigShelf(champion).list()).toEqual([
+  expect(new ChampionConfigHistory(champion).list()).toEqual([
     {
       version: SHIPPED,
       name: shipped.name,
@@ -67,7 +70,7 @@ it("lists the shipped config where nothing was promoted", () => {
 
 it("names the run of a promotion, and why it was taken back", async () => {
   await promote();
-  const [live, before] = new ConfigShelf(champion).list();
+  const [live, before] = new ChampionConfigHistory(champion).list();
   expect(live).toMatchObject({
     version: LEARNT,
     in_force: true,
@@ -81,7 +84,7 @@ it("names the run of a promotion, and why it was taken back", async () => {
   expect(before).toMatchObject({ version: SHIPPED, in_force: false, shipped: true });
   expect(live!.digest!.slice(0, 23)).toBe(`sha256:${LEARNT.slice(2)}`);
   await champion.rollBack("worse", AT_MS + 1000);
-  const found = new ConfigShelf(champion).list();
+  const found = new ChampionConfigHistory(champion).list();
   expect(found.map(({ version, in_force }) => [version, in_force])).toEqual([
     [SHIPPED, true],
     [LEARNT, false],
@@ -92,21 +95,24 @@ it("names the run of a promotion, and why it was taken back", async () => {
 
 it("reads a config whole, and says what differs from another", async () => {
   await promote();
-  const found = new ConfigShelf(champion).find(LEARNT, SHIPPED)!;
+  const found = new ChampionConfigHistory(champion).find(LEARNT, SHIPPED)!;
   expect(found.config).toEqual(learnt);
   expect(found.differences).toEqual([
     { pointer: "/check/intercept", from: shipped.check.intercept, to: learnt.check.intercept },
     { pointer: "/name", from: shipped.name, to: "learnt" },
   ]);
-  expect(new ConfigShelf(champion).find("active", "active")).toMatchObject({
+  expect(new ChampionConfigHistory(champion).find("active", "active")).toMatchObject({
     version: LEARNT,
     against: LEARNT,
     differences: [],
   });
-  expect(new ConfigShelf(champion).find(SHIPPED)).toMatchObject({ against: null, differences: [] });
-  expect(new ConfigShelf(champion).find(LEARNT, "c-0000000000000000")).toBeUndefined();
+  expect(new ChampionConfigHistory(champion).find(SHIPPED)).toMatchObject({
+    against: null,
+    differences: [],
+  });
+  expect(new ChampionConfigHistory(champion).find(LEARNT, "c-0000000000000000")).toBeUndefined();
   for (const unknown of ["c-0000000000000000", "../state", ""]) {
-    expect(new ConfigShelf(champion).find(unknown)).toBeUndefined();
+    expect(new ChampionConfigHistory(champion).find(unknown)).toBeUndefined();
   }
 });
 
@@ -114,8 +120,8 @@ it("does not show a file that was changed", async () => {
   await promote();
   const file = join(dataDir, "kaizen", "configs", `${LEARNT}.json`);
   writeFileSync(file, JSON.stringify({ ...learnt, loss: 99 }));
-  expect(new ConfigShelf(champion).find(LEARNT)).toBeUndefined();
-  expect(new ConfigShelf(champion).list()[0]).toMatchObject({
+  expect(new ChampionConfigHistory(champion).find(LEARNT)).toBeUndefined();
+  expect(new ChampionConfigHistory(champion).list()[0]).toMatchObject({
     version: LEARNT,
     on_file: false,
     digest: null,

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it, test } from "vitest";
 import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import type { AgentExplanation } from "../../../src/contract/schemas/scores.ts";
 import { CredibilityService } from "../../../src/kaizen/service/credibility-service.ts";
-import type { CredibilityOptions } from "../../../src/kaizen/service/credibility-service.ts";
+import type { CredibilityServiceOptions } from "../../../src/kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { parseSeedRules } from "../../../src/kaizen/credibility/seeds.ts";
 import type {
@@ -179,7 +179,7 @@ describe("the schedule's batches", () => {
   const opened: { close(): Promise<void> }[] = [];
   afterAll(() => Promise.all(opened.map((each) => each.close())));
 
-  async function open(extra: Partial<CredibilityOptions> = {}) {
+  async function open(extra: Partial<CredibilityServiceOptions> = {}) {
     const { dataDir, ledger, engine } = await openStage();
     const told: string[] = [];
     const tell = (event: string) => void told.push(event);

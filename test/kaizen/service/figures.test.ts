@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { RunRecord, RunState, WatchRecord } from "../../../src/kaizen/kaizen.ts";
 import type { Promotion } from "../../../src/kaizen/service/files.ts";
-import { LiveFigures } from "../../../src/kaizen/service/figures.ts";
+import { LiveKaizenMetrics } from "../../../src/kaizen/service/figures.ts";
 
 const ENDED = "2026-03-02T03:00:00.000Z";
 
@@ -36,12 +36,12 @@ function open(runs: readonly RunRecord[], watch?: WatchRecord) {
       return live.version;
     },
   };
-  const figures = new LiveFigures(files, champion, () => watch);
+  const figures = new LiveKaizenMetrics(files, champion, () => watch);
   figures.open((id) => runs.find((run) => run.run_id === id));
   return { figures, live };
 }
 
-const checkOf = (figures: LiveFigures) =>
+const checkOf = (figures: LiveKaizenMetrics) =>
   figures.figures().sides.find(({ side }) => side === "check")!;
 
 test("before any run nothing is known", () => {

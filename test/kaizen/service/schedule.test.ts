@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Leadership } from "../../../src/kaizen/service/leadership.ts";
-import { runRow } from "../../../src/kaizen/service/run-rows.ts";
+import { buildRunRow } from "../../../src/kaizen/service/run-rows.ts";
 import { isRunMissed, openKaizen } from "../../../src/kaizen/service/schedule.ts";
 import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
@@ -166,7 +166,7 @@ describe("rows in the store", () => {
       rows: 7,
       position: 9,
     } as const;
-    expect(runRow(run, 5)).toMatchObject({
+    expect(buildRunRow(run, 5)).toMatchObject({
       recorded_at: 5,
       status: "rolled_back",
       promoted: true,

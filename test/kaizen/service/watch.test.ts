@@ -6,8 +6,8 @@ import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
 import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenResult, KaizenTask } from "../../../src/kaizen/service/task.ts";
-import { versionFor } from "../../../src/kaizen/service/as-of.ts";
-import type { Side } from "../../../src/kaizen/sides.ts";
+import { selectChallengedVersion } from "../../../src/kaizen/service/as-of.ts";
+import type { ScorecardSide } from "../../../src/kaizen/sides.ts";
 import { ASKED, NOW_MS, openStage, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
@@ -31,7 +31,7 @@ describe("a change under a newer one of the other scorecard", () => {
     rows: 1,
     findings: { ...winning().findings, config },
   });
-  const seen = (side: Side, isRollbackDue: boolean) => ({
+  const seen = (side: ScorecardSide, isRollbackDue: boolean) => ({
     side,
     isRollbackDue,
     numbers: {},
@@ -88,7 +88,7 @@ describe("a change under a newer one of the other scorecard", () => {
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     const versions = [first, second].map((id) => stage!.kaizen.find(id!)!.challenger_version);
     const at = (ms: number) =>
-      versionFor(new Champion(new KaizenFiles(stage!.dataDir), stage!.ledger), {
+      selectChallengedVersion(new Champion(new KaizenFiles(stage!.dataDir), stage!.ledger), {
         ...ASKED,
         asOfMs: ms,
       });

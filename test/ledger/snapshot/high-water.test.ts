@@ -17,7 +17,7 @@ import {
   readHighWater,
   setHighWater,
 } from "../../../src/ledger/snapshot/high-water.ts";
-import { acceptEnd } from "../../../src/service/accept-loss.ts";
+import { acceptJournalEnd } from "../../../src/service/accept-loss.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../_fixtures.ts";
 
 const OUTCOMES = 200;
@@ -69,14 +69,14 @@ test("an end that was cut is refused, left as it is, and given up on request alo
   expect(damage).toMatchObject({ lostUpto: OUTCOMES });
   // With the file put back nothing is lost.
   fs.writeFileSync(path, whole);
-  expect(acceptEnd(paths, NOW_MS)).toBeUndefined();
+  expect(acceptJournalEnd(paths, NOW_MS)).toBeUndefined();
   expect(await report(dataDir, 1000, 10)).toBe(OUTCOMES + 10);
 
   fs.writeFileSync(path, cut);
   fs.mkdirSync(paths.store, { recursive: true });
   fs.writeFileSync(join(paths.store, "outcomes.duckdb"), "rows of lost records");
   const left = verifyJournal(nodeFiles, paths.journal).lsn;
-  expect(acceptEnd(paths, NOW_MS)).toEqual({ firstLost: left + 1, lastLost: OUTCOMES + 10 });
+  expect(acceptJournalEnd(paths, NOW_MS)).toEqual({ firstLost: left + 1, lastLost: OUTCOMES + 10 });
   expect(fs.readdirSync(paths.store)).toEqual([expect.stringMatching(/^broken-/)]);
   expect(await report(dataDir, 2000, 10)).toBe(left + 10);
 });

@@ -1,9 +1,9 @@
 // Readiness of a node by its place along the ordered log.
 import { expect, test } from "vitest";
 import {
-  clusterHealth,
-  streamFigures,
-  streamState,
+  checkClusterLag,
+  collectStreamMetrics,
+  describeStream,
 } from "../../../src/service/health/cluster-health.ts";
 import { StreamFigures } from "../../../src/stream/figures.ts";
 
@@ -20,19 +20,19 @@ function figuresAt(lagMs: number, silentMs: number): StreamFigures {
 
 test("alone, and up with the log, there is nothing to say", () => {
   const nothing = { reasons: [], warnings: [] };
-  expect(clusterHealth(undefined, NOW_MS)).toEqual(nothing);
-  expect(clusterHealth(figuresAt(5000, 0), NOW_MS)).toEqual(nothing);
+  expect(checkClusterLag(undefined, NOW_MS)).toEqual(nothing);
+  expect(checkClusterLag(figuresAt(5000, 0), NOW_MS)).toEqual(nothing);
 });
 
 test("a node behind is warned of, and not ready after 30 s", () => {
   const behind = (seconds: number) => `behind the cluster by ${seconds} s at message 7 of 9`;
-  expect(clusterHealth(figuresAt(6000, 0), NOW_MS).warnings).toEqual([behind(6)]);
-  expect(clusterHealth(figuresAt(30_000, 0), NOW_MS).reasons).toEqual([]);
-  expect(clusterHealth(figuresAt(31_000, 0), NOW_MS).reasons).toEqual([behind(31)]);
+  expect(checkClusterLag(figuresAt(6000, 0), NOW_MS).warnings).toEqual([behind(6)]);
+  expect(checkClusterLag(figuresAt(30_000, 0), NOW_MS).reasons).toEqual([]);
+  expect(checkClusterLag(figuresAt(31_000, 0), NOW_MS).reasons).toEqual([behind(31)]);
 });
 
 test("a log that does not answer is told with its time", () => {
-  const { reasons } = clusterHealth(figuresAt(31_000, 31_000), NOW_MS);
+  const { reasons } = checkClusterLag(figuresAt(31_000, 31_000), NOW_MS);
   const since = new Date(NOW_MS - 31_000).toISOString();
   expect(reasons).toEqual([`ordered log unreachable since ${since}: at message 7 of 9`]);
 });
@@ -40,13 +40,15 @@ test("a log that does not answer is told with its time", () => {
 test("a node that never caught up is not ready", () => {
   const figures = new StreamFigures();
   figures.answeredMs = NOW_MS;
-  expect(clusterHealth(figures, NOW_MS).reasons).toEqual(["behind the cluster at message 0 of 0"]);
+  expect(checkClusterLag(figures, NOW_MS).reasons).toEqual([
+    "behind the cluster at message 0 of 0",
+  ]);
 });
 
 test("the state of a node is its place, its connection and whether somebody leads", () => {
   const figures = figuresAt(6000, 0);
   const link = { port: undefined as never, origin: "a:1", generation: 2 };
-  const state = () => streamState({ node: "a", link, figures }, NOW_MS);
+  const state = () => describeStream({ node: "a", link, figures }, NOW_MS);
   expect(state()).toEqual({
     node: "a",
     generation: 2,
@@ -64,9 +66,9 @@ test("the state of a node is its place, its connection and whether somebody lead
   expect(state()).toMatchObject({ connected: true, leader_known: true });
   figures.ledMs = NOW_MS - 4001;
   expect(state()).toMatchObject({ leader_known: false });
-  expect(streamState(undefined, NOW_MS)).toBeUndefined();
+  expect(describeStream(undefined, NOW_MS)).toBeUndefined();
   const fresh = { node: "a", link, figures: new StreamFigures() };
-  expect(streamState(fresh, NOW_MS)).toMatchObject({ position: 0, lag_ms: null });
+  expect(describeStream(fresh, NOW_MS)).toMatchObject({ position: 0, lag_ms: null });
 });
 
 test("figures are what the stream thread has written, none without one", () => {
@@ -75,7 +77,7 @@ test("figures are what the stream thread has written, none without one", () => {
   figures.publishedIn(4);
   figures.publishedIn(40_000);
   figures.tablesDiffer = true;
-  const told = streamFigures(new StreamFigures(figures.memory), NOW_MS);
+  const told = collectStreamMetrics(new StreamFigures(figures.memory), NOW_MS);
   expect(told).toMatchObject({
     stream_connected: 1,
     stream_leader_known: 0,
@@ -86,6 +88,8 @@ test("figures are what the stream thread has written, none without one", () => {
     stream_tables_differ: 1,
     stream_publish_duration_seconds: { sum: 40.004 },
   });
-  expect(streamFigures(new StreamFigures(), NOW_MS)).not.toHaveProperty("stream_lag_seconds");
-  expect(streamFigures(undefined, NOW_MS)).toEqual({});
+  expect(collectStreamMetrics(new StreamFigures(), NOW_MS)).not.toHaveProperty(
+    "stream_lag_seconds",
+  );
+  expect(collectStreamMetrics(undefined, NOW_MS)).toEqual({});
 });

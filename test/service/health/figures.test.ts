@@ -4,11 +4,11 @@ import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/figures.
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {
-  kaizenFigures,
-  ledgerFigures,
-  storeFigures,
-  tableFigures,
-  webhookFigures,
+  collectKaizenMetrics,
+  collectLedgerMetrics,
+  collectStoreMetrics,
+  collectTableMetrics,
+  collectWebhookMetrics,
 } from "../../../src/service/health/figures.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
@@ -31,7 +31,7 @@ function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
 
 test("journal and disk; what is not known yet is left out", () => {
   const assessments = { gauges: () => ({ assessments_dropped_total: 3 }) };
-  const figures = ledgerFigures(ledgerLike(), assessments);
+  const figures = collectLedgerMetrics(ledgerLike(), assessments);
   expect(figures).toMatchObject({
     assessments_dropped_total: 3,
     journal_position: 42,
@@ -50,7 +50,7 @@ test("journal and disk; what is not known yet is left out", () => {
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
   const counted = new LedgerFigures();
   counted.snapshotWritten(NOW_MS);
-  const later = ledgerFigures(
+  const later = collectLedgerMetrics(
     ledgerLike({
       disk: { freeBytes: Infinity, ballastBytes: 0, isLow: true },
       journal: { damages: [damage], verifiedMs: NOW_MS + 500 },
@@ -77,7 +77,7 @@ test("the store, with agents by tier once they were read", () => {
     restoringCount: 3,
     damagedRecords: 4,
   };
-  const figures = storeFigures(troubled, NOW_MS);
+  const figures = collectStoreMetrics(troubled, NOW_MS);
   expect(figures).toMatchObject({
     store_position: 10,
     store_behind_seconds: 45,
@@ -88,7 +88,7 @@ test("the store, with agents by tier once they were read", () => {
   });
   expect(figures).not.toHaveProperty("agents_scored");
   const tiers = { counts: { A: 5, REVIEW: 2 }, readMs: NOW_MS };
-  expect(storeFigures({ ...troubled, tiers }, NOW_MS)).toMatchObject({
+  expect(collectStoreMetrics({ ...troubled, tiers }, NOW_MS)).toMatchObject({
     agents_scored: [
       { labels: ["A"], value: 5 },
       { labels: ["B"], value: 0 },
@@ -103,7 +103,7 @@ test("the store, with agents by tier once they were read", () => {
 test("kaizen says only what was measured", () => {
   const side = { side: "check" as const, logLoss: 0.2, calibrationError: 0.01 };
   const unknown = { logLoss: undefined, calibrationError: undefined, watchLossIncrease: undefined };
-  const figures = kaizenFigures({
+  const figures = collectKaizenMetrics({
     lastRun: { state: "kept", endedMs: NOW_MS },
     championMs: undefined,
     sides: [
@@ -124,16 +124,16 @@ test("every name is in the table, and one that is not ends the scrape", () => {
   const admission = { refusedFull: 1, refusedLimited: 2, keysLimited: 3 };
   const use = { bytes: 1, bytesMax: 2, share: 0.5, pairs: 3, overflow: 0 };
   const figures = {
-    ...tableFigures(use as never, admission),
-    ...storeFigures(INITIAL_STORE_STATE, 0),
+    ...collectTableMetrics(use as never, admission),
+    ...collectStoreMetrics(INITIAL_STORE_STATE, 0),
   };
   expect(buildMetricFamilies(figures)).toHaveLength(Object.keys(METRICS).length);
   expect(() => buildMetricFamilies({ lag: 2 } as never)).toThrow("lag");
 });
 
 test("webhooks; nothing before the first endpoint", () => {
-  expect(webhookFigures(undefined, NOW_MS)).toEqual({});
-  const figures = webhookFigures(
+  expect(collectWebhookMetrics(undefined, NOW_MS)).toEqual({});
+  const figures = collectWebhookMetrics(
     {
       endpoints: [
         ["active", 2],

@@ -1,9 +1,9 @@
 // A store that lags: on record once, after a minute, and again only when it has caught up in between.
 import { afterEach, expect, it } from "vitest";
-import { LagWatch } from "../../../src/service/health/lag-watch.ts";
+import { StoreLagMonitor } from "../../../src/service/health/lag-watch.ts";
 
 const MINUTE_MS = 60_000;
-const watches: LagWatch[] = [];
+const watches: StoreLagMonitor[] = [];
 
 afterEach(() => {
   for (const watch of watches.splice(0)) watch.close();
@@ -21,7 +21,7 @@ function open(append: (payload: Uint8Array) => Promise<unknown> = () => Promise.
   const records: Record<string, unknown>[] = [];
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
-  const watch = new LagWatch({
+  const watch = new StoreLagMonitor({
     state: () => state,
     append: (payload) => {
       records.push(JSON.parse(Buffer.from(payload).toString()) as Record<string, unknown>);

@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import { NamespaceOwners } from "../../../src/contract/namespaces.ts";
 import {
-  clockWarnings,
-  inheritedWarning,
-  readiness,
-  storeWarnings,
+  listClockWarnings,
+  buildInheritedNamespacesWarning,
+  checkReadiness,
+  listStoreWarnings,
 } from "../../../src/service/health/readiness.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../../src/ledger/client.ts";
@@ -22,10 +22,10 @@ function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
 }
 
 test("a reason for everything that keeps outcomes out", () => {
-  expect(readiness(ledgerLike(), [])).toEqual({ ready: true, reasons: [], warnings: [] });
+  expect(checkReadiness(ledgerLike(), [])).toEqual({ ready: true, reasons: [], warnings: [] });
   const low = { freeBytes: 1, ballastBytes: 0, isLow: true };
   const isHealthy = () => false;
-  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes), []).reasons;
+  const reasons = (changes: Partial<OpenLedger>) => checkReadiness(ledgerLike(changes), []).reasons;
   expect(reasons({ disk: low, isHealthy })).toEqual(["disk nearly full"]);
   expect(reasons({ isHealthy })).toEqual(["journal not writable"]);
   expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
@@ -34,7 +34,7 @@ test("a reason for everything that keeps outcomes out", () => {
 test("damage in the journal is a warning with its place and what to do, and a number", () => {
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
   const ledger = ledgerLike({ journal: { damages: [damage], verifiedMs: 1_700_000_000_500 } });
-  const { ready, reasons, warnings } = readiness(ledger, []);
+  const { ready, reasons, warnings } = checkReadiness(ledger, []);
   expect({ ready, reasons }).toEqual({ ready: true, reasons: [] });
   expect(warnings).toEqual([
     expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
@@ -44,7 +44,7 @@ test("damage in the journal is a warning with its place and what to do, and a nu
 const NOW_MS = 1_700_000_000_000;
 
 test("a store that is up says nothing; each trouble of it is a warning, and a number", () => {
-  expect(storeWarnings(INITIAL_STORE_STATE, NOW_MS)).toEqual([]);
+  expect(listStoreWarnings(INITIAL_STORE_STATE, NOW_MS)).toEqual([]);
   const troubled = {
     ...INITIAL_STORE_STATE,
     appliedLsn: 10,
@@ -57,19 +57,19 @@ test("a store that is up says nothing; each trouble of it is a warning, and a nu
     damagedRecords: 4,
     failure: "disk full",
   };
-  expect(storeWarnings(troubled, NOW_MS)).toEqual([
+  expect(listStoreWarnings(troubled, NOW_MS)).toEqual([
     "store does not follow the journal: disk full",
     "store is behind for 45 s: at position 10 of 50",
     "decision log is being restored: 3 files are left",
     `store was opened again after an error at ${new Date(NOW_MS - 60_000).toISOString()}, the log says which`,
   ]);
-  expect(storeWarnings({ ...troubled, isBuilding: true }, NOW_MS)).toContain(
+  expect(listStoreWarnings({ ...troubled, isBuilding: true }, NOW_MS)).toContain(
     "store is being rebuilt: at position 10 of 50",
   );
   expect(
-    storeWarnings({ ...troubled, failure: "", restoringCount: 0 }, NOW_MS + 7_200_000),
+    listStoreWarnings({ ...troubled, failure: "", restoringCount: 0 }, NOW_MS + 7_200_000),
   ).toEqual(["store is behind for 7245 s: at position 10 of 50"]);
-  const { ready, warnings } = readiness(ledgerLike(), ["store is behind"]);
+  const { ready, warnings } = checkReadiness(ledgerLike(), ["store is behind"]);
   expect({ ready, warnings }).toEqual({ ready: true, warnings: ["store is behind"] });
 });
 
@@ -79,23 +79,23 @@ test("namespaces of first-comers are a warning until an admin has settled them",
     { ...owner, namespace: "a", state: "inherited" },
     { ...owner, namespace: "b", state: "granted" },
   ]);
-  const warning = inheritedWarning(owners);
+  const warning = buildInheritedNamespacesWarning(owners);
   expect(warning).toMatch(/^1 namespaces? .*`trustrank namespaces list`/);
-  expect(readiness(ledgerLike(), ["", warning]).warnings).toEqual([warning]);
+  expect(checkReadiness(ledgerLike(), ["", warning]).warnings).toEqual([warning]);
   const grant = { at_ms: 2, namespace: "a", tenant: "acme", keeps_keys: false, by: "k" };
   owners.apply({ event: "namespace.granted", ...grant });
-  expect(inheritedWarning(owners)).toBe("");
+  expect(buildInheritedNamespacesWarning(owners)).toBe("");
 });
 
 test("a clock that is not followed, or not yet deleted by, is a warning", () => {
-  expect(clockWarnings({ leadMs: 0, isConfirmed: true })).toEqual([]);
-  expect(clockWarnings({ leadMs: 34_560_000_000, isConfirmed: false })).toEqual([
+  expect(listClockWarnings({ leadMs: 0, isConfirmed: true })).toEqual([]);
+  expect(listClockWarnings({ leadMs: 34_560_000_000, isConfirmed: false })).toEqual([
     "the system's clock jumped forward by 34560000 s: not followed for an hour",
   ]);
-  expect(clockWarnings({ leadMs: -7_200_000, isConfirmed: false })).toEqual([
+  expect(listClockWarnings({ leadMs: -7_200_000, isConfirmed: false })).toEqual([
     "the system's clock jumped back by 7200 s: not followed for an hour",
   ]);
-  expect(clockWarnings({ leadMs: 0, isConfirmed: false })).toEqual([
+  expect(listClockWarnings({ leadMs: 0, isConfirmed: false })).toEqual([
     "the clock is in doubt: nothing is deleted by age for an hour",
   ]);
 });

@@ -4,7 +4,7 @@ import { Metrics } from "../../../src/http/metrics/recorder.ts";
 import type { Pulse } from "../../../src/http/metrics/pulse.ts";
 import { Series } from "../../../src/http/metrics/series.ts";
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
-import { openSampler } from "../../../src/service/health/sampler.ts";
+import { openSeriesSampler } from "../../../src/service/health/sampler.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
 test("a slow thread is not asked twice, and a failed one is no fault of the series", async () => {
@@ -13,7 +13,7 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
   let nowMs = 1_700_000_000_000;
   let answer = Promise.withResolvers<readonly Pulse[]>();
   let askedCount = 0;
-  const sampler = openSampler({
+  const sampler = openSeriesSampler({
     front: {
       pulses: () => {
         askedCount += 1;

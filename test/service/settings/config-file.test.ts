@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { layered, snakeCase } from "../../../src/service/settings/config-file.ts";
+import { layerSettings, convertToSnakeCase } from "../../../src/service/settings/config-file.ts";
 import { InvalidSetting, readSetting, SETTINGS } from "../../../src/service/settings/settings.ts";
 import { runCommand } from "../../cli/_process.ts";
 
@@ -20,7 +20,7 @@ function fileOf(text: string, name = "trustrank.yaml"): string {
 
 function complaintOf(text: string): string {
   try {
-    layered({}, fileOf(text));
+    layerSettings({}, fileOf(text));
   } catch (error) {
     if (error instanceof InvalidSetting) return error.message.replaceAll(folder, "");
     throw error;
@@ -31,7 +31,7 @@ function complaintOf(text: string): string {
 describe("a file of settings", () => {
   test("gives what the environment leaves unset", () => {
     const path = fileOf("port: 9000\nhost: 10.0.0.1\nkaizen: false\nseeds: [agent://a/b, keys]\n");
-    const { environment, origins } = layered({ PORT: "9001", TRUSTRANK_HOST: "" }, path);
+    const { environment, origins } = layerSettings({ PORT: "9001", TRUSTRANK_HOST: "" }, path);
     expect(readSetting("port", undefined, environment)).toBe(9001);
     expect(readSetting("port", "9002", environment)).toBe(9002);
     expect(readSetting("host", undefined, environment)).toBe("10.0.0.1");
@@ -42,7 +42,9 @@ describe("a file of settings", () => {
   });
 
   test("may be empty", () => {
-    expect(layered({ PORT: "1" }, fileOf("# nothing yet\n")).environment).toEqual({ PORT: "1" });
+    expect(layerSettings({ PORT: "1" }, fileOf("# nothing yet\n")).environment).toEqual({
+      PORT: "1",
+    });
   });
 
   test("is told every mistake with its line and its member", () => {
@@ -63,14 +65,14 @@ describe("a file of settings", () => {
   });
 
   test("has aliases refused: a page of them is the size of memory", () => {
-    expect(() => layered({}, fileOf("host: &a x\nservice_id: *a\n"))).toThrow(/alias/i);
+    expect(() => layerSettings({}, fileOf("host: &a x\nservice_id: *a\n"))).toThrow(/alias/i);
   });
 
   test("is refused in words, whatever it holds", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         try {
-          layered({}, fileOf(text, "any.yaml"));
+          layerSettings({}, fileOf(text, "any.yaml"));
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidSetting);
         }
@@ -80,16 +82,16 @@ describe("a file of settings", () => {
   });
 
   test("takes every setting that has a variable, by one name", () => {
-    const names = Object.keys(SETTINGS).map(snakeCase);
+    const names = Object.keys(SETTINGS).map(convertToSnakeCase);
     expect(new Set(names).size).toBe(names.length);
-    expect(snakeCase("dataDir")).toBe("data_dir");
+    expect(convertToSnakeCase("dataDir")).toBe("data_dir");
   });
 });
 
 describe("a secret", () => {
   test("is read from the file that its variable names, without the last newline", () => {
     const path = fileOf(`${KEY}\n`, "admin-key");
-    const { environment, origins } = layered({ TRUSTRANK_ADMIN_KEY_FILE: path }, undefined);
+    const { environment, origins } = layerSettings({ TRUSTRANK_ADMIN_KEY_FILE: path }, undefined);
     expect(environment["TRUSTRANK_ADMIN_KEY"]).toBe(KEY);
     expect(origins.get("TRUSTRANK_ADMIN_KEY")).toBe(path);
   });
@@ -97,20 +99,20 @@ describe("a secret", () => {
   test("is read from the file that the settings name", () => {
     const secret = fileOf(KEY, "admin-key");
     const path = fileOf(`admin_key_file: ${secret}\n`);
-    expect(layered({}, path).environment["TRUSTRANK_ADMIN_KEY"]).toBe(KEY);
+    expect(layerSettings({}, path).environment["TRUSTRANK_ADMIN_KEY"]).toBe(KEY);
   });
 
   test("is a credential of the service manager", () => {
     fileOf(KEY, "TRUSTRANK_ADMIN_KEY");
-    const { environment } = layered({ CREDENTIALS_DIRECTORY: folder }, undefined);
+    const { environment } = layerSettings({ CREDENTIALS_DIRECTORY: folder }, undefined);
     expect(environment["TRUSTRANK_ADMIN_KEY"]).toBe(KEY);
   });
 
   test("is not taken from two places, nor from a file that is not there", () => {
     const twice = { TRUSTRANK_ADMIN_KEY: KEY, TRUSTRANK_ADMIN_KEY_FILE: "/nowhere" };
-    expect(() => layered(twice, undefined)).toThrow(/both set/);
+    expect(() => layerSettings(twice, undefined)).toThrow(/both set/);
     const gone = { TRUSTRANK_ADMIN_KEY_FILE: "/nowhere" };
-    expect(() => layered(gone, undefined)).toThrow(/TRUSTRANK_ADMIN_KEY_FILE: .*ENOENT/);
+    expect(() => layerSettings(gone, undefined)).toThrow(/TRUSTRANK_ADMIN_KEY_FILE: .*ENOENT/);
   });
 });
 

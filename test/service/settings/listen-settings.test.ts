@@ -2,19 +2,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseServeConfig } from "../../../src/service/settings/config.ts";
-import { listenList } from "../../../src/service/settings/listen-settings.ts";
+import { listenAddressesKind } from "../../../src/service/settings/listen-settings.ts";
 import { InvalidSetting } from "../../../src/service/settings/settings.ts";
 
 const flags = { sample: true };
 
 describe("a list of addresses", () => {
   test("has one with a port, and sockets", () => {
-    expect(listenList.read("127.0.0.1:80, unix:/run/a.sock,unix:///run/b")).toEqual({
+    expect(listenAddressesKind.read("127.0.0.1:80, unix:/run/a.sock,unix:///run/b")).toEqual({
       tcp: { host: "127.0.0.1", port: 80 },
       sockets: ["/run/a.sock", "/run/b"],
     });
-    expect(listenList.read("unix:/a")).toEqual({ tcp: undefined, sockets: ["/a"] });
-    expect(listenList.read("[::1]:0")).toEqual({ tcp: { host: "::1", port: 0 }, sockets: [] });
+    expect(listenAddressesKind.read("unix:/a")).toEqual({ tcp: undefined, sockets: ["/a"] });
+    expect(listenAddressesKind.read("[::1]:0")).toEqual({
+      tcp: { host: "::1", port: 0 },
+      sockets: [],
+    });
   });
 
   test.each([
@@ -31,8 +34,8 @@ describe("a list of addresses", () => {
       "9 sockets are more than 8",
     ],
   ])("refuses `%s` in a sentence", (text, sentence) => {
-    expect(() => listenList.read(text)).toThrow(RangeError);
-    expect(() => listenList.read(text)).toThrow(sentence);
+    expect(() => listenAddressesKind.read(text)).toThrow(RangeError);
+    expect(() => listenAddressesKind.read(text)).toThrow(sentence);
   });
 
   test("is read or refused with a sentence, whatever it is (property)", () => {
@@ -43,7 +46,7 @@ describe("a list of addresses", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         try {
-          const { sockets } = listenList.read(pieces.join(""));
+          const { sockets } = listenAddressesKind.read(pieces.join(""));
           expect(sockets.every((path) => path.startsWith("/") && path.length < 108)).toBe(true);
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError);

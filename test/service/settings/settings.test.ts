@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 import {
-  configurationPage,
+  renderConfigurationPage,
   describeVariables,
 } from "../../../src/service/settings/settings-text.ts";
 import {
@@ -89,10 +89,10 @@ describe("settings", () => {
   });
 
   it("stand in docs/reference/configuration.md as they are: npm run docs:reference", () => {
-    expect(readFileSync(PAGE, "utf8")).toBe(configurationPage());
+    expect(readFileSync(PAGE, "utf8")).toBe(renderConfigurationPage());
     for (const { flag, variables } of Object.values<Setting>(SETTINGS)) {
       for (const name of [...variables, ...(flag === undefined ? [] : [flag])]) {
-        expect(configurationPage()).toContain(`\`${name}\``);
+        expect(renderConfigurationPage()).toContain(`\`${name}\``);
       }
     }
   });

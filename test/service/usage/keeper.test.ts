@@ -6,7 +6,7 @@ import { DAY_MS, type UsageRow, UsageSums } from "../../../src/contract/usage.ts
 import { createUsageMemory } from "../../../src/http/access/usage-memory.ts";
 import { UsageMeter } from "../../../src/http/access/usage.ts";
 import { decodeUsage } from "../../../src/contract/usage-records.ts";
-import { UsageKeeper } from "../../../src/service/usage/keeper.ts";
+import { UsageJournalWriter } from "../../../src/service/usage/keeper.ts";
 
 const KEYS = ["k0", "k1"];
 const AGENT = "agent://shop/buyer";
@@ -22,7 +22,7 @@ function openKeeper() {
   const journal: UsageRow[][] = [];
   const events: string[] = [];
   const disk = { isFull: false };
-  const keeper = new UsageKeeper({
+  const keeper = new UsageJournalWriter({
     meter: "m",
     memories,
     accountOf: (number) => ({ keyId: KEYS[number]!, tenant: "acme" }),

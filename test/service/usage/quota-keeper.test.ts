@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createQuotaMemory } from "../../../src/http/access/quota-memory.ts";
 import { QuotaGuard } from "../../../src/http/access/quotas.ts";
-import { EarlierReads } from "../../../src/service/usage/earlier-reads.ts";
+import { EarlierPaidReads } from "../../../src/service/usage/earlier-reads.ts";
 import { openQuotas } from "../../../src/service/usage/quota-keeper.ts";
 import { noUsage } from "../../../src/contract/usage.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
@@ -97,7 +97,7 @@ it("reads of earlier processes count, and those of later months are nobody's", a
     test: 99,
   });
   const asked: unknown[] = [];
-  const earlier = new EarlierReads({
+  const earlier = new EarlierPaidReads({
     store: {
       waitUntilApplied: async (position) => void asked.push(position),
       readUsage: async (range) => {

@@ -1,9 +1,9 @@
 // Shipments: when they are asked for, what is told of them and how often, and that nobody waits for a
 // target that does not answer.
 import { beforeEach, expect, test } from "vitest";
-import { archiveFigures } from "../../../src/service/health/figures.ts";
-import { archiveWarnings } from "../../../src/service/health/readiness.ts";
-import { ArchiveKeeper } from "../../../src/threads/archive/keeper.ts";
+import { collectArchiveMetrics } from "../../../src/service/health/figures.ts";
+import { listArchiveWarnings } from "../../../src/service/health/readiness.ts";
+import { ArchiveScheduler } from "../../../src/threads/archive/keeper.ts";
 import type { ArchiveReply, ArchiveRequest } from "../../../src/threads/archive/messages.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -31,8 +31,8 @@ beforeEach(() => {
   told = [];
 });
 
-function keep(terminate: () => Promise<unknown> = () => Promise.resolve()): ArchiveKeeper {
-  return new ArchiveKeeper({
+function keep(terminate: () => Promise<unknown> = () => Promise.resolve()): ArchiveScheduler {
+  return new ArchiveScheduler({
     thread: {
       post: (request) => asked.push(request),
       onReply: (take) => (reply = take),
@@ -91,14 +91,14 @@ test("trouble is counted each time and told once, the end of it as well", () => 
   }
   expect(keeper.status()).toMatchObject({ ageMs: 40_000, failures: 5, why: "ENOSPC" });
   expect(told).toEqual(["error archive_failed: ENOSPC", "error archive_failed: EIO"]);
-  expect(archiveWarnings(keeper.status())).toEqual([
+  expect(listArchiveWarnings(keeper.status())).toEqual([
     "archive does not follow: ENOSPC; it is 40 s old",
   ]);
   tick();
   reply(shipped(7));
   expect(told.at(-1)).toBe("info archive_recovered: position 7");
   expect(keeper.status()).toMatchObject({ ageMs: 0, failures: 5, why: "" });
-  expect(archiveWarnings(keeper.status())).toEqual([]);
+  expect(listArchiveWarnings(keeper.status())).toEqual([]);
   tick();
   reply(failed("ENOSPC"));
   expect(told.at(-1)).toBe("error archive_failed: ENOSPC");
@@ -109,14 +109,14 @@ test("a target that hangs is told of once, and the age grows", () => {
   for (let round = 0; round < 9; round++) tick();
   expect(asked).toHaveLength(1);
   expect(told).toEqual(["error archive_late: a shipment takes 60 s so far"]);
-  expect(archiveFigures(keeper.status(), 8)).toEqual({
+  expect(collectArchiveMetrics(keeper.status(), 8)).toEqual({
     archive_age_seconds: 90,
     archive_interval_seconds: 10,
     archive_lag_records: 8,
     archive_failures_total: 0,
     archive_parted: 0,
   });
-  expect(archiveWarnings(keeper.status())).toEqual(["archive is behind: it is 90 s old"]);
+  expect(listArchiveWarnings(keeper.status())).toEqual(["archive is behind: it is 90 s old"]);
 });
 
 test("another history is told of, and stays in the warnings", () => {
@@ -128,8 +128,8 @@ test("another history is told of, and stays in the warnings", () => {
   expect(told).toEqual([
     expect.stringContaining("archive_parted: the archive held another history"),
   ]);
-  expect(archiveWarnings(keeper.status())).toEqual([expect.stringContaining("`parted-1`")]);
-  expect(archiveFigures(keeper.status(), 5)).toMatchObject({ archive_parted: 1 });
+  expect(listArchiveWarnings(keeper.status())).toEqual([expect.stringContaining("`parted-1`")]);
+  expect(collectArchiveMetrics(keeper.status(), 5)).toMatchObject({ archive_parted: 1 });
 });
 
 test("an end ships once more what is durable by then", async () => {
@@ -162,6 +162,6 @@ test("an end does not wait for a thread whose call does not come back", async ()
 });
 
 test("without an archive there is no figure and no warning", () => {
-  expect(archiveFigures(undefined, 9)).toEqual({});
-  expect(archiveWarnings(undefined)).toEqual([]);
+  expect(collectArchiveMetrics(undefined, 9)).toEqual({});
+  expect(listArchiveWarnings(undefined)).toEqual([]);
 });

@@ -2,12 +2,18 @@
 // come to them.
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads";
 import { afterEach, expect, test } from "vitest";
-import { DoorbellListener, createDoorbell, ring } from "../../../src/threads/http/doorbell.ts";
+import {
+  PendingMessageReceiver,
+  createPendingMessageFlag,
+  raisePendingMessageFlag,
+} from "../../../src/threads/http/doorbell.ts";
 
 const { port1: sender, port2: receiver } = new MessageChannel();
-const bell = createDoorbell();
+const bell = createPendingMessageFlag();
 const taken: number[] = [];
-const listener = new DoorbellListener<number>(bell, receiver, (message) => taken.push(message));
+const listener = new PendingMessageReceiver<number>(bell, receiver, (message) =>
+  taken.push(message),
+);
 
 afterEach(() => {
   taken.length = 0;
@@ -16,7 +22,7 @@ afterEach(() => {
 test("what was posted before the ring is taken at once, in order, each once", async () => {
   sender.postMessage(1);
   sender.postMessage(2);
-  ring(bell);
+  raisePendingMessageFlag(bell);
   listener.follow();
   expect(taken).toEqual([1, 2]);
   listener.follow();
@@ -35,7 +41,7 @@ test("without a ring nothing is looked for, and the event loop brings it", async
 test("each ring is heard", () => {
   for (const message of [4, 5, 6]) {
     sender.postMessage(message);
-    ring(bell);
+    raisePendingMessageFlag(bell);
     listener.follow();
     expect(taken.at(-1)).toBe(message);
   }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
 import { parseServeConfig } from "../../../src/service/settings/config.ts";
-import { openCore } from "../../../src/service/core.ts";
+import { openServiceCore } from "../../../src/service/core.ts";
 import { startIndexing } from "../../../src/threads/texts/indexing.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
@@ -78,7 +78,7 @@ beforeAll(writeSources);
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 it("compares texts with sources that are not indexed yet, and with all of them later", async () => {
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => undefined,
@@ -120,7 +120,7 @@ it("compares texts with sources that are not indexed yet, and with all of them l
 });
 
 it("ends in the middle of it when the service ends", async () => {
-  const evidence = await openCore({
+  const evidence = await openServiceCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => undefined,

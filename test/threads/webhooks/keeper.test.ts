@@ -4,18 +4,18 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
-import { WebhookKeeper } from "../../../src/threads/webhooks/keeper.ts";
+import { WebhookThreadClient } from "../../../src/threads/webhooks/keeper.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
 const URL = "https://hooks.invalid/";
-const open: WebhookKeeper[] = [];
+const open: WebhookThreadClient[] = [];
 
 afterEach(() => Promise.all(open.splice(0).map((keeper) => keeper.close())));
 
 function keeperOf(dataDir: string) {
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
-  const keeper = new WebhookKeeper({
+  const keeper = new WebhookThreadClient({
     data: () => ({
       dataDir,
       serviceId: "tr-1",
