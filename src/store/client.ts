@@ -269,6 +269,8 @@ class StoreClient implements OpenStore {
     await withDeadline(this.#whenExited, CLOSE_MS_MAX, () => {
       this.hasCloseTimedOut = true;
       this.#log("store_close_late", "a call into the database does not come back");
+      // The thread may never exit, and its exit is what rejects them otherwise.
+      this.#rejectPending();
     });
     this.ledgerPort.close();
     await this.#claim.release();

@@ -1,10 +1,14 @@
 // Ledger and store together over their real threads: live apply, catch-up, queries meanwhile.
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { LIMITS } from "./_fixtures.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 async function openBoth(dataDir: string): Promise<{ ledger: OpenLedger; store: OpenStore }> {
   const store = await startStore({ dataDir });
@@ -76,4 +80,19 @@ test("closing ends waiting queries and refuses later ones", async () => {
   await expect(store.query("SELECT 1", LIMITS)).rejects.toMatchObject({
     code: "store_unavailable",
   });
+});
+
+test("a close that the thread does not come back from ends waiting queries too", async () => {
+  // Answers nothing, and ends by itself.
+  const entry = new URL("data:text/javascript,setTimeout(() => undefined, 3000)");
+  const store = await startStore({ dataDir: temporaryDirectory(), entry });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const ended = store.query("SELECT 1", LIMITS).catch((error: unknown) => error);
+  const closed = store.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await closed;
+  expect(store.hasCloseTimedOut).toBe(true);
+  // At once, not when the thread exits.
+  const first = await Promise.race([ended, vi.advanceTimersByTimeAsync(1)]);
+  expect(first).toMatchObject({ code: "store_unavailable" });
 });
