@@ -2,7 +2,7 @@
 // readings of the clock and without. In turns, medians; CPU time, so that others on the machine count
 // little. One JSON object on the last line; `--smoke` runs it once, and measures nothing.
 import { parsed } from "./load/parsed.ts";
-import { Metrics } from "../src/http/metrics/recorder.ts";
+import { RequestRecorder } from "../src/http/metrics/recorder.ts";
 
 const { values } = parsed(import.meta.filename, {
   options: { smoke: { type: "boolean", default: false } },
@@ -12,7 +12,7 @@ const REQUESTS = values.smoke ? 100_000 : 2_000_000;
 const NS_PER_US = 1000;
 const ACTION = { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" } as const;
 
-const metrics = new Metrics(Array.from({ length: 50 }, (_, index) => `route-${index}`));
+const metrics = new RequestRecorder(Array.from({ length: 50 }, (_, index) => `route-${index}`));
 let sink = 0;
 
 /** What a verify costs on top of its answer. */

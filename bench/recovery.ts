@@ -8,7 +8,7 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { findPort } from "../src/http/server/port-probe.ts";
+import { probePort } from "../src/http/server/port-probe.ts";
 import { fillDirectory, metricsOf, untilApplied } from "./load/filled-service.ts";
 import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
 import { Supervised } from "./recovery/unit.ts";
@@ -113,7 +113,7 @@ async function measure(
 ) {
   const dataDir = path.join(folder, "data");
   await fillDirectory(dataDir, flags.outcomes);
-  const port = await findPort("127.0.0.1", 0);
+  const port = await probePort("127.0.0.1", 0);
   const supervised = new Supervised(path.join(folder, "etc"), dataDir, port);
   const times = new Map<string, number[]>(SIGNALS.map((signal) => [signal, []]));
   supervised.start();

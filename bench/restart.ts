@@ -11,7 +11,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parsed } from "./load/parsed.ts";
-import { findPort } from "../src/http/server/port-probe.ts";
+import { probePort } from "../src/http/server/port-probe.ts";
 import { ADMIN_KEY, COMMAND, machine } from "./server-process.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -82,7 +82,7 @@ async function killRounds(dataDir: string, rounds: number, runner: readonly stri
   const serve = [...runner, "serve", "--json", "--no-sample", "--data-dir", dataDir];
   const seconds: number[] = [];
   const failures: string[] = [];
-  const port = String(await findPort("127.0.0.1", 0));
+  const port = String(await probePort("127.0.0.1", 0));
   let acknowledged = 0;
   let waited = 0;
   for (let round = 0; round <= rounds; round++) {
@@ -117,7 +117,7 @@ async function killRounds(dataDir: string, rounds: number, runner: readonly stri
 
 /** Kills an owner under a start that waits for it, on the same port; each takes over in turn. */
 async function handOvers(dataDir: string, rounds: number) {
-  const port = String(await findPort("127.0.0.1", 0));
+  const port = String(await probePort("127.0.0.1", 0));
   const serve = ["serve", "--json", "--no-sample", "--data-dir", dataDir, "--port", port];
   let owner = launch([...NODE, ...serve]);
   await owner.ready;

@@ -2,8 +2,8 @@
 // back unread, and with `uws+STEP+STEP` does some of what verify does, `node` does the same on node:http; of Fastify
 // see fastify.ts.
 import http from "node:http";
-import { RequestIds } from "../../src/http/codec/request-id.ts";
-import { scanVerify } from "../../src/http/codec/verify-scan.ts";
+import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
+import { scanVerifyRequest } from "../../src/http/codec/verify-scan.ts";
 import { startFastify } from "./fastify.ts";
 import { HeadReader } from "../../src/http/server/framing.ts";
 import { loadUws } from "../../src/http/server/uws-binary.ts";
@@ -49,7 +49,7 @@ function startUwsEcho(steps: readonly string[]): void {
   ].map(has);
   const workNs = Number(steps.find((step) => step.endsWith("ns"))?.slice(0, -2) ?? 0);
   const work = workNs === 0 ? undefined : workOf(workNs);
-  const ids = new RequestIds(() => Date.now());
+  const ids = new RequestIdGenerator(() => Date.now());
   const reply = Buffer.from(JSON.stringify("x".repeat(REPLY_BYTES - 2)));
   const head = Buffer.from(REPLY_HEAD) as unknown as string;
   let reading: HeadReader;
@@ -67,7 +67,7 @@ function startUwsEcho(steps: readonly string[]): void {
       // Echoing the one chunk is enough: the bench's body fits the first packet.
       if (!isLast) return;
       if (buffers) used += Buffer.from(chunk).length;
-      if (scans) used += scanVerify(Buffer.from(chunk))?.agent_id.length ?? 0;
+      if (scans) used += scanVerifyRequest(Buffer.from(chunk))?.agent_id.length ?? 0;
       if (makesId) used += ids.next().length;
       if (work !== undefined) used += work();
       if (replies) res.writeStatus(head).end(reply);

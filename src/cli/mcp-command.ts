@@ -2,7 +2,7 @@
 import type { ServerAccess } from "../service/settings/config.ts";
 import { findServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { serveHttp, serveStdio } from "../mcp/server.ts";
+import { serveMcpHttp, serveMcpStdio } from "../mcp/server.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { type DataAccess, requireReachableUrl } from "./data-access.ts";
 import { printNote } from "./output.ts";
@@ -24,10 +24,10 @@ export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void>
   const url = requireServerUrl(access);
   const options = { ...resolveMcpTarget(url), version: readPackageVersion(), allowsReports };
   if (flags.http === undefined) {
-    await serveStdio(options, requireApiKey(access.server));
+    await serveMcpStdio(options, requireApiKey(access.server));
     return;
   }
-  const listener = await serveHttp(options, { host: flags.host, port: flags.http });
+  const listener = await serveMcpHttp(options, { host: flags.host, port: flags.http });
   printNote(`MCP at ${listener.url}, over ${url}; callers bring their own API key`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());

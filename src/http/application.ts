@@ -6,38 +6,38 @@ import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
-import { Metrics } from "./metrics/recorder.ts";
+import { RequestRecorder } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
 import { ApiDocumentation } from "./openapi/pages.ts";
 import { withReplyDeadline } from "./reply-deadline.ts";
-import { replyFormat } from "./codec/negotiation.ts";
-import { Turns } from "./turns.ts";
+import { negotiateReplyFormat } from "./codec/negotiation.ts";
+import { EventLoopYield } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
-import { faultReply, withoutOverridden } from "./codec/reply.ts";
-import { RequestIds } from "./codec/request-id.ts";
+import { buildFaultReply, dropOverriddenHeaders } from "./codec/reply.ts";
+import { RequestIdGenerator } from "./codec/request-id.ts";
 import type { RequestWatch } from "./request-watch.ts";
-import { ASYNC_DEADLINE_MS, isPlainPost, type Route, RouteTable } from "./route.ts";
-import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
-import { TurningAway } from "./turning-away.ts";
+import { ASYNC_DEADLINE_MS, isExactPathPost, type Route, RouteTable } from "./route.ts";
+import type { RequestAdmission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
+import { LoadShedder } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
 import { enforceQuota } from "./access/quotas.ts";
 import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
-const PENDING_MAX = 10_000;
-const UNMATCHED = "unmatched";
-const DEADLINE = /^[0-9]{1,7}$/;
+const PENDING_ANSWERS_MAX = 10_000;
+const UNMATCHED_ROUTE = "unmatched";
+const DEADLINE_PATTERN = /^[0-9]{1,7}$/;
 
 export class Application implements HttpApplication {
   isDraining = false;
   readonly exactPosts: readonly string[];
   readonly services: ExchangeServices;
-  readonly turningAway: TurningAway;
+  readonly turningAway: LoadShedder;
   readonly #table: RouteTable;
-  readonly #metrics: Metrics;
+  readonly #metrics: RequestRecorder;
   readonly #limiter: RateLimiter;
-  readonly #requestIds: RequestIds;
+  readonly #requestIds: RequestIdGenerator;
   readonly #keyring: Keyring;
   readonly #logger: HttpLogger;
   readonly #monotonic: () => number;
@@ -48,26 +48,26 @@ export class Application implements HttpApplication {
   constructor(dependencies: HttpDependencies, routes: readonly Route[]) {
     this.#table = new RouteTable(routes);
     this.exactPosts = routes
-      .filter(({ method, path, isSynchronous }) => isPlainPost(method, path) && isSynchronous)
+      .filter(({ method, path, isSynchronous }) => isExactPathPost(method, path) && isSynchronous)
       .map((route) => route.path);
-    const names = [...routes.map((route) => route.name), UNMATCHED];
-    this.#metrics = new Metrics(names, dependencies.tallies);
+    const names = [...routes.map((route) => route.name), UNMATCHED_ROUTE];
+    this.#metrics = new RequestRecorder(names, dependencies.tallies);
     this.#limiter = new RateLimiter(
       dependencies.rateLimits ?? {},
       dependencies.clock,
       dependencies.rateBuckets,
     );
-    this.#requestIds = new RequestIds(dependencies.clock);
+    this.#requestIds = new RequestIdGenerator(dependencies.clock);
     this.#keyring = dependencies.keyring;
     this.#logger = dependencies.logger;
     this.#watch = dependencies.watch;
     this.#monotonic = dependencies.monotonic ?? (() => performance.now());
     this.#estimates = routes.map(() => new DurationEstimate());
     this.services = this.#makeServices(dependencies);
-    this.turningAway = new TurningAway(this.#table, this.services);
+    this.turningAway = new LoadShedder(this.#table, this.services);
   }
 
-  admit(head: RequestHead, peer?: Peer): Admission {
+  admit(head: RequestHead, peer?: Peer): RequestAdmission {
     const { queue } = this.turningAway;
     queue.asked += 1;
     if (queue.isBusy) {
@@ -90,7 +90,7 @@ export class Application implements HttpApplication {
   refuse(code: FaultCode, detail: string, path: string): Reply {
     this.#metrics.refusedFraming += 1;
     const id = this.#requestIds.next();
-    return faultReply(new ServiceFault(code, detail), path, { requestId: id, echoedId: id });
+    return buildFaultReply(new ServiceFault(code, detail), path, { requestId: id, echoedId: id });
   }
 
   onAborted(): void {
@@ -121,7 +121,7 @@ export class Application implements HttpApplication {
     if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
     if (route.rateClass === "score") enforceQuota(this.services.quotaGuard, exchange);
-    if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
+    if (route.isFixedFormat !== true) exchange.replyFormat = negotiateReplyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
       this.#startClock(exchange, route);
     }
@@ -156,13 +156,13 @@ export class Application implements HttpApplication {
     exchange.startedMs = this.#monotonic();
     if (!route.isSynchronous) {
       exchange.deadlineMs = route.deadlineMs ?? ASYNC_DEADLINE_MS;
-      if (this.#pendingCount >= PENDING_MAX) {
+      if (this.#pendingCount >= PENDING_ANSWERS_MAX) {
         throw new ServiceFault("overloaded", "too many requests are under way");
       }
     }
     const header = exchange.head.deadlineMs;
     if (header === undefined) return;
-    if (!DEADLINE.test(header)) {
+    if (!DEADLINE_PATTERN.test(header)) {
       throw new ServiceFault("invalid_parameter", "`x-deadline-ms` must be whole milliseconds");
     }
     exchange.deadlineMs = Math.min(exchange.deadlineMs, Number(header));
@@ -226,7 +226,7 @@ export class Application implements HttpApplication {
       this.#countFault(exchange, code);
       this.services.refusals?.countRefusal(exchange, code);
       this.#logger.debug?.("request_refused", { ...this.#namesOf(exchange), code, detail });
-      return faultReply(thrown, path, exchange);
+      return buildFaultReply(thrown, path, exchange);
     }
     this.#countFault(exchange, "internal");
     this.#logger.error("request failed", {
@@ -234,12 +234,12 @@ export class Application implements HttpApplication {
       error: describeError(thrown),
     });
     const fault = new ServiceFault("internal", "the failure is logged under this request id");
-    return faultReply(fault, path, exchange);
+    return buildFaultReply(fault, path, exchange);
   }
 
   /** What a log line about a request begins with. */
   #namesOf({ requestId, routeIndex, traceId, principal: { tenant } }: Exchange) {
-    const route = this.#table.routes[routeIndex]?.name ?? UNMATCHED;
+    const route = this.#table.routes[routeIndex]?.name ?? UNMATCHED_ROUTE;
     // Members that are undefined are no members of a line.
     const known = { tenant: tenant || undefined, trace_id: traceId || undefined };
     return { request_id: requestId, route, ...known };
@@ -261,7 +261,10 @@ export class Application implements HttpApplication {
     const { extraHeaders } = exchange;
     const wantsTiming = exchange.head.wantsTiming && exchange.startedMs !== 0;
     if (extraHeaders === undefined && !wantsTiming) return reply;
-    const headers = [...withoutOverridden(reply.headers, extraHeaders), ...(extraHeaders ?? [])];
+    const headers = [
+      ...dropOverriddenHeaders(reply.headers, extraHeaders),
+      ...(extraHeaders ?? []),
+    ];
     if (wantsTiming) {
       const elapsedMs = this.#monotonic() - exchange.startedMs;
       headers.push("Server-Timing", `app;dur=${elapsedMs.toFixed(3)}`);
@@ -279,7 +282,7 @@ export class Application implements HttpApplication {
       usage: dependencies.usage ?? new UsageMeter({ now: dependencies.clock }),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
-      turns: new Turns(),
+      turns: new EventLoopYield(),
       routes: this.#table.routes,
       pages: new ApiDocumentation(this.#table.routes, dependencies.version),
       answer: (exchange) => this.#answer(exchange),

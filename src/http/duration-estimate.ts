@@ -2,20 +2,20 @@
 // met before doing the work. It decays a little with each refusal, so a slow hour cannot lock
 // callers out: with nothing admitted there would be nothing to learn from.
 
-const WEIGHT = 0.1;
-const FORGETTING = 0.9;
+const SAMPLE_WEIGHT = 0.1;
+const REFUSAL_DECAY = 0.9;
 
 export class DurationEstimate {
   #ms = 0;
 
   add(elapsedMs: number): void {
-    this.#ms += (elapsedMs - this.#ms) * WEIGHT;
+    this.#ms += (elapsedMs - this.#ms) * SAMPLE_WEIGHT;
   }
 
   /** True when an answer within `deadlineMs` is not to be expected. */
   isBeyond(deadlineMs: number): boolean {
     if (this.#ms <= deadlineMs) return false;
-    this.#ms *= FORGETTING;
+    this.#ms *= REFUSAL_DECAY;
     return true;
   }
 }

@@ -5,16 +5,16 @@ import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/principal.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseMsgpack } from "./codec/msgpack.ts";
-import { bodyFormat, type Format } from "./codec/negotiation.ts";
-import { bodyReply, documentReply } from "./codec/reply.ts";
+import { parseBodyFormat, type WireFormat } from "./codec/negotiation.ts";
+import { buildBodyReply, buildDocumentReply } from "./codec/reply.ts";
 import { selectEchoedRequestId } from "./codec/request-id.ts";
 import { parseTraceId } from "./codec/trace-context.ts";
-import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
-import type { Watching } from "./request-watch.ts";
-import type { Services } from "./services.ts";
+import type { RequestAdmission, Peer, Reply, RequestHead } from "./server/port.ts";
+import type { RequestObservation } from "./request-watch.ts";
+import type { HttpServices } from "./services.ts";
 
 /** Principal on routes that need no key. */
-const ANONYMOUS: Principal = {
+const ANONYMOUS_PRINCIPAL: Principal = {
   keyId: "",
   tenant: "",
   scopes: new Set(),
@@ -25,7 +25,7 @@ const ANONYMOUS: Principal = {
 };
 
 /** The services, and the application's own steps for an exchange. */
-export interface ExchangeServices extends Services {
+export interface ExchangeServices extends HttpServices {
   answer(exchange: Exchange): Reply | Promise<Reply>;
   refuse(exchange: Exchange, fault: ServiceFault): Reply;
   /** Answers `head` as asked by `principal`, under the id of the request that it came in. */
@@ -37,7 +37,7 @@ export interface ExchangeServices extends Services {
   ): Reply | Promise<Reply>;
 }
 
-export class Exchange implements Admission {
+export class Exchange implements RequestAdmission {
   readonly services: ExchangeServices;
   readonly head: RequestHead;
   /** Our own id of the request, and of the decision that answers it. */
@@ -47,12 +47,12 @@ export class Exchange implements Admission {
   /** The trace that it is part of, 32 hexadecimal digits; empty for none. */
   traceId: string;
   /** Set while it is watched (request-watch.ts). */
-  watching: Watching | undefined = undefined;
+  watching: RequestObservation | undefined = undefined;
   /** Index of the route for metrics; one past the last route when none matched. */
   routeIndex: number;
   parameter = "";
-  principal: Principal = ANONYMOUS;
-  replyFormat: Format = "json";
+  principal: Principal = ANONYMOUS_PRINCIPAL;
+  replyFormat: WireFormat = "json";
   body: Buffer = EMPTY;
   bodyBytesMax = 0;
   keepsBody = false;
@@ -105,13 +105,13 @@ export class Exchange implements Admission {
 
   /** The body as a value, by its media type. */
   readDocument(): unknown {
-    const format = bodyFormat(this.head.contentType);
+    const format = parseBodyFormat(this.head.contentType);
     return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
   }
 
   /** The body through a parser of plain JSON, which may decline; not called for other formats. */
   plainJson<Value>(parse: (bytes: Buffer) => Value | undefined): Value | undefined {
-    return bodyFormat(this.head.contentType) === "json" ? parse(this.body) : undefined;
+    return parseBodyFormat(this.head.contentType) === "json" ? parse(this.body) : undefined;
   }
 
   /** Context of the call for the bureau; a fresh object, safe to keep. */
@@ -134,11 +134,11 @@ export class Exchange implements Admission {
 
   /** An uncacheable reply in the caller's format. */
   document(status: number, value: unknown): Reply {
-    return documentReply(status, value, this.replyFormat, this.echoedId);
+    return buildDocumentReply(status, value, this.replyFormat, this.echoedId);
   }
 
   text(status: number, mediaType: string, body: string): Reply {
-    return bodyReply(status, mediaType, body, this.echoedId);
+    return buildBodyReply(status, mediaType, body, this.echoedId);
   }
 }
 

@@ -52,7 +52,7 @@ export interface WatchedBatch {
 }
 
 /** A request under watch. */
-export interface Watching {
+export interface RequestObservation {
   readonly isLogged: boolean;
   readonly spanId: string | undefined;
   readonly parentId: string | undefined;
@@ -71,15 +71,15 @@ export interface RequestWatchOptions {
 }
 
 /** Requests that are handed on together at most, and the longest that one waits for others. */
-const BATCH_MAX = 64;
-const DELAY_MS = 100;
+const BATCH_REQUESTS_MAX = 64;
+const BATCH_DELAY_MS = 100;
 /** Watched requests that one thread hands on in a second; the main thread has other work. */
 export const WATCHED_PER_SECOND_MAX = 10_000;
 const MS_PER_SECOND = 1000;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const TRACE_BYTES = 16;
 const SPAN_BYTES = 8;
-const UINT32 = 0xffff_ffff;
+const UINT32_MAX = 0xffff_ffff;
 
 export class RequestWatch {
   readonly #options: RequestWatchOptions;
@@ -111,7 +111,7 @@ export class RequestWatch {
   }
 
   /** Called with a request that was answered before it became an exchange. */
-  endAtOnce(head: RequestHead, routes: Routes, named: Named, reply: Reply): void {
+  endAtOnce(head: RequestHead, routes: ObservedRoutes, named: AnsweredRequest, reply: Reply): void {
     const begun = this.#beginOf(head);
     if (begun === undefined) return;
     const { watching, traceId } = begun;
@@ -129,7 +129,7 @@ export class RequestWatch {
     this.#options.deliver(batch);
   }
 
-  #beginOf(head: RequestHead): { watching: Watching; traceId: string } | undefined {
+  #beginOf(head: RequestHead): { watching: RequestObservation; traceId: string } | undefined {
     const { shares, random, clock, monotonic } = this.#options;
     const isLogged = shares.logged > 0 && random() < shares.logged;
     const { traced } = shares;
@@ -138,10 +138,10 @@ export class RequestWatch {
     let traceId = context?.traceId ?? "";
     let spanId: string | undefined;
     if (traced !== undefined) {
-      const id = context?.traceId ?? randomId(TRACE_BYTES);
-      if (isTraced(traced, context, id)) {
+      const id = context?.traceId ?? generateHexId(TRACE_BYTES);
+      if (shouldTrace(traced, context, id)) {
         traceId = id;
-        spanId = randomId(SPAN_BYTES);
+        spanId = generateHexId(SPAN_BYTES);
       }
     }
     if (!isLogged && spanId === undefined) return undefined;
@@ -149,7 +149,13 @@ export class RequestWatch {
     return { traceId, watching: { isLogged, spanId, parentId: context?.parentId, ...began } };
   }
 
-  #take(watching: Watching, method: string, routes: Routes, named: Named, reply: Reply): void {
+  #take(
+    watching: RequestObservation,
+    method: string,
+    routes: ObservedRoutes,
+    named: AnsweredRequest,
+    reply: Reply,
+  ): void {
     const { startedAt, ...begun } = watching;
     const endedAt = this.#options.monotonic();
     if (!this.#hasRoom(endedAt)) {
@@ -171,8 +177,8 @@ export class RequestWatch {
       keyId: keyId || undefined,
       requestId: named.requestId,
     });
-    if (this.#batch.length >= BATCH_MAX) this.flush();
-    else this.#timer ??= setTimeout(() => this.flush(), DELAY_MS).unref();
+    if (this.#batch.length >= BATCH_REQUESTS_MAX) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), BATCH_DELAY_MS).unref();
   }
 
   #hasRoom(now: number): boolean {
@@ -186,36 +192,36 @@ export class RequestWatch {
   }
 }
 
-type Routes = Exchange["services"]["routes"];
+type ObservedRoutes = Exchange["services"]["routes"];
 
 /** What is known of a request when it is answered. */
-interface Named {
+interface AnsweredRequest {
   readonly principal: Pick<Principal, "keyId" | "tenant">;
   readonly requestId: string;
   readonly traceId: string;
   readonly routeIndex: number;
 }
 
-function isTraced(
+function shouldTrace(
   traced: TracedShare,
   context: TraceContext | undefined,
   traceId: string,
 ): boolean {
   if (traced.isParentBased && context !== undefined) return context.isSampled;
-  return isInShare(traceId, traced.share);
+  return isTraceSampled(traceId, traced.share);
 }
 
 /** The choice that every OpenTelemetry SDK for JavaScript makes by the same id and share. */
-export function isInShare(traceId: string, share: number): boolean {
+export function isTraceSampled(traceId: string, share: number): boolean {
   if (share >= 1) return true;
   let sum = 0;
   for (let at = 0; at < 2 * TRACE_BYTES; at += 8) {
     sum ^= Number.parseInt(traceId.slice(at, at + 8), 16);
   }
-  return sum >>> 0 < Math.floor(share * UINT32);
+  return sum >>> 0 < Math.floor(share * UINT32_MAX);
 }
 
-function randomId(bytes: number): string {
+function generateHexId(bytes: number): string {
   return randomFillSync(Buffer.allocUnsafe(bytes)).toString("hex");
 }
 

@@ -5,7 +5,7 @@ import type { RateClass } from "./access/rate-limits.ts";
 import type { RequestHeader, ResponseHeader } from "./openapi/headers.ts";
 
 /** `none`: open to all. `key`: any valid key. Else the scope the key must hold (or `admin`). */
-export type Access = Scope | "none" | "key";
+export type RouteAccess = Scope | "none" | "key";
 
 /** A route without its handler: everything that is data. */
 export interface RouteDescription {
@@ -18,15 +18,15 @@ export interface RouteDescription {
    */
   readonly path: string;
   readonly summary: string;
-  readonly access: Access;
+  readonly access: RouteAccess;
   /** Of a route that is open to all: a key is read where one is sent. */
   readonly isKeyOptional?: boolean;
   readonly rateClass?: RateClass;
   readonly body?: RouteBody;
   /** Query parameters by name, with their meaning. Asynchronous or `GET` routes only. */
-  readonly query?: Readonly<Record<string, Parameter>>;
+  readonly query?: Readonly<Record<string, RouteParameter>>;
   /** Meaning of the path's `{parameter}`, where its name does not say it. */
-  readonly parameter?: Parameter;
+  readonly parameter?: RouteParameter;
   /** Headers it reads beside those that every route reads. */
   readonly requestHeaders?: readonly RequestHeader[];
   /** Status -> its content. Problems are common to all routes and not listed. */
@@ -42,7 +42,7 @@ export interface RouteDescription {
 }
 
 /** A parameter of the query or the path: its meaning, or that and what it may be. */
-export type Parameter = string | ParameterDescription;
+export type RouteParameter = string | ParameterDescription;
 
 export interface ParameterDescription {
   readonly description: string;

@@ -11,30 +11,30 @@ export interface Route extends RouteDescription {
 export const ASYNC_DEADLINE_MS = 2000;
 
 /** Whether a route takes `POST` at exactly its path. */
-export function isPlainPost(method: string, path: string): boolean {
+export function isExactPathPost(method: string, path: string): boolean {
   return method === "POST" && !path.includes("{");
 }
 
-interface Methods {
+interface RouteMethods {
   /** Value of `Allow`. */
   allow: string;
   byMethod: ReadonlyMap<string, number>;
 }
 
 /** The outcome of matching a path: route indexes by method, and the text after a prefix. */
-export interface Match {
-  methods: Methods;
+export interface RouteMatch {
+  methods: RouteMethods;
   parameter: string;
 }
 
 /** Exact matching over a fixed table: nothing is decoded or normalised before it (405 and 404). */
 export class RouteTable {
   readonly routes: readonly Route[];
-  readonly #exact = new Map<string, Match>();
+  readonly #exact = new Map<string, RouteMatch>();
   /** The last exact match: a thread's next request is mostly for the same path. */
   #lastPath = "";
-  #last: Match | undefined = undefined;
-  readonly #prefixes: { prefix: string; suffix: string; methods: Methods }[] = [];
+  #last: RouteMatch | undefined = undefined;
+  readonly #prefixes: { prefix: string; suffix: string; methods: RouteMethods }[] = [];
 
   constructor(routes: readonly Route[]) {
     this.routes = routes;
@@ -56,7 +56,7 @@ export class RouteTable {
     return this.#exact.has(path);
   }
 
-  match(path: string): Match | undefined {
+  match(path: string): RouteMatch | undefined {
     if (path === this.#lastPath) return this.#last;
     const exact = this.#exact.get(path);
     if (exact !== undefined) {
@@ -75,7 +75,7 @@ export class RouteTable {
   }
 }
 
-function listMethods(routes: readonly Route[], path: string): Methods {
+function listMethods(routes: readonly Route[], path: string): RouteMethods {
   const byMethod = new Map<string, number>();
   for (const [index, route] of routes.entries()) {
     if (route.path !== path) continue;

@@ -22,17 +22,17 @@ import type { Keyring } from "./access/keyring.ts";
 import type { KaizenReportLinks } from "./access/report-links.ts";
 import type { SharedReportLinks } from "./access/shared-reports.ts";
 import type { Console } from "./console/console.ts";
-import type { Figures } from "./metrics/figures.ts";
-import type { Series } from "./metrics/series.ts";
-import type { Metrics } from "./metrics/recorder.ts";
-import type { Tallies } from "./metrics/tallies.ts";
+import type { MetricValues } from "./metrics/figures.ts";
+import type { SeriesBuffer } from "./metrics/series.ts";
+import type { RequestRecorder } from "./metrics/recorder.ts";
+import type { AnswerTallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
-import type { RequestIds } from "./codec/request-id.ts";
+import type { RequestIdGenerator } from "./codec/request-id.ts";
 import type { ApiDocumentation } from "./openapi/pages.ts";
 import type { RequestWatch } from "./request-watch.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
-import type { Turns } from "./turns.ts";
+import type { EventLoopYield } from "./turns.ts";
 import type { LagGuard } from "./access/lag-guard.ts";
 import type { QuotaGuard, Quotas } from "./access/quotas.ts";
 import type { UsageMeter } from "./access/usage.ts";
@@ -69,7 +69,7 @@ export interface BatchScorer {
 }
 
 /** Files of a node's journal. */
-interface SharedJournal {
+interface JournalSegmentSource {
   list(): Promise<JournalSegments>;
   /** Undefined when there is none of that name. */
   read(name: string): Promise<BodyStream | undefined>;
@@ -88,9 +88,9 @@ export interface HttpDependencies {
   health: HealthProbe;
   version: string;
   /** Figures of the rest of the service for `/metrics`. */
-  figures?: () => Figures;
+  figures?: () => MetricValues;
   /** The last minutes by the second; without them their route answers `not_found`. */
-  series?: Pick<Series, "read">;
+  series?: Pick<SeriesBuffer, "read">;
   /** The state of every part; without it its route answers `not_found`. */
   status?: () => Omit<ServiceStatus, "ready" | "reasons" | "warnings" | "stream">;
   /** The cluster as this node last saw it; without it, or before it has looked, its route answers `not_found`. */
@@ -98,7 +98,7 @@ export interface HttpDependencies {
   /** On how many nodes of the cluster what was done is in force; without it there is none. */
   effect?: (() => Promise<Effective>) | undefined;
   /** The journal's files, for another node of the cluster; without it their routes answer `not_found`. */
-  segments?: SharedJournal;
+  segments?: JournalSegmentSource;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** CPU time of this thread, milliseconds. */
@@ -111,7 +111,7 @@ export interface HttpDependencies {
   rateBuckets?: RateBuckets;
   /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
-  tallies?: Tallies;
+  tallies?: AnswerTallies;
   /** Monthly quotas of tenants, as this thread asks them; without it nobody has one. */
   quotaGuard?: QuotaGuard;
   /** The same, to be set; without it their routes answer `not_found`. */
@@ -157,14 +157,14 @@ export interface HttpDependencies {
 }
 
 /** Services for handlers. */
-export interface Services extends HttpDependencies {
-  readonly metrics: Metrics;
-  readonly tallies: Tallies;
+export interface HttpServices extends HttpDependencies {
+  readonly metrics: RequestRecorder;
+  readonly tallies: AnswerTallies;
   readonly usage: UsageMeter;
   readonly limiter: RateLimiter;
-  readonly requestIds: RequestIds;
+  readonly requestIds: RequestIdGenerator;
   /** Of this thread: long answers are worked on in slices. */
-  readonly turns: Turns;
+  readonly turns: EventLoopYield;
   readonly routes: readonly RouteDescription[];
   readonly pages: ApiDocumentation;
   readonly isDraining: boolean;

@@ -3,14 +3,14 @@
 // relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
 import type { Exposition } from "../platform/prometheus.ts";
-import type { Pulse } from "./metrics/pulse.ts";
-import { scrape } from "./metrics/scrape.ts";
-import { Connections } from "./server/connections.ts";
+import type { SeriesCounts } from "./metrics/pulse.ts";
+import { renderScrape } from "./metrics/scrape.ts";
+import { ConnectionLimit } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
 import type { Route } from "./route.ts";
 import type {
-  Adapter,
+  HttpAdapterName,
   HttpServer,
   ListenOptions,
   Peer,
@@ -25,18 +25,18 @@ import { loadUws } from "./server/uws-binary.ts";
 import { SERVER_LIMITS } from "./server/port.ts";
 
 export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions, "connections"> {
-  adapter: Adapter;
+  adapter: HttpAdapterName;
   /** Sockets of the file system to listen on besides, each claimed by this process. */
   sockets?: readonly SocketFile[];
   /** Route table other than the service's own; for threads that relay some routes. */
   routes?: readonly Route[];
 }
 
-export interface RunningServer extends HttpServer {
+export interface RunningHttpServer extends HttpServer {
   /** Counts of this thread so far. */
   counts(): ThreadCounts;
   /** The few of them that a chart by the second wants. */
-  pulse(): Pulse;
+  pulse(): SeriesCounts;
   /** All metrics of the service, as a scraper with this `Accept` header takes them. */
   scrape(accept: string | undefined): Promise<Exposition>;
   /**
@@ -54,7 +54,7 @@ const EMPTY = Buffer.alloc(0);
  * Listens. Rejects when the port is taken, or when `uws` was asked for by name and its binary is
  * not usable. Close the returned server before the bureau behind it.
  */
-export async function startHttpServer(options: HttpServerOptions): Promise<RunningServer> {
+export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const routes = options.routes ?? ROUTES;
   const application = new Application(options, routes);
   const { usage, tallies } = application.services;
@@ -69,10 +69,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
   const limits = { ...SERVER_LIMITS, ...options.limits };
-  const connections = new Connections(limits.connectionsMax, options.logger);
+  const connections = new ConnectionLimit(limits.connectionsMax, options.logger);
   application.services.metrics.connections = connections;
   const server = await listen(application, { ...options, connections });
-  await openSockets(server, options.sockets);
+  await listenOnSocketFiles(server, options.sockets);
   const endWatch = application.turningAway.queue.start();
   return {
     adapter: server.adapter,
@@ -93,8 +93,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     },
     counts: () => collectThreadCounts(application.services),
     pulse: () => application.services.metrics.pulse(),
-    scrape: (accept) => scrape(application.services, accept),
-    relay: (head, body) => relay(relayed, head, body),
+    scrape: (accept) => renderScrape(application.services, accept),
+    relay: (head, body) => answerRelayed(relayed, head, body),
     ask(head, peer) {
       const admission = application.admit(head, peer);
       return admission.refusal ?? admission.answer(EMPTY);
@@ -102,7 +102,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
 }
 
-async function openSockets(server: HttpServer, sockets: readonly SocketFile[] = []): Promise<void> {
+async function listenOnSocketFiles(
+  server: HttpServer,
+  sockets: readonly SocketFile[] = [],
+): Promise<void> {
   try {
     for (const file of sockets) await file.open((path) => server.listenAt(path));
   } catch (error) {
@@ -112,7 +115,11 @@ async function openSockets(server: HttpServer, sockets: readonly SocketFile[] = 
   }
 }
 
-async function relay(application: Application, head: RequestHead, body: Buffer): Promise<Reply> {
+async function answerRelayed(
+  application: Application,
+  head: RequestHead,
+  body: Buffer,
+): Promise<Reply> {
   const admission = application.admit(head);
   return admission.refusal ?? admission.answer(body);
 }

@@ -1,20 +1,20 @@
 // Counts of one serving thread, for the thread that reports the whole.
-import type { AddedFigures } from "./metrics/figures.ts";
-import type { MetricCounts, Metrics } from "./metrics/recorder.ts";
+import type { AdditiveMetricValues } from "./metrics/figures.ts";
+import type { RequestCounts, RequestRecorder } from "./metrics/recorder.ts";
 
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {
-  metrics: MetricCounts;
+  metrics: RequestCounts;
   /** Added to the service's figures of the same name. */
-  figures?: AddedFigures;
+  figures?: AdditiveMetricValues;
 }
 
 /** Counters of a thread. */
-interface Counters {
-  readonly metrics: Metrics;
+interface ThreadCounters {
+  readonly metrics: RequestRecorder;
   readonly pendingCount: number;
 }
 
-export function collectThreadCounts({ metrics, pendingCount }: Counters): ThreadCounts {
+export function collectThreadCounts({ metrics, pendingCount }: ThreadCounters): ThreadCounts {
   return { metrics: metrics.counts(pendingCount) };
 }

@@ -3,30 +3,34 @@
 import { ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { selectEchoedRequestId } from "./codec/request-id.ts";
-import { faultReply } from "./codec/reply.ts";
+import { buildFaultReply } from "./codec/reply.ts";
 import type { RouteTable } from "./route.ts";
-import type { Admission, Reply, RequestHead } from "./server/port.ts";
-import { QueueWatch } from "./server/queue-watch.ts";
-import type { Services } from "./services.ts";
+import type { RequestAdmission, Reply, RequestHead } from "./server/port.ts";
+import { OverloadDetector } from "./server/queue-watch.ts";
+import type { HttpServices } from "./services.ts";
 
 /** Stands in the text of the refusal for what each one has of its own. */
-const ID = "00000000-0000-0000-0000-000000000000";
+const PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000";
 const US_PER_MS = 1000;
-const NOBODY = { keyId: "", tenant: "" };
-const DETAIL = "the queue is too long";
+const NO_PRINCIPAL = { keyId: "", tenant: "" };
+const OVERLOADED_DETAIL = "the queue is too long";
 
 /** Turning away for one serving thread. Nobody is while its queue is not started. */
-export class TurningAway {
-  readonly queue: QueueWatch;
+export class LoadShedder {
+  readonly queue: OverloadDetector;
   readonly #table: RouteTable;
-  readonly #services: Services;
+  readonly #services: HttpServices;
   readonly #texts = new Map<string, readonly [string, string]>();
 
-  constructor(table: RouteTable, services: Services) {
+  constructor(table: RouteTable, services: HttpServices) {
     this.#table = table;
     this.#services = services;
-    const { queueMsMax = 0, monotonic = () => performance.now(), cpuMs = threadCpuMs } = services;
-    this.queue = new QueueWatch(queueMsMax, monotonic, cpuMs);
+    const {
+      queueMsMax = 0,
+      monotonic = () => performance.now(),
+      cpuMs = readThreadCpuMs,
+    } = services;
+    this.queue = new OverloadDetector(queueMsMax, monotonic, cpuMs);
     this.queue.onChange = (isBusy) => this.#tell(isBusy);
   }
 
@@ -35,14 +39,14 @@ export class TurningAway {
    * paid reads are refused: whoever asks for a verdict waits for it. Reports wait in a queue that has
    * bounds of its own, and probes and the operator's own requests are needed now.
    */
-  refusalOf(head: RequestHead): Admission | undefined {
+  refusalOf(head: RequestHead): RequestAdmission | undefined {
     const { path, authorization, relayedId } = head;
     // Relayed by another thread it has had its turn there.
     if (relayedId !== undefined) return undefined;
     const index = this.#table.match(path)?.methods.byMethod.get(head.method);
     if (index === undefined || this.#table.routes[index]?.rateClass !== "score") return undefined;
     const { keyring, requestIds } = this.#services;
-    const principal = keyring.authenticate(authorization) ?? NOBODY;
+    const principal = keyring.authenticate(authorization) ?? NO_PRINCIPAL;
     if (!this.queue.turnsAway(principal.keyId)) return undefined;
     this.#services.metrics.countRequest(index, STATUS);
     this.#services.metrics.tallies.countFault("overloaded");
@@ -50,7 +54,7 @@ export class TurningAway {
     const reply = this.#replyTo(path, head.requestId, requestId);
     const named = { principal, requestId, traceId: "", routeIndex: index };
     this.#services.watch?.endAtOnce(head, this.#table.routes, named, reply);
-    return new TurnedAway(reply);
+    return new ShedRequestAdmission(reply);
   }
 
   #tell(isBusy: boolean): void {
@@ -64,13 +68,13 @@ export class TurningAway {
   #replyTo(path: string, given: string | undefined, id: string): Reply {
     const [before, after] = this.#texts.get(path) ?? this.#textOf(path);
     const headers = [...HEADERS];
-    headers[ID_AT] = selectEchoedRequestId(given, id);
+    headers[ID_INDEX] = selectEchoedRequestId(given, id);
     return { status: STATUS, headers, body: before + id + after };
   }
 
   /** The body around the id: the same for all requests of a path. */
   #textOf(path: string): readonly [string, string] {
-    const [before = "", after = ""] = String(fault(path).body).split(ID);
+    const [before = "", after = ""] = String(buildOverloadedReply(path).body).split(PLACEHOLDER_ID);
     // Paths with a parameter are as many as callers like.
     if (this.#table.isExact(path)) this.#texts.set(path, [before, after]);
     return [before, after];
@@ -78,13 +82,13 @@ export class TurningAway {
 }
 
 /** Of the whole process on a Node that does not tell it of one thread. */
-function threadCpuMs(): number {
+function readThreadCpuMs(): number {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
   return (user + system) / US_PER_MS;
 }
 
 /** A request whose body no longer matters. */
-class TurnedAway implements Admission {
+class ShedRequestAdmission implements RequestAdmission {
   readonly refusal: Reply;
   readonly bodyBytesMax = BODY_BYTES_MAX;
   readonly keepsBody = false;
@@ -103,10 +107,10 @@ class TurnedAway implements Admission {
   }
 }
 
-function fault(path: string): Reply {
-  const names = { requestId: ID, echoedId: ID };
-  return faultReply(new ServiceFault("overloaded", DETAIL), path, names);
+function buildOverloadedReply(path: string): Reply {
+  const names = { requestId: PLACEHOLDER_ID, echoedId: PLACEHOLDER_ID };
+  return buildFaultReply(new ServiceFault("overloaded", OVERLOADED_DETAIL), path, names);
 }
 
-const { status: STATUS, headers: HEADERS } = fault("/");
-const ID_AT = HEADERS.indexOf(ID);
+const { status: STATUS, headers: HEADERS } = buildOverloadedReply("/");
+const ID_INDEX = HEADERS.indexOf(PLACEHOLDER_ID);

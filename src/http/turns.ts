@@ -1,7 +1,7 @@
 // Turns of the event loop, given out one at a time: a long answer is worked on in slices, and between
 // two of them everybody else is answered, however many long answers there are.
 
-export class Turns {
+export class EventLoopYield {
   readonly #waiting: (() => void)[] = [];
   #isDue = false;
 

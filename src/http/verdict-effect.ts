@@ -5,7 +5,7 @@ import { parseVerifyRequest } from "../contract/parse/requests.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The parsed request's verdict, counted as a paid read. */
-export function askBureau(
+export function verifyAndCount(
   exchange: Exchange,
   request: VerifyRequest,
   requestId = exchange.requestId,
@@ -25,7 +25,7 @@ export function parseVerifyMembers(members: Record<string, unknown>): VerifyRequ
 }
 
 /** Only ALLOW lets through. A key in shadow mode never blocks (its verdict is for the log). */
-export function isLetThrough(response: VerifyResponse): boolean {
+export function isRequestAllowed(response: VerifyResponse): boolean {
   return response.policy_action.verdict === "ALLOW" || !response.enforced;
 }
 

@@ -17,7 +17,7 @@ import { TrustRankError } from "../client/errors.ts";
 import { type FetchLike, globalFetch } from "../client/runtime.ts";
 import { senderTo } from "../client/nodes/fail-over.ts";
 import type { CallOptions, Sender } from "../client/transport.ts";
-import { RESOURCES, listTools } from "./tools.ts";
+import { MCP_RESOURCES, listTools } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
 export interface McpOptions {
@@ -32,13 +32,13 @@ export interface McpOptions {
 
 /** Largest body of a request over HTTP; an outcome is far smaller. */
 const BODY_BYTES_MAX = 64 * 1024;
-const PATH = "/mcp";
+const MCP_PATH = "/mcp";
 
 /** One for all callers: what it knows of the nodes is nobody's in particular. */
-const wayTo = ({ baseUrl, fetch = globalFetch }: McpOptions) =>
+const createServiceSender = ({ baseUrl, fetch = globalFetch }: McpOptions) =>
   senderTo({ baseUrl, apiKey: undefined, fetch });
 
-function withKey(sender: Sender, apiKey: string): Sender {
+function bindApiKey(sender: Sender, apiKey: string): Sender {
   const headers = { Authorization: `Bearer ${apiKey}` };
   const own = (call: CallOptions) => ({ ...call, headers: { ...call.headers, ...headers } });
   return {
@@ -76,12 +76,12 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Sender
     }
   });
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
-    resources: RESOURCES.map(({ uri, name, description }) => {
+    resources: MCP_RESOURCES.map(({ uri, name, description }) => {
       return { uri, name, description, mimeType: "application/json" };
     }),
   }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
-    const resource = RESOURCES.find((known) => known.uri === uri);
+    const resource = MCP_RESOURCES.find((known) => known.uri === uri);
     if (resource === undefined) {
       throw new McpError(ErrorCode.InvalidParams, `there is no resource \`${uri}\``);
     }
@@ -103,8 +103,8 @@ function describeServiceError(error: unknown): string {
 }
 
 /** Serves one client on standard input and output until it hangs up. */
-export async function serveStdio(options: McpOptions, apiKey: string): Promise<void> {
-  const server = createMcpServer(options, withKey(wayTo(options), apiKey));
+export async function serveMcpStdio(options: McpOptions, apiKey: string): Promise<void> {
+  const server = createMcpServer(options, bindApiKey(createServiceSender(options), apiKey));
   const closed = new Promise<void>((resolve) => {
     // The SDK has this one callback and no events.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
@@ -125,13 +125,13 @@ export interface McpListener {
  * Serves streamable HTTP on `host` and `port` (0: any free one), without sessions. Every request
  * brings its own API key as bearer token: this face lends nobody a key.
  */
-export async function serveHttp(
+export async function serveMcpHttp(
   options: McpOptions,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<McpListener> {
-  const sender = wayTo(options);
+  const sender = createServiceSender(options);
   const server = http.createServer((request, response) => {
-    answer(options, sender, request, response).catch(() => {
+    handleMcpRequest(options, sender, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -142,7 +142,7 @@ export async function serveHttp(
   });
   const { port: taken } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}${PATH}`,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}${MCP_PATH}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -151,7 +151,7 @@ export async function serveHttp(
   };
 }
 
-async function answer(
+async function handleMcpRequest(
   options: McpOptions,
   sender: Sender,
   request: http.IncomingMessage,
@@ -164,7 +164,7 @@ async function answer(
   };
   // A page of another site must not use the reader's network: browsers name it in `Origin`.
   if (request.headers.origin !== undefined) return refuse(403, "no requests from web pages");
-  if (request.url?.split("?")[0] !== PATH) return refuse(404, `the only path is ${PATH}`);
+  if (request.url?.split("?")[0] !== MCP_PATH) return refuse(404, `the only path is ${MCP_PATH}`);
   if (request.method !== "POST") return refuse(405, "only POST", { Allow: "POST" });
   const [, apiKey] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
   if (apiKey === undefined) {
@@ -178,7 +178,7 @@ async function answer(
   } catch {
     return refuse(400, "the request is not JSON");
   }
-  const server = createMcpServer(options, withKey(sender, apiKey));
+  const server = createMcpServer(options, bindApiKey(sender, apiKey));
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.once("close", () => void server.close());
   await server.connect(transport);

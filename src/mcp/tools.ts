@@ -7,10 +7,10 @@ import type { CallKind, Sender } from "../client/transport.ts";
 /** Milliseconds for one request; a model waits longer than a gateway. */
 const TIMEOUT_MS = 10_000;
 
-export type Arguments = Readonly<Record<string, unknown>>;
+export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** A tool, with its input as JSON Schema. The service itself checks what it is given. */
-export interface Tool {
+export interface McpTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -21,30 +21,30 @@ export interface Tool {
    * Asks the service; resolves with its document.
    * @throws TrustRankError with the service's code, detail and the members at fault.
    */
-  readonly call: (service: Sender, given: Arguments) => Promise<unknown>;
+  readonly call: (service: Sender, given: ToolArguments) => Promise<unknown>;
 }
 
-const agent = (description: string) => ({
+const buildAgentSchema = (description: string) => ({
   type: "string",
   description: `${description}: agent://namespace/name`,
 });
-const stakes = {
+const STAKES_SCHEMA = {
   type: "number",
   minimum: 0,
   description: "the value at risk, in the unit of the service's operator",
 };
 
-async function post(
+async function postToService(
   service: Sender,
   path: string,
-  body: Arguments,
+  body: ToolArguments,
   kind: CallKind = "read",
 ): Promise<unknown> {
   const options = { timeoutMs: TIMEOUT_MS, kind };
   return (await service.post(path, JSON.stringify(body), options)).value;
 }
 
-const checkAgent: Tool = {
+const checkAgentTool: McpTool = {
   name: "check_agent",
   title: "Check an agent",
   description:
@@ -53,16 +53,16 @@ const checkAgent: Tool = {
     "be no stricter. Ask before you rely on another agent.",
   inputSchema: {
     type: "object",
-    properties: { agent_id: agent("the agent to judge"), stakes },
+    properties: { agent_id: buildAgentSchema("the agent to judge"), stakes: STAKES_SCHEMA },
     required: ["agent_id", "stakes"],
     additionalProperties: false,
   },
   isReadOnly: true,
   call: (service, { agent_id: subject, ...rest }) =>
-    post(service, "/v1/check", { subject, ...rest }),
+    postToService(service, "/v1/check", { subject, ...rest }),
 };
 
-const handshake: Tool = {
+const handshakeTool: McpTool = {
   name: "handshake",
   title: "Handshake of two agents",
   description:
@@ -71,18 +71,18 @@ const handshake: Tool = {
   inputSchema: {
     type: "object",
     properties: {
-      initiator: agent("who wants to connect"),
-      counterparty: agent("the other party"),
-      stakes,
+      initiator: buildAgentSchema("who wants to connect"),
+      counterparty: buildAgentSchema("the other party"),
+      stakes: STAKES_SCHEMA,
     },
     required: ["initiator", "counterparty", "stakes"],
     additionalProperties: false,
   },
   isReadOnly: true,
-  call: (service, given) => post(service, "/v1/handshake", given),
+  call: (service, given) => postToService(service, "/v1/handshake", given),
 };
 
-const explainAgent: Tool = {
+const explainAgentTool: McpTool = {
   name: "explain_agent",
   title: "Explain an agent's score",
   description:
@@ -90,7 +90,7 @@ const explainAgent: Tool = {
     "and what would improve it.",
   inputSchema: {
     type: "object",
-    properties: { agent_id: agent("the agent to explain") },
+    properties: { agent_id: buildAgentSchema("the agent to explain") },
     required: ["agent_id"],
     additionalProperties: false,
   },
@@ -102,7 +102,7 @@ const explainAgent: Tool = {
   },
 };
 
-const reportOutcome: Tool = {
+const reportOutcomeTool: McpTool = {
   name: "report_outcome",
   title: "Report an outcome",
   description:
@@ -111,10 +111,10 @@ const reportOutcome: Tool = {
   inputSchema: {
     type: "object",
     properties: {
-      subject: agent("who was dealt with"),
-      reporter: agent("who reports"),
+      subject: buildAgentSchema("who was dealt with"),
+      reporter: buildAgentSchema("who reports"),
       outcome: { type: "integer", enum: [0, 1], description: "1: as agreed, 0: not" },
-      stakes,
+      stakes: STAKES_SCHEMA,
       agent_fault: {
         type: "boolean",
         description: "false when a failure was not the agent's: stored, not counted",
@@ -128,26 +128,31 @@ const reportOutcome: Tool = {
   isReadOnly: false,
   call(service, given) {
     const kind = given["id"] === undefined ? "write" : "identified";
-    return post(service, "/v1/outcomes", { grade: "counterparty", ...given }, kind);
+    return postToService(service, "/v1/outcomes", { grade: "counterparty", ...given }, kind);
   },
 };
 
-const TOOLS: readonly Tool[] = [checkAgent, handshake, explainAgent, reportOutcome];
+const TOOLS: readonly McpTool[] = [
+  checkAgentTool,
+  handshakeTool,
+  explainAgentTool,
+  reportOutcomeTool,
+];
 
 /** The tools on offer: reading ones alone, unless reports are allowed. */
-export function listTools(allowsReports: boolean): readonly Tool[] {
+export function listTools(allowsReports: boolean): readonly McpTool[] {
   return TOOLS.filter(({ isReadOnly }) => isReadOnly || allowsReports);
 }
 
 /** What a client may read beside the tools. */
-export interface Resource {
+export interface McpResource {
   readonly uri: string;
   readonly name: string;
   readonly description: string;
   readonly read: (service: Sender) => Promise<unknown>;
 }
 
-const MEANINGS: Readonly<Record<ReasonCode, string>> = {
+const REASON_MEANINGS: Readonly<Record<ReasonCode, string>> = {
   THIN_FILE: "little is known of the agent",
   FAILURE_HISTORY: "settled outcomes failed more often than usual",
   RECENT_FAILURE: "the agent failed recently",
@@ -164,7 +169,7 @@ const MEANINGS: Readonly<Record<ReasonCode, string>> = {
   BASE_RATE: "nothing stands out, and the usual risk is too much for these stakes",
 };
 
-export const RESOURCES: readonly Resource[] = [
+export const MCP_RESOURCES: readonly McpResource[] = [
   {
     uri: "trustrank://policy",
     name: "policy",
@@ -178,6 +183,7 @@ export const RESOURCES: readonly Resource[] = [
     uri: "trustrank://reason-codes",
     name: "reason-codes",
     description: "The codes that verdicts give as reasons, and what each means",
-    read: () => Promise.resolve(REASON_CODES.map((code) => ({ code, meaning: MEANINGS[code] }))),
+    read: () =>
+      Promise.resolve(REASON_CODES.map((code) => ({ code, meaning: REASON_MEANINGS[code] }))),
   },
 ];

@@ -15,7 +15,7 @@ import type { ChangeBroadcaster } from "./subscribers.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { Policies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
-import { findPort } from "../http/server/port-probe.ts";
+import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
@@ -43,7 +43,7 @@ export async function openStorage(
   closers.push(() => archive.close());
   // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.isTcpWanted && config.port > 0) {
-    await findPort(config.host, config.port).catch(throwCommandFailure);
+    await probePort(config.host, config.port).catch(throwCommandFailure);
   }
   const sockets = await claimSockets(config, closers);
   const { paths } = claim;

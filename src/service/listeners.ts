@@ -8,20 +8,20 @@ import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewNews } from "../contract/reviews/events.ts";
-import type { Pulse } from "../http/metrics/pulse.ts";
+import type { SeriesCounts } from "../http/metrics/pulse.ts";
 import { openSeriesSampler } from "./health/sampler.ts";
-import { Series } from "../http/metrics/series.ts";
+import { SeriesBuffer } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import { computeThreadLimits } from "./descriptors.ts";
 import type { ServiceCore } from "./core.ts";
-import { isLoopback } from "../http/metrics/listener.ts";
+import { isLoopbackHost } from "../http/metrics/listener.ts";
 import { openConfiguredMetricsListener } from "./health/metrics-listener.ts";
-import { type RunningServer, startHttpServer } from "../http/start.ts";
+import { type RunningHttpServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
 import { buildListenUrl } from "./identity.ts";
-import { findPort } from "../http/server/port-probe.ts";
+import { probePort } from "../http/server/port-probe.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
@@ -51,9 +51,9 @@ export interface ListenersParts {
 /** Open listeners. */
 export interface Listeners {
   readonly port: number;
-  readonly adapter: RunningServer["adapter"];
+  readonly adapter: RunningHttpServer["adapter"];
   /** All metrics of the service, as a scraper with this `Accept` header takes them. */
-  scrape: RunningServer["scrape"];
+  scrape: RunningHttpServer["scrape"];
   /** Of the listener for metrics alone, where there is one. */
   readonly metricsUrl?: string | undefined;
   /** Of gRPC; undefined where it is off. */
@@ -74,8 +74,8 @@ export interface Listeners {
 
 /** Listeners of HTTP, with the way to ask what they answer. */
 type HttpListeners = Omit<Listeners, "grpcPort"> &
-  Pick<RunningServer, "ask"> & {
-    pulses(): Promise<readonly Pulse[]>;
+  Pick<RunningHttpServer, "ask"> & {
+    pulses(): Promise<readonly SeriesCounts[]>;
   };
 
 /**
@@ -97,7 +97,7 @@ export async function openListeners(
     clock: parts.dependencies.clock,
     log,
   });
-  const series = new Series();
+  const series = new SeriesBuffer();
   const dependencies = {
     ...parts.dependencies,
     refusals: refusals.counts,
@@ -144,7 +144,7 @@ export async function openListeners(
 
 /** Once: keys and evidence cross a network in the clear unless something in front ends TLS. */
 function warnOfOpenAddress({ isTcpWanted, host }: ServeConfig, log: Log): void {
-  if (!isTcpWanted || isLoopback(host)) return;
+  if (!isTcpWanted || isLoopbackHost(host)) return;
   const detail = "keys cross the network in the clear unless a proxy in front ends TLS";
   log.warn("listener_open", { address: host, detail });
 }
@@ -199,9 +199,9 @@ async function openMultiThreadListeners(
   const { host } = config;
   // Elsewhere the port can be shared, but one of its sockets gets all connections.
   if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
-  const port = await findPort(host, config.port);
+  const port = await probePort(host, config.port);
   // No thread receives a request before all of them listen.
-  const server: { running?: RunningServer } = {};
+  const server: { running?: RunningHttpServer } = {};
   const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
     server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
   const threads = await startHttpThreads(config, port, log, parts, relay, refusals);
@@ -228,7 +228,7 @@ async function openMultiThreadListeners(
   }
 }
 
-function combineListeners(server: RunningServer, threads: HttpThreads): HttpListeners {
+function combineListeners(server: RunningHttpServer, threads: HttpThreads): HttpListeners {
   return {
     port: server.port,
     adapter: server.adapter,
@@ -254,7 +254,7 @@ function startHttpThreads(
   port: number,
   log: Log,
   parts: ListenersParts,
-  relay: RunningServer["relay"],
+  relay: RunningHttpServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
   const { evidence, decisions, scorer, dependencies, usageMemories, watchSink } = parts;

@@ -3,7 +3,7 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /** Special purposes by IANA's registry; and Azure's own server, which has a public address. */
-const V4_REFUSED = [
+const V4_BLOCKED = [
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
@@ -27,23 +27,23 @@ const V4_REFUSED = [
 /** Nothing else is global unicast. */
 const V6_PUBLIC = ["2000::/3"];
 /** Within it: IETF protocols with Teredo, documentation, 6to4, which leads to any v4 address. */
-const V6_REFUSED = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"];
+const V6_BLOCKED = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"];
 
-const v4Refused = buildBlockList(V4_REFUSED);
+const v4Blocked = buildBlockList(V4_BLOCKED);
 const v6Public = buildBlockList(V6_PUBLIC);
-const v6Refused = buildBlockList(V6_REFUSED);
+const v6Blocked = buildBlockList(V6_BLOCKED);
 
 /** Networks that an operator allows beside the public ones. */
-export interface Networks {
+export interface AllowedNetworks {
   has(address: string): boolean;
 }
 
-export const NO_NETWORKS: Networks = { has: () => false };
+export const NO_NETWORKS: AllowedNetworks = { has: () => false };
 
 /** `10.0.0.0/8,::1/128`; an address alone is itself. @throws RangeError naming what is no network. */
-export function parseNetworks(text: string): Networks {
+export function parseNetworks(text: string): AllowedNetworks {
   const list = buildBlockList(text.split(",").map((each) => each.trim()));
-  return { has: (address) => isIn(list, address) };
+  return { has: (address) => isInBlockList(list, address) };
 }
 
 function buildBlockList(networks: readonly string[]): BlockList {
@@ -59,32 +59,32 @@ function buildBlockList(networks: readonly string[]): BlockList {
   return list;
 }
 
-function isIn(list: BlockList, address: string): boolean {
+function isInBlockList(list: BlockList, address: string): boolean {
   return list.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
-const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+const V4_MAPPED_V6 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /** One spelling of an address; a v4 address inside a v6 one is the v4 one. Undefined: it is none. */
-export function plainAddress(address: string): string | undefined {
+export function normalizeAddress(address: string): string | undefined {
   const version = isIP(address);
   if (version === 4) return address;
   // A zone leads to one of our own links.
   if (version === 0 || address.includes("%")) return undefined;
   const text = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const [, high, low] = MAPPED.exec(text) ?? [];
+  const [, high, low] = V4_MAPPED_V6.exec(text) ?? [];
   if (high === undefined || low === undefined) return text;
   const words = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return words.flatMap((word) => [word >> 8, word & 255]).join(".");
 }
 
 /** Whether an address may be connected to. */
-export function isReachable(address: string, allowed: Networks): boolean {
-  const plain = plainAddress(address);
-  return plain !== undefined && (allowed.has(plain) || isPublic(plain));
+export function isAllowedAddress(address: string, allowed: AllowedNetworks): boolean {
+  const plain = normalizeAddress(address);
+  return plain !== undefined && (allowed.has(plain) || isPublicAddress(plain));
 }
 
-function isPublic(plain: string): boolean {
-  if (isIPv4(plain)) return !isIn(v4Refused, plain);
-  return isIn(v6Public, plain) && !isIn(v6Refused, plain);
+function isPublicAddress(plain: string): boolean {
+  if (isIPv4(plain)) return !isInBlockList(v4Blocked, plain);
+  return isInBlockList(v6Public, plain) && !isInBlockList(v6Blocked, plain);
 }

@@ -4,29 +4,34 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
 import { WEBHOOK_TEST_EVENT, type WebhookPause } from "../contract/webhooks/events.ts";
-import { serializeEvent, type EventSource, type Place, type WebhookEvent } from "./event.ts";
-import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
-import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";
-import { describeEndpoint, type EndpointFigures, collectEndpointFigures } from "./fares.ts";
-import { pauseAfter } from "./pausing.ts";
-import type { Attempt, Post } from "./post.ts";
-import { signedHeaders } from "./signature.ts";
+import {
+  serializeEvent,
+  type WebhookEventSource,
+  type SourceCursor,
+  type OutgoingWebhookEvent,
+} from "./event.ts";
+import type { DeadLetter, AttemptRecord, StoredEndpoint, WebhookFiles } from "./files.ts";
+import { INITIAL_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type PendingDelivery } from "./outbox.ts";
+import { describeEndpoint, type EndpointMetrics, collectEndpointMetrics } from "./fares.ts";
+import { findPauseReason } from "./pausing.ts";
+import type { DeliveryAttempt, WebhookSender } from "./post.ts";
+import { buildSignedHeaders } from "./signature.ts";
 
 /** Attempts kept for people to see. */
-const ATTEMPTS_KEPT = 50;
+const KEPT_ATTEMPTS_MAX = 50;
 /** Longest time, ms, between a delivery and the file that knows of it; and where only a cursor moved. */
-const SAVE_MS = 1000;
-const SAVE_CURSOR_MS = 60_000;
+const SAVE_INTERVAL_MS = 1000;
+const CURSOR_SAVE_INTERVAL_MS = 60_000;
 /** Ids of events read that are remembered, to send none twice. */
-const KNOWN_MAX = 4096;
+const SEEN_IDS_MAX = 4096;
 /** Reads of one source in one turn: other endpoints have theirs between. */
-const READS_A_TURN = 8;
-const STATE = "state";
+const READS_PER_TICK_MAX = 8;
+const STATE_FAILURE_KEY = "state";
 
-export interface EndpointOptions {
+export interface WebhookEndpointOptions {
   readonly files: WebhookFiles;
-  readonly sources: readonly EventSource[];
-  readonly post: Post;
+  readonly sources: readonly WebhookEventSource[];
+  readonly post: WebhookSender;
   /** Epoch ms. */
   readonly clock: () => number;
   /** In [0, 1). */
@@ -38,12 +43,12 @@ export interface EndpointOptions {
   readonly onPause: (id: string, by: WebhookPause) => void;
 }
 
-export class Endpoint {
+export class WebhookEndpoint {
   stored: StoredEndpoint;
-  readonly #options: EndpointOptions;
+  readonly #options: WebhookEndpointOptions;
   readonly #outbox: Outbox;
-  #cursors: Record<string, Place>;
-  #attempts: KeptAttempt[];
+  #cursors: Record<string, SourceCursor>;
+  #attempts: AttemptRecord[];
   #dead: DeadLetter[];
   #savedMs: number;
   #isDirty = false;
@@ -56,12 +61,12 @@ export class Endpoint {
   readonly #broken = new Set<string>();
 
   /** @throws FileUnusable when what it keeps cannot be read. */
-  constructor(stored: StoredEndpoint, options: EndpointOptions) {
+  constructor(stored: StoredEndpoint, options: WebhookEndpointOptions) {
     this.stored = stored;
     this.#options = options;
     const { files, chance, clock } = options;
     const state = files.readState(stored.id);
-    this.#outbox = new Outbox(chance, state?.health ?? NEW_HEALTH, state?.waiting ?? []);
+    this.#outbox = new Outbox(chance, state?.health ?? INITIAL_HEALTH, state?.waiting ?? []);
     this.#cursors = { ...state?.cursors };
     this.#attempts = [...(state?.attempts ?? [])];
     this.#dead = files.readDead(stored.id);
@@ -71,7 +76,7 @@ export class Endpoint {
 
   /** Begins to follow the sources that its events come from, from now on; others are forgotten. */
   follow(isFromNow = false): void {
-    const cursors: Record<string, Place> = {};
+    const cursors: Record<string, SourceCursor> = {};
     for (const source of this.#sources()) {
       const known = isFromNow ? undefined : this.#cursors[source.name];
       cursors[source.name] = known ?? source.head();
@@ -90,8 +95,9 @@ export class Endpoint {
       this.#fill();
       this.#sendDue(nowMs);
     }
-    const isDue = this.#isDirty && nowMs - this.#savedMs >= SAVE_MS;
-    if (isDue || (this.#hasMoved && nowMs - this.#savedMs >= SAVE_CURSOR_MS)) this.#trySave(nowMs);
+    const isDue = this.#isDirty && nowMs - this.#savedMs >= SAVE_INTERVAL_MS;
+    if (isDue || (this.#hasMoved && nowMs - this.#savedMs >= CURSOR_SAVE_INTERVAL_MS))
+      this.#trySave(nowMs);
   }
 
   /** As if nothing had failed yet: whatever waits is sent at once. */
@@ -99,8 +105,8 @@ export class Endpoint {
     this.#outbox.resume(this.#options.clock());
   }
 
-  figures(): EndpointFigures {
-    return collectEndpointFigures(this.stored, this.#outbox, this.#dead.length);
+  figures(): EndpointMetrics {
+    return collectEndpointMetrics(this.stored, this.#outbox, this.#dead.length);
   }
 
   get inFlight(): number {
@@ -112,7 +118,7 @@ export class Endpoint {
   }
 
   /** Newest first. */
-  get attempts(): readonly KeptAttempt[] {
+  get attempts(): readonly AttemptRecord[] {
     return this.#attempts.toReversed();
   }
 
@@ -126,7 +132,14 @@ export class Endpoint {
     const atMs = clock();
     const { tenant } = this.stored;
     const data = { message: "a test: nothing has happened" };
-    const event: WebhookEvent = { id, type: WEBHOOK_TEST_EVENT, tenant, lane: "", atMs, data };
+    const event: OutgoingWebhookEvent = {
+      id,
+      type: WEBHOOK_TEST_EVENT,
+      tenant,
+      lane: "",
+      atMs,
+      data,
+    };
     const { isDelivered, status, detail } = await this.#post(event, 1);
     if (isDelivered) this.resume();
     const elapsed_ms = clock() - atMs;
@@ -169,10 +182,10 @@ export class Endpoint {
     const { log } = this.#options;
     try {
       this.save();
-      this.#broken.delete(STATE);
+      this.#broken.delete(STATE_FAILURE_KEY);
     } catch (error) {
       this.#savedMs = nowMs;
-      this.#tellOnce(STATE, error, (detail) => log("webhook_state_not_saved", detail));
+      this.#tellOnce(STATE_FAILURE_KEY, error, (detail) => log("webhook_state_not_saved", detail));
     }
   }
 
@@ -188,7 +201,7 @@ export class Endpoint {
     this.#isClosed = true;
   }
 
-  #sources(): EventSource[] {
+  #sources(): WebhookEventSource[] {
     const { events } = this.stored;
     return this.#options.sources.filter(({ types }) => types.some((type) => events.includes(type)));
   }
@@ -197,7 +210,7 @@ export class Endpoint {
     const { log } = this.#options;
     for (const source of this.#sources()) {
       try {
-        for (let reads = 0; reads < READS_A_TURN && !this.#outbox.isFull; reads++) {
+        for (let reads = 0; reads < READS_PER_TICK_MAX && !this.#outbox.isFull; reads++) {
           if (!this.#readOnce(source)) break;
         }
         this.#broken.delete(source.name);
@@ -208,7 +221,7 @@ export class Endpoint {
   }
 
   /** True when there may be more. */
-  #readOnce(source: EventSource): boolean {
+  #readOnce(source: WebhookEventSource): boolean {
     const from = this.#cursors[source.name];
     const { readings, next } = source.read(from);
     for (const reading of readings) {
@@ -223,17 +236,17 @@ export class Endpoint {
     return true;
   }
 
-  #isWanted({ type, tenant }: WebhookEvent): boolean {
+  #isWanted({ type, tenant }: OutgoingWebhookEvent): boolean {
     const { events, tenant: own } = this.stored;
     return (events as readonly string[]).includes(type) && (own === null || own === tenant);
   }
 
   /** Some events tell of one thing many times a day, under one id: the first is sent. */
-  #add(event: WebhookEvent): void {
+  #add(event: OutgoingWebhookEvent): void {
     if (this.#known.has(event.id)) return;
     this.#known.add(event.id);
     const [oldest] = this.#known;
-    if (this.#known.size > KNOWN_MAX) this.#known.delete(oldest!);
+    if (this.#known.size > SEEN_IDS_MAX) this.#known.delete(oldest!);
     this.#outbox.add(event);
     this.#isDirty = true;
   }
@@ -244,7 +257,7 @@ export class Endpoint {
     }
   }
 
-  async #send(waiting: Waiting): Promise<void> {
+  async #send(waiting: PendingDelivery): Promise<void> {
     const attempt = await this.#post(waiting.event, waiting.attempts);
     if (this.#isClosed) return;
     const { clock, onAttempt, onPause } = this.#options;
@@ -255,18 +268,18 @@ export class Endpoint {
     else if (this.#outbox.failed(waiting, nowMs, attempt.retryAfterSec))
       this.#bury(waiting, attempt);
     const sinceMs = this.#outbox.health.failingSinceMs;
-    const by = pauseAfter(attempt, this.#dead.length, sinceMs, nowMs);
+    const by = findPauseReason(attempt, this.#dead.length, sinceMs, nowMs);
     if (by !== undefined && this.stored.pausedBy === null) onPause(this.stored.id, by);
     if (this.stored.pausedBy === null) this.#sendDue(nowMs);
   }
 
-  async #post(event: WebhookEvent, number: number): Promise<Attempt> {
+  async #post(event: OutgoingWebhookEvent, number: number): Promise<DeliveryAttempt> {
     const { clock, post } = this.#options;
     const atMs = clock();
     const { url, secret, former } = this.stored;
     const secrets = former !== null && former.untilMs > atMs ? [secret, former.secret] : [secret];
     const body = serializeEvent(event);
-    const attempt = await post(url, signedHeaders(secrets, event.id, atMs, body), body);
+    const attempt = await post(url, buildSignedHeaders(secrets, event.id, atMs, body), body);
     const { id, type } = event;
     const { isDelivered, status, detail } = attempt;
     const elapsedMs = Math.max(0, clock() - atMs);
@@ -280,11 +293,11 @@ export class Endpoint {
       detail,
       elapsedMs,
     });
-    if (this.#attempts.length > ATTEMPTS_KEPT) this.#attempts.shift();
+    if (this.#attempts.length > KEPT_ATTEMPTS_MAX) this.#attempts.shift();
     return attempt;
   }
 
-  #bury({ event, attempts }: Waiting, { detail }: Attempt): void {
+  #bury({ event, attempts }: PendingDelivery, { detail }: DeliveryAttempt): void {
     const { clock, log } = this.#options;
     this.#dead.push({ event, attempts, diedAtMs: clock(), detail });
     this.#hasNewDead = true;

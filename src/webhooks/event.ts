@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { WEBHOOK_TEST_EVENT, WebhookEventType } from "../contract/webhooks/events.ts";
 
-export interface WebhookEvent {
+export interface OutgoingWebhookEvent {
   /** Value of `webhook-id`; the same for every attempt and every endpoint. */
   readonly id: string;
   readonly type: WebhookEventType | typeof WEBHOOK_TEST_EVENT;
@@ -17,27 +17,30 @@ export interface WebhookEvent {
 }
 
 /** A place in a source, as JSON; only the source reads it. */
-export type Place = unknown;
+export type SourceCursor = unknown;
 
 /** What one record of a source gives, and the place behind it. */
-export interface Reading {
-  readonly events: readonly WebhookEvent[];
-  readonly next: Place;
+export interface RecordEvents {
+  readonly events: readonly OutgoingWebhookEvent[];
+  readonly next: SourceCursor;
 }
 
 /** A durable log that events are read from. */
-export interface EventSource {
+export interface WebhookEventSource {
   readonly name: string;
   /** Types that it gives. */
   readonly types: readonly WebhookEventType[];
   /** The place behind everything that is there now. */
-  head(): Place;
+  head(): SourceCursor;
   /**
    * What stands from a place on, in order, as much as one call takes. The same place gives the same
    * events again. `next` is the place behind all of it.
    * @throws the error of the disk.
    */
-  read(from: Place): { readonly readings: readonly Reading[]; readonly next: Place };
+  read(from: SourceCursor): {
+    readonly readings: readonly RecordEvents[];
+    readonly next: SourceCursor;
+  };
 }
 
 const ID_LENGTH = 32;
@@ -53,7 +56,7 @@ export function deriveEventId(
 }
 
 /** The body that is signed and sent. */
-export function serializeEvent(event: WebhookEvent): string {
+export function serializeEvent(event: OutgoingWebhookEvent): string {
   const { type, tenant, atMs, data } = event;
   return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), tenant, data });
 }

@@ -7,7 +7,7 @@ import type { Outbox } from "./outbox.ts";
 export const WEBHOOK_STATES = ["active", "failing", "paused", "stopped"] as const;
 
 /** How one endpoint fares, for metrics. */
-export interface EndpointFigures {
+export interface EndpointMetrics {
   readonly state: (typeof WEBHOOK_STATES)[number];
   readonly waiting: number;
   readonly dead: number;
@@ -16,7 +16,7 @@ export interface EndpointFigures {
 }
 
 /** How all endpoints fare, for metrics. */
-export interface WebhookFigures {
+export interface WebhookMetrics {
   readonly endpoints: readonly (readonly [state: string, count: number])[];
   readonly waiting: number;
   readonly dead: number;
@@ -27,11 +27,11 @@ export interface WebhookFigures {
   readonly oldestMs: number | undefined;
 }
 
-export function collectEndpointFigures(
+export function collectEndpointMetrics(
   stored: StoredEndpoint,
   outbox: Outbox,
   dead: number,
-): EndpointFigures {
+): EndpointMetrics {
   const { pausedBy } = stored;
   const enabled = outbox.health.failingSinceMs === undefined ? "active" : "failing";
   const paused = pausedBy === "operator" ? "paused" : "stopped";
@@ -44,11 +44,11 @@ export function collectEndpointFigures(
 }
 
 /** All together; `attempts` are those since the start. */
-export function sumEndpointFigures(
-  endpoints: readonly EndpointFigures[],
+export function sumEndpointMetrics(
+  endpoints: readonly EndpointMetrics[],
   attempts: { readonly delivered: number; readonly failed: number },
-): WebhookFigures {
-  const total = (pick: (each: EndpointFigures) => number) =>
+): WebhookMetrics {
+  const total = (pick: (each: EndpointMetrics) => number) =>
     endpoints.reduce((sum, each) => sum + pick(each), 0);
   const oldest = endpoints.flatMap(({ oldestMs }) => (oldestMs === undefined ? [] : [oldestMs]));
   return {
@@ -73,20 +73,20 @@ export function describeEndpoint(stored: StoredEndpoint, outbox: Outbox, dead: n
     description,
     enabled: pausedBy === null,
     paused_by: pausedBy,
-    created_at: isoTime(createdAtMs),
+    created_at: formatIsoTime(createdAtMs),
     waiting: size,
     delivered: health.delivered,
     dead,
-    failing_since: timeOrNull(health.failingSinceMs),
-    last_success_at: timeOrNull(health.lastSuccessMs),
-    former_secret_until: timeOrNull(former?.untilMs),
+    failing_since: formatIsoTimeOrNull(health.failingSinceMs),
+    last_success_at: formatIsoTimeOrNull(health.lastSuccessMs),
+    former_secret_until: formatIsoTimeOrNull(former?.untilMs),
   };
 }
 
-function isoTime(timeMs: number): string {
+function formatIsoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
 }
 
-function timeOrNull(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : isoTime(timeMs);
+function formatIsoTimeOrNull(timeMs: number | undefined): string | null {
+  return timeMs === undefined ? null : formatIsoTime(timeMs);
 }

@@ -12,11 +12,11 @@ import {
 } from "../contract/webhooks/events.ts";
 import { FileUnusable } from "../journal/faults.ts";
 import { nodeFiles, replaceFile } from "../journal/files.ts";
-import type { Place, WebhookEvent } from "./event.ts";
-import type { Health, Waiting } from "./outbox.ts";
+import type { SourceCursor, OutgoingWebhookEvent } from "./event.ts";
+import type { DeliveryHealth, PendingDelivery } from "./outbox.ts";
 
-const DIRECTORY = "webhooks";
-const LIST = "endpoints.json";
+const WEBHOOK_DIRECTORY = "webhooks";
+const LIST_FILE = "endpoints.json";
 const FORMAT = 1;
 
 /** An endpoint as it was registered. */
@@ -35,7 +35,7 @@ export interface StoredEndpoint {
 }
 
 /** An attempt, as it is kept for people. */
-export interface KeptAttempt {
+export interface AttemptRecord {
   readonly id: string;
   readonly type: string;
   readonly atMs: number;
@@ -48,7 +48,7 @@ export interface KeptAttempt {
 
 /** An event that was tried for a day. */
 export interface DeadLetter {
-  readonly event: WebhookEvent;
+  readonly event: OutgoingWebhookEvent;
   readonly attempts: number;
   readonly diedAtMs: number;
   /** What became of the last attempt. */
@@ -58,22 +58,22 @@ export interface DeadLetter {
 /** How far an endpoint was told. */
 export interface EndpointState {
   /** By source: the place up to which events are in `waiting` or done with. */
-  readonly cursors: Readonly<Record<string, Place>>;
-  readonly waiting: readonly Waiting[];
-  readonly health: Health;
-  readonly attempts: readonly KeptAttempt[];
+  readonly cursors: Readonly<Record<string, SourceCursor>>;
+  readonly waiting: readonly PendingDelivery[];
+  readonly health: DeliveryHealth;
+  readonly attempts: readonly AttemptRecord[];
 }
 
 /** Whether a data directory has endpoints: without any there is nothing to do at a start. */
-export function hasEndpoints(dataDir: string): boolean {
-  return fs.existsSync(join(dataDir, DIRECTORY, LIST));
+export function hasWebhookEndpoints(dataDir: string): boolean {
+  return fs.existsSync(join(dataDir, WEBHOOK_DIRECTORY, LIST_FILE));
 }
 
 export class WebhookFiles {
   readonly #root: string;
 
   constructor(dataDir: string) {
-    this.#root = join(dataDir, DIRECTORY);
+    this.#root = join(dataDir, WEBHOOK_DIRECTORY);
   }
 
   /**
@@ -81,52 +81,52 @@ export class WebhookFiles {
    * @throws FileUnusable when the list is there and is none.
    */
   readList(): { serviceId: string | undefined; endpoints: StoredEndpoint[] } {
-    const list = this.#read(LIST);
+    const list = this.#read(LIST_FILE);
     if (list === undefined) return { serviceId: undefined, endpoints: [] };
     const { format, service_id: serviceId, endpoints } = isObject(list) ? list : {};
     const isList = format === FORMAT && typeof serviceId === "string" && Array.isArray(endpoints);
-    if (!isList || !endpoints.every(isEndpoint)) {
-      throw this.#unusable(LIST, "it is not a list of webhook endpoints");
+    if (!isList || !endpoints.every(isStoredEndpoint)) {
+      throw this.#unusable(LIST_FILE, "it is not a list of webhook endpoints");
     }
     return { serviceId, endpoints };
   }
 
   writeList(serviceId: string, endpoints: readonly StoredEndpoint[]): void {
-    this.#replace(LIST, { format: FORMAT, service_id: serviceId, endpoints });
+    this.#replace(LIST_FILE, { format: FORMAT, service_id: serviceId, endpoints });
   }
 
   /** Undefined for an endpoint that was never told. @throws FileUnusable */
   readState(id: string): EndpointState | undefined {
-    const state = this.#read(stateName(id));
+    const state = this.#read(formatStateFileName(id));
     if (state === undefined) return undefined;
-    if (!isState(state)) {
-      throw this.#unusable(stateName(id), "it is not the state of an endpoint");
+    if (!isEndpointState(state)) {
+      throw this.#unusable(formatStateFileName(id), "it is not the state of an endpoint");
     }
     return state;
   }
 
   writeState(id: string, state: EndpointState): void {
-    this.#replace(stateName(id), { format: FORMAT, ...state });
+    this.#replace(formatStateFileName(id), { format: FORMAT, ...state });
   }
 
   /** Dead letters, oldest first. @throws FileUnusable */
   readDead(id: string): DeadLetter[] {
-    const dead = this.#read(deadName(id));
+    const dead = this.#read(formatDeadLetterFileName(id));
     if (dead === undefined) return [];
     const letters = isObject(dead) && dead["format"] === FORMAT ? dead["letters"] : undefined;
-    if (!Array.isArray(letters) || !letters.every(hasEvent)) {
-      throw this.#unusable(deadName(id), "it is not a list of dead letters");
+    if (!Array.isArray(letters) || !letters.every(hasWebhookEvent)) {
+      throw this.#unusable(formatDeadLetterFileName(id), "it is not a list of dead letters");
     }
     return letters as DeadLetter[];
   }
 
   writeDead(id: string, letters: readonly DeadLetter[]): void {
-    this.#replace(deadName(id), { format: FORMAT, letters });
+    this.#replace(formatDeadLetterFileName(id), { format: FORMAT, letters });
   }
 
   /** Everything but its place in the list. */
   remove(id: string): void {
-    for (const name of [stateName(id), deadName(id)]) {
+    for (const name of [formatStateFileName(id), formatDeadLetterFileName(id)]) {
       fs.rmSync(join(this.#root, name), { force: true });
     }
   }
@@ -159,15 +159,15 @@ export class WebhookFiles {
   }
 }
 
-function stateName(id: string): string {
+function formatStateFileName(id: string): string {
   return `${id}.json`;
 }
 
-function deadName(id: string): string {
+function formatDeadLetterFileName(id: string): string {
   return `${id}.dead.json`;
 }
 
-function isEndpoint(value: unknown): value is StoredEndpoint {
+function isStoredEndpoint(value: unknown): value is StoredEndpoint {
   if (!isObject(value)) return false;
   const { id, url, events, tenant, pausedBy, createdAtMs, secret, former } = value;
   return (
@@ -184,21 +184,21 @@ function isEndpoint(value: unknown): value is StoredEndpoint {
   );
 }
 
-function isState(value: unknown): value is EndpointState {
+function isEndpointState(value: unknown): value is EndpointState {
   if (!isObject(value)) return false;
   const { format, cursors, waiting, health, attempts } = value;
   return (
     format === FORMAT &&
     isObject(cursors) &&
     Array.isArray(waiting) &&
-    waiting.every(hasEvent) &&
+    waiting.every(hasWebhookEvent) &&
     isObject(health) &&
     typeof health["failures"] === "number" &&
     Array.isArray(attempts)
   );
 }
 
-function hasEvent(value: unknown): boolean {
+function hasWebhookEvent(value: unknown): boolean {
   const event = isObject(value) ? value["event"] : undefined;
   return isObject(event) && typeof event["id"] === "string" && typeof event["lane"] === "string";
 }

@@ -1,19 +1,24 @@
 // Outbox of one endpoint: the events read for it and not delivered, in lanes of one agent each. Of a
 // lane only the first is under way, so order holds; a lane that fails holds back no other. When all
 // fail, the endpoint is down: one event is tried now and then, and the rest waits unharmed.
-import { askedDelayMs, probeDelayMs, RETRY_MS, retryDelayMs } from "./backoff.ts";
-import type { WebhookEvent } from "./event.ts";
+import {
+  clampRetryAfterMs,
+  computeProbeDelayMs,
+  RETRY_PERIOD_MS,
+  computeRetryDelayMs,
+} from "./backoff.ts";
+import type { OutgoingWebhookEvent } from "./event.ts";
 
 /** Events in memory and in the endpoint's file; the rest waits in the logs that they come from. */
 export const OUTBOX_EVENTS_MAX = 512;
 /** Deliveries of one endpoint at a time. */
-export const IN_FLIGHT_MAX = 4;
+export const DELIVERIES_IN_FLIGHT_MAX = 4;
 /** Failures in a row, over all lanes, that make an endpoint one that is down. */
-const DOWN_FAILURES = 8;
+const DOWN_FAILURES_MIN = 8;
 
 /** One event and what became of it so far. */
-export interface Waiting {
-  readonly event: WebhookEvent;
+export interface PendingDelivery {
+  readonly event: OutgoingWebhookEvent;
   attempts: number;
   /** Of the first attempt, epoch ms; undefined before it. */
   firstMs: number | undefined;
@@ -22,7 +27,7 @@ export interface Waiting {
 }
 
 /** How the endpoint as a whole fares; kept with its file. */
-export interface Health {
+export interface DeliveryHealth {
   /** Failures since the last success. */
   failures: number;
   failingSinceMs: number | undefined;
@@ -30,7 +35,7 @@ export interface Health {
   delivered: number;
 }
 
-export const NEW_HEALTH: Health = {
+export const INITIAL_HEALTH: DeliveryHealth = {
   failures: 0,
   failingSinceMs: undefined,
   lastSuccessMs: undefined,
@@ -38,16 +43,20 @@ export const NEW_HEALTH: Health = {
 };
 
 export class Outbox {
-  readonly health: Health;
+  readonly health: DeliveryHealth;
   readonly #chance: () => number;
   /** By lane; the first is the oldest. None is empty. */
-  readonly #lanes = new Map<string, Waiting[]>();
-  readonly #inFlight = new Set<Waiting>();
+  readonly #lanes = new Map<string, PendingDelivery[]>();
+  readonly #inFlight = new Set<PendingDelivery>();
   #size = 0;
   /** While the endpoint is down: not before then. */
   #restUntilMs = 0;
 
-  constructor(chance: () => number, health: Health = NEW_HEALTH, waiting: readonly Waiting[] = []) {
+  constructor(
+    chance: () => number,
+    health: DeliveryHealth = INITIAL_HEALTH,
+    waiting: readonly PendingDelivery[] = [],
+  ) {
     this.#chance = chance;
     this.health = { ...health };
     for (const each of waiting) this.#put(each);
@@ -66,10 +75,10 @@ export class Outbox {
   }
 
   get isDown(): boolean {
-    return this.health.failures >= DOWN_FAILURES;
+    return this.health.failures >= DOWN_FAILURES_MIN;
   }
 
-  add(event: WebhookEvent): void {
+  add(event: OutgoingWebhookEvent): void {
     this.#put({ event, attempts: 0, firstMs: undefined, nextMs: 0 });
   }
 
@@ -84,16 +93,16 @@ export class Outbox {
   }
 
   /** All of them; lane by lane, in order. */
-  list(): Waiting[] {
+  list(): PendingDelivery[] {
     return [...this.#lanes.values()].flat();
   }
 
   /** The next event to send, now under way; undefined when none is due. */
-  take(nowMs: number): Waiting | undefined {
+  take(nowMs: number): PendingDelivery | undefined {
     const isDown = this.isDown;
-    if (this.#inFlight.size >= (isDown ? 1 : IN_FLIGHT_MAX)) return undefined;
+    if (this.#inFlight.size >= (isDown ? 1 : DELIVERIES_IN_FLIGHT_MAX)) return undefined;
     if (isDown && nowMs < this.#restUntilMs) return undefined;
-    let found: Waiting | undefined;
+    let found: PendingDelivery | undefined;
     for (const [first] of this.#lanes.values()) {
       if (first === undefined || this.#inFlight.has(first)) continue;
       if (!isDown && first.nextMs > nowMs) continue;
@@ -106,7 +115,7 @@ export class Outbox {
     return found;
   }
 
-  delivered(waiting: Waiting, nowMs: number): void {
+  delivered(waiting: PendingDelivery, nowMs: number): void {
     const { health } = this;
     const wasDown = this.isDown;
     this.#remove(waiting);
@@ -118,21 +127,21 @@ export class Outbox {
   }
 
   /** True: it was tried for a day and is out of the box, a dead letter. */
-  failed(waiting: Waiting, nowMs: number, retryAfterSec: number | undefined): boolean {
+  failed(waiting: PendingDelivery, nowMs: number, retryAfterSec: number | undefined): boolean {
     const { health } = this;
     // Given up meanwhile.
     if (!this.#inFlight.has(waiting)) return false;
     health.failures++;
     health.failingSinceMs ??= nowMs;
-    this.#restUntilMs = nowMs + probeDelayMs(health.failures, this.#chance());
-    const endMs = (waiting.firstMs ?? nowMs) + RETRY_MS;
+    this.#restUntilMs = nowMs + computeProbeDelayMs(health.failures, this.#chance());
+    const endMs = (waiting.firstMs ?? nowMs) + RETRY_PERIOD_MS;
     if (nowMs >= endMs) {
       this.#remove(waiting);
       return true;
     }
     this.#inFlight.delete(waiting);
-    const delayMs = retryDelayMs(waiting.attempts, this.#chance());
-    const nextMs = nowMs + Math.max(delayMs, askedDelayMs(retryAfterSec));
+    const delayMs = computeRetryDelayMs(waiting.attempts, this.#chance());
+    const nextMs = nowMs + Math.max(delayMs, clampRetryAfterMs(retryAfterSec));
     // The last attempt is at the end of the day, not after it.
     waiting.nextMs = Math.min(nextMs, Math.max(endMs, nowMs + 1));
     return false;
@@ -157,7 +166,7 @@ export class Outbox {
     this.#size = 0;
   }
 
-  #put(waiting: Waiting): void {
+  #put(waiting: PendingDelivery): void {
     const { lane } = waiting.event;
     const found = this.#lanes.get(lane);
     if (found === undefined) this.#lanes.set(lane, [waiting]);
@@ -166,7 +175,7 @@ export class Outbox {
   }
 
   /** Nothing, where the box was emptied meanwhile. */
-  #remove(waiting: Waiting): void {
+  #remove(waiting: PendingDelivery): void {
     this.#inFlight.delete(waiting);
     const { lane } = waiting.event;
     const found = this.#lanes.get(lane);

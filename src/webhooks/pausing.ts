@@ -1,6 +1,6 @@
 // Reasons for which an endpoint stops being told by itself, judged after each attempt.
 import { WEBHOOK_DEAD_MAX, type WebhookPause } from "../contract/webhooks/events.ts";
-import type { Attempt } from "./post.ts";
+import type { DeliveryAttempt } from "./post.ts";
 
 /** An endpoint that fails for so long is told no more. */
 const FAILING_MS_MAX = 72 * 3_600_000;
@@ -11,8 +11,8 @@ const GONE = 410;
  * Why an endpoint with so many dead letters, which has failed since then (epoch ms), stops after an
  * attempt; undefined: it goes on.
  */
-export function pauseAfter(
-  { status }: Attempt,
+export function findPauseReason(
+  { status }: DeliveryAttempt,
   dead: number,
   failingSinceMs: number | undefined,
   nowMs: number,

@@ -4,8 +4,8 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isIPv6 } from "node:net";
-import type { Networks } from "./address.ts";
-import { resolveTargetAddresses, type Resolve, TargetRefused } from "./target.ts";
+import type { AllowedNetworks } from "./address.ts";
+import { resolveTargetAddresses, type NameResolver, TargetRefusedError } from "./target.ts";
 
 /** From the first byte of DNS to the answer's head. */
 const TIMEOUT_MS = 15_000;
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 15_000;
 const REPLY_BYTES_MAX = 64 * 1024;
 
 /** What came of an attempt. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly isDelivered: boolean;
   readonly status: number | undefined;
   /** What went wrong; empty when it was delivered. Nothing of the answer's own. */
@@ -22,28 +22,33 @@ export interface Attempt {
 }
 
 /** Sends one event. Never rejects. */
-export type Post = (
+export type WebhookSender = (
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
-) => Promise<Attempt>;
+) => Promise<DeliveryAttempt>;
 
-export interface PostOptions {
-  readonly allowed: Networks;
-  readonly resolve: Resolve;
+export interface WebhookSenderOptions {
+  readonly allowed: AllowedNetworks;
+  readonly resolve: NameResolver;
   readonly userAgent: string;
   readonly timeoutMs?: number;
 }
 
 /** Sends over connections of their own: none is shared between endpoints. */
-export function openPost({ allowed, resolve, userAgent, timeoutMs }: PostOptions): Post {
+export function createWebhookSender({
+  allowed,
+  resolve,
+  userAgent,
+  timeoutMs,
+}: WebhookSenderOptions): WebhookSender {
   return async (text, headers, body) => {
     const signal = AbortSignal.timeout(timeoutMs ?? TIMEOUT_MS);
     try {
       const url = new URL(text);
-      const addresses = await within(signal, resolveTargetAddresses(url, allowed, resolve));
+      const addresses = await rejectOnAbort(signal, resolveTargetAddresses(url, allowed, resolve));
       const own = { ...headers, "content-type": "application/json", "user-agent": userAgent };
-      return buildAttempt(await send(url, addresses, own, body, signal));
+      return buildAttempt(await sendRequest(url, addresses, own, body, signal));
     } catch (error) {
       return {
         isDelivered: false,
@@ -55,18 +60,18 @@ export function openPost({ allowed, resolve, userAgent, timeoutMs }: PostOptions
   };
 }
 
-interface Answer {
+interface ReceiverResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
 }
 
-function send(
+function sendRequest(
   url: URL,
   addresses: readonly string[],
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ReceiverResponse> {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   const bytes = Buffer.from(body);
   return new Promise((resolve, reject) => {
@@ -75,7 +80,7 @@ function send(
       headers: { ...headers, "content-length": String(bytes.byteLength), connection: "close" },
       agent: false,
       signal,
-      lookup: lookupIn(addresses),
+      lookup: createPinnedLookup(addresses),
     });
     sent.on("error", reject);
     sent.on("response", (response) => {
@@ -92,7 +97,7 @@ function send(
 }
 
 /** Stands in for the system's resolver: connections go to the addresses that were looked at. */
-function lookupIn(addresses: readonly string[]): LookupFunction {
+function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_name, options, done) => {
     if (options.all === true) done(null, found);
@@ -100,25 +105,25 @@ function lookupIn(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function buildAttempt({ status, retryAfter }: Answer): Attempt {
+function buildAttempt({ status, retryAfter }: ReceiverResponse): DeliveryAttempt {
   const seconds = /^\d{1,6}$/.test(retryAfter ?? "") ? Number(retryAfter) : undefined;
   const isDelivered = status >= 200 && status < 300;
   return {
     isDelivered,
     status,
-    detail: isDelivered ? "" : answered(status),
+    detail: isDelivered ? "" : describeStatus(status),
     retryAfterSec: seconds,
   };
 }
 
-function answered(status: number): string {
+function describeStatus(status: number): string {
   const isRedirect = status >= 300 && status < 400;
   return `answered ${status}${isRedirect ? ": redirects are not followed" : ""}`;
 }
 
 /** The system's own words for errors name addresses of a network that is not the reader's: codes do. */
 function describePostError(error: unknown, signal: AbortSignal): string {
-  if (error instanceof TargetRefused) return error.message;
+  if (error instanceof TargetRefusedError) return error.message;
   if (signal.aborted) return "no answer in time";
   const { code, errors } = error as { code?: string; errors?: readonly { code?: string }[] };
   const found = code ?? errors?.find((each) => each.code !== undefined)?.code;
@@ -126,7 +131,7 @@ function describePostError(error: unknown, signal: AbortSignal): string {
 }
 
 /** The resolver is not told of the time: its answer may be too late. */
-function within<T>(signal: AbortSignal, awaited: Promise<T>): Promise<T> {
+function rejectOnAbort<T>(signal: AbortSignal, awaited: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     awaited.then(resolve, reject);

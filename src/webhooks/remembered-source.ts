@@ -1,25 +1,25 @@
 // Source that remembers its last answer until the next tick: endpoints that have caught up stand at the
 // same place, and one read serves them all.
 import type { WebhookEventType } from "../contract/webhooks/events.ts";
-import type { EventSource, Place } from "./event.ts";
+import type { WebhookEventSource, SourceCursor } from "./event.ts";
 
-export class RememberedSource implements EventSource {
+export class CachedEventSource implements WebhookEventSource {
   readonly name: string;
   readonly types: readonly WebhookEventType[];
-  readonly #source: EventSource;
-  readonly #read = new Map<string, ReturnType<EventSource["read"]>>();
+  readonly #source: WebhookEventSource;
+  readonly #read = new Map<string, ReturnType<WebhookEventSource["read"]>>();
 
-  constructor(source: EventSource) {
+  constructor(source: WebhookEventSource) {
     this.#source = source;
     this.name = source.name;
     this.types = source.types;
   }
 
-  head(): Place {
+  head(): SourceCursor {
     return this.#source.head();
   }
 
-  read(from: Place): ReturnType<EventSource["read"]> {
+  read(from: SourceCursor): ReturnType<WebhookEventSource["read"]> {
     const key = JSON.stringify(from);
     const known = this.#read.get(key);
     if (known !== undefined) return known;

@@ -21,29 +21,29 @@ import {
   type WebhookPause,
 } from "../contract/webhooks/events.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
-import type { Networks } from "./address.ts";
-import { Endpoint, type EndpointOptions } from "./endpoint.ts";
-import { serializeEvent, type EventSource } from "./event.ts";
-import { sumEndpointFigures, type WebhookFigures } from "./fares.ts";
+import type { AllowedNetworks } from "./address.ts";
+import { WebhookEndpoint, type WebhookEndpointOptions } from "./endpoint.ts";
+import { serializeEvent, type WebhookEventSource } from "./event.ts";
+import { sumEndpointMetrics, type WebhookMetrics } from "./fares.ts";
 import { type StoredEndpoint, WebhookFiles } from "./files.ts";
-import type { Post } from "./post.ts";
-import { RememberedSource } from "./remembered-source.ts";
-import { SECRET_BYTES, formatSecret } from "./signature.ts";
-import { urlFault } from "./target.ts";
+import type { WebhookSender } from "./post.ts";
+import { CachedEventSource } from "./remembered-source.ts";
+import { WEBHOOK_SECRET_BYTES, formatSecret } from "./signature.ts";
+import { findUrlFault } from "./target.ts";
 
 /** A replaced secret goes on signing for this long. */
-const OVERLAP_MS = 24 * 3_600_000;
+const SECRET_OVERLAP_MS = 24 * 3_600_000;
 const ID_BYTES = 10;
 /** An end waits so long, ms, for deliveries under way; they are sent again otherwise. */
-const LAST_MS = 500;
-const POLL_MS = 20;
+const CLOSE_WAIT_MS = 500;
+const CLOSE_POLL_MS = 20;
 
 export interface WebhookServiceOptions {
   readonly dataDir: string;
   readonly serviceId: string;
-  readonly sources: readonly EventSource[];
-  readonly post: Post;
-  readonly allowed: Networks;
+  readonly sources: readonly WebhookEventSource[];
+  readonly post: WebhookSender;
+  readonly allowed: AllowedNetworks;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly chance: () => number;
@@ -54,8 +54,8 @@ export interface WebhookServiceOptions {
 export class WebhookService implements Webhooks {
   readonly #options: WebhookServiceOptions;
   readonly #files: WebhookFiles;
-  readonly #endpoints = new Map<string, Endpoint>();
-  readonly #sources: RememberedSource[];
+  readonly #endpoints = new Map<string, WebhookEndpoint>();
+  readonly #sources: CachedEventSource[];
   /** Since the start. */
   readonly #attempts = { delivered: 0, failed: 0 };
 
@@ -63,7 +63,7 @@ export class WebhookService implements Webhooks {
   constructor(options: WebhookServiceOptions) {
     this.#options = options;
     this.#files = new WebhookFiles(options.dataDir);
-    this.#sources = options.sources.map((source) => new RememberedSource(source));
+    this.#sources = options.sources.map((source) => new CachedEventSource(source));
     const { serviceId, endpoints } = this.#files.readList();
     // A copy of a directory under another name must not tell the endpoints of the original.
     const isCopy = serviceId !== undefined && serviceId !== options.serviceId;
@@ -97,7 +97,7 @@ export class WebhookService implements Webhooks {
       description: request.description ?? null,
       createdAtMs: clock(),
       pausedBy: null,
-      secret: formatSecret(randomBytes(SECRET_BYTES)),
+      secret: formatSecret(randomBytes(WEBHOOK_SECRET_BYTES)),
       former: null,
     };
     const endpoint = this.#open(stored);
@@ -148,8 +148,8 @@ export class WebhookService implements Webhooks {
     const endpoint = this.#find(id);
     const { clock, randomBytes } = this.#options;
     const { stored } = endpoint;
-    const secret = formatSecret(randomBytes(SECRET_BYTES));
-    const former = { secret: stored.secret, untilMs: clock() + OVERLAP_MS };
+    const secret = formatSecret(randomBytes(WEBHOOK_SECRET_BYTES));
+    const former = { secret: stored.secret, untilMs: clock() + SECRET_OVERLAP_MS };
     endpoint.stored = { ...stored, secret, former };
     this.#saveList();
     return { secret, ...endpoint.describe() };
@@ -193,17 +193,17 @@ export class WebhookService implements Webhooks {
     return { redelivered: endpoint.redeliver(chosen), dead: endpoint.dead.length };
   }
 
-  figures(): WebhookFigures {
+  figures(): WebhookMetrics {
     const endpoints = [...this.#endpoints.values()].map((each) => each.figures());
-    return sumEndpointFigures(endpoints, { ...this.#attempts });
+    return sumEndpointMetrics(endpoints, { ...this.#attempts });
   }
 
   /** Waits a moment for deliveries under way, then writes everything down. */
   async close(): Promise<void> {
     const endpoints = [...this.#endpoints.values()];
-    for (let waited = 0; waited < LAST_MS; waited += POLL_MS) {
+    for (let waited = 0; waited < CLOSE_WAIT_MS; waited += CLOSE_POLL_MS) {
       if (endpoints.every(({ inFlight }) => inFlight === 0)) break;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
     }
     for (const endpoint of endpoints) {
       endpoint.close();
@@ -211,14 +211,14 @@ export class WebhookService implements Webhooks {
     }
   }
 
-  #open(stored: StoredEndpoint): Endpoint {
+  #open(stored: StoredEndpoint): WebhookEndpoint {
     const { post, clock, chance, log } = this.#options;
     const onPause = (id: string, by: WebhookPause) => this.#pause(id, by);
     const onAttempt = (isDelivered: boolean) => {
       this.#attempts[isDelivered ? "delivered" : "failed"]++;
     };
     const sources = this.#sources;
-    const options: EndpointOptions = {
+    const options: WebhookEndpointOptions = {
       files: this.#files,
       sources,
       post,
@@ -228,7 +228,7 @@ export class WebhookService implements Webhooks {
       onAttempt,
       onPause,
     };
-    return new Endpoint(stored, options);
+    return new WebhookEndpoint(stored, options);
   }
 
   #pause(id: string, by: WebhookPause): void {
@@ -252,14 +252,14 @@ export class WebhookService implements Webhooks {
     this.#files.writeList(this.#options.serviceId, endpoints);
   }
 
-  #find(id: string): Endpoint {
+  #find(id: string): WebhookEndpoint {
     const endpoint = this.#endpoints.get(id);
     if (endpoint === undefined) throw new ServiceFault("not_found", "no webhook has this id");
     return endpoint;
   }
 
   #urlOf(url: string): string {
-    const detail = urlFault(url, this.#options.allowed);
+    const detail = findUrlFault(url, this.#options.allowed);
     if (detail === undefined) return url;
     throw invalidRequest([{ pointer: "/url", code: "format", detail }]);
   }

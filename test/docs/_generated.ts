@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ATTACKS } from "../../bench/attack/attacks.ts";
 import { METRICS } from "../../src/http/metrics/figures.ts";
-import type { Metric } from "../../src/http/metrics/metric.ts";
+import type { MetricDescription } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
-import type { Access } from "../../src/http/route-description.ts";
+import type { RouteAccess } from "../../src/http/route-description.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BEGIN = "<!-- made by npm run docs:reference -->\n";
@@ -40,7 +40,10 @@ export function withMadePart({ path, made }: GeneratedPage): string {
   return `${page.slice(0, begin + BEGIN.length)}\n${made()}\n${page.slice(end)}`;
 }
 
-const ACCESS_NAMES: Readonly<Partial<Record<Access, string>>> = { none: "none", key: "any key" };
+const ACCESS_NAMES: Readonly<Partial<Record<RouteAccess, string>>> = {
+  none: "none",
+  key: "any key",
+};
 
 /** One row per path and answer; methods that do the same share one. */
 function routesTable(): string {
@@ -66,10 +69,12 @@ function attacksTable(): string {
 
 /** One row per metric, in the order in which `/metrics` tells them. */
 function metricsTable(): string {
-  const lines = Object.entries<Metric>(METRICS).map(([name, { type, help, watch, labels }]) => {
-    const named = labels.map((label) => `\`${label}\``).join(", ");
-    return `| \`trustrank_${name}\` | ${type} | ${named} | ${help} | ${watch} |`;
-  });
+  const lines = Object.entries<MetricDescription>(METRICS).map(
+    ([name, { type, help, watch, labels }]) => {
+      const named = labels.map((label) => `\`${label}\``).join(", ");
+      return `| \`trustrank_${name}\` | ${type} | ${named} | ${help} | ${watch} |`;
+    },
+  );
   const head = ["| metric | type | labels | meaning | watch |", "|---|---|---|---|---|"];
   return [...head, ...lines, ""].join("\n");
 }

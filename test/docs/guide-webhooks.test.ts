@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { formatSecret, signedHeaders } from "../../src/webhooks/signature.ts";
+import { formatSecret, buildSignedHeaders } from "../../src/webhooks/signature.ts";
 import { ROOT } from "../examples/_sample-service.ts";
 import { fencesOf } from "./_fences.ts";
 import { needs } from "../_needs.ts";
@@ -62,13 +62,13 @@ it("verify in Python", needs("python3"), () => {
 /** Whether the program takes each of the deliveries below. */
 function verifyWith(program: string, file: string): Record<keyof typeof EXPECTED, boolean> {
   const nowMs = Date.now();
-  const headers = signedHeaders([SECRET!, FORMER!], "evt_1", nowMs, BODY);
+  const headers = buildSignedHeaders([SECRET!, FORMER!], "evt_1", nowMs, BODY);
   const isTaken = (given: object) => {
     const parameters = [join(FOLDER, file), JSON.stringify({ body: BODY, headers, ...given })];
     const { status, stdout } = spawnSync(program, parameters, { encoding: "utf8" });
     return status === 0 && stdout === "decision.denied\n";
   };
-  const old = signedHeaders([SECRET!], "evt_1", nowMs - 600_000, BODY);
+  const old = buildSignedHeaders([SECRET!], "evt_1", nowMs - 600_000, BODY);
   return {
     current: isTaken({ secret: SECRET }),
     former: isTaken({ secret: FORMER }),

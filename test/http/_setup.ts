@@ -10,7 +10,7 @@ import { describe } from "vitest";
 import type { Scope } from "../../src/contract/vocabulary.ts";
 import {
   type HttpServerOptions,
-  type RunningServer,
+  type RunningHttpServer,
   startHttpServer,
 } from "../../src/http/start.ts";
 import { Console } from "../../src/http/console/console.ts";
@@ -26,7 +26,7 @@ export const START_MS = Date.parse("2026-03-01T12:00:00.000Z");
 export const ADMIN_SECRET = "an-admin-secret-of-the-operator-0123456789";
 
 export interface TestServer {
-  server: RunningServer;
+  server: RunningHttpServer;
   bureau: MemoryBureau;
   keyring: Keyring;
   console: Console;

@@ -1,7 +1,7 @@
 // Deadlines, load and the end: what was accepted is answered, what cannot be answered in time says
 // so, and a drained server leaves nothing behind.
 import { describe, expect, it } from "vitest";
-import { verifyBinary } from "../../src/http/server/uws-binary.ts";
+import { assertBinaryHash } from "../../src/http/server/uws-binary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { DurationEstimate } from "../../src/http/duration-estimate.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
@@ -182,7 +182,7 @@ describe("the choice of adapter", () => {
   });
 
   it("does not load a binary with another hash", () => {
-    expect(() => verifyBinary(process.execPath, "00".repeat(32))).toThrow(/has hash/);
+    expect(() => assertBinaryHash(process.execPath, "00".repeat(32))).toThrow(/has hash/);
   });
 });
 

@@ -5,7 +5,7 @@ import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-t
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
-  isInShare,
+  isTraceSampled,
   RequestWatch,
   WATCHED_PER_SECOND_MAX,
   type WatchedBatch,
@@ -150,7 +150,7 @@ it("chooses by a trace's id as the SDK does", () => {
     fc.property(id, fc.double({ min: 0, max: 1, noNaN: true }), (traceId, share) => {
       fc.pre(/[^0]/.test(traceId));
       const { decision } = new TraceIdRatioBasedSampler(share).shouldSample(ROOT_CONTEXT, traceId);
-      expect(isInShare(traceId, share)).toBe(decision === SamplingDecision.RECORD_AND_SAMPLED);
+      expect(isTraceSampled(traceId, share)).toBe(decision === SamplingDecision.RECORD_AND_SAMPLED);
     }),
     { numRuns: 1000 },
   );

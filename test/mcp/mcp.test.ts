@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveHttp, type McpListener } from "../../src/mcp/server.ts";
+import { serveMcpHttp, type McpListener } from "../../src/mcp/server.ts";
 import { listTools } from "../../src/mcp/tools.ts";
 import { ROOT, type SampleService, startSampleService } from "../examples/_sample-service.ts";
 import { ENTRY } from "../cli/_process.ts";
@@ -22,7 +22,7 @@ let listener: McpListener;
 beforeAll(async () => {
   service = await startSampleService();
   const options = { baseUrl: service.baseUrl, version: "0.0.0", allowsReports: true };
-  listener = await serveHttp(options, { host: "127.0.0.1", port: 0 });
+  listener = await serveMcpHttp(options, { host: "127.0.0.1", port: 0 });
 });
 afterAll(async () => {
   await listener.close();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { RequestIds } from "../../src/http/codec/request-id.ts";
+import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
 import type { FindingCode } from "../../src/contract/vocabulary.ts";
 import { activePolicy } from "../../src/policy/active-policy.ts";
 import { isAuditable, isDrawn } from "../../src/policy/audit.ts";
@@ -57,7 +57,7 @@ describe("what takes part", () => {
 describe("the lot", () => {
   it.each([2, 16, 20, 1000])("is won one time in %i, also by ids that count up", (oneIn) => {
     // One id of a random millisecond and all that follow it in the same one.
-    const ids = new RequestIds(() => 1_767_225_600_000);
+    const ids = new RequestIdGenerator(() => 1_767_225_600_000);
     const draws = 40_000;
     let won = 0;
     for (let i = 0; i < draws; i++) if (isDrawn(ids.next(), oneIn)) won += 1;

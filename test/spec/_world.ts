@@ -24,10 +24,10 @@ import { openEvidenceVault } from "../../src/service/vault.ts";
 import type { OpenVault } from "../../src/service/vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { type RunningServer, startHttpServer } from "../../src/http/start.ts";
+import { type RunningHttpServer, startHttpServer } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
-import { findPort } from "../../src/http/server/port-probe.ts";
+import { probePort } from "../../src/http/server/port-probe.ts";
 import { type HttpThreads, openHttpThreads } from "../../src/threads/http/threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { Notes } from "../../src/bureau/notes.ts";
@@ -165,13 +165,13 @@ interface MainThread {
   ledger: OpenLedger;
   sources: OpenVault;
   keyring: Keyring;
-  server: RunningServer;
+  server: RunningHttpServer;
 }
 
 /** On another port than the main thread's, so that it is known who answers. */
 async function openThread({ ledger, sources, keyring, server }: MainThread) {
   const host = "127.0.0.1";
-  const port = await findPort(host, 0);
+  const port = await probePort(host, 0);
   const usageMemory = createUsageMemory();
   const threads: HttpThreads = await openHttpThreads({
     shared: {

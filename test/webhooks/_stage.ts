@@ -5,8 +5,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { parseNetworks } from "../../src/webhooks/address.ts";
 import { resolveSegmentsDirectory } from "../../src/store/decisions/segments.ts";
 import { DecisionEvents } from "../../src/threads/webhooks/decision-events.ts";
-import type { EventSource } from "../../src/webhooks/event.ts";
-import { openPost, type Post } from "../../src/webhooks/post.ts";
+import type { WebhookEventSource } from "../../src/webhooks/event.ts";
+import { createWebhookSender, type WebhookSender } from "../../src/webhooks/post.ts";
 import { WebhookService } from "../../src/webhooks/service.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 import { NOW_MS } from "../store/_decisions.ts";
@@ -52,8 +52,12 @@ export interface Stage {
 export function openStage(serviceId = "tr-1", dataDir = temporaryDirectory()): Stage {
   const clock = new Clock();
   const logged: string[] = [];
-  const send = openPost({ allowed: ALLOWED, resolve: () => Promise.resolve([]), userAgent: "t" });
-  const counted: Post = async (...given) => {
+  const send = createWebhookSender({
+    allowed: ALLOWED,
+    resolve: () => Promise.resolve([]),
+    userAgent: "t",
+  });
+  const counted: WebhookSender = async (...given) => {
     stage.pending++;
     try {
       return await send(...given);
@@ -62,7 +66,7 @@ export function openStage(serviceId = "tr-1", dataDir = temporaryDirectory()): S
     }
   };
   const open = () => {
-    const sources: EventSource[] = [
+    const sources: WebhookEventSource[] = [
       new DecisionEvents(resolveSegmentsDirectory(dataDir), serviceId),
     ];
     return new WebhookService({

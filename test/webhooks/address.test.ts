@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  isReachable,
+  isAllowedAddress,
   NO_NETWORKS,
   parseNetworks,
-  plainAddress,
+  normalizeAddress,
 } from "../../src/webhooks/address.ts";
 
 const REFUSED = [
@@ -59,11 +59,11 @@ const v4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join(".")
 
 describe("an address", () => {
   it.each(REFUSED)("is refused: %s", (address) => {
-    expect(isReachable(address, NO_NETWORKS)).toBe(false);
+    expect(isAllowedAddress(address, NO_NETWORKS)).toBe(false);
   });
 
   it.each(PUBLIC)("is public: %s", (address) => {
-    expect(isReachable(address, NO_NETWORKS)).toBe(true);
+    expect(isAllowedAddress(address, NO_NETWORKS)).toBe(true);
   });
 
   it("is judged alike in every spelling of v4 inside v6", () => {
@@ -72,13 +72,13 @@ describe("an address", () => {
         const [a, b, c, d] = address.split(".").map(Number) as [number, number, number, number];
         const words = [a * 256 + b, c * 256 + d].map((word) => word.toString(16));
         for (const mapped of [`::ffff:${address}`, `::FFFF:${words.join(":")}`]) {
-          expect(plainAddress(mapped)).toBe(address);
-          const both = [mapped, address].map((each) => isReachable(each, NO_NETWORKS));
+          expect(normalizeAddress(mapped)).toBe(address);
+          const both = [mapped, address].map((each) => isAllowedAddress(each, NO_NETWORKS));
           expect(both[0]).toBe(both[1]);
         }
         // Ways to a v4 address through a v6 network lead nowhere.
         for (const way of [`64:ff9b::${words.join(":")}`, `2002:${words.join(":")}::1`]) {
-          expect(isReachable(way, NO_NETWORKS)).toBe(false);
+          expect(isAllowedAddress(way, NO_NETWORKS)).toBe(false);
         }
       }),
     );
@@ -87,9 +87,9 @@ describe("an address", () => {
   it("is reached where its network is allowed, and only there", () => {
     const allowed = parseNetworks("10.2.0.0/16, 127.0.0.1,fd00::/8");
     const reached = ["10.2.3.4", "127.0.0.1", "::ffff:10.2.3.4", "fd12::1", "1.1.1.1"];
-    expect(reached.filter((address) => !isReachable(address, allowed))).toEqual([]);
+    expect(reached.filter((address) => !isAllowedAddress(address, allowed))).toEqual([]);
     const others = ["10.3.0.1", "127.0.0.2", "fe80::1", "::1"];
-    expect(others.filter((address) => isReachable(address, allowed))).toEqual([]);
+    expect(others.filter((address) => isAllowedAddress(address, allowed))).toEqual([]);
   });
 
   it.each(["10.0.0.0/33", "::/129", "10.0.0/8", "host", "", "10.0.0.0/8,", "10.0.0.0/x"])(

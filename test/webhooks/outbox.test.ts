@@ -2,14 +2,18 @@
 // back by another, and a day of attempts before an event is a dead letter.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RETRY_MS, retryDelayMs } from "../../src/webhooks/backoff.ts";
-import type { WebhookEvent } from "../../src/webhooks/event.ts";
-import { IN_FLIGHT_MAX, Outbox, type Waiting } from "../../src/webhooks/outbox.ts";
+import { RETRY_PERIOD_MS, computeRetryDelayMs } from "../../src/webhooks/backoff.ts";
+import type { OutgoingWebhookEvent } from "../../src/webhooks/event.ts";
+import {
+  DELIVERIES_IN_FLIGHT_MAX,
+  Outbox,
+  type PendingDelivery,
+} from "../../src/webhooks/outbox.ts";
 
 const START_MS = Date.UTC(2026, 3, 1);
 const HOUR_MS = 3_600_000;
 
-const eventOf = (lane: string, n: number): WebhookEvent => ({
+const eventOf = (lane: string, n: number): OutgoingWebhookEvent => ({
   id: `evt_${n}`,
   type: "decision.denied",
   tenant: "acme",
@@ -31,10 +35,10 @@ describe("an outbox", () => {
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         let nowMs = START_MS;
         let outbox = new Outbox(() => 0.5);
-        let underWay: Waiting[] = [];
-        const added: WebhookEvent[] = [];
-        const done: WebhookEvent[] = [];
-        const dead: WebhookEvent[] = [];
+        let underWay: PendingDelivery[] = [];
+        const added: OutgoingWebhookEvent[] = [];
+        const done: OutgoingWebhookEvent[] = [];
+        const dead: OutgoingWebhookEvent[] = [];
         for (const each of steps) {
           if (each.kind === "add") {
             const event = eventOf(each.lane, added.length);
@@ -45,7 +49,7 @@ describe("an outbox", () => {
             if (taken === undefined) continue;
             expect(underWay.map(({ event }) => event.lane)).not.toContain(taken.event.lane);
             underWay.push(taken);
-            expect(underWay.length).toBeLessThanOrEqual(IN_FLIGHT_MAX);
+            expect(underWay.length).toBeLessThanOrEqual(DELIVERIES_IN_FLIGHT_MAX);
           } else if (each.kind === "end") {
             const ended = underWay.shift();
             if (ended === undefined) continue;
@@ -57,7 +61,7 @@ describe("an outbox", () => {
           else {
             // As a crash leaves it: what was under way waits again.
             underWay = [];
-            const kept = JSON.parse(JSON.stringify(outbox.list())) as Waiting[];
+            const kept = JSON.parse(JSON.stringify(outbox.list())) as PendingDelivery[];
             outbox = new Outbox(() => 0.5, outbox.health, kept);
           }
         }
@@ -86,8 +90,8 @@ describe("an outbox", () => {
       isDead = outbox.failed(taken, nowMs, undefined);
     }
     expect(times[0]).toBe(0);
-    expect(times.at(-1)).toBeGreaterThanOrEqual(RETRY_MS);
-    expect(times.at(-1)).toBeLessThan(RETRY_MS + 2 * HOUR_MS);
+    expect(times.at(-1)).toBeGreaterThanOrEqual(RETRY_PERIOD_MS);
+    expect(times.at(-1)).toBeLessThan(RETRY_PERIOD_MS + 2 * HOUR_MS);
     expect(times.length).toBeLessThan(150);
     expect(outbox.list().map(({ event }) => event.id)).toEqual(["evt_2"]);
   });
@@ -148,9 +152,9 @@ describe("an outbox", () => {
   });
 
   it("spreads attempts by chance, by half at most", () => {
-    const delays = [0, 0.25, 0.5, 0.99].map((chance) => retryDelayMs(3, chance));
+    const delays = [0, 0.25, 0.5, 0.99].map((chance) => computeRetryDelayMs(3, chance));
     expect(delays).toEqual(delays.toSorted((left, right) => right - left));
     expect(delays.at(-1)).toBeGreaterThan(delays[0]! / 2);
-    expect(retryDelayMs(1000, 0)).toBe(HOUR_MS);
+    expect(computeRetryDelayMs(1000, 0)).toBe(HOUR_MS);
   });
 });

@@ -4,8 +4,8 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { NO_NETWORKS, parseNetworks } from "../../src/webhooks/address.ts";
-import { openPost } from "../../src/webhooks/post.ts";
-import { urlFault } from "../../src/webhooks/target.ts";
+import { createWebhookSender } from "../../src/webhooks/post.ts";
+import { findUrlFault } from "../../src/webhooks/target.ts";
 
 const LOCAL = parseNetworks("127.0.0.1");
 const servers: http.Server[] = [];
@@ -29,8 +29,14 @@ async function serve(answer: http.RequestListener): Promise<{ port: number; hits
 }
 
 const neverAsked = () => Promise.reject(new Error("asked"));
-const postWith = (more: Partial<Parameters<typeof openPost>[0]> = {}) =>
-  openPost({ allowed: LOCAL, resolve: neverAsked, userAgent: "test", timeoutMs: 2000, ...more });
+const postWith = (more: Partial<Parameters<typeof createWebhookSender>[0]> = {}) =>
+  createWebhookSender({
+    allowed: LOCAL,
+    resolve: neverAsked,
+    userAgent: "test",
+    timeoutMs: 2000,
+    ...more,
+  });
 
 describe("an attempt", () => {
   it("tells a receiver, with its headers and its body", async () => {
@@ -156,7 +162,7 @@ describe("the URL of an endpoint", () => {
     ["http://1.1.1.1/", none],
     ["http://1.1.1.1/", LOCAL],
   ])("is refused: %s", (url, allowed) => {
-    expect(urlFault(url, allowed)).toMatch(/^must /);
+    expect(findUrlFault(url, allowed)).toMatch(/^must /);
   });
 
   it.each([
@@ -166,6 +172,6 @@ describe("the URL of an endpoint", () => {
     ["http://localhost:80/", LOCAL],
     ["http://hook.internal/", LOCAL],
   ])("is taken: %s", (url, allowed) => {
-    expect(urlFault(url, allowed)).toBeUndefined();
+    expect(findUrlFault(url, allowed)).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import {
   type RefusalCount,
   formatSourceKey,
 } from "./refusals.ts";
-import type { Labelled } from "../metrics/figures.ts";
+import type { LabelledMetricValue } from "../metrics/figures.ts";
 import type { Log } from "../../platform/log.ts";
 
 /** Least time between two records of one source. */
@@ -78,7 +78,7 @@ export class RefusalAudit {
   }
 
   /** Refusals since the start by reason. */
-  countByReason(): Labelled[] {
+  countByReason(): LabelledMetricValue[] {
     return [...this.#byReason].map(([reason, value]) => ({ labels: [reason], value }));
   }
 

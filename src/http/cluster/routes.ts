@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
-const OCTETS = "application/octet-stream";
+const OCTET_STREAM = "application/octet-stream";
 
 export const CLUSTER_ROUTES: readonly Route[] = [
   {
@@ -15,7 +15,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     access: "metrics:read",
     responses: { 200: { description: "At most some seconds old", schema: "ClusterState" } },
     isSynchronous: true,
-    handle: state,
+    handle: handleClusterState,
   },
   {
     name: "journal_segments",
@@ -34,31 +34,31 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     parameter: { description: "Name of the file", example: "seg-00000000000000000001.log" },
     summary: "One file of the journal as it is by now; who reads it verifies it",
     access: "admin",
-    responses: { 200: { description: "The file", mediaType: OCTETS } },
+    responses: { 200: { description: "The file", mediaType: OCTET_STREAM } },
     isSynchronous: false,
     isFixedFormat: true,
     handle: readSegment,
   },
 ];
 
-const NO_NODE = "this process is no node of a cluster";
+const NOT_CLUSTERED_DETAIL = "this process is no node of a cluster";
 
 async function listSegments(exchange: Exchange): Promise<Reply> {
   const { segments } = exchange.services;
-  if (segments === undefined) throw new ServiceFault("not_found", NO_NODE);
+  if (segments === undefined) throw new ServiceFault("not_found", NOT_CLUSTERED_DETAIL);
   return exchange.document(200, await segments.list());
 }
 
 async function readSegment(exchange: Exchange): Promise<Reply> {
   const stream = await exchange.services.segments?.read(exchange.parameter);
   if (stream === undefined) throw new ServiceFault("not_found", "there is no such segment");
-  return { status: 200, headers: ["Content-Type", OCTETS], body: "", stream };
+  return { status: 200, headers: ["Content-Type", OCTET_STREAM], body: "", stream };
 }
 
-function state(exchange: Exchange): Reply {
+function handleClusterState(exchange: Exchange): Reply {
   const found = exchange.services.cluster?.();
   if (found === undefined) {
-    throw new ServiceFault("not_found", NO_NODE);
+    throw new ServiceFault("not_found", NOT_CLUSTERED_DETAIL);
   }
   return exchange.document(200, found);
 }

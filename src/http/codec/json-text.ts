@@ -1,7 +1,7 @@
 // JSON pieces written by hand: numbers, strings and their lists as JSON.stringify writes them.
 
 /** A number as JSON.stringify writes it: null when not finite, and minus zero is zero. */
-export function num(value: number): string {
+export function formatJsonNumber(value: number): string {
   return Number.isFinite(value) ? `${value}` : "null";
 }
 
@@ -17,10 +17,10 @@ const POINT = 0x2e;
  * decimals, as verdicts have, are written digit by digit: making a string and laying it out costs
  * several times as much. There must be space for 32 bytes.
  */
-export function writeNumber(bytes: Buffer, at: number, value: number): number {
+export function writeJsonNumber(bytes: Buffer, at: number, value: number): number {
   const scaled = Math.round(value * SCALE);
   if (!(scaled >= 0 && scaled < EXACT_BELOW) || scaled / SCALE !== value) {
-    return at + bytes.write(num(value), at, "latin1");
+    return at + bytes.write(formatJsonNumber(value), at, "latin1");
   }
   let whole = Math.floor(scaled / SCALE);
   let rest = scaled - whole * SCALE;
@@ -42,31 +42,32 @@ export function writeNumber(bytes: Buffer, at: number, value: number): number {
 }
 
 /** A list of JSON strings. */
-export function quoteAll(texts: readonly string[]): string {
+export function formatJsonStringArray(texts: readonly string[]): string {
   if (texts.length === 0) return "[]";
-  let list = `[${quote(texts[0] as string)}`;
-  for (let index = 1; index < texts.length; index += 1) list += `,${quote(texts[index] as string)}`;
+  let list = `[${formatJsonString(texts[0] as string)}`;
+  for (let index = 1; index < texts.length; index += 1)
+    list += `,${formatJsonString(texts[index] as string)}`;
   return `${list}]`;
 }
 
-const KEPT_LENGTH_MIN = 32;
-let lastQuoted = { text: "", quoted: '""' };
+const CACHED_LENGTH_MIN = 32;
+let lastFormatted = { text: "", quoted: '""' };
 
 /**
  * A JSON string; only text that needs escaping pays for the native serialiser. The last long one is
  * kept: the same sentence is sent many times in a row.
  */
-export function quote(text: string): string {
-  if (text.length < KEPT_LENGTH_MIN) return escape(text);
-  if (text !== lastQuoted.text) lastQuoted = { text, quoted: escape(text) };
-  return lastQuoted.quoted;
+export function formatJsonString(text: string): string {
+  if (text.length < CACHED_LENGTH_MIN) return escapeJsonString(text);
+  if (text !== lastFormatted.text) lastFormatted = { text, quoted: escapeJsonString(text) };
+  return lastFormatted.quoted;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** JSON writes ASCII as it is, but for control characters, the quote and the backslash. */
-function escape(text: string): string {
+function escapeJsonString(text: string): string {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) {

@@ -27,11 +27,11 @@ export function encodeMsgpack(value: unknown): Uint8Array {
  */
 export function parseMsgpack(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new ServiceFault("malformed_body", "the body is empty");
-  new Walker(bytes).walk();
+  new MsgpackValidator(bytes).walk();
   return packr.unpack(bytes);
 }
 
-const FIXED_WIDTHS: Readonly<Record<number, number>> = {
+const NUMBER_WIDTHS: Readonly<Record<number, number>> = {
   0xca: 4,
   0xcb: 8,
   0xcc: 1,
@@ -54,7 +54,7 @@ const LENGTH_WIDTHS: Readonly<Record<number, 1 | 2 | 4>> = {
 };
 
 /** Walks one document; every read is bounds-checked and every count bounded by the bytes left. */
-class Walker {
+class MsgpackValidator {
   readonly #bytes: Buffer;
   readonly #path: (string | number)[] = [];
   #offset = 0;
@@ -74,7 +74,7 @@ class Walker {
     if (token < 0x90) return this.#map(token & 0x0f, depth);
     if (token < 0xa0) return this.#array(token & 0x0f, depth);
     if (token < 0xc0) return void this.#string(token & 0x1f);
-    const width = FIXED_WIDTHS[token];
+    const width = NUMBER_WIDTHS[token];
     if (width !== undefined) return this.#number(token, width);
     const lengthWidth = LENGTH_WIDTHS[token];
     if (lengthWidth === undefined) {

@@ -4,32 +4,34 @@ import { parse } from "content-type";
 import Negotiator from "negotiator";
 import { ServiceFault } from "../../contract/faults.ts";
 
-export type Format = "json" | "msgpack";
+export type WireFormat = "json" | "msgpack";
 
 export const MEDIA_TYPES = { json: "application/json", msgpack: "application/msgpack" } as const;
 
 /** Pages for people: of the routes that have one. */
-export const HTML = "text/html";
+export const HTML_MEDIA_TYPE = "text/html";
 
 const MSGPACK_ALIASES = new Set([MEDIA_TYPES.msgpack, "application/x-msgpack"]);
 const NDJSON_TYPES = new Set(["application/x-ndjson", "application/ndjson", "application/jsonl"]);
 const ACCEPT_LENGTH_MAX = 512;
 
 /** The body's format, or ServiceFault `unsupported_media_type`. */
-export function bodyFormat(contentType: string | undefined): Format {
+export function parseBodyFormat(contentType: string | undefined): WireFormat {
   if (contentType === MEDIA_TYPES.json) return "json";
   if (contentType === undefined) {
-    throw unsupported("header `content-type` is required: `application/json`");
+    throw createUnsupportedMediaTypeFault("header `content-type` is required: `application/json`");
   }
-  const type = mediaType(contentType);
+  const type = parseMediaType(contentType);
   if (type === MEDIA_TYPES.json) return "json";
   if (type !== undefined && MSGPACK_ALIASES.has(type)) return "msgpack";
-  throw unsupported("the body must be `application/json` or `application/msgpack`, UTF-8");
+  throw createUnsupportedMediaTypeFault(
+    "the body must be `application/json` or `application/msgpack`, UTF-8",
+  );
 }
 
 /** Whether the body says that it is one JSON value per line. */
 export function isNdjson(contentType: string | undefined): boolean {
-  const type = contentType === undefined ? undefined : mediaType(contentType);
+  const type = contentType === undefined ? undefined : parseMediaType(contentType);
   return type !== undefined && NDJSON_TYPES.has(type);
 }
 
@@ -41,9 +43,9 @@ export function wantsNdjson(accept: string | undefined): boolean {
 }
 
 /** Passes when the body is NDJSON, else ServiceFault `unsupported_media_type`. */
-export function requireNdjson(contentType: string | undefined): void {
+export function assertNdjson(contentType: string | undefined): void {
   if (!isNdjson(contentType)) {
-    throw unsupported("the body must be `application/x-ndjson`, UTF-8");
+    throw createUnsupportedMediaTypeFault("the body must be `application/x-ndjson`, UTF-8");
   }
 }
 
@@ -51,7 +53,7 @@ export function requireNdjson(contentType: string | undefined): void {
  * The reply's format by `Accept` (RFC 9110 §12.5.1), or ServiceFault `not_acceptable`. At equal
  * weight a type that is named goes before a wildcard, then the caller's order counts, then JSON.
  */
-export function replyFormat(accept: string | undefined): Format {
+export function negotiateReplyFormat(accept: string | undefined): WireFormat {
   if (accept === undefined || accept === "*/*" || accept === MEDIA_TYPES.json) return "json";
   if (accept === MEDIA_TYPES.msgpack) return "msgpack";
   // An empty list asks for nothing in particular (RFC 9110 §5.6.1).
@@ -59,7 +61,7 @@ export function replyFormat(accept: string | undefined): Format {
   if (accept.length > ACCEPT_LENGTH_MAX) {
     throw new ServiceFault("not_acceptable", "header `accept` is too long");
   }
-  const negotiator = new Negotiator({ headers: { accept: weightedRanges(accept) } });
+  const negotiator = new Negotiator({ headers: { accept: formatWeightedRanges(accept) } });
   const type = negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack]);
   if (type === undefined) {
     const detail = "answers are `application/json` or `application/msgpack`";
@@ -69,17 +71,20 @@ export function replyFormat(accept: string | undefined): Format {
 }
 
 /** Whether `Accept` asks for a page for people before it asks for data. */
-export function prefersPage(accept: string | undefined): boolean {
+export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined || accept.length > ACCEPT_LENGTH_MAX) return false;
-  const negotiator = new Negotiator({ headers: { accept: weightedRanges(accept) } });
-  return negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack, HTML]) === HTML;
+  const negotiator = new Negotiator({ headers: { accept: formatWeightedRanges(accept) } });
+  return (
+    negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack, HTML_MEDIA_TYPE]) ===
+    HTML_MEDIA_TYPE
+  );
 }
 
 /**
  * The ranges of `accept` with their weights and no other parameters: callers that add `charset` or
  * `version` mean the plain type. A weight outside 0 to 1 counts as 0.
  */
-function weightedRanges(accept: string): string {
+function formatWeightedRanges(accept: string): string {
   const ranges: string[] = [];
   for (let start = 0; start < accept.length;) {
     const { type, parameters, index } = parse(accept, { comma: true, start });
@@ -91,12 +96,12 @@ function weightedRanges(accept: string): string {
 }
 
 /** Lower-case type without parameters; undefined when a charset other than UTF-8 is named. */
-function mediaType(header: string): string | undefined {
+function parseMediaType(header: string): string | undefined {
   const { type, parameters } = parse(header);
   const charset = parameters["charset"]?.toLowerCase() ?? "utf-8";
   return charset === "utf-8" || charset === "utf8" ? type : undefined;
 }
 
-function unsupported(detail: string): ServiceFault {
+function createUnsupportedMediaTypeFault(detail: string): ServiceFault {
   return new ServiceFault("unsupported_media_type", detail);
 }

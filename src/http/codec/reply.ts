@@ -4,7 +4,7 @@
 import { type FieldError, type FaultCode, faultKind, ServiceFault } from "../../contract/faults.ts";
 import type { Problem } from "../../contract/schemas/service.ts";
 import { encodeMsgpack } from "./msgpack.ts";
-import { type Format, MEDIA_TYPES } from "./negotiation.ts";
+import { type WireFormat, MEDIA_TYPES } from "./negotiation.ts";
 import type { Reply } from "../server/port.ts";
 
 /** SPEC §7 leaves error bodies open: types are stable URNs, one per code of the fault table. */
@@ -15,7 +15,7 @@ const NO_STORE = "no-store";
 const INSTANCE_LENGTH_MAX = 512;
 /** A detail repeats names of members, which are the caller's and may hold anything. */
 // oxlint-disable-next-line no-control-regex
-const BREAKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
 
 /** The members of a problem, ready to be serialised or embedded in a batch item. */
@@ -31,7 +31,7 @@ export function buildProblem(
     type: PROBLEM_TYPE_PREFIX + code,
     title,
     status,
-    detail: detail.replaceAll(BREAKS, "?"),
+    detail: detail.replaceAll(CONTROL_CHARACTERS, "?"),
     instance: path.slice(0, INSTANCE_LENGTH_MAX).replaceAll(UNSAFE_IN_PATH, "?"),
     code,
     request_id: requestId,
@@ -41,16 +41,16 @@ export function buildProblem(
 }
 
 /** Ids of a request: its own, and the one its reply's header echoes. */
-export interface RequestNames {
+export interface RequestIdPair {
   readonly requestId: string;
   readonly echoedId: string;
 }
 
 /** The one conversion from fault to reply. */
-export function faultReply(
+export function buildFaultReply(
   fault: ServiceFault,
   path: string,
-  { requestId, echoedId }: RequestNames,
+  { requestId, echoedId }: RequestIdPair,
 ): Reply {
   const kind: { status: number; retryAfterSec?: number } = faultKind(fault.code);
   const headers = [
@@ -69,18 +69,18 @@ export function faultReply(
 }
 
 /** A reply with `no-store`, in the caller's format. */
-export function documentReply(
+export function buildDocumentReply(
   status: number,
   value: unknown,
-  format: Format,
+  format: WireFormat,
   echoedId: string,
 ): Reply {
   const body = format === "json" ? JSON.stringify(value) : encodeMsgpack(value);
-  return bodyReply(status, MEDIA_TYPES[format], body, echoedId);
+  return buildBodyReply(status, MEDIA_TYPES[format], body, echoedId);
 }
 
 /** Like `documentReply` for a body that is already text or bytes. */
-export function bodyReply(
+export function buildBodyReply(
   status: number,
   mediaType: string,
   body: string | Uint8Array,
@@ -91,7 +91,7 @@ export function bodyReply(
 }
 
 /** Header lines of `headers` that `extra` does not set itself (`Retry-After` of a rate limit). */
-export function withoutOverridden(
+export function dropOverriddenHeaders(
   headers: readonly string[],
   extra: readonly string[] | undefined,
 ): string[] {

@@ -5,12 +5,12 @@ import { isToken } from "../../contract/identifiers.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 
 /** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX_BY_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 const ID_BYTES = 36;
 /** Where the two bytes that count begin in the text, and before them the two that they carry to. */
-const LOW_AT = 32;
-const HIGH_AT = 28;
+const LOW_OFFSET = 32;
+const HIGH_OFFSET = 28;
 const HEX_DIGITS = Buffer.from("0123456789abcdef", "latin1");
 /** The id made last on this thread, and its text as bytes. */
 let lastId = "";
@@ -20,7 +20,7 @@ let lastBytes = new Uint8Array(ID_BYTES);
  * Writes an id, ASCII, into `bytes` at `at` and returns its length. The one made last, which is
  * nearly always the one asked for, is at hand as bytes: its string is laid out flat for nobody.
  */
-export function writeId(id: string, bytes: Buffer, at: number): number {
+export function writeRequestId(id: string, bytes: Buffer, at: number): number {
   if (id !== lastId) return bytes.write(id, at, "latin1");
   bytes.set(lastBytes, at);
   return ID_BYTES;
@@ -30,7 +30,7 @@ export function writeId(id: string, bytes: Buffer, at: number): number {
  * Makes UUIDv7 strings that grow: the random bits are drawn anew each millisecond and counted up
  * within it (RFC 9562 §6.2, method 2), so that of all but the last two bytes the text is kept.
  */
-export class RequestIds {
+export class RequestIdGenerator {
   readonly #drawn = new UuidV7Generator(randomFillSync);
   readonly #now: () => number;
   #nowMs = -1;
@@ -52,7 +52,7 @@ export class RequestIds {
     if (nowMs > this.#nowMs) this.#draw(nowMs);
     else if (this.#low === 0xffff) this.#carry();
     else this.#low += 1;
-    lastId = this.#prefix + HEX[this.#low >>> 8]! + HEX[this.#low & 0xff]!;
+    lastId = this.#prefix + HEX_BY_BYTE[this.#low >>> 8]! + HEX_BY_BYTE[this.#low & 0xff]!;
     this.#setBytes();
     return lastId;
   }
@@ -60,9 +60,9 @@ export class RequestIds {
   /** A new millisecond: an id drawn anew, the top bit of those that count cleared. */
   #draw(nowMs: number): void {
     const id = this.#drawn.next(Math.trunc(nowMs));
-    this.#fixed = id.slice(0, HIGH_AT);
-    this.#high = Number.parseInt(id.slice(HIGH_AT, LOW_AT), 16) & 0x7fff;
-    this.#low = Number.parseInt(id.slice(LOW_AT), 16);
+    this.#fixed = id.slice(0, HIGH_OFFSET);
+    this.#high = Number.parseInt(id.slice(HIGH_OFFSET, LOW_OFFSET), 16) & 0x7fff;
+    this.#low = Number.parseInt(id.slice(LOW_OFFSET), 16);
     this.#nowMs = nowMs;
     this.#setPrefix();
   }
@@ -76,10 +76,10 @@ export class RequestIds {
 
   #setBytes(): void {
     const [bytes, low] = [this.#bytes, this.#low];
-    bytes[LOW_AT] = HEX_DIGITS[low >>> 12]!;
-    bytes[LOW_AT + 1] = HEX_DIGITS[(low >>> 8) & 0xf]!;
-    bytes[LOW_AT + 2] = HEX_DIGITS[(low >>> 4) & 0xf]!;
-    bytes[LOW_AT + 3] = HEX_DIGITS[low & 0xf]!;
+    bytes[LOW_OFFSET] = HEX_DIGITS[low >>> 12]!;
+    bytes[LOW_OFFSET + 1] = HEX_DIGITS[(low >>> 8) & 0xf]!;
+    bytes[LOW_OFFSET + 2] = HEX_DIGITS[(low >>> 4) & 0xf]!;
+    bytes[LOW_OFFSET + 3] = HEX_DIGITS[low & 0xf]!;
     lastBytes = bytes;
   }
 

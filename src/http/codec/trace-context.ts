@@ -12,38 +12,40 @@ export interface TraceContext {
 }
 
 const VERSION_00 = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-const LATER = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
-const TRACE_AT = 3;
-const PARENT_AT = 36;
-const FLAGS_AT = 53;
-const LENGTH = 55;
-const SAMPLED = 1;
+const LATER_VERSION =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+const TRACE_ID_OFFSET = 3;
+const PARENT_ID_OFFSET = 36;
+const FLAGS_OFFSET = 53;
+const TRACEPARENT_LENGTH = 55;
+const SAMPLED_FLAG = 1;
 
 /** Empty when the header is not valid. */
 export function parseTraceId(header: string): string {
-  return isValid(header) ? header.slice(TRACE_AT, PARENT_AT - 1) : "";
+  return isValidTraceparent(header) ? header.slice(TRACE_ID_OFFSET, PARENT_ID_OFFSET - 1) : "";
 }
 
 /** Undefined when the header is missing or not valid. */
 export function parseTraceContext(header: string | undefined): TraceContext | undefined {
-  if (header === undefined || !isValid(header)) return undefined;
+  if (header === undefined || !isValidTraceparent(header)) return undefined;
   return {
-    traceId: header.slice(TRACE_AT, PARENT_AT - 1),
-    parentId: header.slice(PARENT_AT, FLAGS_AT - 1),
-    isSampled: (Number.parseInt(header.slice(FLAGS_AT, LENGTH), 16) & SAMPLED) !== 0,
+    traceId: header.slice(TRACE_ID_OFFSET, PARENT_ID_OFFSET - 1),
+    parentId: header.slice(PARENT_ID_OFFSET, FLAGS_OFFSET - 1),
+    isSampled:
+      (Number.parseInt(header.slice(FLAGS_OFFSET, TRACEPARENT_LENGTH), 16) & SAMPLED_FLAG) !== 0,
   };
 }
 
 /** The header as version 00 writes it, undefined when it is not valid. */
-export function parseTraceparent(header: string | undefined): string | undefined {
-  if (header === undefined || !isValid(header)) return undefined;
+export function normalizeTraceparent(header: string | undefined): string | undefined {
+  if (header === undefined || !isValidTraceparent(header)) return undefined;
   if (header.startsWith("00")) return header;
   // Of another version's flags only this one is known to mean the same.
   const isSampled = parseTraceContext(header)?.isSampled === true;
-  return `00${header.slice(TRACE_AT - 1, FLAGS_AT)}${isSampled ? "01" : "00"}`;
+  return `00${header.slice(TRACE_ID_OFFSET - 1, FLAGS_OFFSET)}${isSampled ? "01" : "00"}`;
 }
 
-function isValid(header: string): boolean {
-  if (header.length < LENGTH) return false;
-  return header.startsWith("00") ? VERSION_00.test(header) : LATER.test(header);
+function isValidTraceparent(header: string): boolean {
+  if (header.length < TRACEPARENT_LENGTH) return false;
+  return header.startsWith("00") ? VERSION_00.test(header) : LATER_VERSION.test(header);
 }

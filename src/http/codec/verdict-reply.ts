@@ -3,15 +3,15 @@
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Exchange } from "../exchange.ts";
-import { statusLine } from "../server/status-lines.ts";
+import { formatStatusLine } from "../server/status-lines.ts";
 import type { Reply } from "../server/port.ts";
 import { encodeMsgpack } from "./msgpack.ts";
-import { type Format, MEDIA_TYPES } from "./negotiation.ts";
-import { headBytes } from "./verdict-head.ts";
-import { verifyBytes } from "./verify-writer.ts";
+import { type WireFormat, MEDIA_TYPES } from "./negotiation.ts";
+import { encodeVerdictHead } from "./verdict-head.ts";
+import { encodeVerifyJson } from "./verify-writer.ts";
 
 /** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
-export function verdictReply<Response extends Lifetime>(
+export function buildVerdictReply<Response extends VerdictLifetime>(
   exchange: Exchange,
   status: 200 | 403,
   response: Response,
@@ -21,26 +21,26 @@ export function verdictReply<Response extends Lifetime>(
   return new VerdictReply(status, exchange, computeMaxAgeSec(exchange, response), body);
 }
 
-type Lifetime = Record<"evaluated_at" | "expires_at", string>;
+type VerdictLifetime = Record<"evaluated_at" | "expires_at", string>;
 
 /** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
 export function computeMaxAgeSec(
   exchange: Exchange,
-  { evaluated_at, expires_at }: Lifetime,
+  { evaluated_at, expires_at }: VerdictLifetime,
 ): number {
   // For one call alone: an audit's.
   if (expires_at === evaluated_at) return 0;
   if (!exchange.isDelayed) return AGE_SEC_MAX;
-  return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
+  return clampMaxAgeSec(parseExpiryMs(expires_at) - exchange.services.clock());
 }
 
 /**
  * Common part of verdict replies: header lines in one piece, or as pairs for adapters that need
  * them.
  */
-abstract class VerdictHead {
+abstract class BaseVerdictReply {
   readonly status: 200 | 403;
-  readonly #format: Format;
+  readonly #format: WireFormat;
   readonly #ageSec: number;
   readonly #echoedId: string;
 
@@ -52,17 +52,20 @@ abstract class VerdictHead {
   }
 
   get headLines(): Uint8Array {
-    return headBytes(buildHeadLines(this.status, this.#format)[this.#ageSec]!, this.#echoedId);
+    return encodeVerdictHead(
+      selectHeadLines(this.status, this.#format)[this.#ageSec]!,
+      this.#echoedId,
+    );
   }
 
   get headers(): readonly string[] {
     const id = this.#echoedId;
-    const age = cacheControl(this.#ageSec);
+    const age = formatCacheControl(this.#ageSec);
     return ["Content-Type", MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
   }
 }
 
-export class VerdictReply extends VerdictHead implements Reply {
+export class VerdictReply extends BaseVerdictReply implements Reply {
   readonly body: string | Uint8Array;
 
   constructor(status: 200 | 403, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
@@ -72,7 +75,7 @@ export class VerdictReply extends VerdictHead implements Reply {
 }
 
 /** Written when it is sent: into the thread's buffer, or copied for an adapter that keeps it. */
-export class VerifyReply extends VerdictHead implements Reply {
+export class VerifyReply extends BaseVerdictReply implements Reply {
   readonly #response: VerifyResponse;
 
   constructor(exchange: Exchange, ageSec: number, response: VerifyResponse) {
@@ -85,38 +88,41 @@ export class VerifyReply extends VerdictHead implements Reply {
   }
 
   lentBody(): Uint8Array {
-    return verifyBytes(this.#response);
+    return encodeVerifyJson(this.#response);
   }
 }
 
 const AGE_SEC_MAX = VERDICT_TTL_MS / 1000;
-const cacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
+const formatCacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
 
 /** Status and header lines of a verdict but for its request id, by format and remaining seconds. */
-const LINES = { json: makeLines(200, "json"), msgpack: makeLines(200, "msgpack") };
+const HEAD_LINES = { json: formatHeadLines(200, "json"), msgpack: formatHeadLines(200, "msgpack") };
 /** The same for a refused handshake, the one verdict with another status. */
-const REFUSED_LINES = { json: makeLines(403, "json"), msgpack: makeLines(403, "msgpack") };
+const REFUSED_HEAD_LINES = {
+  json: formatHeadLines(403, "json"),
+  msgpack: formatHeadLines(403, "msgpack"),
+};
 
-function buildHeadLines(status: number, format: Format): readonly string[] {
-  return (status === 200 ? LINES : REFUSED_LINES)[format];
+function selectHeadLines(status: number, format: WireFormat): readonly string[] {
+  return (status === 200 ? HEAD_LINES : REFUSED_HEAD_LINES)[format];
 }
 
-function makeLines(status: 200 | 403, format: Format): readonly string[] {
-  const first = `${statusLine(status)}\r\nContent-Type: ${MEDIA_TYPES[format]}`;
+function formatHeadLines(status: 200 | 403, format: WireFormat): readonly string[] {
+  const first = `${formatStatusLine(status)}\r\nContent-Type: ${MEDIA_TYPES[format]}`;
   return Array.from(
     { length: AGE_SEC_MAX + 1 },
-    (_, ageSec) => `${first}\r\nCache-Control: ${cacheControl(ageSec)}\r\nX-Request-Id: `,
+    (_, ageSec) => `${first}\r\nCache-Control: ${formatCacheControl(ageSec)}\r\nX-Request-Id: `,
   );
 }
 
 let lastExpiry = { text: "", timeMs: 0 };
 
 /** Epoch ms of an expiry. All verdicts of one millisecond share its text: the last one is kept. */
-function expiryMs(text: string): number {
+function parseExpiryMs(text: string): number {
   if (text !== lastExpiry.text) lastExpiry = { text, timeMs: Date.parse(text) };
   return lastExpiry.timeMs;
 }
 
-function maxAgeSec(remainingMs: number): number {
+function clampMaxAgeSec(remainingMs: number): number {
   return Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
 }

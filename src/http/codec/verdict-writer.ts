@@ -8,12 +8,14 @@ import type {
   Leg,
   VerdictStamp,
 } from "../../contract/schemas/scores.ts";
-import { num, quote, quoteAll } from "./json-text.ts";
+import { formatJsonNumber, formatJsonString, formatJsonStringArray } from "./json-text.ts";
 
 let lastTimes = { evaluatedAt: "", expiresAt: "", text: "" };
 
 /** The two times, as text kept for all replies of one millisecond. */
-export function timeMembers(stamp: Pick<VerdictStamp, "evaluated_at" | "expires_at">): string {
+export function formatTimeMembers(
+  stamp: Pick<VerdictStamp, "evaluated_at" | "expires_at">,
+): string {
   const { evaluated_at, expires_at } = stamp;
   if (evaluated_at !== lastTimes.evaluatedAt || expires_at !== lastTimes.expiresAt) {
     const text = `,"evaluated_at":"${evaluated_at}","expires_at":"${expires_at}"`;
@@ -23,45 +25,45 @@ export function timeMembers(stamp: Pick<VerdictStamp, "evaluated_at" | "expires_
 }
 
 /** SPEC §4.3 as JSON: a leg, its stamp, and the answer. */
-export function writeCheck(response: CheckResponse): string {
+export function formatCheckJson(response: CheckResponse): string {
   return (
-    `{${legMembers(response)},${stampMembers(response)},"stakes":${num(response.stakes)}` +
+    `{${formatLegMembers(response)},${formatStampMembers(response)},"stakes":${formatJsonNumber(response.stakes)}` +
     `,"allowed":${response.allowed},"enforced":${response.enforced}}`
   );
 }
 
 /** SPEC §2.5 as JSON. */
-export function writeHandshake(response: HandshakeResponse): string {
+export function formatHandshakeJson(response: HandshakeResponse): string {
   return (
-    `{"initiator":${quote(response.initiator)},"counterparty":${quote(response.counterparty)}` +
-    `,"stakes":${num(response.stakes)},"a_to_b":{${legMembers(response.a_to_b)}}` +
-    `,"b_to_a":{${legMembers(response.b_to_a)}},"decision":"${response.decision}"` +
-    `,"connected":${response.connected},"reasons":${quoteAll(response.reasons)}` +
-    `,"enforced":${response.enforced},${stampMembers(response)}}`
+    `{"initiator":${formatJsonString(response.initiator)},"counterparty":${formatJsonString(response.counterparty)}` +
+    `,"stakes":${formatJsonNumber(response.stakes)},"a_to_b":{${formatLegMembers(response.a_to_b)}}` +
+    `,"b_to_a":{${formatLegMembers(response.b_to_a)}},"decision":"${response.decision}"` +
+    `,"connected":${response.connected},"reasons":${formatJsonStringArray(response.reasons)}` +
+    `,"enforced":${response.enforced},${formatStampMembers(response)}}`
   );
 }
 
-function legMembers(leg: Leg): string {
+function formatLegMembers(leg: Leg): string {
   const regime = leg.regime === undefined ? "" : `,"regime":"${leg.regime}"`;
-  const stakesMax = leg.max_stakes === null ? "null" : num(leg.max_stakes);
+  const stakesMax = leg.max_stakes === null ? "null" : formatJsonNumber(leg.max_stakes);
   return (
-    `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
+    `"subject":${formatJsonString(leg.subject)},"effective_score":${formatJsonNumber(leg.effective_score)}` +
     `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
-    `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
+    `,"reasons":${formatJsonStringArray(leg.reasons)},"reason_codes":${formatPlainStringArray(leg.reason_codes)}` +
     `,"max_stakes":${stakesMax},"tool_level_max":"${leg.tool_level_max}"` +
     (leg.review === undefined ? "" : `,"review":${JSON.stringify(leg.review)}`)
   );
 }
 
-function stampMembers(stamp: VerdictStamp): string {
+function formatStampMembers(stamp: VerdictStamp): string {
   return (
     `"request_id":"${stamp.request_id}","config_version":"${stamp.config_version}"` +
-    timeMembers(stamp)
+    formatTimeMembers(stamp)
   );
 }
 
 /** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
-export function wrapAll(codes: readonly string[]): string {
+export function formatPlainStringArray(codes: readonly string[]): string {
   if (codes.length === 0) return "[]";
   let list = `["${codes[0]}`;
   for (let index = 1; index < codes.length; index += 1) list += `","${codes[index]}`;
@@ -94,10 +96,10 @@ type HandshakeMember =
   | "reasons"
   | "enforced";
 
-type Missing =
+type UnwrittenMember =
   | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed" | "enforced">
   | Exclude<keyof HandshakeResponse, HandshakeMember>;
 
 /** Compiles while nothing is missing. */
-const _complete: [Missing] extends [never] ? true : never = true;
+const _complete: [UnwrittenMember] extends [never] ? true : never = true;
 void _complete;

@@ -10,15 +10,15 @@ import { parseJson } from "../../contract/parse/json.ts";
 import { parseVerifyBatch } from "../../contract/parse/requests.ts";
 import type { VerifyBatchResponse } from "../../contract/schemas/scores.ts";
 import { encodeMsgpack, parseMsgpack } from "./msgpack.ts";
-import type { Format } from "./negotiation.ts";
-import { verdictCell } from "../metrics/verdict-cells.ts";
+import type { WireFormat } from "./negotiation.ts";
+import { computeVerdictCell } from "../metrics/verdict-cells.ts";
 import { buildProblem } from "./reply.ts";
 
 /** A batch as it crosses to another thread: structured-clonable, nothing but data. */
 export interface VerifyBatchTask {
   body: Uint8Array;
-  bodyFormat: Format;
-  replyFormat: Format;
+  bodyFormat: WireFormat;
+  replyFormat: WireFormat;
   principal: Principal;
   /** Of the request: the trace of every item. */
   traceId: string;
@@ -36,7 +36,7 @@ export interface VerifyBatchResult {
   testCount: number;
 }
 
-type BatchItem = VerifyBatchResponse["items"][number];
+type VerifyBatchItem = VerifyBatchResponse["items"][number];
 
 /**
  * Scores a batch; an item's fault stays with the item.
@@ -47,33 +47,34 @@ export function scoreVerifyBatch(
   bureau: Bureau,
   nextRequestId: () => string,
 ): VerifyBatchResult | Promise<VerifyBatchResult> {
-  const document = task.bodyFormat === "json" ? parseJson(task.body) : parseMsgpack(asBuffer(task));
+  const document =
+    task.bodyFormat === "json" ? parseJson(task.body) : parseMsgpack(wrapBodyAsBuffer(task));
   const requests = parseVerifyBatch(document);
-  const results = requests.map((request) => scoreItem(task, request, bureau, nextRequestId()));
+  const results = requests.map((request) => scoreBatchItem(task, request, bureau, nextRequestId()));
   if (results.some((result) => result instanceof Promise)) {
     return Promise.all(results.map((result) => Promise.resolve(result))).then((items) =>
-      finish(task, requests, items),
+      buildBatchResult(task, requests, items),
     );
   }
-  return finish(task, requests, results as BatchItem[]);
+  return buildBatchResult(task, requests, results as VerifyBatchItem[]);
 }
 
 /** A Buffer that crossed to another thread arrives as a plain Uint8Array. */
-function asBuffer({ body }: VerifyBatchTask): Buffer {
+function wrapBodyAsBuffer({ body }: VerifyBatchTask): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.length);
 }
 
-function finish(
+function buildBatchResult(
   task: VerifyBatchTask,
   requests: readonly (VerifyRequest | FieldError[])[],
-  items: BatchItem[],
+  items: VerifyBatchItem[],
 ): VerifyBatchResult {
   const cells = new Map<number, number>();
   let testCount = 0;
   for (const [index, { result }] of items.entries()) {
     const request = requests[index]!;
     if (result === undefined || Array.isArray(request)) continue;
-    const cell = verdictCell(request.tool_level, result.policy_action);
+    const cell = computeVerdictCell(request.tool_level, result.policy_action);
     cells.set(cell, (cells.get(cell) ?? 0) + 1);
     if (isReservedAgent(request.agent_id)) testCount += 1;
   }
@@ -83,29 +84,35 @@ function finish(
 }
 
 /** One item under a request id of its own: an outcome must name the verdict it settles. */
-function scoreItem(
+function scoreBatchItem(
   task: VerifyBatchTask,
   request: VerifyRequest | FieldError[],
   bureau: Bureau,
   requestId: string,
-): BatchItem | Promise<BatchItem> {
+): VerifyBatchItem | Promise<VerifyBatchItem> {
   try {
     if (Array.isArray(request)) throw invalidRequest(request);
     const { principal, traceId } = task;
     const response = bureau.verify(request, { requestId, principal, traceId });
-    if (!(response instanceof Promise)) return itemResult(response);
-    return response.then(itemResult, (thrown: unknown) => itemProblem(task, requestId, thrown));
+    if (!(response instanceof Promise)) return buildResultItem(response);
+    return response.then(buildResultItem, (thrown: unknown) =>
+      buildProblemItem(task, requestId, thrown),
+    );
   } catch (thrown) {
-    return itemProblem(task, requestId, thrown);
+    return buildProblemItem(task, requestId, thrown);
   }
 }
 
-function itemResult(result: VerifyResponse): BatchItem {
+function buildResultItem(result: VerifyResponse): VerifyBatchItem {
   return { status: 200, result };
 }
 
 /** A fault belongs to its item; an internal error fails the batch, where it is logged. */
-function itemProblem(task: VerifyBatchTask, requestId: string, thrown: unknown): BatchItem {
+function buildProblemItem(
+  task: VerifyBatchTask,
+  requestId: string,
+  thrown: unknown,
+): VerifyBatchItem {
   if (!(thrown instanceof ServiceFault)) throw thrown;
   const { code, detail, errors } = thrown;
   const problem = buildProblem(code, detail, task.path, requestId, errors);

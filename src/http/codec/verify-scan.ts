@@ -45,7 +45,7 @@ const MODULE_PATH = fileURLToPath(new URL("../../../build/wire.wasm", import.met
  * The module, instantiated for this thread.
  * @throws Error when the build is missing.
  */
-function instantiateScan(): ScanExports {
+function instantiateScanModule(): ScanExports {
   const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
   return new WebAssembly.Instance(module, {}).exports as unknown as ScanExports;
 }
@@ -126,9 +126,9 @@ class VerifyScanner {
   }
 }
 
-const scanner = new VerifyScanner(instantiateScan());
+const scanner = new VerifyScanner(instantiateScanModule());
 
 /** The request in a plain body; undefined: use the general parser. Holds no reference to `body`. */
-export function scanVerify(body: Buffer): VerifyRequest | undefined {
+export function scanVerifyRequest(body: Buffer): VerifyRequest | undefined {
   return scanner.read(body);
 }

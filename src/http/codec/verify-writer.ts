@@ -4,54 +4,55 @@
 // fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Regime, RiskLevel, Tier } from "../../contract/vocabulary.ts";
-import { num, writeNumber } from "./json-text.ts";
-import { writeId } from "./request-id.ts";
-import { timeMembers } from "./verdict-writer.ts";
+import { formatJsonNumber, writeJsonNumber } from "./json-text.ts";
+import { writeRequestId } from "./request-id.ts";
+import { formatTimeMembers } from "./verdict-writer.ts";
 
-type Trust = VerifyResponse["trust_evaluation"];
-type Provenance = VerifyResponse["provenance_data"];
-type Policy = VerifyResponse["policy_action"];
+type TrustEvaluation = VerifyResponse["trust_evaluation"];
+type ProvenanceData = VerifyResponse["provenance_data"];
+type PolicyAction = VerifyResponse["policy_action"];
 
 const BUFFER_BYTES = 16_384;
 /** Most bytes of a character: `\\u001f`. */
-const BYTES_PER_UNIT = 6;
-const START = '{"request_id":"';
+const BYTES_PER_CHARACTER_MAX = 6;
+const JSON_START = '{"request_id":"';
 
-let out = Buffer.from(new ArrayBuffer(BUFFER_BYTES));
+let outputBuffer = Buffer.from(new ArrayBuffer(BUFFER_BYTES));
 /** Views of the buffer from its start, by length: making one costs as much as copying a piece. */
-let views: (Uint8Array | undefined)[] = [];
-let at = out.write(START, "latin1");
+let outputViews: (Uint8Array | undefined)[] = [];
+let outputOffset = outputBuffer.write(JSON_START, "latin1");
 
 /** The verdict as JSON. The view is valid until the next call; copy it to keep it. */
-export function verifyBytes(response: VerifyResponse): Uint8Array {
+export function encodeVerifyJson(response: VerifyResponse): Uint8Array {
   const { sources } = response.provenance_data;
   // Tokens of 128 characters at most: the pieces before the first unbounded one fit.
-  at = START.length + writeId(response.request_id, out, START.length);
+  outputOffset =
+    JSON_START.length + writeRequestId(response.request_id, outputBuffer, JSON_START.length);
   putTrust(response.trust_evaluation);
-  put(provenancePiece(response.provenance_data));
+  putBytes(encodeProvenancePiece(response.provenance_data));
   if (sources !== undefined) putSources(sources);
-  put(policyPiece(response.policy_action));
+  putBytes(selectPolicyPiece(response.policy_action));
   putCodes(response.reason_codes);
   putStakes(response.max_stakes);
-  put(stampPiece(response));
-  if (response.levels !== undefined) putLast("levels", response.levels);
-  if (response.review !== undefined) putLast("review", response.review);
-  return (views[at] ??= new Uint8Array(out.buffer, 0, at));
+  putBytes(encodeStampPiece(response));
+  if (response.levels !== undefined) putFinalMember("levels", response.levels);
+  if (response.review !== undefined) putFinalMember("review", response.review);
+  return (outputViews[outputOffset] ??= new Uint8Array(outputBuffer.buffer, 0, outputOffset));
 }
 
 /** Makes space for `length` more bytes. */
-function reserve(length: number): void {
-  if (at + length <= out.length) return;
-  const grown = Buffer.from(new ArrayBuffer(2 * (at + length)));
-  grown.set(out.subarray(0, at));
-  out = grown;
-  views = [];
+function ensureCapacity(length: number): void {
+  if (outputOffset + length <= outputBuffer.length) return;
+  const grown = Buffer.from(new ArrayBuffer(2 * (outputOffset + length)));
+  grown.set(outputBuffer.subarray(0, outputOffset));
+  outputBuffer = grown;
+  outputViews = [];
 }
 
-function put(piece: Uint8Array): void {
-  reserve(piece.length);
-  out.set(piece, at);
-  at += piece.length;
+function putBytes(piece: Uint8Array): void {
+  ensureCapacity(piece.length);
+  outputBuffer.set(piece, outputOffset);
+  outputOffset += piece.length;
 }
 
 const QUOTE = 0x22;
@@ -60,29 +61,33 @@ const BACKSLASH = 0x5c;
 /** A JSON string; only what needs escaping pays for the native serialiser. */
 function putString(text: string): void {
   const { length } = text;
-  reserve(BYTES_PER_UNIT * length + 2);
-  let to = at;
-  out[to++] = QUOTE;
+  ensureCapacity(BYTES_PER_CHARACTER_MAX * length + 2);
+  let to = outputOffset;
+  outputBuffer[to++] = QUOTE;
   for (let index = 0; index < length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) {
-      at += out.write(JSON.stringify(text), at);
+      outputOffset += outputBuffer.write(JSON.stringify(text), outputOffset);
       return;
     }
-    out[to++] = code;
+    outputBuffer[to++] = code;
   }
-  out[to++] = QUOTE;
-  at = to;
+  outputBuffer[to++] = QUOTE;
+  outputOffset = to;
 }
 
 /** Most bytes of a number as JSON.stringify writes it. */
-const NUMBER_BYTES = 32;
+const NUMBER_BYTES_MAX = 32;
 /** Pieces kept in one memory; past it the memory starts anew. */
-const KEPT_MAX = 512;
+const CACHED_PIECES_MAX = 512;
 
 /** Keeps the piece of `text` under `key`; a rare one is lost again when the memory starts anew. */
-function keep(pieces: Map<string, Uint8Array | undefined>, key: string, text: string): Uint8Array {
-  if (pieces.size >= KEPT_MAX) pieces.clear();
+function cachePiece(
+  pieces: Map<string, Uint8Array | undefined>,
+  key: string,
+  text: string,
+): Uint8Array {
+  if (pieces.size >= CACHED_PIECES_MAX) pieces.clear();
   const piece = Buffer.from(text);
   // A key cut out of a request would keep all of its body alive.
   pieces.set(Buffer.from(key).toString(), piece);
@@ -101,7 +106,7 @@ const TRUST_COMBINATIONS = 2 * 4 * 5 * 4;
 const trustPieces: (Uint8Array | undefined)[] = Array.from({
   length: (SCORE_MAX - SCORE_MIN + 1) * TRUST_COMBINATIONS,
 });
-function putTrust(trust: Trust): void {
+function putTrust(trust: TrustEvaluation): void {
   const { internal_score: internal, confidence, regime } = trust;
   const isUsual =
     Number.isInteger(internal) &&
@@ -113,17 +118,17 @@ function putTrust(trust: Trust): void {
     const standing = (threshold + RISK_INDEX[trust.risk_level]) * 5 + TIER_INDEX[trust.tier];
     const regimeIndex = regime === undefined ? NO_REGIME : REGIME_INDEX[regime];
     const index = (internal - SCORE_MIN) * TRUST_COMBINATIONS + standing * 4 + regimeIndex;
-    put((trustPieces[index] ??= Buffer.from(trustText(trust))));
-  } else put(Buffer.from(trustText(trust)));
-  reserve(NUMBER_BYTES);
-  at = writeNumber(out, at, confidence);
+    putBytes((trustPieces[index] ??= Buffer.from(formatTrustMembers(trust))));
+  } else putBytes(Buffer.from(formatTrustMembers(trust)));
+  ensureCapacity(NUMBER_BYTES_MAX);
+  outputOffset = writeJsonNumber(outputBuffer, outputOffset, confidence);
 }
 
-function trustText(trust: Trust): string {
+function formatTrustMembers(trust: TrustEvaluation): string {
   const regime = trust.regime === undefined ? "" : `,"regime":"${trust.regime}"`;
   return (
-    `","trust_evaluation":{"score":${num(trust.score)},"threshold_met":${trust.threshold_met}` +
-    `,"risk_level":"${trust.risk_level}","internal_score":${num(trust.internal_score)}` +
+    `","trust_evaluation":{"score":${formatJsonNumber(trust.score)},"threshold_met":${trust.threshold_met}` +
+    `,"risk_level":"${trust.risk_level}","internal_score":${formatJsonNumber(trust.internal_score)}` +
     `,"tier":"${trust.tier}"${regime},"confidence":`
   );
 }
@@ -132,66 +137,70 @@ function trustText(trust: Trust): string {
 const provenancePieces = [0, 1, 2, 3].map(() => new Map<string, Uint8Array>());
 
 /** The members up to the reason. */
-function provenancePiece({ is_hallucinated, source_verified, reason }: Provenance): Uint8Array {
+function encodeProvenancePiece({
+  is_hallucinated,
+  source_verified,
+  reason,
+}: ProvenanceData): Uint8Array {
   const pieces = provenancePieces[(is_hallucinated ? 2 : 0) + (source_verified ? 1 : 0)]!;
   const known = pieces.get(reason);
   if (known !== undefined) return known;
   const text =
     `},"provenance_data":{"is_hallucinated":${is_hallucinated}` +
     `,"source_verified":${source_verified},"reason":${JSON.stringify(reason)}`;
-  return keep(pieces, reason, text);
+  return cachePiece(pieces, reason, text);
 }
 
-const SOURCES = Buffer.from(',"sources":');
-const NO_SOURCES = Buffer.from(',"sources":[]');
+const SOURCES_MEMBER = Buffer.from(',"sources":');
+const EMPTY_SOURCES_MEMBER = Buffer.from(',"sources":[]');
 const END_OF_ARRAY = Buffer.from("]");
 const OPEN_ARRAY = 0x5b;
-const NAME = Buffer.from(',{"id":');
+const SOURCE_ID_START = Buffer.from(',{"id":');
 /** Sources by identifier, up to their status; undefined when met once, the name kept as it came. */
-const namePieces = new Map<string, Uint8Array | undefined>();
+const sourceIdPieces = new Map<string, Uint8Array | undefined>();
 const statusPieces = new Map<string, Uint8Array>();
-let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: NO_SOURCES };
+let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: EMPTY_SOURCES_MEMBER };
 
-function statusPiece(status: string): Uint8Array {
-  return statusPieces.get(status) ?? keep(statusPieces, status, `,"status":"${status}"}`);
+function encodeStatusPiece(status: string): Uint8Array {
+  return statusPieces.get(status) ?? cachePiece(statusPieces, status, `,"status":"${status}"}`);
 }
 
 /** For a source cited only once, laying out a piece would cost more than it ever saves. */
-function putName(id: string): void {
-  const known = namePieces.get(id);
-  if (known !== undefined) return put(known);
-  put(NAME);
+function putSourceId(id: string): void {
+  const known = sourceIdPieces.get(id);
+  if (known !== undefined) return putBytes(known);
+  putBytes(SOURCE_ID_START);
   putString(id);
-  if (namePieces.has(id)) keep(namePieces, id, `,{"id":${JSON.stringify(id)}`);
+  if (sourceIdPieces.has(id)) cachePiece(sourceIdPieces, id, `,{"id":${JSON.stringify(id)}`);
   else {
-    if (namePieces.size >= KEPT_MAX) namePieces.clear();
-    namePieces.set(id, undefined);
+    if (sourceIdPieces.size >= CACHED_PIECES_MAX) sourceIdPieces.clear();
+    sourceIdPieces.set(id, undefined);
   }
 }
 
-function putSources(sources: NonNullable<Provenance["sources"]>): void {
-  if (sources.length === 0) return put(NO_SOURCES);
-  put(SOURCES);
-  const first = at;
+function putSources(sources: NonNullable<ProvenanceData["sources"]>): void {
+  if (sources.length === 0) return putBytes(EMPTY_SOURCES_MEMBER);
+  putBytes(SOURCES_MEMBER);
+  const first = outputOffset;
   for (const { id, status } of sources) {
-    putName(id);
-    if (status !== lastStatus.status) lastStatus = { status, piece: statusPiece(status) };
-    put(lastStatus.piece);
+    putSourceId(id);
+    if (status !== lastStatus.status) lastStatus = { status, piece: encodeStatusPiece(status) };
+    putBytes(lastStatus.piece);
   }
   // Every element begins with a comma; the first one's place is the bracket's.
-  out[first] = OPEN_ARRAY;
-  put(END_OF_ARRAY);
+  outputBuffer[first] = OPEN_ARRAY;
+  putBytes(END_OF_ARRAY);
 }
 
 const policyPieces = new Map<string, Map<string, Uint8Array>>();
 let lastPolicy: { verdict: string; label: string; piece: Uint8Array } = {
   verdict: "",
   label: "",
-  piece: NO_SOURCES,
+  piece: EMPTY_SOURCES_MEMBER,
 };
 
 /** The verdict with its label, up to the list of codes. Labels are few and ours. */
-function policyPiece({ verdict, log_reason: label }: Policy): Uint8Array {
+function selectPolicyPiece({ verdict, log_reason: label }: PolicyAction): Uint8Array {
   if (label !== lastPolicy.label || verdict !== lastPolicy.verdict) {
     lastPolicy = { verdict, label, piece: encodePolicyPiece(verdict, label) };
   }
@@ -202,42 +211,50 @@ function encodePolicyPiece(verdict: string, label: string): Uint8Array {
   let pieces = policyPieces.get(verdict);
   if (pieces === undefined) policyPieces.set(verdict, (pieces = new Map()));
   const action = `"verdict":"${verdict}","log_reason":"${label}"`;
-  return pieces.get(label) ?? keep(pieces, label, `},"policy_action":{${action}},"reason_codes":`);
+  return (
+    pieces.get(label) ?? cachePiece(pieces, label, `},"policy_action":{${action}},"reason_codes":`)
+  );
 }
 
-const NO_CODES = Buffer.from("[]");
+const EMPTY_ARRAY = Buffer.from("[]");
 /** Each code behind its comma; there are few, and all are ours. */
 const codePieces = new Map<string, Uint8Array>();
 
 function putCodes(codes: readonly string[]): void {
-  if (codes.length === 0) return put(NO_CODES);
-  const first = at;
+  if (codes.length === 0) return putBytes(EMPTY_ARRAY);
+  const first = outputOffset;
   for (let index = 0; index < codes.length; index += 1) {
     const code = codes[index]!;
-    put(codePieces.get(code) ?? keep(codePieces, code, `,"${code}"`));
+    putBytes(codePieces.get(code) ?? cachePiece(codePieces, code, `,"${code}"`));
   }
-  out[first] = OPEN_ARRAY;
-  put(END_OF_ARRAY);
+  outputBuffer[first] = OPEN_ARRAY;
+  putBytes(END_OF_ARRAY);
 }
 
-const ANY_STAKES = Buffer.from(',"max_stakes":null');
-const STAKES = Buffer.from(',"max_stakes":');
+const UNLIMITED_STAKES_MEMBER = Buffer.from(',"max_stakes":null');
+const STAKES_MEMBER = Buffer.from(',"max_stakes":');
 
 function putStakes(stakes: number | null): void {
-  if (stakes === null) return put(ANY_STAKES);
-  put(STAKES);
-  reserve(NUMBER_BYTES);
-  at = writeNumber(out, at, stakes);
+  if (stakes === null) return putBytes(UNLIMITED_STAKES_MEMBER);
+  putBytes(STAKES_MEMBER);
+  ensureCapacity(NUMBER_BYTES_MAX);
+  outputOffset = writeJsonNumber(outputBuffer, outputOffset, stakes);
 }
 
 /** Names of a config and of a policy have a few dozen characters. */
-const stamp = Buffer.alloc(1024);
-let lastStamp = { enforced: false, configVersion: "", policyVersion: "", times: "", piece: stamp };
+const stampBuffer = Buffer.alloc(1024);
+let lastStamp = {
+  enforced: false,
+  configVersion: "",
+  policyVersion: "",
+  times: "",
+  piece: stampBuffer,
+};
 
 /** The end of a reply, kept for all replies of one millisecond. */
-function stampPiece(response: VerifyResponse): Uint8Array {
+function encodeStampPiece(response: VerifyResponse): Uint8Array {
   const { enforced, config_version: configVersion, policy_version: policyVersion } = response;
-  const times = timeMembers(response);
+  const times = formatTimeMembers(response);
   const isSame =
     lastStamp.times === times &&
     lastStamp.configVersion === configVersion &&
@@ -246,22 +263,22 @@ function stampPiece(response: VerifyResponse): Uint8Array {
   if (!isSame) {
     const names = `"config_version":"${configVersion}","policy_version":"${policyVersion}"`;
     // In one place: a new buffer each millisecond is a pool of them each second.
-    const length = stamp.write(`,"enforced":${enforced},${names}${times}}`, "latin1");
-    const piece = stamp.subarray(0, length);
+    const length = stampBuffer.write(`,"enforced":${enforced},${names}${times}}`, "latin1");
+    const piece = stampBuffer.subarray(0, length);
     lastStamp = { enforced, configVersion, policyVersion, times, piece };
   }
   return lastStamp.piece;
 }
 
 /** In place of the closing brace; members that few replies have, and that are ever different. */
-function putLast(name: "levels" | "review", value: object): void {
-  at -= 1;
-  put(Buffer.from(`,"${name}":${JSON.stringify(value)}}`));
+function putFinalMember(name: "levels" | "review", value: object): void {
+  outputOffset -= 1;
+  putBytes(Buffer.from(`,"${name}":${JSON.stringify(value)}}`));
 }
 
 // Every member above, by name: a new member in the schema fails to compile here until it is
 // written.
-type Written = {
+type WrittenMembers = {
   response:
     | "request_id"
     | "trust_evaluation"
@@ -287,12 +304,12 @@ type Written = {
   provenance: "is_hallucinated" | "source_verified" | "reason" | "sources";
   policy: "verdict" | "log_reason";
 };
-type Missing =
-  | Exclude<keyof VerifyResponse, Written["response"]>
-  | Exclude<keyof Trust, Written["trust"]>
-  | Exclude<keyof Provenance, Written["provenance"]>
-  | Exclude<keyof Policy, Written["policy"]>;
+type UnwrittenMember =
+  | Exclude<keyof VerifyResponse, WrittenMembers["response"]>
+  | Exclude<keyof TrustEvaluation, WrittenMembers["trust"]>
+  | Exclude<keyof ProvenanceData, WrittenMembers["provenance"]>
+  | Exclude<keyof PolicyAction, WrittenMembers["policy"]>;
 
 /** Compiles while nothing is missing. */
-const _complete: [Missing] extends [never] ? true : never = true;
+const _complete: [UnwrittenMember] extends [never] ? true : never = true;
 void _complete;

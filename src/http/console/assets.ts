@@ -9,16 +9,16 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { VENDOR_FILES, type VendorFile } from "./vendor.ts";
 
-export interface Asset {
+export interface ConsoleAsset {
   readonly mediaType: string;
   readonly body: Buffer;
 }
 
-const SCRIPT = "text/javascript; charset=utf-8";
-const STYLE = "text/css; charset=utf-8";
+const SCRIPT_MEDIA_TYPE = "text/javascript; charset=utf-8";
+const STYLE_MEDIA_TYPE = "text/css; charset=utf-8";
 const HASH_LENGTH = 16;
 /** Parts of the one style sheet, in the order in which later rules win. */
-const STYLES = [
+const STYLE_SHEET_NAMES = [
   "base",
   "frame",
   "cards",
@@ -33,13 +33,13 @@ const STYLES = [
   "pages",
 ];
 /** `.ts` as they lie in the tree, `.js` in the built package. */
-const EXTENSION = path.extname(fileURLToPath(import.meta.url));
-const FOLDER = fileURLToPath(new URL("../../console", import.meta.url));
+const SCRIPT_EXTENSION = path.extname(fileURLToPath(import.meta.url));
+const CONSOLE_FOLDER = fileURLToPath(new URL("../../console", import.meta.url));
 const require = createRequire(import.meta.url);
 /** An import from a package: `from "name"`, `import("name")`. */
-const PACKAGE_NAME = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([\w@][\w@./-]*)\2/g;
+const PACKAGE_IMPORT = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])([\w@][\w@./-]*)\2/g;
 
-interface Loaded {
+interface ConsoleSources {
   /** Hash over all files. */
   readonly version: string;
   /** Sources by the path below the version. */
@@ -47,8 +47,8 @@ interface Loaded {
 }
 
 export class ConsoleAssets {
-  #loading: Promise<Loaded> | undefined = undefined;
-  readonly #ready = new Map<string, Asset>();
+  #loading: Promise<ConsoleSources> | undefined = undefined;
+  readonly #ready = new Map<string, ConsoleAsset>();
 
   /** The page: it holds nothing but the way to the rest. */
   async document(): Promise<string> {
@@ -64,7 +64,7 @@ export class ConsoleAssets {
 <link rel="icon" href="${at}/console/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${at}/vendor/uplot.css">
 <link rel="stylesheet" href="${at}/console/console.css">
-<script type="module" src="${at}/console/main${EXTENSION}"></script>
+<script type="module" src="${at}/console/main${SCRIPT_EXTENSION}"></script>
 </head>
 <body>
 <div id="console"></div>
@@ -75,7 +75,7 @@ export class ConsoleAssets {
   }
 
   /** The file at `version/path`; undefined when there is none. */
-  async find(address: string): Promise<Asset | undefined> {
+  async find(address: string): Promise<ConsoleAsset | undefined> {
     const { version, sources } = await this.#load();
     const slash = address.indexOf("/");
     if (address.slice(0, slash) !== version) return undefined;
@@ -89,8 +89,8 @@ export class ConsoleAssets {
     return asset;
   }
 
-  #load(): Promise<Loaded> {
-    this.#loading ??= load().catch((error: unknown) => {
+  #load(): Promise<ConsoleSources> {
+    this.#loading ??= loadConsoleSources().catch((error: unknown) => {
       this.#loading = undefined;
       throw error;
     });
@@ -98,16 +98,19 @@ export class ConsoleAssets {
   }
 }
 
-async function load(): Promise<Loaded> {
+async function loadConsoleSources(): Promise<ConsoleSources> {
   const sources = new Map<string, string>();
-  const entries = await readdir(FOLDER, { withFileTypes: true, recursive: true });
+  const entries = await readdir(CONSOLE_FOLDER, { withFileTypes: true, recursive: true });
   for (const entry of entries) {
     if (!entry.isFile() || !/\.(ts|js|css|svg)$/.test(entry.name)) continue;
     const file = path.join(entry.parentPath, entry.name);
-    const name = path.posix.join("console", path.relative(FOLDER, file).replaceAll("\\", "/"));
+    const name = path.posix.join(
+      "console",
+      path.relative(CONSOLE_FOLDER, file).replaceAll("\\", "/"),
+    );
     sources.set(name, await readFile(file, "utf8"));
   }
-  const styles = STYLES.map((name) => `console/styles/${name}.css`);
+  const styles = STYLE_SHEET_NAMES.map((name) => `console/styles/${name}.css`);
   sources.set("console/console.css", styles.map((name) => sources.get(name)!).join("\n"));
   for (const name of styles) sources.delete(name);
   for (const vendor of VENDOR_FILES)
@@ -118,23 +121,24 @@ async function load(): Promise<Loaded> {
 }
 
 async function readVendorText({ files, tail = "" }: VendorFile): Promise<string> {
-  const texts = files.map(async (file) => readFile(resolved(file), "utf8"));
+  const texts = files.map(async (file) => readFile(resolvePackageFile(file), "utf8"));
   const text = (await Promise.all(texts)).join("\n;\n") + tail;
   return text.replaceAll(/\n\/\/# sourceMappingURL=.*/g, "");
 }
 
 /** Path of a package's file that its manifest may not export. */
-function resolved(file: string): string {
+function resolvePackageFile(file: string): string {
   const parts = file.split("/");
   const name = parts.slice(0, file.startsWith("@") ? 2 : 1).join("/");
   for (const folder of require.resolve.paths(name) ?? []) {
     const manifest = path.join(folder, name, "package.json");
-    if (require.cache[manifest] !== undefined || exists(manifest)) return path.join(folder, file);
+    if (require.cache[manifest] !== undefined || isResolvable(manifest))
+      return path.join(folder, file);
   }
   throw new Error(`package \`${name}\` is not installed`);
 }
 
-function exists(file: string): boolean {
+function isResolvable(file: string): boolean {
   try {
     require.resolve(file);
     return true;
@@ -143,14 +147,14 @@ function exists(file: string): boolean {
   }
 }
 
-function buildAsset(name: string, source: string): Asset {
-  if (name.endsWith(".css")) return { mediaType: STYLE, body: Buffer.from(source) };
+function buildAsset(name: string, source: string): ConsoleAsset {
+  if (name.endsWith(".css")) return { mediaType: STYLE_MEDIA_TYPE, body: Buffer.from(source) };
   if (name.endsWith(".svg")) return { mediaType: "image/svg+xml", body: Buffer.from(source) };
   const script = name.endsWith(".ts") ? stripTypeScriptTypes(source) : source;
   const up = "../".repeat(name.split("/").length - 1);
-  const linked = script.replaceAll(PACKAGE_NAME, (whole, before, quote, specifier) => {
+  const linked = script.replaceAll(PACKAGE_IMPORT, (whole, before, quote, specifier) => {
     const vendor = VENDOR_FILES.find((file) => file.specifier === specifier);
     return vendor === undefined ? whole : `${before}${quote}${up}vendor/${vendor.name}${quote}`;
   });
-  return { mediaType: SCRIPT, body: Buffer.from(linked) };
+  return { mediaType: SCRIPT_MEDIA_TYPE, body: Buffer.from(linked) };
 }

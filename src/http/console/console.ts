@@ -8,12 +8,12 @@ import type { Keyring } from "../access/keyring.ts";
 import type { RequestHead } from "../server/port.ts";
 import { ConsoleAssets } from "./assets.ts";
 import {
-  type ConsoleSession,
+  type ActiveConsoleSession,
   ConsoleSessions,
   isCsrfTokenValid,
   SESSION_MS_MAX,
 } from "./sessions.ts";
-import { LoginTries } from "./login-tries.ts";
+import { FailedLoginLimiter } from "./login-tries.ts";
 
 /** `loopback`: to this machine, and through a named proxy that ends TLS. `on`: to all named hosts. */
 export const CONSOLE_MODES = ["off", "loopback", "on"] as const;
@@ -29,7 +29,7 @@ export interface ConsoleOptions {
   readonly isInsecure: boolean;
 }
 
-interface ConsoleParts {
+interface ConsoleDependencies {
   readonly keyring: Keyring;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -38,21 +38,26 @@ interface ConsoleParts {
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
 /** What a key must hold one of: with any other there is nothing to be seen. */
-const SCOPES_IN: readonly Scope[] = ["admin", "analytics:read", "reviews:decide", "metrics:read"];
-const READS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+const LOGIN_SCOPES: readonly Scope[] = [
+  "admin",
+  "analytics:read",
+  "reviews:decide",
+  "metrics:read",
+];
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 export class Console {
   readonly assets = new ConsoleAssets();
   readonly sessions: ConsoleSessions;
   readonly #options: ConsoleOptions;
   readonly #keyring: Keyring;
-  readonly #tries: LoginTries;
+  readonly #tries: FailedLoginLimiter;
 
-  constructor(options: ConsoleOptions, parts: ConsoleParts) {
+  constructor(options: ConsoleOptions, parts: ConsoleDependencies) {
     this.#options = options;
     this.#keyring = parts.keyring;
     this.sessions = new ConsoleSessions(parts);
-    this.#tries = new LoginTries(parts.clock);
+    this.#tries = new FailedLoginLimiter(parts.clock);
   }
 
   /** Whether a browser on this machine can reach it without a proxy. */
@@ -69,9 +74,9 @@ export class Console {
     const { mode, hosts, isBoundToLoopback } = this.#options;
     if (mode === "off") throw new ServiceFault("not_found", "no route has this path");
     const name = (host ?? "").toLowerCase();
-    const isHere = LOOPBACK_NAMES.has(withoutPort(name));
+    const isHere = LOOPBACK_NAMES.has(stripPort(name));
     if (isHere && (mode === "on" || isBoundToLoopback)) return;
-    const isNamed = hosts.includes(name) || hosts.includes(withoutPort(name));
+    const isNamed = hosts.includes(name) || hosts.includes(stripPort(name));
     if (isNamed && (mode === "on" || forwarded?.get("x-forwarded-proto") === "https")) return;
     const detail = "name it in TRUSTRANK_CONSOLE_HOSTS, and end TLS in front of it";
     throw new ServiceFault("host_not_known", detail);
@@ -88,7 +93,7 @@ export class Console {
   }
 
   /** The same where nobody has to be logged in. @throws ServiceFault `host_not_known`, `cross_site`. */
-  find(head: RequestHead): ConsoleSession | undefined {
+  find(head: RequestHead): ActiveConsoleSession | undefined {
     this.checkHost(head);
     this.checkSite(head);
     return this.sessions.use(this.#idOf(head));
@@ -98,10 +103,13 @@ export class Console {
    * The session of a request that comes from the console's own page.
    * @throws ServiceFault `host_not_known`, `cross_site`, `unauthenticated`.
    */
-  admit(head: RequestHead): ConsoleSession {
+  admit(head: RequestHead): ActiveConsoleSession {
     const session = this.find(head);
     if (session === undefined) throw new ServiceFault("unauthenticated", "log in again");
-    if (!READS.has(head.method) && !isCsrfTokenValid(session, head.forwarded?.get("x-tr-csrf"))) {
+    if (
+      !SAFE_METHODS.has(head.method) &&
+      !isCsrfTokenValid(session, head.forwarded?.get("x-tr-csrf"))
+    ) {
       throw new ServiceFault("cross_site", "header `x-tr-csrf` is not the session's");
     }
     return session;
@@ -122,9 +130,9 @@ export class Console {
       this.#tries.note(address);
       throw new ServiceFault("unauthenticated", "neither a valid key nor a link that still works");
     }
-    if (!SCOPES_IN.some((scope) => principal.scopes.has(scope))) {
+    if (!LOGIN_SCOPES.some((scope) => principal.scopes.has(scope))) {
       this.sessions.end(opened.id);
-      const detail = `the console needs one of the scopes ${SCOPES_IN.join(", ")}`;
+      const detail = `the console needs one of the scopes ${LOGIN_SCOPES.join(", ")}`;
       throw new ServiceFault("insufficient_scope", detail);
     }
     this.sessions.end(this.#idOf(head));
@@ -162,6 +170,6 @@ export class Console {
   }
 }
 
-function withoutPort(host: string): string {
+function stripPort(host: string): string {
   return host.replace(/:\d{1,5}$/, "");
 }

@@ -1,7 +1,7 @@
 // Header lines of the console's answers: what its pages may load, and who may show them.
 
 /** Nothing but the service's own files, no markup made of text, in nobody's frame. */
-export const CONSOLE_POLICY = [
+export const CONSOLE_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -15,7 +15,7 @@ export const CONSOLE_POLICY = [
 ].join("; ");
 
 /** Of every answer below /console. */
-export const GUARD_LINES = [
+export const CONSOLE_HEADER_LINES = [
   "X-Content-Type-Options",
   "nosniff",
   "Referrer-Policy",
@@ -27,13 +27,13 @@ export const GUARD_LINES = [
 ] as const;
 
 /** Of the page itself. */
-export const DOCUMENT_LINES = [
+export const CONSOLE_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
-  CONSOLE_POLICY,
+  CONSOLE_CONTENT_SECURITY_POLICY,
   "Permissions-Policy",
   "camera=(), microphone=(), geolocation=()",
-  ...GUARD_LINES,
+  ...CONSOLE_HEADER_LINES,
 ] as const;
 
 /** Files are named by their content. */
-export const KEPT = "private, max-age=31536000, immutable";
+export const IMMUTABLE_CACHE_CONTROL = "private, max-age=31536000, immutable";

@@ -1,12 +1,12 @@
 // Wrong logins by address: after some in a minute further ones are refused unread, right or wrong.
 import { ServiceFault } from "../../contract/faults.ts";
 
-const TRIES_MAX = 5;
+const FAILURES_MAX = 5;
 const WINDOW_MS = 60_000;
 /** Addresses remembered; the one noted first makes room. */
 const ADDRESSES_MAX = 4096;
 
-export class LoginTries {
+export class FailedLoginLimiter {
   readonly #clock: () => number;
   /** Epoch ms of the wrong tries within the window. */
   readonly #wrong = new Map<string, number[]>();
@@ -19,9 +19,9 @@ export class LoginTries {
   /** @throws ServiceFault `rate_limited`. */
   check(address: string): void {
     const recent = this.#recent(address);
-    if (recent.length < TRIES_MAX) return;
+    if (recent.length < FAILURES_MAX) return;
     const waitSec = Math.ceil((recent[0]! + WINDOW_MS - this.#clock()) / 1000);
-    const detail = `${TRIES_MAX} wrong logins in a minute from this address`;
+    const detail = `${FAILURES_MAX} wrong logins in a minute from this address`;
     throw new ServiceFault("rate_limited", detail, [], Math.max(1, waitSec));
   }
 

@@ -5,19 +5,23 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX, EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseConsoleLogin } from "../../contract/parse/requests.ts";
 import type { Console } from "./console.ts";
-import { DOCUMENT_LINES, GUARD_LINES, KEPT } from "./headers.ts";
-import type { ConsoleSession } from "./sessions.ts";
+import {
+  CONSOLE_PAGE_HEADER_LINES,
+  CONSOLE_HEADER_LINES,
+  IMMUTABLE_CACHE_CONTROL,
+} from "./headers.ts";
+import type { ActiveConsoleSession } from "./sessions.ts";
 import { CONSOLE_HEADERS } from "../openapi/headers.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply, RequestHead } from "../server/port.ts";
 
-const API = "/console/api";
+const API_PREFIX = "/console/api";
 /** Longer than any route's own; that one cuts it off. */
 const API_DEADLINE_MS = 180_000;
 const SHARED = { access: "none", isSynchronous: false, isFixedFormat: true } as const;
-const SESSION = { ...SHARED, path: "/console/session" } as const;
-const OPEN = {
+const SESSION_ROUTE = { ...SHARED, path: "/console/session" } as const;
+const SESSION_RESPONSES = {
   200: {
     description: "The session",
     schema: "ConsoleSession",
@@ -25,11 +29,11 @@ const OPEN = {
   },
 } as const;
 
-const apiRoute = (method: Route["method"]): Route => ({
+const createConsoleApiRoute = (method: Route["method"]): Route => ({
   ...SHARED,
   name: `console_${method.toLowerCase()}`,
   method,
-  path: `${API}/{path}`,
+  path: `${API_PREFIX}/{path}`,
   summary: `${method} of any route of this API by the session's cookie, for the console's own page`,
   parameter: { description: "path of the route, as it is", example: "v1/keys" },
   ...(method === "GET" || method === "DELETE"
@@ -40,7 +44,7 @@ const apiRoute = (method: Route["method"]): Route => ({
   },
   deadlineMs: API_DEADLINE_MS,
   isLongPoll: true,
-  handle: relay,
+  handle: handleConsoleApi,
 });
 
 export const CONSOLE_ROUTES: readonly Route[] = [
@@ -57,7 +61,7 @@ export const CONSOLE_ROUTES: readonly Route[] = [
         headers: ["Content-Security-Policy", "Permissions-Policy", ...CONSOLE_HEADERS],
       },
     },
-    handle: page,
+    handle: handleConsolePage,
   },
   {
     ...SHARED,
@@ -73,33 +77,35 @@ export const CONSOLE_ROUTES: readonly Route[] = [
         headers: CONSOLE_HEADERS,
       },
     },
-    handle: file,
+    handle: handleConsoleFile,
   },
   {
-    ...SESSION,
+    ...SESSION_ROUTE,
     name: "log_in",
     method: "POST",
     summary: "Logs in by a key or by the token of a link; sets the session's cookie",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ConsoleLogin" },
-    responses: OPEN,
-    handle: logIn,
+    responses: SESSION_RESPONSES,
+    handle: handleLogIn,
   },
   {
-    ...SESSION,
+    ...SESSION_ROUTE,
     name: "read_session",
     method: "GET",
     summary: "The session of the cookie, if there is one",
     responses: {
-      ...OPEN,
+      ...SESSION_RESPONSES,
       204: { description: "Nobody is logged in", isEmpty: true, headers: CONSOLE_HEADERS },
     },
     handle: (exchange) => {
       const session = requireConsole(exchange).find(exchange.head);
-      return session === undefined ? nothing(exchange) : told(exchange, session);
+      return session === undefined
+        ? buildNoContentReply(exchange)
+        : buildSessionReply(exchange, session);
     },
   },
   {
-    ...SESSION,
+    ...SESSION_ROUTE,
     name: "log_out",
     method: "DELETE",
     summary: "Ends the session",
@@ -110,9 +116,9 @@ export const CONSOLE_ROUTES: readonly Route[] = [
         headers: ["Set-Cookie", ...CONSOLE_HEADERS],
       },
     },
-    handle: logOut,
+    handle: handleLogOut,
   },
-  ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(apiRoute),
+  ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(createConsoleApiRoute),
 ];
 
 function requireConsole({ services }: Exchange): Console {
@@ -120,28 +126,28 @@ function requireConsole({ services }: Exchange): Console {
   throw new ServiceFault("not_found", "no route has this path");
 }
 
-async function page(exchange: Exchange): Promise<Reply> {
+async function handleConsolePage(exchange: Exchange): Promise<Reply> {
   const door = requireConsole(exchange);
   door.checkHost(exchange.head);
   const reply = exchange.text(200, "text/html; charset=utf-8", await door.assets.document());
-  return { ...reply, headers: [...reply.headers, ...DOCUMENT_LINES] };
+  return { ...reply, headers: [...reply.headers, ...CONSOLE_PAGE_HEADER_LINES] };
 }
 
-async function file(exchange: Exchange): Promise<Reply> {
+async function handleConsoleFile(exchange: Exchange): Promise<Reply> {
   const door = requireConsole(exchange);
   door.checkHost(exchange.head);
   const asset = await door.assets.find(exchange.parameter);
   if (asset === undefined) throw new ServiceFault("not_found", "no file has this name");
   const { mediaType, body } = asset;
-  const kept = ["Content-Type", mediaType, "Cache-Control", KEPT];
+  const kept = ["Content-Type", mediaType, "Cache-Control", IMMUTABLE_CACHE_CONTROL];
   return {
     status: 200,
-    headers: [...kept, "X-Request-Id", exchange.echoedId, ...GUARD_LINES],
+    headers: [...kept, "X-Request-Id", exchange.echoedId, ...CONSOLE_HEADER_LINES],
     body,
   };
 }
 
-function logIn(exchange: Exchange): Reply {
+function handleLogIn(exchange: Exchange): Reply {
   const door = requireConsole(exchange);
   const { head } = exchange;
   // Before the body is looked at: elsewhere there is nothing to be told about it.
@@ -149,22 +155,25 @@ function logIn(exchange: Exchange): Reply {
   door.checkSite(head);
   const given = parseConsoleLogin(exchange.readDocument());
   const { cookie, session } = door.logIn(head, given, exchange.peerAddress());
-  const reply = told(exchange, session);
+  const reply = buildSessionReply(exchange, session);
   return { ...reply, headers: [...reply.headers, "Set-Cookie", cookie] };
 }
 
-function logOut(exchange: Exchange): Reply {
+function handleLogOut(exchange: Exchange): Reply {
   const door = requireConsole(exchange);
   door.admit(exchange.head);
-  return nothing(exchange, "Set-Cookie", door.logOut(exchange.head));
+  return buildNoContentReply(exchange, "Set-Cookie", door.logOut(exchange.head));
 }
 
-function nothing(exchange: Exchange, ...lines: string[]): Reply {
+function buildNoContentReply(exchange: Exchange, ...lines: string[]): Reply {
   const headers = [...lines, "Cache-Control", "no-store", "X-Request-Id", exchange.echoedId];
-  return { status: 204, headers: [...headers, ...GUARD_LINES], body: "" };
+  return { status: 204, headers: [...headers, ...CONSOLE_HEADER_LINES], body: "" };
 }
 
-function told(exchange: Exchange, { csrf, principal, endsAtMs, shortId }: ConsoleSession): Reply {
+function buildSessionReply(
+  exchange: Exchange,
+  { csrf, principal, endsAtMs, shortId }: ActiveConsoleSession,
+): Reply {
   const reply = exchange.document(200, {
     csrf,
     session: shortId,
@@ -174,14 +183,14 @@ function told(exchange: Exchange, { csrf, principal, endsAtMs, shortId }: Consol
     ends_at: new Date(endsAtMs).toISOString(),
     version: exchange.services.version,
   });
-  return { ...reply, headers: [...reply.headers, ...GUARD_LINES] };
+  return { ...reply, headers: [...reply.headers, ...CONSOLE_HEADER_LINES] };
 }
 
 /** The same request without the prefix, asked by the session's key. */
-async function relay(exchange: Exchange): Promise<Reply> {
+async function handleConsoleApi(exchange: Exchange): Promise<Reply> {
   const { head, services, body } = exchange;
   const { principal } = requireConsole(exchange).admit(head);
-  const path = head.path.slice(API.length);
+  const path = head.path.slice(API_PREFIX.length);
   if (path.startsWith("/console")) throw new ServiceFault("not_found", "no route has this path");
   const asked: RequestHead = {
     method: head.method,
@@ -203,7 +212,7 @@ async function relay(exchange: Exchange): Promise<Reply> {
   const reply = await services.askAs(principal, asked, body, exchange.requestId);
   // A lent body and raw lines are valid until the next reply is made: it may come before this one is sent.
   const { status, stream } = reply;
-  const headers = [...reply.headers, ...GUARD_LINES];
+  const headers = [...reply.headers, ...CONSOLE_HEADER_LINES];
   if (stream !== undefined) return { status, headers, body: "", stream };
   return { status, headers, body: reply.lentBody ? Buffer.from(reply.lentBody()) : reply.body };
 }

@@ -12,13 +12,13 @@ export const SESSION_MS_MAX = 12 * 60 * 60_000;
 /** Open sessions of a key; the one that was idle longest makes room. */
 const SESSIONS_PER_KEY_MAX = 64;
 /** A link that logs in works once, for so long. */
-export const LINK_MS = 5 * 60_000;
+export const LOGIN_LINK_LIFE_MS = 5 * 60_000;
 const LINKS_MAX = 16;
 const ID_BYTES = 32;
 const CSRF_BYTES = 16;
 const SHORT_ID_LENGTH = 8;
 
-export interface ConsoleSession {
+export interface ActiveConsoleSession {
   /** Beginning of the digest of its id: names it in the audit trail and opens nothing. */
   readonly shortId: string;
   readonly csrf: string;
@@ -28,7 +28,7 @@ export interface ConsoleSession {
   readonly endsAtMs: number;
 }
 
-interface Kept {
+interface SessionRecord {
   readonly shortId: string;
   readonly keyId: string;
   readonly csrf: string;
@@ -41,7 +41,7 @@ interface Kept {
   principal: Principal;
 }
 
-export interface SessionParts {
+export interface SessionDependencies {
   readonly keyring: Keyring;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -49,13 +49,13 @@ export interface SessionParts {
 }
 
 export class ConsoleSessions {
-  readonly #parts: SessionParts;
+  readonly #parts: SessionDependencies;
   /** By the digest of the id. */
-  readonly #sessions = new Map<string, Kept>();
+  readonly #sessions = new Map<string, SessionRecord>();
   /** By the digest of the token: the key that it logs in, and its end. */
   readonly #links = new Map<string, { readonly keyId: string; readonly endsAtMs: number }>();
 
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionDependencies) {
     this.#parts = parts;
   }
 
@@ -64,7 +64,7 @@ export class ConsoleSessions {
   }
 
   /** Opens a session; its id is in this answer and nowhere else. Undefined: the key is not valid. */
-  open(keyId: string): { id: string; session: ConsoleSession } | undefined {
+  open(keyId: string): { id: string; session: ActiveConsoleSession } | undefined {
     const { keyring, clock, randomBytes } = this.#parts;
     const of = keyring.findValidPrincipal(keyId);
     if (of === undefined) return undefined;
@@ -72,7 +72,7 @@ export class ConsoleSessions {
     const digest = digestSessionId(id);
     const shortId = digest.slice(0, SHORT_ID_LENGTH);
     const nowMs = clock();
-    const kept: Kept = {
+    const kept: SessionRecord = {
       shortId,
       keyId,
       csrf: randomBytes(CSRF_BYTES).toString("base64url"),
@@ -80,7 +80,7 @@ export class ConsoleSessions {
       endsAtMs: nowMs + SESSION_MS_MAX,
       idleEndsAtMs: nowMs + SESSION_IDLE_MS,
       of,
-      principal: marked(of, shortId),
+      principal: markConsolePrincipal(of, shortId),
     };
     this.#makeRoom(keyId, nowMs);
     this.#sessions.set(digest, kept);
@@ -88,7 +88,7 @@ export class ConsoleSessions {
   }
 
   /** The session with this id, used now; undefined when there is none or it is over. */
-  use(id: string | undefined): ConsoleSession | undefined {
+  use(id: string | undefined): ActiveConsoleSession | undefined {
     if (id === undefined) return undefined;
     const digest = digestSessionId(id);
     const kept = this.#sessions.get(digest);
@@ -103,7 +103,7 @@ export class ConsoleSessions {
     kept.idleEndsAtMs = nowMs + SESSION_IDLE_MS;
     if (kept.of !== of) {
       kept.of = of;
-      kept.principal = marked(of, kept.shortId);
+      kept.principal = markConsolePrincipal(of, kept.shortId);
     }
     return kept;
   }
@@ -118,7 +118,7 @@ export class ConsoleSessions {
     const { clock, randomBytes } = this.#parts;
     const token = randomBytes(ID_BYTES).toString("base64url");
     if (this.#links.size >= LINKS_MAX) this.#links.delete(this.#links.keys().next().value!);
-    this.#links.set(digestSessionId(token), { keyId, endsAtMs: clock() + LINK_MS });
+    this.#links.set(digestSessionId(token), { keyId, endsAtMs: clock() + LOGIN_LINK_LIFE_MS });
     return token;
   }
 
@@ -135,7 +135,7 @@ export class ConsoleSessions {
   }
 
   #makeRoom(keyId: string, nowMs: number): void {
-    const ofKey: [string, Kept][] = [];
+    const ofKey: [string, SessionRecord][] = [];
     for (const [digest, kept] of this.#sessions) {
       if (nowMs >= kept.endsAtMs || nowMs >= kept.idleEndsAtMs) this.#sessions.delete(digest);
       else if (kept.keyId === keyId) ofKey.push([digest, kept]);
@@ -147,12 +147,15 @@ export class ConsoleSessions {
 }
 
 /** Whether `given` is the session's token against forged requests, compared in constant time. */
-export function isCsrfTokenValid({ csrf }: ConsoleSession, given: string | undefined): boolean {
+export function isCsrfTokenValid(
+  { csrf }: ActiveConsoleSession,
+  given: string | undefined,
+): boolean {
   if (given?.length !== csrf.length) return false;
   return timingSafeEqual(Buffer.from(given), Buffer.from(csrf));
 }
 
-function marked(principal: Principal, shortId: string): Principal {
+function markConsolePrincipal(principal: Principal, shortId: string): Principal {
   return { ...principal, via: `console:${shortId}` };
 }
 

@@ -5,10 +5,10 @@ import type { Problem } from "../../contract/schemas/service.ts";
 import type { GatewayDenial } from "../../contract/schemas/scores.ts";
 import { PROBLEM_MEDIA_TYPE } from "../codec/reply.ts";
 import type { Reply } from "../server/port.ts";
-import type { CheckResponse, HeaderOption } from "./messages.ts";
+import type { EnvoyCheckResponse, HeaderOption } from "./messages.ts";
 
 /** Codes of google.rpc.Code that are used here. */
-export const CODES = {
+export const GRPC_CODES = {
   ok: 0,
   invalidArgument: 3,
   deadlineExceeded: 4,
@@ -20,34 +20,46 @@ export const CODES = {
 } as const;
 
 /** The call itself fails: there is no verdict. */
-export interface CallStatus {
+export interface GrpcCallStatus {
   readonly code: number;
   readonly details: string;
 }
 
-export type Answer = { readonly response: CheckResponse } | { readonly failure: CallStatus };
+export type EnvoyCheckAnswer =
+  | { readonly response: EnvoyCheckResponse }
+  | { readonly failure: GrpcCallStatus };
 
 /** HTTP statuses of problems that are about our caller, Envoy, and not about its end client. */
-const FAILURES: Readonly<Record<number, number>> = {
-  401: CODES.unauthenticated,
-  403: CODES.permissionDenied,
-  429: CODES.resourceExhausted,
-  500: CODES.internal,
+const GRPC_CODE_BY_STATUS: Readonly<Record<number, number>> = {
+  401: GRPC_CODES.unauthenticated,
+  403: GRPC_CODES.permissionDenied,
+  429: GRPC_CODES.resourceExhausted,
+  500: GRPC_CODES.internal,
 };
 /** What a denial may tell the end client: no numbers. */
-const TOLD = new Set(["x-trust-effective", "x-trust-verdict", "x-trust-reason"]);
-const TOLD_ALSO = ["cache-control", "x-request-id", "x-trust-request-id", "x-trust-review"];
-TOLD.add("www-authenticate");
-for (const name of TOLD_ALSO) TOLD.add(name);
+const DENIAL_HEADERS = new Set(["x-trust-effective", "x-trust-verdict", "x-trust-reason"]);
+const EXTRA_DENIAL_HEADERS = [
+  "cache-control",
+  "x-request-id",
+  "x-trust-request-id",
+  "x-trust-review",
+];
+DENIAL_HEADERS.add("www-authenticate");
+for (const name of EXTRA_DENIAL_HEADERS) DENIAL_HEADERS.add(name);
 
 /** The answer for a reply of the gateway route. */
-export function buildCheckAnswer(reply: Reply): Answer {
+export function buildCheckAnswer(reply: Reply): EnvoyCheckAnswer {
   const headers = readReplyHeaders(reply);
-  if (headers.get("x-trust-effective") !== undefined) return verdictAnswer(reply, headers);
+  if (headers.get("x-trust-effective") !== undefined) return buildVerdictAnswer(reply, headers);
   const problem = JSON.parse(decodeReplyBody(reply)) as Problem;
   const failure = convertProblemToCallStatus(problem);
   if (failure !== undefined) return { failure };
-  return denial(CODES.invalidArgument, reply.status, told(headers), JSON.stringify(problem));
+  return buildDenial(
+    GRPC_CODES.invalidArgument,
+    reply.status,
+    selectDenialHeaders(headers),
+    JSON.stringify(problem),
+  );
 }
 
 function convertProblemToCallStatus({
@@ -55,37 +67,47 @@ function convertProblemToCallStatus({
   code,
   detail,
   request_id: id,
-}: Problem): CallStatus | undefined {
-  const known = code === "deadline_exceeded" ? CODES.deadlineExceeded : FAILURES[status];
+}: Problem): GrpcCallStatus | undefined {
+  const known =
+    code === "deadline_exceeded" ? GRPC_CODES.deadlineExceeded : GRPC_CODE_BY_STATUS[status];
   if (known === undefined && status < 500) return undefined;
-  return { code: known ?? CODES.unavailable, details: `${code}: ${detail} (request ${id})` };
+  return { code: known ?? GRPC_CODES.unavailable, details: `${code}: ${detail} (request ${id})` };
 }
 
-function verdictAnswer(reply: Reply, headers: ReadonlyMap<string, string>): Answer {
+function buildVerdictAnswer(reply: Reply, headers: ReadonlyMap<string, string>): EnvoyCheckAnswer {
   const fields = buildDynamicMetadata(headers);
   if (reply.status === 200) {
     const trusted = [...headers].filter(([name]) => name.startsWith("x-trust-"));
-    const okResponse = { headers: trusted.map(overwriting) };
-    const response = { status: { code: CODES.ok }, okResponse, dynamicMetadata: { fields } };
+    const okResponse = { headers: trusted.map(createOverwritingHeader) };
+    const response = { status: { code: GRPC_CODES.ok }, okResponse, dynamicMetadata: { fields } };
     return { response };
   }
   const isChallenge = reply.status === 401;
-  const code = isChallenge ? CODES.unauthenticated : CODES.permissionDenied;
+  const code = isChallenge ? GRPC_CODES.unauthenticated : GRPC_CODES.permissionDenied;
   const verdict = JSON.parse(decodeReplyBody(reply)) as GatewayDenial;
   const title = isChallenge ? "Unauthorized" : "Forbidden";
   const body = { type: "about:blank", title, status: reply.status, ...verdict };
-  const { response } = denial(code, reply.status, told(headers), JSON.stringify(body));
+  const { response } = buildDenial(
+    code,
+    reply.status,
+    selectDenialHeaders(headers),
+    JSON.stringify(body),
+  );
   return { response: { ...response, dynamicMetadata: { fields } } };
 }
 
-function denial(
+function buildDenial(
   code: number,
   status: number,
   headers: readonly [string, string][],
   body: string,
-): { response: CheckResponse } {
+): { response: EnvoyCheckResponse } {
   const all: [string, string][] = [["content-type", PROBLEM_MEDIA_TYPE], ...headers];
-  const deniedResponse = { status: { code: status }, headers: all.map(overwriting), body };
+  const deniedResponse = {
+    status: { code: status },
+    headers: all.map(createOverwritingHeader),
+    body,
+  };
   return { response: { status: { code }, deniedResponse } };
 }
 
@@ -104,12 +126,12 @@ function buildDynamicMetadata(headers: ReadonlyMap<string, string>) {
   };
 }
 
-function told(headers: ReadonlyMap<string, string>): [string, string][] {
-  return [...headers].filter(([name]) => TOLD.has(name));
+function selectDenialHeaders(headers: ReadonlyMap<string, string>): [string, string][] {
+  return [...headers].filter(([name]) => DENIAL_HEADERS.has(name));
 }
 
 /** A header that the end client sent under the same name is replaced. */
-function overwriting([key, value]: readonly [string, string]): HeaderOption {
+function createOverwritingHeader([key, value]: readonly [string, string]): HeaderOption {
   return { header: { key, value }, append: { value: false } };
 }
 

@@ -8,4 +8,4 @@ export const GRPC_CALLS_MAX = 1000;
 export const GRPC_MESSAGE_BYTES_MAX = 256 * 1024;
 export const GRPC_IDLE_MS = 300_000;
 /** For headers and compression, of one connection. */
-export const SESSION_MEGABYTES = 10;
+export const GRPC_SESSION_MEGABYTES = 10;

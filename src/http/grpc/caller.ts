@@ -8,15 +8,15 @@ export interface CallerSource {
   readonly header: string | undefined;
 }
 
-export const BY_PRINCIPAL: CallerSource = { header: undefined };
+export const CALLER_BY_PRINCIPAL: CallerSource = { header: undefined };
 
-const HEADER = /^header:([a-z0-9-]{1,64})$/;
-const AGENT = "agent://";
-const SPIFFE = "spiffe://";
+const HEADER_PATTERN = /^header:([a-z0-9-]{1,64})$/;
+const AGENT_SCHEME = "agent://";
+const SPIFFE_SCHEME = "spiffe://";
 
 /** As the setting has it. @throws RangeError */
 export function parseCallerSource(text: string): CallerSource {
-  const header = HEADER.exec(text)?.[1];
+  const header = HEADER_PATTERN.exec(text)?.[1];
   if (header === undefined && text !== "principal") {
     throw new RangeError(`\`${text}\` is not \`principal\` or \`header:NAME\` in lower case`);
   }
@@ -28,6 +28,8 @@ export function parseCallerSource(text: string): CallerSource {
  * `agent://acme.example/ns/shop`, the trust domain as namespace. Undefined for all else.
  */
 export function parseAgentFromUri(name: string): string | undefined {
-  const id = name.startsWith(SPIFFE) ? AGENT + name.slice(SPIFFE.length) : name;
+  const id = name.startsWith(SPIFFE_SCHEME)
+    ? AGENT_SCHEME + name.slice(SPIFFE_SCHEME.length)
+    : name;
   return isAgentId(id) ? id : undefined;
 }

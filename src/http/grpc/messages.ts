@@ -3,11 +3,11 @@
 import { fileURLToPath } from "node:url";
 import protobuf from "protobufjs";
 
-const PROTO = fileURLToPath(new URL("ext_authz.proto", import.meta.url));
+const PROTO_PATH = fileURLToPath(new URL("ext_authz.proto", import.meta.url));
 const PACKAGE = "envoy.service.auth.v3";
 
 /** Members that were not sent are null, undefined or empty. */
-export interface CheckRequest {
+export interface EnvoyCheckRequest {
   readonly attributes?: {
     readonly source?: { readonly principal: string } | null;
     readonly request?: {
@@ -25,12 +25,12 @@ export interface HeaderOption {
   readonly append: { readonly value: boolean };
 }
 
-type MetadataValue =
+type DynamicMetadataValue =
   | { readonly stringValue: string }
   | { readonly numberValue: number }
   | { readonly boolValue: boolean };
 
-export interface CheckResponse {
+export interface EnvoyCheckResponse {
   readonly status: { readonly code: number; readonly message?: string };
   readonly okResponse?: { readonly headers: readonly HeaderOption[] };
   readonly deniedResponse?: {
@@ -38,31 +38,31 @@ export interface CheckResponse {
     readonly headers: readonly HeaderOption[];
     readonly body: string;
   };
-  readonly dynamicMetadata?: { readonly fields: Readonly<Record<string, MetadataValue>> };
+  readonly dynamicMetadata?: { readonly fields: Readonly<Record<string, DynamicMetadataValue>> };
 }
 
 /** One message's two directions. */
-export interface Codec<Message> {
+export interface MessageCodec<Message> {
   readonly encode: (message: Message) => Buffer;
   /** @throws Error for bytes that are no such message. */
   readonly decode: (bytes: Buffer) => Message;
 }
 
-export interface CheckMessages {
-  readonly request: Codec<CheckRequest>;
-  readonly response: Codec<CheckResponse>;
+export interface EnvoyCheckMessages {
+  readonly request: MessageCodec<EnvoyCheckRequest>;
+  readonly response: MessageCodec<EnvoyCheckResponse>;
 }
 
 /** Reads the file of the messages; once, at the start. */
-export function loadMessages(): CheckMessages {
-  const root = protobuf.loadSync(PROTO);
+export function loadCheckMessages(): EnvoyCheckMessages {
+  const root = protobuf.loadSync(PROTO_PATH);
   return {
-    request: createCodec<CheckRequest>(root.lookupType(`${PACKAGE}.CheckRequest`)),
-    response: createCodec<CheckResponse>(root.lookupType(`${PACKAGE}.CheckResponse`)),
+    request: createCodec<EnvoyCheckRequest>(root.lookupType(`${PACKAGE}.CheckRequest`)),
+    response: createCodec<EnvoyCheckResponse>(root.lookupType(`${PACKAGE}.CheckResponse`)),
   };
 }
 
-function createCodec<Message extends object>(type: protobuf.Type): Codec<Message> {
+function createCodec<Message extends object>(type: protobuf.Type): MessageCodec<Message> {
   return {
     encode: (message) => Buffer.from(type.encode(message).finish()),
     decode: (bytes) => type.decode(bytes) as unknown as Message,

@@ -3,13 +3,20 @@
 // of the call, extensions of the route), Envoy's own (method, certificate), never the end client's.
 import type { RequestHead } from "../server/port.ts";
 import { parseAgentFromUri, type CallerSource } from "./caller.ts";
-import type { CheckRequest } from "./messages.ts";
+import type { EnvoyCheckRequest } from "./messages.ts";
 
-export const PATH = "/v1/gateway/authorize";
+export const GATEWAY_AUTHORIZE_PATH = "/v1/gateway/authorize";
 /** What a route's `context_extensions` may set; they win over the call's metadata. */
-const EXTENSIONS = ["tool_level", "action", "stakes", "challenge", "acr_values", "max_age"];
+const EXTENSION_PARAMETERS = [
+  "tool_level",
+  "action",
+  "stakes",
+  "challenge",
+  "acr_values",
+  "max_age",
+];
 /** Metadata in the place of a query: set for the whole filter, by `initial_metadata`. */
-const QUERY_METADATA: Readonly<Record<string, string>> = {
+const METADATA_BY_PARAMETER: Readonly<Record<string, string>> = {
   challenge: "x-trust-challenge",
   acr_values: "x-trust-acr-values",
   max_age: "x-trust-max-age",
@@ -23,8 +30,8 @@ const FORWARDED_METADATA = [
 const DEADLINE_MS_MAX = 9_999_999;
 
 /** One call, apart from the package that received it. */
-export interface Question {
-  readonly request: CheckRequest;
+export interface EnvoyCheckCall {
+  readonly request: EnvoyCheckRequest;
   /** Values of the call's metadata by lower-case name. */
   readonly metadata: (name: string) => readonly string[];
   /** Milliseconds until the caller gives up; infinite without a deadline. */
@@ -32,20 +39,20 @@ export interface Question {
 }
 
 /** The head to ask by. It never throws: what is missing or wrong is the route's to refuse. */
-export function buildRequestHead(question: Question, source: CallerSource): RequestHead {
+export function buildRequestHead(question: EnvoyCheckCall, source: CallerSource): RequestHead {
   const { request, remainingMs } = question;
   // Repeated metadata comes as one text that no parser takes for a value.
   const metadata = (name: string) => question.metadata(name).join(", ") || undefined;
   const http = request.attributes?.request?.http;
   return {
     method: "GET",
-    path: PATH,
+    path: GATEWAY_AUTHORIZE_PATH,
     query: buildGatewayQuery(request, metadata),
     authorization: metadata("authorization"),
     contentType: undefined,
     accept: undefined,
-    requestId: metadata("x-request-id") ?? valueIn(http?.headers, "x-request-id"),
-    traceparent: metadata("traceparent") ?? valueIn(http?.headers, "traceparent"),
+    requestId: metadata("x-request-id") ?? readOwnValue(http?.headers, "x-request-id"),
+    traceparent: metadata("traceparent") ?? readOwnValue(http?.headers, "traceparent"),
     deadlineMs: formatDeadlineMs(remainingMs),
     idempotencyKey: undefined,
     signature: undefined,
@@ -56,14 +63,14 @@ export function buildRequestHead(question: Question, source: CallerSource): Requ
 }
 
 function buildGatewayQuery(
-  request: CheckRequest,
+  request: EnvoyCheckRequest,
   metadata: (name: string) => string | undefined,
 ): string {
   const query = new URLSearchParams({ profile: "envoy" });
-  for (const name of EXTENSIONS) {
-    const header = QUERY_METADATA[name];
+  for (const name of EXTENSION_PARAMETERS) {
+    const header = METADATA_BY_PARAMETER[name];
     const value =
-      valueIn(request.attributes?.contextExtensions, name) ??
+      readOwnValue(request.attributes?.contextExtensions, name) ??
       (header === undefined ? undefined : metadata(header));
     if (value !== undefined) query.set(name, value);
   }
@@ -71,7 +78,7 @@ function buildGatewayQuery(
 }
 
 function selectForwardedHeaders(
-  request: CheckRequest,
+  request: EnvoyCheckRequest,
   metadata: (name: string) => string | undefined,
   source: CallerSource,
 ): ReadonlyMap<string, string> {
@@ -85,7 +92,7 @@ function selectForwardedHeaders(
   const name =
     source.header === undefined
       ? request.attributes?.source?.principal
-      : valueIn(http?.headers, source.header);
+      : readOwnValue(http?.headers, source.header);
   set("x-trust-agent-id", parseAgentFromUri(name ?? ""));
   return forwarded;
 }
@@ -96,6 +103,6 @@ function formatDeadlineMs(remainingMs: number): string | undefined {
 }
 
 /** A map's own value: its keys are the sender's. */
-function valueIn(map: Readonly<Record<string, string>> | undefined, key: string) {
+function readOwnValue(map: Readonly<Record<string, string>> | undefined, key: string) {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

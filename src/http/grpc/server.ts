@@ -11,22 +11,22 @@ import {
 import net from "node:net";
 import type { HttpLogger } from "../services.ts";
 import type { Peer, Reply, RequestHead } from "../server/port.ts";
-import { type Answer, buildCheckAnswer } from "./answer.ts";
+import { type EnvoyCheckAnswer, buildCheckAnswer } from "./answer.ts";
 import {
   GRPC_CALLS_MAX,
   GRPC_CONNECTIONS_MAX,
   GRPC_IDLE_MS,
   GRPC_MESSAGE_BYTES_MAX,
-  SESSION_MEGABYTES,
+  GRPC_SESSION_MEGABYTES,
 } from "./bounds.ts";
 import type { CallerSource } from "./caller.ts";
 import {
-  type CheckMessages,
-  type CheckRequest,
-  type CheckResponse,
-  loadMessages,
+  type EnvoyCheckMessages,
+  type EnvoyCheckRequest,
+  type EnvoyCheckResponse,
+  loadCheckMessages,
 } from "./messages.ts";
-import { buildRequestHead, type Question } from "./question.ts";
+import { buildRequestHead, type EnvoyCheckCall } from "./question.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check";
@@ -49,7 +49,7 @@ export interface ExtAuthzServer {
   close(graceMs: number): Promise<void>;
 }
 
-type Call = ServerUnaryCall<CheckRequest, CheckResponse>;
+type GrpcServerCall = ServerUnaryCall<EnvoyCheckRequest, EnvoyCheckResponse>;
 
 /** Listens, without TLS. Rejects when the port is taken. */
 export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthzServer> {
@@ -57,11 +57,12 @@ export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthz
     "grpc.max_receive_message_length": GRPC_MESSAGE_BYTES_MAX,
     "grpc.max_concurrent_streams": GRPC_CALLS_MAX,
     "grpc.max_connection_idle_ms": GRPC_IDLE_MS,
-    "grpc-node.max_session_memory": SESSION_MEGABYTES,
+    "grpc-node.max_session_memory": GRPC_SESSION_MEGABYTES,
     "grpc.enable_channelz": 0,
   });
-  server.addService(defineCheckService(loadMessages()), {
-    check: (call: Call, callback: sendUnaryData<CheckResponse>) => answer(options, call, callback),
+  server.addService(defineCheckService(loadCheckMessages()), {
+    check: (call: GrpcServerCall, callback: sendUnaryData<EnvoyCheckResponse>) =>
+      handleExtAuthzCheck(options, call, callback),
   });
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   // A listener of our own: grpc-js bounds no connections, and without channelz it cuts none.
@@ -88,14 +89,14 @@ export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthz
     port,
     async close(graceMs) {
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-      await answered(server, graceMs);
+      await shutDownGracefully(server, graceMs);
       for (const socket of sockets) socket.destroy();
       await closed;
     },
   };
 }
 
-function defineCheckService({ request, response }: CheckMessages) {
+function defineCheckService({ request, response }: EnvoyCheckMessages) {
   return {
     check: {
       path: CHECK_PATH,
@@ -109,10 +110,10 @@ function defineCheckService({ request, response }: CheckMessages) {
   } as const;
 }
 
-function answer(
+function handleExtAuthzCheck(
   options: ExtAuthzOptions,
-  call: Call,
-  callback: sendUnaryData<CheckResponse>,
+  call: GrpcServerCall,
+  callback: sendUnaryData<EnvoyCheckResponse>,
 ): void {
   const fail = (error: unknown) => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -122,33 +123,36 @@ function answer(
   try {
     const reply = options.ask(
       buildRequestHead(readCheckCall(call, options), options.source),
-      describePeer(call),
+      createPeer(call),
     );
-    if (reply instanceof Promise) void sendLater(reply, callback, fail);
-    else send(buildCheckAnswer(reply), callback);
+    if (reply instanceof Promise) void sendWhenSettled(reply, callback, fail);
+    else sendCheckAnswer(buildCheckAnswer(reply), callback);
   } catch (error) {
     fail(error);
   }
 }
 
-async function sendLater(
+async function sendWhenSettled(
   reply: Promise<Reply>,
-  callback: sendUnaryData<CheckResponse>,
+  callback: sendUnaryData<EnvoyCheckResponse>,
   fail: (error: unknown) => void,
 ): Promise<void> {
   try {
-    send(buildCheckAnswer(await reply), callback);
+    sendCheckAnswer(buildCheckAnswer(await reply), callback);
   } catch (error) {
     fail(error);
   }
 }
 
-function send(given: Answer, callback: sendUnaryData<CheckResponse>): void {
+function sendCheckAnswer(
+  given: EnvoyCheckAnswer,
+  callback: sendUnaryData<EnvoyCheckResponse>,
+): void {
   if ("failure" in given) callback(given.failure);
   else callback(null, given.response);
 }
 
-function readCheckCall(call: Call, { systemClock }: ExtAuthzOptions): Question {
+function readCheckCall(call: GrpcServerCall, { systemClock }: ExtAuthzOptions): EnvoyCheckCall {
   return {
     request: call.request,
     metadata: (name) => call.metadata.get(name).map(String),
@@ -157,12 +161,12 @@ function readCheckCall(call: Call, { systemClock }: ExtAuthzOptions): Question {
 }
 
 /** grpc-js has `address:port`. */
-function describePeer(call: Call): Peer {
+function createPeer(call: GrpcServerCall): Peer {
   return { address: () => call.getPeer().replace(/:\d+$/, "") };
 }
 
 /** Ends every connection once its calls are answered; resolves then, or after `graceMs`. */
-async function answered(server: Server, graceMs: number): Promise<void> {
+async function shutDownGracefully(server: Server, graceMs: number): Promise<void> {
   const ended = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
   await withDeadline(ended, graceMs, () => undefined);
   server.forceShutdown();

@@ -4,7 +4,7 @@ import { addHistogramCounts, type HistogramCounts } from "../../platform/histogr
 import type { FamilySample, MetricFamily } from "../../platform/prometheus.ts";
 import { EVIDENCE_METRICS } from "./evidence-metrics.ts";
 import { HTTP_METRICS } from "./http-metrics.ts";
-import type { Metric } from "./metric.ts";
+import type { MetricDescription } from "./metric.ts";
 import { SERVICE_METRICS } from "./service-metrics.ts";
 import { STREAM_METRICS } from "./stream-metrics.ts";
 
@@ -18,21 +18,24 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 
 /** One value with the values of its labels, in the order of the table. */
-export interface Labelled {
+export interface LabelledMetricValue {
   readonly labels: readonly string[];
   readonly value: number | HistogramCounts;
 }
 
 /** A value without labels, or one for each set of them. */
-export type Figure = number | HistogramCounts | readonly Labelled[];
-export type Figures = Readonly<Partial<Record<MetricName, Figure>>>;
+export type MetricValue = number | HistogramCounts | readonly LabelledMetricValue[];
+export type MetricValues = Readonly<Partial<Record<MetricName, MetricValue>>>;
 
 /** Numbers and histograms that a thread adds to those of the same name. */
-export type AddedFigures = Readonly<Partial<Record<MetricName, number | HistogramCounts>>>;
+export type AdditiveMetricValues = Readonly<Partial<Record<MetricName, number | HistogramCounts>>>;
 
 /** The figures with those of further threads added. */
-export function withAdded(figures: Figures, added: readonly AddedFigures[]): Figures {
-  const all: Partial<Record<MetricName, Figure>> = { ...figures };
+export function addThreadValues(
+  figures: MetricValues,
+  added: readonly AdditiveMetricValues[],
+): MetricValues {
+  const all: Partial<Record<MetricName, MetricValue>> = { ...figures };
   for (const [name, more] of added.flatMap((each) => Object.entries(each))) {
     const known = all[name as MetricName];
     if (typeof more === "number") all[name as MetricName] = ((known as number) ?? 0) + more;
@@ -42,10 +45,10 @@ export function withAdded(figures: Figures, added: readonly AddedFigures[]): Fig
 }
 
 /** Families of all metrics of the table; one without a figure has no samples. */
-export function buildMetricFamilies(figures: Figures): MetricFamily[] {
+export function buildMetricFamilies(figures: MetricValues): MetricFamily[] {
   const unknown = Object.keys(figures).filter((name) => !Object.hasOwn(METRICS, name));
   if (unknown.length > 0) throw new Error(`no metric is called ${unknown.join(", ")}`);
-  return Object.entries<Metric>(METRICS).map(([name, metric]) => ({
+  return Object.entries<MetricDescription>(METRICS).map(([name, metric]) => ({
     name: `trustrank_${name}`,
     type: metric.type,
     help: metric.help,
@@ -53,9 +56,9 @@ export function buildMetricFamilies(figures: Figures): MetricFamily[] {
   }));
 }
 
-function buildSamples(metric: Metric, figure: Figure | undefined): FamilySample[] {
+function buildSamples(metric: MetricDescription, figure: MetricValue | undefined): FamilySample[] {
   if (figure === undefined) return [];
-  const all = Array.isArray(figure) ? (figure as readonly Labelled[]) : undefined;
+  const all = Array.isArray(figure) ? (figure as readonly LabelledMetricValue[]) : undefined;
   if (all === undefined) return buildSeriesLines(metric, {}, figure as number | HistogramCounts);
   return all.flatMap(({ labels, value }) => {
     const named = metric.labels.map((label, index) => [label, labels[index] ?? ""]);
@@ -64,7 +67,7 @@ function buildSamples(metric: Metric, figure: Figure | undefined): FamilySample[
 }
 
 function buildSeriesLines(
-  { bounds = [] }: Metric,
+  { bounds = [] }: MetricDescription,
   labels: Record<string, string>,
   value: number | HistogramCounts,
 ): FamilySample[] {

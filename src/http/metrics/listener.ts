@@ -18,20 +18,20 @@ export interface MetricsListener {
 
 /** Open connections: a few scrapers, not a crowd. */
 export const METRICS_CONNECTIONS_MAX = 32;
-const HEADERS_MS = 5000;
+const REQUEST_MS_MAX = 5000;
 
-type Scrape = (accept: string | undefined) => Promise<Exposition>;
+type ScrapeCallback = (accept: string | undefined) => Promise<Exposition>;
 
 /** Listens; rejects when the port is taken. */
 export function openMetricsListener(
   { host, port }: ListenAddress,
-  scrape: Scrape,
+  scrape: ScrapeCallback,
 ): Promise<MetricsListener> {
-  const options = { headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS };
+  const options = { headersTimeout: REQUEST_MS_MAX, requestTimeout: REQUEST_MS_MAX };
   const server = createServer(options, (request, response) => {
     // A scraper that went away is no failure of the service.
     response.on("error", () => undefined);
-    void answer(request, response, scrape);
+    void answerScrape(request, response, scrape);
   });
   server.maxConnections = METRICS_CONNECTIONS_MAX;
   const close = () =>
@@ -49,10 +49,10 @@ export function openMetricsListener(
   });
 }
 
-async function answer(
+async function answerScrape(
   { method, url, headers }: IncomingMessage,
   response: ServerResponse,
-  scrape: Scrape,
+  scrape: ScrapeCallback,
 ): Promise<void> {
   const path = url?.split("?", 1)[0];
   if (path !== "/metrics" || (method !== "GET" && method !== "HEAD")) {
@@ -69,6 +69,6 @@ async function answer(
 }
 
 /** Whether only this machine can reach the address. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -2,7 +2,7 @@
 // adds. `watch` is what an operator looks for.
 import { DURATION_BOUNDS_SEC } from "../../platform/histogram.ts";
 
-export interface Metric {
+export interface MetricDescription {
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly watch: string;
@@ -12,19 +12,23 @@ export interface Metric {
 }
 
 /** Grows from 0 with the process; its name ends in `_total`. */
-export function counter(help: string, watch = "", ...labels: string[]): Metric {
+export function defineCounter(help: string, watch = "", ...labels: string[]): MetricDescription {
   return { type: "counter", help, watch, labels };
 }
 
-export function gauge(help: string, watch = "", ...labels: string[]): Metric {
+export function defineGauge(help: string, watch = "", ...labels: string[]): MetricDescription {
   return { type: "gauge", help, watch, labels };
 }
 
 /** In seconds. */
-export function durations(help: string, watch = "", ...labels: string[]): Metric {
+export function defineDurationHistogram(
+  help: string,
+  watch = "",
+  ...labels: string[]
+): MetricDescription {
   return { type: "histogram", help, watch, labels, bounds: DURATION_BOUNDS_SEC };
 }
 
-export function sizes(help: string, bounds: readonly number[]): Metric {
+export function defineSizeHistogram(help: string, bounds: readonly number[]): MetricDescription {
   return { type: "histogram", help, watch: "", labels: [], bounds };
 }

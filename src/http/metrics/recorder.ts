@@ -6,24 +6,24 @@ import {
   type HistogramCounts,
   Histograms,
 } from "../../platform/histogram.ts";
-import { Connections } from "../server/connections.ts";
-import { type Pulse, TIMED_ROUTES } from "./pulse.ts";
-import { Tallies, type TallyCounts } from "./tallies.ts";
+import { ConnectionLimit } from "../server/connections.ts";
+import { type SeriesCounts, TIMED_ROUTES } from "./pulse.ts";
+import { AnswerTallies, type AnswerTallyCounts } from "./tallies.ts";
 
 export const STATUS_FIRST = 100;
 /** Statuses of one route, and their classes. */
 export const STATUS_COUNT = 500;
-export const STATUS_CLASSES = 5;
-const CLASS_SIZE = 100;
+export const STATUS_CLASS_COUNT = 5;
+const STATUSES_PER_CLASS = 100;
 const MS_PER_S = 1000;
 
 /** Counts of one thread, as data that may cross to the thread that renders them. */
-export interface MetricCounts {
+export interface RequestCounts {
   /** Index into the table of routes and statuses, count; only those that are not 0. */
   requests: [number, number][];
   /** Index into the table of routes and classes of status; only those in which is something. */
   durations: [number, HistogramCounts][];
-  tallies: TallyCounts;
+  tallies: AnswerTallyCounts;
   aborted: number;
   refusedFraming: number;
   /** Asynchronous answers under way. */
@@ -31,30 +31,30 @@ export interface MetricCounts {
   /** Seconds in which the event loop was not idle. */
   busySec: number;
   /** Open connections and their bound; those refused or closed while idle for want of room. */
-  connections: Pick<Connections, "open" | "max" | "refused" | "closedIdle">;
+  connections: Pick<ConnectionLimit, "open" | "max" | "refused" | "closedIdle">;
 }
 
-export class Metrics {
+export class RequestRecorder {
   aborted = 0;
   refusedFraming = 0;
   /** Of the server that this thread runs. */
-  connections = new Connections(0);
+  connections = new ConnectionLimit(0);
   readonly routeNames: readonly string[];
-  readonly tallies: Tallies;
+  readonly tallies: AnswerTallies;
   readonly #requests: Float64Array;
   readonly #durations: Histograms;
   /** Histograms of the routes whose latency a pulse tells. */
   readonly #timed: readonly number[];
 
   /** `routeNames` in order of their index; unmatched requests are counted under the last. */
-  constructor(routeNames: readonly string[], tallies = new Tallies()) {
+  constructor(routeNames: readonly string[], tallies = new AnswerTallies()) {
     this.routeNames = routeNames;
     this.tallies = tallies;
     this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
-    this.#durations = new Histograms(routeNames.length * STATUS_CLASSES, DURATION_BOUNDS_SEC);
-    const classes = Array.from({ length: STATUS_CLASSES }, (_, index) => index);
+    this.#durations = new Histograms(routeNames.length * STATUS_CLASS_COUNT, DURATION_BOUNDS_SEC);
+    const classes = Array.from({ length: STATUS_CLASS_COUNT }, (_, index) => index);
     this.#timed = routeNames.flatMap((name, route) =>
-      TIMED_ROUTES.has(name) ? classes.map((each) => route * STATUS_CLASSES + each) : [],
+      TIMED_ROUTES.has(name) ? classes.map((each) => route * STATUS_CLASS_COUNT + each) : [],
     );
   }
 
@@ -65,19 +65,19 @@ export class Metrics {
 
   /** `elapsedMs` from the whole request to its answer. */
   timeRequest(routeIndex: number, status: number, elapsedMs: number): void {
-    const statusClass = Math.trunc((status - STATUS_FIRST) / CLASS_SIZE);
-    this.#durations.add(routeIndex * STATUS_CLASSES + statusClass, elapsedMs / MS_PER_S);
+    const statusClass = Math.trunc((status - STATUS_FIRST) / STATUSES_PER_CLASS);
+    this.#durations.add(routeIndex * STATUS_CLASS_COUNT + statusClass, elapsedMs / MS_PER_S);
   }
 
   /** The few counts of which a chart by the second is made. */
-  pulse(): Pulse {
+  pulse(): SeriesCounts {
     let durations: HistogramCounts = { buckets: [], sum: 0 };
     for (const index of this.#timed)
       durations = addHistogramCounts(durations, this.#durations.counts(index));
     return { tallies: this.tallies.counts(), durations };
   }
 
-  counts(pending: number): MetricCounts {
+  counts(pending: number): RequestCounts {
     const requests: [number, number][] = [];
     for (const [at, count] of this.#requests.entries()) if (count > 0) requests.push([at, count]);
     const { aborted, refusedFraming } = this;

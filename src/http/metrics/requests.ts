@@ -2,26 +2,26 @@
 import type { FaultCode } from "../../contract/faults.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import { addHistogramCounts, type HistogramCounts } from "../../platform/histogram.ts";
-import type { Figures, Labelled } from "./figures.ts";
-import { type MetricCounts, STATUS_CLASSES, STATUS_COUNT, STATUS_FIRST } from "./recorder.ts";
-import type { TallyCounts } from "./tallies.ts";
-import { verdictLabels } from "./verdict-cells.ts";
+import type { MetricValues, LabelledMetricValue } from "./figures.ts";
+import { type RequestCounts, STATUS_CLASS_COUNT, STATUS_COUNT, STATUS_FIRST } from "./recorder.ts";
+import type { AnswerTallyCounts } from "./tallies.ts";
+import { decodeVerdictCell } from "./verdict-cells.ts";
 
 /** Figures over the threads, which are in their order. */
-export function requestFigures(
+export function collectRequestMetrics(
   routeNames: readonly string[],
-  threads: readonly MetricCounts[],
-): Figures {
-  const sum = (pick: (counts: MetricCounts) => number) =>
+  threads: readonly RequestCounts[],
+): MetricValues {
+  const sum = (pick: (counts: RequestCounts) => number) =>
     threads.reduce((total, counts) => total + pick(counts), 0);
   const tallies = threads.map((each) => each.tallies);
   const decided = (kind: "checks" | "handshakes") =>
-    DECISIONS.map((word): Labelled => {
+    DECISIONS.map((word): LabelledMetricValue => {
       const value = tallies.reduce((total, each) => total + each[kind][word], 0);
       return { labels: [word], value };
     });
   return {
-    ...byRoute(routeNames, threads),
+    ...collectRouteMetrics(routeNames, threads),
     http_thread_requests_total: threads.map(({ requests }, thread) => ({
       labels: [String(thread)],
       value: requests.reduce((total, [, count]) => total + count, 0),
@@ -30,7 +30,7 @@ export function requestFigures(
       labels: [String(thread)],
       value: busySec,
     })),
-    http_faults_total: byCode(tallies, "faults"),
+    http_faults_total: sumByFaultCode(tallies, "faults"),
     http_aborted_total: sum((each) => each.aborted),
     http_framing_refused_total: sum((each) => each.refusedFraming),
     http_inflight: sum((each) => each.pending),
@@ -38,43 +38,49 @@ export function requestFigures(
     http_connections_max: sum((each) => each.connections.max),
     http_connections_refused_total: sum((each) => each.connections.refused),
     http_connections_closed_idle_total: sum((each) => each.connections.closedIdle),
-    verdicts_total: added(tallies.flatMap((each) => each.verdicts)).map(([cell, value]) => ({
-      labels: verdictLabels(cell),
+    verdicts_total: sumByKey(tallies.flatMap((each) => each.verdicts)).map(([cell, value]) => ({
+      labels: decodeVerdictCell(cell),
       value,
     })),
     check_decisions_total: decided("checks"),
     handshake_decisions_total: decided("handshakes"),
     outcomes_repeated_total: sum((each) => each.tallies.outcomesRepeated),
-    outcomes_refused_total: byCode(tallies, "outcomesRefused"),
+    outcomes_refused_total: sumByFaultCode(tallies, "outcomesRefused"),
   };
 }
 
-function byRoute(routeNames: readonly string[], threads: readonly MetricCounts[]): Figures {
+function collectRouteMetrics(
+  routeNames: readonly string[],
+  threads: readonly RequestCounts[],
+): MetricValues {
   const routeOf = (index: number, size: number) => routeNames[Math.trunc(index / size)] ?? "";
   const durations = new Map<number, HistogramCounts>();
   for (const [index, counts] of threads.flatMap((each) => each.durations)) {
     durations.set(index, addHistogramCounts(durations.get(index), counts));
   }
-  const requests = added(threads.flatMap((each) => each.requests));
+  const requests = sumByKey(threads.flatMap((each) => each.requests));
   return {
     http_requests_total: requests.map(([index, value]) => {
       const status = (index % STATUS_COUNT) + STATUS_FIRST;
       return { labels: [routeOf(index, STATUS_COUNT), String(status)], value };
     }),
     http_request_duration_seconds: [...durations].map(([index, value]) => {
-      const statusClass = `${(index % STATUS_CLASSES) + 1}xx`;
-      return { labels: [routeOf(index, STATUS_CLASSES), statusClass], value };
+      const statusClass = `${(index % STATUS_CLASS_COUNT) + 1}xx`;
+      return { labels: [routeOf(index, STATUS_CLASS_COUNT), statusClass], value };
     }),
   };
 }
 
-function byCode(tallies: readonly TallyCounts[], kind: "faults" | "outcomesRefused"): Labelled[] {
-  const counts = added<FaultCode>(tallies.flatMap((each) => each[kind]));
+function sumByFaultCode(
+  tallies: readonly AnswerTallyCounts[],
+  kind: "faults" | "outcomesRefused",
+): LabelledMetricValue[] {
+  const counts = sumByKey<FaultCode>(tallies.flatMap((each) => each[kind]));
   return counts.map(([code, value]) => ({ labels: [code], value }));
 }
 
 /** The counts of several threads by their key, in order of the keys. */
-function added<Key extends number | string>(counts: readonly [Key, number][]): [Key, number][] {
+function sumByKey<Key extends number | string>(counts: readonly [Key, number][]): [Key, number][] {
   const totals = new Map<Key, number>();
   for (const [key, count] of counts) totals.set(key, (totals.get(key) ?? 0) + count);
   return [...totals].toSorted(([left], [right]) => (left < right ? -1 : 1));

@@ -3,8 +3,8 @@
 import { type Decision, DECISIONS, REASON_CLASSES, VERDICTS } from "../../contract/vocabulary.ts";
 import { DURATION_BOUNDS_SEC } from "../../platform/histogram.ts";
 import type { ServiceSeries } from "../../contract/schemas/series.ts";
-import type { Pulse } from "./pulse.ts";
-import { verdictLabels } from "./verdict-cells.ts";
+import type { SeriesCounts } from "./pulse.ts";
+import { decodeVerdictCell } from "./verdict-cells.ts";
 
 /** Seconds that are kept. */
 export const SERIES_POINTS_MAX = 900;
@@ -12,10 +12,13 @@ const MS_PER_S = 1000;
 const P50 = 0.5;
 const P99 = 0.99;
 /** Decisions that open a connection, if only after a verification. */
-const OPENING: ReadonlySet<Decision> = new Set(["connect", "connect_with_verification"]);
+const CONNECTING_DECISIONS: ReadonlySet<Decision> = new Set([
+  "connect",
+  "connect_with_verification",
+]);
 
 /** Counts and positions of the parts that are not HTTP threads. */
-export interface Sampled {
+export interface SampledCounts {
   /** Outcomes made durable since the start. */
   readonly outcomes: number;
   /** Records that the store has not applied yet. */
@@ -23,13 +26,13 @@ export interface Sampled {
 }
 
 /** Counts since the start, by column. */
-type Sums = Readonly<Record<string, number>>;
+type ColumnTotals = Readonly<Record<string, number>>;
 
 const VERDICT_COLUMNS = VERDICTS.map((word) => `verdict ${word}`);
 const DECISION_COLUMNS = DECISIONS.map((word) => `decision ${word}`);
 const REASON_COLUMNS = REASON_CLASSES.map((name) => `reason ${name}`);
 const TIME_COLUMNS = [...DURATION_BOUNDS_SEC, 0].map((_, index) => `time ${index}`);
-const COUNTED = [
+const COUNT_COLUMNS = [
   ...VERDICT_COLUMNS,
   ...DECISION_COLUMNS,
   ...REASON_COLUMNS,
@@ -41,21 +44,28 @@ const COUNTED = [
   "problems",
 ];
 
-export class Series {
+export class SeriesBuffer {
   readonly #columns = new Map(
-    [...COUNTED, "at", "span", "lag"].map((name) => [name, new Float64Array(SERIES_POINTS_MAX)]),
+    [...COUNT_COLUMNS, "at", "span", "lag"].map((name) => [
+      name,
+      new Float64Array(SERIES_POINTS_MAX),
+    ]),
   );
   #taken = 0;
-  #last: { readonly atMs: number; readonly sums: Sums } | undefined;
+  #last: { readonly atMs: number; readonly sums: ColumnTotals } | undefined;
 
   /** Keeps what has been counted since the last call; the first one only begins. */
-  take(atMs: number, pulses: readonly Pulse[], { outcomes, lagRecords }: Sampled): void {
-    const sums: Sums = { ...sumPulses(pulses), outcomes };
+  take(
+    atMs: number,
+    pulses: readonly SeriesCounts[],
+    { outcomes, lagRecords }: SampledCounts,
+  ): void {
+    const sums: ColumnTotals = { ...sumSeriesCounts(pulses), outcomes };
     const last = this.#last;
     this.#last = { atMs, sums };
     if (last === undefined) return;
     const at = this.#taken % SERIES_POINTS_MAX;
-    for (const name of COUNTED) {
+    for (const name of COUNT_COLUMNS) {
       this.#column(name)[at] = Math.max(0, (sums[name] ?? 0) - (last.sums[name] ?? 0));
     }
     this.#column("at")[at] = atMs;
@@ -140,14 +150,14 @@ export function computeQuantileMs(counts: readonly number[], quantile: number): 
   return DURATION_BOUNDS_SEC.at(-1)! * MS_PER_S;
 }
 
-function sumPulses(pulses: readonly Pulse[]): Record<string, number> {
+function sumSeriesCounts(pulses: readonly SeriesCounts[]): Record<string, number> {
   const sums: Record<string, number> = {};
   const add = (name: string, count: number) => {
     sums[name] = (sums[name] ?? 0) + count;
   };
   for (const { tallies } of pulses) {
     for (const [cell, count] of tallies.verdicts) {
-      const [, verdict, reason] = verdictLabels(cell);
+      const [, verdict, reason] = decodeVerdictCell(cell);
       add(`verdict ${verdict}`, count);
       add(verdict === "ALLOW" ? "let_through" : "denied", count);
       if (verdict !== "ALLOW") add(`reason ${reason}`, count);
@@ -155,7 +165,7 @@ function sumPulses(pulses: readonly Pulse[]): Record<string, number> {
     for (const word of DECISIONS) {
       const count = tallies.checks[word] + tallies.handshakes[word];
       add(`decision ${word}`, count);
-      add(OPENING.has(word) ? "let_through" : "denied", count);
+      add(CONNECTING_DECISIONS.has(word) ? "let_through" : "denied", count);
     }
     for (const [, count] of tallies.outcomesRefused) add("outcomes_refused", count);
     for (const [, count] of tallies.faults) add("problems", count);

@@ -3,10 +3,10 @@
 import type { FaultCode } from "../../contract/faults.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Decision, ToolLevel } from "../../contract/vocabulary.ts";
-import { VERDICT_CELLS, verdictCell } from "./verdict-cells.ts";
+import { VERDICT_CELL_COUNT, computeVerdictCell } from "./verdict-cells.ts";
 
 /** Counts as data that may cross between threads. */
-export interface TallyCounts {
+export interface AnswerTallyCounts {
   /** Cell (verdict-cells.ts) and count; only those that are not 0. */
   verdicts: [number, number][];
   checks: Record<Decision, number>;
@@ -16,16 +16,16 @@ export interface TallyCounts {
   outcomesRepeated: number;
 }
 
-export class Tallies {
-  readonly checks: Record<Decision, number> = noDecisions();
-  readonly handshakes: Record<Decision, number> = noDecisions();
+export class AnswerTallies {
+  readonly checks: Record<Decision, number> = createDecisionCounts();
+  readonly handshakes: Record<Decision, number> = createDecisionCounts();
   outcomesRepeated = 0;
-  readonly #verdicts = new Float64Array(VERDICT_CELLS);
+  readonly #verdicts = new Float64Array(VERDICT_CELL_COUNT);
   readonly #faults = new Map<FaultCode, number>();
   readonly #outcomesRefused = new Map<FaultCode, number>();
 
   countVerdict(level: ToolLevel, action: VerifyResponse["policy_action"]): void {
-    this.addVerdicts(verdictCell(level, action), 1);
+    this.addVerdicts(computeVerdictCell(level, action), 1);
   }
 
   addVerdicts(cell: number, count: number): void {
@@ -42,7 +42,7 @@ export class Tallies {
     this.#outcomesRefused.set(code, (this.#outcomesRefused.get(code) ?? 0) + 1);
   }
 
-  counts(): TallyCounts {
+  counts(): AnswerTallyCounts {
     const { checks, handshakes, outcomesRepeated } = this;
     const verdicts = [...this.#verdicts.entries()].filter(([, count]) => count > 0);
     const faults = [...this.#faults];
@@ -57,6 +57,6 @@ export class Tallies {
   }
 }
 
-function noDecisions(): Record<Decision, number> {
+function createDecisionCounts(): Record<Decision, number> {
   return { connect: 0, connect_with_verification: 0, escalate: 0, refuse: 0 };
 }

@@ -12,7 +12,7 @@ import {
 type ReasonClass = (typeof REASON_CLASSES)[number];
 
 /** Labels of the policy; every other one is a finding about content or sources. */
-export const CLASS_OF_LABEL: Readonly<Record<string, ReasonClass>> = {
+export const REASON_CLASS_BY_LABEL: Readonly<Record<string, ReasonClass>> = {
   TRUST_SUFFICIENT: "sufficient",
   RISK_TOLERATED: "risk",
   RISK_FLAGGED_FOR_REVIEW: "risk",
@@ -33,29 +33,32 @@ export const CLASS_OF_LABEL: Readonly<Record<string, ReasonClass>> = {
   VERIFIED_SOURCES_REQUIRED: "provenance",
 };
 
-const CLASSES = new Map(
-  Object.entries(CLASS_OF_LABEL).map(([label, name]) => [label, REASON_CLASSES.indexOf(name)]),
+const CLASS_INDEX_BY_LABEL = new Map(
+  Object.entries(REASON_CLASS_BY_LABEL).map(([label, name]) => [
+    label,
+    REASON_CLASSES.indexOf(name),
+  ]),
 );
-const PROVENANCE = REASON_CLASSES.indexOf("provenance");
-const LEVEL_CELLS = VERDICTS.length * REASON_CLASSES.length;
+const PROVENANCE_CLASS_INDEX = REASON_CLASSES.indexOf("provenance");
+const CELLS_PER_LEVEL = VERDICTS.length * REASON_CLASSES.length;
 
-export const VERDICT_CELLS = TOOL_LEVELS.length * LEVEL_CELLS;
+export const VERDICT_CELL_COUNT = TOOL_LEVELS.length * CELLS_PER_LEVEL;
 
 /** Cell of a verdict, 0 to VERDICT_CELLS - 1. */
-export function verdictCell(
+export function computeVerdictCell(
   level: ToolLevel,
   { verdict, log_reason }: VerifyResponse["policy_action"],
 ): number {
-  const reason = CLASSES.get(log_reason) ?? PROVENANCE;
+  const reason = CLASS_INDEX_BY_LABEL.get(log_reason) ?? PROVENANCE_CLASS_INDEX;
   const levelIndex = TOOL_LEVELS.indexOf(level);
-  return levelIndex * LEVEL_CELLS + VERDICTS.indexOf(verdict) * REASON_CLASSES.length + reason;
+  return levelIndex * CELLS_PER_LEVEL + VERDICTS.indexOf(verdict) * REASON_CLASSES.length + reason;
 }
 
 /** Level, verdict and class of a cell. */
-export function verdictLabels(cell: number): [string, string, string] {
-  const verdict = Math.trunc((cell % LEVEL_CELLS) / REASON_CLASSES.length);
+export function decodeVerdictCell(cell: number): [string, string, string] {
+  const verdict = Math.trunc((cell % CELLS_PER_LEVEL) / REASON_CLASSES.length);
   return [
-    TOOL_LEVELS[Math.trunc(cell / LEVEL_CELLS)]!,
+    TOOL_LEVELS[Math.trunc(cell / CELLS_PER_LEVEL)]!,
     VERDICTS[verdict]!,
     REASON_CLASSES[cell % REASON_CLASSES.length]!,
   ];

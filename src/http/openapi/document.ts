@@ -2,7 +2,7 @@
 // paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
 import { isObject } from "../../contract/parse/json-object.ts";
 import type {
-  Parameter,
+  RouteParameter,
   ParameterDescription,
   RouteBody,
   RouteDescription,
@@ -126,7 +126,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   request_id: "Id of the decision: `request_id` of its answer",
 };
 
-function buildParameter(name: string, place: "path" | "query", given: Parameter): Json {
+function buildParameter(name: string, place: "path" | "query", given: RouteParameter): Json {
   const told: ParameterDescription = typeof given === "string" ? { description: given } : given;
   const { description, isRequired = false, values } = told;
   const schema = values === undefined ? { type: "string" } : { type: "string", enum: [...values] };

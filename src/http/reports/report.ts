@@ -13,7 +13,7 @@ import { reviewDay } from "../../contract/reviews/events.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { AgentReport, ReportBody } from "../../contract/schemas/disputes.ts";
 import type { ReviewLevel } from "../../contract/vocabulary.ts";
-import type { Services } from "../services.ts";
+import type { HttpServices } from "../services.ts";
 
 /** `typ` of a signed report: no other signature of the bureau can pass for one. */
 const REPORT_TYPE = "agent-report+jws";
@@ -23,7 +23,7 @@ const DECISIONS_READ = 200;
 const REVIEWS_MAX = 20;
 
 type ReportServices = Pick<
-  Services,
+  HttpServices,
   "bureau" | "store" | "reviews" | "signingKeys" | "reporters" | "clock"
 >;
 

@@ -13,7 +13,7 @@ import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disp
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { SharedReportLinks } from "../access/shared-reports.ts";
-import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
+import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
 import { isDeniedLeg, selectReviewLevel, createSignedReport } from "./report.ts";
@@ -35,7 +35,7 @@ const FORMAT = {
   description: "Instead of `Accept`: data or the page",
   values: FORMATS,
 } as const;
-const PAGE = { mediaType: HTML, headers: PAGE_HEADERS } as const;
+const PAGE = { mediaType: HTML_MEDIA_TYPE, headers: PAGE_HEADERS } as const;
 const SHARED = { isSynchronous: false, deadlineMs: DEADLINE_MS, isFixedFormat: true } as const;
 
 export const REPORT_ROUTES: readonly Route[] = [
@@ -261,7 +261,7 @@ function resolveReportTenant({ head, principal }: Exchange): string {
 function wantsPage({ head: { query, accept } }: Exchange, isPageUsual: boolean): boolean {
   const format = new URLSearchParams(query).get("format");
   if (format === null) {
-    return prefersPage(accept) || (isPageUsual && (accept === undefined || accept === "*/*"));
+    return prefersHtml(accept) || (isPageUsual && (accept === undefined || accept === "*/*"));
   }
   if (format === "json" || format === "html") return format === "html";
   throw new ServiceFault("invalid_parameter", "`format` must be one of json, html");
@@ -269,13 +269,14 @@ function wantsPage({ head: { query, accept } }: Exchange, isPageUsual: boolean):
 
 function buildHtmlReply(exchange: Exchange, status: number, page: string): Reply {
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...REPORT_PAGE_HEADER_LINES];
-  return exchange.text(status, `${HTML}; charset=utf-8`, page);
+  return exchange.text(status, `${HTML_MEDIA_TYPE}; charset=utf-8`, page);
 }
 
 function buildDataReply(exchange: Exchange, status: number, value: unknown): Reply {
   const { query, accept } = exchange.head;
   // What the query names goes before what a browser accepts.
-  if (new URLSearchParams(query).get("format") === null) exchange.replyFormat = replyFormat(accept);
+  if (new URLSearchParams(query).get("format") === null)
+    exchange.replyFormat = negotiateReplyFormat(accept);
   return exchange.document(status, value);
 }
 

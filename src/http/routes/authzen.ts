@@ -11,7 +11,7 @@ import type { Exchange } from "../exchange.ts";
 import { buildProblem } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { askBureau, isLetThrough, parseVerifyMembers } from "../verdict-effect.ts";
+import { verifyAndCount, isRequestAllowed, parseVerifyMembers } from "../verdict-effect.ts";
 
 const EVALUATION = "/access/v1/evaluation";
 const EVALUATIONS = "/access/v1/evaluations";
@@ -67,7 +67,7 @@ type Members = Record<string, unknown>;
 
 async function handleEvaluation(exchange: Exchange): Promise<Reply> {
   const request = convertEvaluation(asBody(exchange.readDocument()));
-  return exchange.document(200, formatAuthzenDecision(await askBureau(exchange, request)));
+  return exchange.document(200, formatAuthzenDecision(await verifyAndCount(exchange, request)));
 }
 
 /** AuthZEN §7: members of the envelope are the defaults of an evaluation. */
@@ -75,7 +75,7 @@ async function handleEvaluations(exchange: Exchange): Promise<Reply> {
   const envelope = asBody(exchange.readDocument());
   const { evaluations, options } = envelope;
   if (evaluations === undefined || (Array.isArray(evaluations) && evaluations.length === 0)) {
-    const response = await askBureau(exchange, convertEvaluation(envelope));
+    const response = await verifyAndCount(exchange, convertEvaluation(envelope));
     return exchange.document(200, formatAuthzenDecision(response));
   }
   if (!Array.isArray(evaluations) || evaluations.length > BATCH_ITEMS_MAX) {
@@ -105,7 +105,7 @@ async function evaluateBatchItem(
   try {
     const { subject, action, resource, context } = { ...defaults, ...asBody(item) };
     const request = convertEvaluation({ subject, action, resource, context });
-    return formatAuthzenDecision(await askBureau(exchange, request, requestId));
+    return formatAuthzenDecision(await verifyAndCount(exchange, request, requestId));
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;
@@ -186,7 +186,7 @@ function selectStrictestLevel(places: readonly Members[]): unknown {
 function formatAuthzenDecision(response: VerifyResponse): AuthzenDecision {
   const { policy_action: policy, trust_evaluation: trust } = response;
   return {
-    decision: isLetThrough(response),
+    decision: isRequestAllowed(response),
     context: {
       verdict: policy.verdict,
       log_reason: policy.log_reason,

@@ -5,7 +5,7 @@ import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseBacktest } from "../../contract/parse/backtest.ts";
 import type { Backtest } from "../../contract/schemas/backtest.ts";
 import type { Backtests } from "../../kaizen/backtest.ts";
-import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
+import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -48,7 +48,7 @@ export const BACKTEST_ROUTES: readonly Route[] = [
     summary: "One back-test: figures, or by `Accept: text/html` a page with plots",
     access: "admin",
     responses: {
-      200: { description: "The back-test", schema: "Backtest", mediaType: HTML },
+      200: { description: "The back-test", schema: "Backtest", mediaType: HTML_MEDIA_TYPE },
     },
     isSynchronous: true,
     isFixedFormat: true,
@@ -85,10 +85,11 @@ function handleBacktestRead(exchange: Exchange): Reply {
   const { accept } = exchange.head;
   const id = exchange.decodedParameter();
   const backtests = requireBacktests(exchange);
-  const isPage = prefersPage(accept);
-  if (!isPage) exchange.replyFormat = replyFormat(accept);
+  const isPage = prefersHtml(accept);
+  if (!isPage) exchange.replyFormat = negotiateReplyFormat(accept);
   const found = isPage ? backtests.page(id) : backtests.find(id);
   if (found === undefined) throw new ServiceFault("not_found", "no such back-test");
-  if (typeof found === "string") return exchange.text(200, `${HTML}; charset=utf-8`, found);
+  if (typeof found === "string")
+    return exchange.text(200, `${HTML_MEDIA_TYPE}; charset=utf-8`, found);
   return exchange.document(200, found);
 }

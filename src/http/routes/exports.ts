@@ -5,7 +5,7 @@ import { parseDay } from "../../contract/parse/parameters.ts";
 import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS } from "../../contract/views.ts";
 import type { ExportView } from "../../contract/views.ts";
 import type { ExportOptions } from "../../store/store.ts";
-import { bodyReply } from "../codec/reply.ts";
+import { buildBodyReply } from "../codec/reply.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -67,7 +67,7 @@ async function exportFile(exchange: Exchange): Promise<Reply> {
   const given = new URLSearchParams(exchange.head.query).get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
   const bytes = await exchange.services.store.exportParquet(view, day, readExportOptions(exchange));
-  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
+  return buildBodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
 }
 
 function parseExportView(exchange: Exchange): ExportView {

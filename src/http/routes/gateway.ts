@@ -7,8 +7,8 @@ import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import { DENIAL_HEADERS, GATEWAY_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
-import type { Forwarded, Reply } from "../server/port.ts";
-import { askBureau, isLetThrough, parseVerifyMembers } from "../verdict-effect.ts";
+import type { ForwardedHeaders, Reply } from "../server/port.ts";
+import { verifyAndCount, isRequestAllowed, parseVerifyMembers } from "../verdict-effect.ts";
 import { parseStepUp, type StepUpRequirement, formatStepUpChallenge } from "./step-up.ts";
 
 /** Whether a denial's body reaches the end client, and is therefore worth writing. */
@@ -142,7 +142,7 @@ function authorizeForProfile(
   }
   const stepUp = readStepUpRequirement(exchange, query);
   const request = parseVerifyMembers(collectVerifyMembers(exchange, query));
-  const response = askBureau(exchange, request);
+  const response = verifyAndCount(exchange, request);
   const hasBody = PROFILES[profile]?.hasBody === true;
   if (response instanceof Promise) {
     return response.then((settled) => buildGatewayReply(exchange, settled, hasBody, stepUp));
@@ -176,7 +176,7 @@ function collectVerifyMembers(
   exchange: Exchange,
   query: URLSearchParams | undefined,
 ): Record<string, unknown> {
-  const forwarded: Forwarded = exchange.head.forwarded ?? NO_FORWARDED_HEADERS;
+  const forwarded: ForwardedHeaders = exchange.head.forwarded ?? NO_FORWARDED_HEADERS;
   const given = (parameter: string, header: string) =>
     query?.get(parameter) ?? forwarded.get(header);
   const session = forwarded.get("x-trust-session-sec");
@@ -189,7 +189,7 @@ function collectVerifyMembers(
   };
 }
 
-const NO_FORWARDED_HEADERS: Forwarded = new Map();
+const NO_FORWARDED_HEADERS: ForwardedHeaders = new Map();
 const NUMBER = /^[0-9]{1,13}(?:\.[0-9]{1,6})?$/;
 
 /** A text that is no plain decimal number stays text, and the parser reports the member. */
@@ -197,7 +197,7 @@ function parseNumberOrText(text: string | undefined): number | string | undefine
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
 }
 
-function deriveHttpAction(exchange: Exchange, forwarded: Forwarded): string {
+function deriveHttpAction(exchange: Exchange, forwarded: ForwardedHeaders): string {
   const method =
     forwarded.get("x-forwarded-method") ??
     forwarded.get("x-original-method") ??
@@ -216,7 +216,7 @@ function buildGatewayReply(
   stepUp: StepUpRequirement | undefined,
 ): Reply {
   const { verdict, log_reason: reason } = response.policy_action;
-  const isAllowed = isLetThrough(response);
+  const isAllowed = isRequestAllowed(response);
   const headers = buildVerdictHeaders(exchange, response, isAllowed);
   if (isAllowed) return { status: 200, headers, body: "" };
   // Whoever may ask the service waits for the person there: GET /v1/reviews/{id}?wait=30.

@@ -8,7 +8,7 @@ import {
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
 import type { ConfigSummary, Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
-import { HTML } from "../codec/negotiation.ts";
+import { HTML_MEDIA_TYPE } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
@@ -68,7 +68,9 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     summary: "The same page by a link that answers about the run give: one run, 15 minutes, no key",
     access: "none",
     query: { token: { description: "As the link has it", isRequired: true } },
-    responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
+    responses: {
+      200: { description: "The page", mediaType: HTML_MEDIA_TYPE, headers: PAGE_HEADERS },
+    },
     isSynchronous: true,
     isFixedFormat: true,
     handle: readReportByLink,
@@ -80,7 +82,9 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     parameter: RUN,
     summary: "One run as a self-contained page with plots",
     access: "kaizen:run",
-    responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
+    responses: {
+      200: { description: "The page", mediaType: HTML_MEDIA_TYPE, headers: PAGE_HEADERS },
+    },
     isSynchronous: true,
     isFixedFormat: true,
     handle: (exchange) => buildRunPageReply(exchange, exchange.decodedParameter()),

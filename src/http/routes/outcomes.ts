@@ -24,9 +24,9 @@ import type { ImportReport } from "../../contract/schemas/outcomes.ts";
 import type { ImportResult as BatchItem } from "../../bureau/bureau.ts";
 import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
 import type { Exchange } from "../exchange.ts";
-import { bodyFormat, isNdjson, MEDIA_TYPES, requireNdjson } from "../codec/negotiation.ts";
-import { bodyReply, buildProblem } from "../codec/reply.ts";
-import { parseTraceparent } from "../codec/trace-context.ts";
+import { parseBodyFormat, isNdjson, MEDIA_TYPES, assertNdjson } from "../codec/negotiation.ts";
+import { buildBodyReply, buildProblem } from "../codec/reply.ts";
+import { normalizeTraceparent } from "../codec/trace-context.ts";
 import type { Route } from "../route.ts";
 import { requireReporterKeys } from "./reporters.ts";
 import type { Reply } from "../server/port.ts";
@@ -92,14 +92,14 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
   }
   const signed = readSignedBody(exchange);
   const request =
-    bodyFormat(exchange.head.contentType) === "json"
+    parseBodyFormat(exchange.head.contentType) === "json"
       ? parseOutcome(exchange.body)
       : parseOutcomeRequest(exchange.readDocument());
   const receipt = await exchange.services.bureau.recordOutcome(request, {
     ...exchange.call(),
     body: exchange.body,
     idempotencyKey,
-    traceparent: parseTraceparent(traceparent),
+    traceparent: normalizeTraceparent(traceparent),
     signed,
   });
   exchange.services.usage.countOutcomes(exchange.principal, 1);
@@ -113,7 +113,7 @@ function readSignedBody(exchange: Exchange): SignedBody | undefined {
   const { reporters } = exchange.services;
   if (signature !== undefined) {
     // The media type is not signed: bytes that are JSON must not be read as anything else.
-    if (!isNdjson(contentType) && bodyFormat(contentType) !== "json") {
+    if (!isNdjson(contentType) && parseBodyFormat(contentType) !== "json") {
       throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
     }
     return requireReporterKeys(exchange).signedBody(signature, exchange.body);
@@ -130,7 +130,12 @@ async function reportOutcomes(exchange: Exchange): Promise<Reply> {
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
   countRefusedAndRepeated(exchange, items);
   if (exchange.replyFormat === "json") {
-    return bodyReply(200, MEDIA_TYPES.json, formatBatchJson(exchange, items), exchange.echoedId);
+    return buildBodyReply(
+      200,
+      MEDIA_TYPES.json,
+      formatBatchJson(exchange, items),
+      exchange.echoedId,
+    );
   }
   return exchange.document(200, { items: items.map((item) => describeBatchItem(exchange, item)) });
 }
@@ -143,7 +148,7 @@ async function recordBatchItems(exchange: Exchange): Promise<BatchItem[]> {
   const { signature, contentType, traceparent } = exchange.head;
   const { reporters, bureau } = exchange.services;
   const isLines = isNdjson(contentType);
-  const isJson = isLines || bodyFormat(contentType) === "json";
+  const isJson = isLines || parseBodyFormat(contentType) === "json";
   const isOld = signature !== undefined && reporters?.mayBeForgotten(signature) === true;
   if (isJson && !isOld && reporters?.intake !== undefined) {
     const document = { body: exchange.body, isLines, signature };
@@ -158,7 +163,7 @@ async function recordBatchItems(exchange: Exchange): Promise<BatchItem[]> {
   return bureau.recordOutcomeBatch(rows.map(rejectSignedItem), {
     ...exchange.call(),
     ...call,
-    traceparent: parseTraceparent(traceparent),
+    traceparent: normalizeTraceparent(traceparent),
   });
 }
 
@@ -237,7 +242,7 @@ function describeBatchItem(exchange: Exchange, item: BatchItem) {
 }
 
 async function importOutcomes(exchange: Exchange): Promise<Reply> {
-  requireNdjson(exchange.head.contentType);
+  assertNdjson(exchange.head.contentType);
   const source = new URLSearchParams(exchange.head.query).get("source") ?? SOURCE_DEFAULT;
   if (!isPlainText(source, IMPORT_SOURCE_LENGTH_MAX)) {
     const detail = `\`source\` must be 1 to ${IMPORT_SOURCE_LENGTH_MAX} bytes of plain text`;

@@ -7,7 +7,7 @@ import { parseQueryRequest } from "../../contract/parse/requests.ts";
 import { SCORED_VIEWS } from "../../contract/views.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import type { SnapshotPosition } from "../../store/store.ts";
-import { replyFormat, wantsNdjson } from "../codec/negotiation.ts";
+import { negotiateReplyFormat, wantsNdjson } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -76,7 +76,7 @@ export const QUERY_ROUTES: readonly Route[] = [
 async function handleQuery(exchange: Exchange): Promise<Reply> {
   const { store } = exchange.services;
   const isStreamed = wantsNdjson(exchange.head.accept);
-  if (!isStreamed) exchange.replyFormat = replyFormat(exchange.head.accept);
+  if (!isStreamed) exchange.replyFormat = negotiateReplyFormat(exchange.head.accept);
   const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = new URLSearchParams(exchange.head.query).get("min_position");
   if (position !== null) await store.waitUntilApplied(parsePosition(position), POSITION_WAIT_MS);

@@ -18,18 +18,18 @@ import {
 } from "../../contract/parse/requests.ts";
 import type { Exchange } from "../exchange.ts";
 import { encodeMsgpack } from "../codec/msgpack.ts";
-import { bodyFormat, MEDIA_TYPES } from "../codec/negotiation.ts";
-import { bodyReply } from "../codec/reply.ts";
+import { parseBodyFormat, MEDIA_TYPES } from "../codec/negotiation.ts";
+import { buildBodyReply } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { scoreVerifyBatch } from "../codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../codec/verify-batch.ts";
-import { writeCheck, writeHandshake } from "../codec/verdict-writer.ts";
-import { scanVerify } from "../codec/verify-scan.ts";
+import { formatCheckJson, formatHandshakeJson } from "../codec/verdict-writer.ts";
+import { scanVerifyRequest } from "../codec/verify-scan.ts";
 import {
   computeMaxAgeSec,
   VerdictReply,
-  verdictReply,
+  buildVerdictReply,
   VerifyReply,
 } from "../codec/verdict-reply.ts";
 import { countVerify } from "../verdict-effect.ts";
@@ -94,7 +94,8 @@ export const SCORE_ROUTES: readonly Route[] = [
 ];
 
 function handleVerify(exchange: Exchange): Reply | Promise<Reply> {
-  const request = exchange.plainJson(scanVerify) ?? parseVerifyRequest(exchange.readDocument());
+  const request =
+    exchange.plainJson(scanVerifyRequest) ?? parseVerifyRequest(exchange.readDocument());
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;
@@ -124,7 +125,7 @@ function handleVerifyBatch(exchange: Exchange): Reply | Promise<Reply> {
   const task: VerifyBatchTask = {
     // A pooled body outlives this callback, and the server takes its buffer back.
     body: isPooled ? new Uint8Array(exchange.body) : exchange.body,
-    bodyFormat: bodyFormat(exchange.head.contentType),
+    bodyFormat: parseBodyFormat(exchange.head.contentType),
     replyFormat: exchange.replyFormat,
     principal: exchange.principal,
     traceId: exchange.traceId,
@@ -149,7 +150,7 @@ function completeVerifyBatch(exchange: Exchange, result: VerifyBatchResult): Rep
     answered += count;
   }
   usage.countBatch(exchange.principal, answered, testCount);
-  return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
+  return buildBodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
 }
 
 function handleCheck(exchange: Exchange): Reply | Promise<Reply> {
@@ -169,7 +170,7 @@ function completeCheck(
 ): Reply {
   exchange.services.tallies.checks[response.decision] += 1;
   exchange.services.usage.countRead(exchange.principal, "check", subject);
-  return verdictReply(exchange, 200, response, writeCheck);
+  return buildVerdictReply(exchange, 200, response, formatCheckJson);
 }
 
 function handleHandshake(exchange: Exchange): Reply | Promise<Reply> {
@@ -194,7 +195,7 @@ function completeHandshake(
   exchange.services.tallies.handshakes[response.decision] += 1;
   exchange.services.usage.countHandshake(exchange.principal, initiator, counterparty);
   const status = response.decision === "refuse" && response.enforced ? 403 : 200;
-  return verdictReply(exchange, status, response, writeHandshake);
+  return buildVerdictReply(exchange, status, response, formatHandshakeJson);
 }
 
 function handleExplain(exchange: Exchange): Reply {

@@ -5,7 +5,7 @@ import { parseSince } from "../../contract/parse/parameters.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { ProbeCode } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
-import { scrape } from "../metrics/scrape.ts";
+import { renderScrape } from "../metrics/scrape.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
@@ -127,7 +127,7 @@ function mayReadMetrics({ scopes }: Principal): boolean {
 }
 
 async function handleMetrics(exchange: Exchange): Promise<Reply> {
-  const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
+  const { contentType, text } = await renderScrape(exchange.services, exchange.head.accept);
   return exchange.text(200, contentType, text);
 }
 

@@ -3,9 +3,9 @@
 import type { ServerLimits } from "./port.ts";
 
 /** One sender may hold this part of the places and of the bytes: slow bodies of one hold up no other. */
-const SENDER_PART = 4;
+const SENDER_DIVISOR = 4;
 
-interface Held {
+interface BodyUsage {
   count: number;
   bytes: number;
 }
@@ -14,9 +14,9 @@ interface Held {
 export class BodyBudget {
   readonly #countMax: number;
   readonly #bytesMax: number;
-  readonly #all: Held = { count: 0, bytes: 0 };
+  readonly #all: BodyUsage = { count: 0, bytes: 0 };
   /** By sender; gone with its last body. */
-  readonly #senders = new Map<string, Held>();
+  readonly #senders = new Map<string, BodyUsage>();
 
   constructor(limits: ServerLimits) {
     this.#countMax = limits.pendingBodiesMax;
@@ -26,7 +26,7 @@ export class BodyBudget {
   /** A buffer for `length` bytes, or undefined when the budget is spent. Release it once. */
   open(length: number, sender: string): BodyBuffer | undefined {
     const own = this.#senders.get(sender) ?? { count: 0, bytes: 0 };
-    if (!this.#hasRoom(this.#all, length, 1) || !this.#hasRoom(own, length, SENDER_PART)) {
+    if (!this.#hasRoom(this.#all, length, 1) || !this.#hasRoom(own, length, SENDER_DIVISOR)) {
       return undefined;
     }
     this.#senders.set(sender, own);
@@ -38,7 +38,7 @@ export class BodyBudget {
   }
 
   release({ bytes, sender }: BodyBuffer): void {
-    const own = this.#senders.get(sender) as Held;
+    const own = this.#senders.get(sender) as BodyUsage;
     for (const held of [this.#all, own]) {
       held.count -= 1;
       held.bytes -= bytes.length;
@@ -46,7 +46,7 @@ export class BodyBudget {
     if (own.count === 0) this.#senders.delete(sender);
   }
 
-  #hasRoom({ count, bytes }: Held, length: number, part: number): boolean {
+  #hasRoom({ count, bytes }: BodyUsage, length: number, part: number): boolean {
     return count < this.#countMax / part && bytes + length <= this.#bytesMax / part;
   }
 }

@@ -29,7 +29,7 @@ export async function pumpBody(stream: BodyStream, sink: BodySink): Promise<void
         sink.end();
         return;
       }
-      if (!sink.write(part) && !(await drained(sink))) break;
+      if (!sink.write(part) && !(await waitForDrain(sink))) break;
     }
   } catch {
     // The reason is in the log of whoever made the stream; the client sees a body cut short.
@@ -38,7 +38,7 @@ export async function pumpBody(stream: BodyStream, sink: BodySink): Promise<void
   if (sink.isOpen()) sink.cut();
 }
 
-function drained(sink: BodySink): Promise<boolean> {
+function waitForDrain(sink: BodySink): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), STALL_MS_MAX);
     sink.onDrained(() => {

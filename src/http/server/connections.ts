@@ -2,7 +2,7 @@
 // process without one for its files ends: a stranger who only connects must not come so far.
 
 /** Share of the bound from which replies of the native server end their connection. */
-const CROWDED = 0.75;
+const NEAR_LIMIT_SHARE = 0.75;
 /**
  * Beyond the bound for callers by sockets of the file system: who may connect there is chosen by the
  * operator, and a probe by that way must not fail for a crowd on the port.
@@ -10,17 +10,17 @@ const CROWDED = 0.75;
 export const LOCAL_CONNECTIONS_MAX = 16;
 
 /** Between two tellings, of crowds that come and go. */
-const TELL_AGAIN_MS = 60_000;
+const WARN_INTERVAL_MS = 60_000;
 
 /** Told once when the bound is reached, and once when there is room again. */
-export interface ConnectionsLog {
+export interface ConnectionLimitLogger {
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
   info(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-export class Connections {
+export class ConnectionLimit {
   readonly max: number;
-  readonly #log: ConnectionsLog | undefined;
+  readonly #log: ConnectionLimitLogger | undefined;
   open = 0;
   /** New ones that were closed at once, since the start. */
   refused = 0;
@@ -32,14 +32,14 @@ export class Connections {
   readonly #monotonic: () => number;
 
   /** `monotonic` is ms. */
-  constructor(max: number, log?: ConnectionsLog, monotonic = () => performance.now()) {
+  constructor(max: number, log?: ConnectionLimitLogger, monotonic = () => performance.now()) {
     this.max = max;
     this.#log = log;
     this.#monotonic = monotonic;
   }
 
   get isCrowded(): boolean {
-    return this.open > this.max * CROWDED;
+    return this.open > this.max * NEAR_LIMIT_SHARE;
   }
 
   /** Counts one that has opened. False: there is no room for it. */
@@ -61,7 +61,7 @@ export class Connections {
   /** Counts the one that is closed for want of room: the new one, or the one that was idle longest. */
   turnAway(which: "refused" | "closedIdle"): void {
     const isTold = this.#closedBefore !== undefined;
-    if (!isTold && this.#monotonic() - this.#toldMs >= TELL_AGAIN_MS) {
+    if (!isTold && this.#monotonic() - this.#toldMs >= WARN_INTERVAL_MS) {
       this.#toldMs = this.#monotonic();
       this.#closedBefore = this.refused + this.closedIdle;
       this.#log?.warn("connections_full", { connections_max: this.max });

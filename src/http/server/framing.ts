@@ -118,20 +118,22 @@ export class HeadReader implements RequestHead {
 
   /** Undefined when the message's end is certain; else the refusal to send before closing. */
   framingFault(): FramingFault | undefined {
-    if (this.#repeated !== undefined) return fault(`header \`${this.#repeated}\` is repeated`);
-    if (this.#host === undefined || this.#host === "") return fault("header `host` is missing");
-    if (this.#hasTransferEncoding) return fault("transfer-encoding is not accepted");
-    if (!this.path.startsWith("/")) return fault("the request target must be a path");
+    if (this.#repeated !== undefined)
+      return createFramingFault(`header \`${this.#repeated}\` is repeated`);
+    if (this.#host === undefined || this.#host === "")
+      return createFramingFault("header `host` is missing");
+    if (this.#hasTransferEncoding) return createFramingFault("transfer-encoding is not accepted");
+    if (!this.path.startsWith("/")) return createFramingFault("the request target must be a path");
     const text = this.#contentLengthText;
     if (text === undefined) {
       if (this.method !== "POST") return undefined;
       return { code: "length_required", detail: "a `POST` needs `content-length`" };
     }
     const length = parseContentLength(text);
-    if (length < 0) return fault("header `content-length` is not a length");
+    if (length < 0) return createFramingFault("header `content-length` is not a length");
     this.contentLength = length;
     if (this.contentLength > 0 && (this.method === "GET" || this.method === "HEAD")) {
-      return fault("this method takes no body");
+      return createFramingFault("this method takes no body");
     }
     return undefined;
   }
@@ -159,7 +161,7 @@ export interface FramingFault {
   detail: string;
 }
 
-function fault(detail: string): FramingFault {
+function createFramingFault(detail: string): FramingFault {
   return { code: "invalid_framing", detail };
 }
 

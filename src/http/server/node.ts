@@ -5,11 +5,11 @@ import type net from "node:net";
 import type { Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import { HeadReader, splitTarget } from "./framing.ts";
-import type { Connections } from "./connections.ts";
-import { parserReply, writeReply } from "./node-reply.ts";
-import { Pipeline } from "./pipeline.ts";
+import type { ConnectionLimit } from "./connections.ts";
+import { encodeParserErrorReply, writeReply } from "./node-reply.ts";
+import { RequestPipeline } from "./pipeline.ts";
 import {
-  type Admission,
+  type RequestAdmission,
   CLOSE_GRACE_MS,
   type HttpApplication,
   type HttpServer,
@@ -49,8 +49,8 @@ class NodeServer implements HttpServer {
   readonly #servers: http.Server[] = [];
   /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
-  readonly #pipelines = new WeakMap<Socket, Pipeline>();
-  readonly connections: Connections;
+  readonly #pipelines = new WeakMap<Socket, RequestPipeline>();
+  readonly connections: ConnectionLimit;
   /** Sockets without a request under way, the longest idle first; none of the file system's. */
   readonly #idle = new Set<Socket>();
   readonly #counted = new Set<Socket>();
@@ -58,7 +58,7 @@ class NodeServer implements HttpServer {
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
 
-  constructor(application: HttpApplication, limits: ServerLimits, connections: Connections) {
+  constructor(application: HttpApplication, limits: ServerLimits, connections: ConnectionLimit) {
     this.#application = application;
     this.connections = connections;
     this.#budget = new BodyBudget(limits);
@@ -85,7 +85,7 @@ class NodeServer implements HttpServer {
         response.once("close", () => {
           pipeline.leave();
           const isIdle = !pipeline.isBusy && !socket.destroyed;
-          if (isIdle && !isLocal(socket)) this.#idle.add(socket);
+          if (isIdle && !isUnixSocket(socket)) this.#idle.add(socket);
         });
         try {
           this.#serve(request, response);
@@ -146,7 +146,7 @@ class NodeServer implements HttpServer {
   /** At the bound the longest idle connection makes room for a new one. */
   #take(socket: Socket): void {
     const { connections } = this;
-    const hasRoom = connections.enter(() => isLocal(socket));
+    const hasRoom = connections.enter(() => isUnixSocket(socket));
     this.#counted.add(socket);
     socket.once("close", () => this.#drop(socket));
     if (!hasRoom) {
@@ -157,7 +157,7 @@ class NodeServer implements HttpServer {
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;
     }
-    if (!isLocal(socket)) this.#idle.add(socket);
+    if (!isUnixSocket(socket)) this.#idle.add(socket);
   }
 
   #drop(socket: Socket): void {
@@ -165,10 +165,10 @@ class NodeServer implements HttpServer {
     if (this.#counted.delete(socket)) this.connections.leave();
   }
 
-  #pipelineOf(socket: Socket): Pipeline {
+  #pipelineOf(socket: Socket): RequestPipeline {
     const known = this.#pipelines.get(socket);
     if (known !== undefined) return known;
-    const made = new Pipeline(socket);
+    const made = new RequestPipeline(socket);
     this.#pipelines.set(socket, made);
     return made;
   }
@@ -213,7 +213,7 @@ class NodeServer implements HttpServer {
   #receive(
     request: http.IncomingMessage,
     response: http.ServerResponse,
-    admission: Admission,
+    admission: RequestAdmission,
     length: number,
   ): void {
     if (admission.refusal !== undefined) {
@@ -248,7 +248,7 @@ class NodeServer implements HttpServer {
     return body;
   }
 
-  #answer(response: http.ServerResponse, admission: Admission, body: Buffer): void {
+  #answer(response: http.ServerResponse, admission: RequestAdmission, body: Buffer): void {
     const reply = admission.refusal ?? admission.answer(body);
     if (!(reply instanceof Promise)) this.#write(response, reply, this.#isDraining);
     else {
@@ -287,11 +287,13 @@ class NodeServer implements HttpServer {
       return;
     }
     const detail = "the request is not valid HTTP";
-    socket.end(parserReply(error, this.#application.refuse("invalid_framing", detail, "/")));
+    socket.end(
+      encodeParserErrorReply(error, this.#application.refuse("invalid_framing", detail, "/")),
+    );
   }
 }
 
 /** Whether it came by a socket of the file system, where peers have no address. */
-function isLocal(socket: Socket): boolean {
+function isUnixSocket(socket: Socket): boolean {
   return socket.remoteAddress === undefined;
 }

@@ -4,9 +4,9 @@
 import type { Socket } from "node:net";
 
 /** Requests that wait before the connection is no longer read. One read may bring some more. */
-const WAITING_MAX = 16;
+const WAITING_REQUESTS_MAX = 16;
 
-export class Pipeline {
+export class RequestPipeline {
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
@@ -28,7 +28,7 @@ export class Pipeline {
       return;
     }
     this.#waiting.push(begin);
-    if (this.#waiting.length === WAITING_MAX) this.#socket.pause();
+    if (this.#waiting.length === WAITING_REQUESTS_MAX) this.#socket.pause();
   }
 
   /** Called when a reply has left or its connection is gone. */

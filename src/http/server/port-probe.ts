@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
  * Binds the port exclusively, closes it and returns its number; 0 takes any free one. Rejects when
  * it is taken.
  */
-export function findPort(host: string, port: number): Promise<number> {
+export function probePort(host: string, port: number): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {

@@ -2,7 +2,7 @@
 // the pace of replies; the application owns routes, keys and texts. Neither sees the other's types,
 // so the suite in test/http runs unchanged over every adapter.
 import type { FaultCode } from "../../contract/faults.ts";
-import type { Connections } from "./connections.ts";
+import type { ConnectionLimit } from "./connections.ts";
 
 /**
  * Head of a request, given to the application before the body: copied out of the server's own
@@ -31,7 +31,7 @@ export interface RequestHead {
   readonly wantsTiming: boolean;
   readonly host: string | undefined;
   /** Headers of a gateway about the request it asks for; only on the paths that read them. */
-  readonly forwarded: Forwarded | undefined;
+  readonly forwarded: ForwardedHeaders | undefined;
   /** Set for a request that another thread has received: the peer, and the id that it gave it. */
   readonly peerAddress?: string;
   readonly relayedId?: string;
@@ -44,7 +44,7 @@ export interface Peer {
 }
 
 /** Header lines by lower-case name; see FORWARDED_HEADERS. None was repeated. */
-export type Forwarded = ReadonlyMap<string, string>;
+export type ForwardedHeaders = ReadonlyMap<string, string>;
 
 /** Body that is sent part by part, at the pace of the client. */
 export interface BodyStream {
@@ -76,7 +76,7 @@ export interface Reply {
 }
 
 /** The application's answer to a head: its needs before it can answer the request. */
-export interface Admission {
+export interface RequestAdmission {
   /** Set when the body no longer matters: sent once the body has been read and dropped. */
   readonly refusal: Reply | undefined;
   readonly bodyBytesMax: number;
@@ -99,7 +99,7 @@ export interface HttpApplication {
    * Paths whose `POST` an adapter may match by itself, exactly; it passes on all else unchanged.
    */
   readonly exactPosts: readonly string[];
-  admit(head: RequestHead, peer?: Peer): Admission;
+  admit(head: RequestHead, peer?: Peer): RequestAdmission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
   refuse(code: FaultCode, detail: string, path: string): Reply;
   /** Called when a client disconnected before its reply. */
@@ -121,12 +121,12 @@ export interface ListenOptions {
   isTcpWanted?: boolean;
   limits?: Partial<ServerLimits>;
   /** Counts this server's connections, bounded by itself. */
-  connections: Connections;
+  connections: ConnectionLimit;
 }
 
 /** As the operator chooses; `auto` takes the native server where it loads. */
 export const HTTP_ADAPTERS = ["auto", "uws", "node"] as const;
-export type Adapter = (typeof HTTP_ADAPTERS)[number];
+export type HttpAdapterName = (typeof HTTP_ADAPTERS)[number];
 
 /** Limits an adapter enforces by itself, whatever the route. */
 export interface ServerLimits {
@@ -151,7 +151,7 @@ export interface HttpServer {
   readonly port: number;
   /** Requests accepted and not yet answered. */
   readonly inflight: number;
-  readonly connections: Connections;
+  readonly connections: ConnectionLimit;
   /** Listens on a socket of the file system too, made at this path: nothing may lie there. */
   listenAt(path: string): Promise<void>;
   /** Accepts no new connections; replies from now on end theirs. */

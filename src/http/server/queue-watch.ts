@@ -4,26 +4,26 @@
 // for servers, "Fail at Scale", ACM Queue 2015).
 
 /** Milliseconds that a round may take for long, if the operator does not say otherwise. */
-export const QUEUE_MS_MAX = 25;
+export const QUEUE_MS_MAX_DEFAULT = 25;
 /** Distance of the looks at the clock. An idle thread wakes for it: some .05 % of a core. */
-const LOOK_EVERY_MS = 10;
+const ROUND_INTERVAL_MS = 10;
 /** So long must every round have taken too long before any request is turned away. */
-const PATIENCE_MS = 100;
+const OVERLOAD_AFTER_MS = 100;
 /** So long must every round have been short, and hardly anybody turned away, before the watch ends. */
-const CALM_MS = 1000;
+const RECOVERY_MS = 1000;
 /** Of the requests of a calm while the part that may have been turned away. */
-const CALM_SHARE = 0.1;
+const RECOVERY_SHED_SHARE_MAX = 0.1;
 /** Requests of a round, however long: so few are not a queue. */
-const QUEUE_MIN = 32;
+const QUEUE_REQUESTS_MIN = 32;
 /**
  * Of a long round the least part that the thread ran. A machine that is busy with something else
  * makes every round long, and fewer requests would not make it shorter.
  */
-const RUNNING_MIN = 0.5;
+const CPU_SHARE_MIN = 0.5;
 /** Requests of one caller that are answered in each round: a flood of another's costs him nothing. */
-const SHARE_MIN = 8;
+const GUARANTEED_PER_CALLER = 8;
 /** Callers told apart in one round. */
-const CALLERS_MAX = 256;
+const COUNTED_CALLERS_MAX = 256;
 /** Of a round's time the part in which all are answered, at first; it follows what comes. */
 const BUDGET_SHARE = 0.5;
 const BUDGET_MS_MIN = 1;
@@ -32,7 +32,7 @@ const BUDGET_MS_MIN = 1;
  * Of one serving thread. A round is the time between two looks: what waited through it has waited
  * at most two of them.
  */
-export class QueueWatch {
+export class OverloadDetector {
   /** Requests of this round so far, counted by who asks the watch. */
   asked = 0;
   /** True while requests may be turned away: the one thing read per request in quiet times. */
@@ -52,7 +52,7 @@ export class QueueWatch {
   #budgetMs: number;
   #shared = 0;
   /** While busy, since the last round that was long. */
-  #calm = newCalm(0);
+  #calm = createRecoveryWindow(0);
 
   /**
    * @param roundMsMax milliseconds that a round may take for long; 0 turns nobody away.
@@ -72,7 +72,7 @@ export class QueueWatch {
   start(): () => void {
     if (this.#roundMsMax === 0) return () => undefined;
     this.#lookedAt = this.#monotonic();
-    const timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    const timer = setInterval(() => this.look(), ROUND_INTERVAL_MS).unref();
     return () => clearInterval(timer);
   }
 
@@ -82,7 +82,8 @@ export class QueueWatch {
     const roundMs = nowMs - this.#lookedAt;
     this.#lookedAt = nowMs;
     const ranMs = this.#cpuMs();
-    const isQueue = this.asked >= QUEUE_MIN && ranMs - this.#ranMs >= roundMs * RUNNING_MIN;
+    const isQueue =
+      this.asked >= QUEUE_REQUESTS_MIN && ranMs - this.#ranMs >= roundMs * CPU_SHARE_MIN;
     this.#ranMs = ranMs;
     const { asked } = this;
     this.asked = 0;
@@ -95,7 +96,7 @@ export class QueueWatch {
   #judgeQuiet(isLong: boolean, nowMs: number, roundMs: number): void {
     if (!isLong) this.#longSince = Number.NaN;
     else if (Number.isNaN(this.#longSince)) this.#longSince = nowMs - roundMs;
-    if (isLong && nowMs - this.#longSince >= PATIENCE_MS) this.#become(true);
+    if (isLong && nowMs - this.#longSince >= OVERLOAD_AFTER_MS) this.#become(true);
   }
 
   /** Rounds that are short because requests were turned away say nothing of an end. */
@@ -104,9 +105,10 @@ export class QueueWatch {
     calm.ms += roundMs;
     calm.asked += asked;
     const turnedAway = this.turnedAway - calm.before;
-    if (isLong) this.#calm = newCalm(this.turnedAway);
-    else if (calm.ms < CALM_MS) return;
-    else if (turnedAway > calm.asked * CALM_SHARE) this.#calm = newCalm(this.turnedAway);
+    if (isLong) this.#calm = createRecoveryWindow(this.turnedAway);
+    else if (calm.ms < RECOVERY_MS) return;
+    else if (turnedAway > calm.asked * RECOVERY_SHED_SHARE_MAX)
+      this.#calm = createRecoveryWindow(this.turnedAway);
     else this.#become(false);
   }
 
@@ -116,11 +118,11 @@ export class QueueWatch {
    */
   turnsAway(caller: string): boolean {
     const times = (this.#byCaller.get(caller) ?? 0) + 1;
-    if (times > 1 || this.#byCaller.size < CALLERS_MAX) this.#byCaller.set(caller, times);
-    if (this.asked <= QUEUE_MIN) return false;
+    if (times > 1 || this.#byCaller.size < COUNTED_CALLERS_MAX) this.#byCaller.set(caller, times);
+    if (this.asked <= QUEUE_REQUESTS_MIN) return false;
     if (this.#monotonic() - this.#lookedAt <= this.#budgetMs) return false;
     // At most as many again as the shares of all callers that could be told apart.
-    if (caller !== "" && times <= SHARE_MIN && this.#shared < CALLERS_MAX) {
+    if (caller !== "" && times <= GUARANTEED_PER_CALLER && this.#shared < COUNTED_CALLERS_MAX) {
       this.#shared += 1;
       return false;
     }
@@ -130,7 +132,7 @@ export class QueueWatch {
 
   /** Turning away takes time as well: the more come, the less of a round is left for answers. */
   #beginRound(roundMs: number): void {
-    const aimed = (this.#budgetMs * this.#roundMsMax) / Math.max(roundMs, LOOK_EVERY_MS);
+    const aimed = (this.#budgetMs * this.#roundMsMax) / Math.max(roundMs, ROUND_INTERVAL_MS);
     const most = this.#roundMsMax * BUDGET_SHARE;
     this.#budgetMs = Math.max(BUDGET_MS_MIN, Math.min(most, (this.#budgetMs + aimed) / 2));
     this.#shared = 0;
@@ -142,12 +144,12 @@ export class QueueWatch {
     this.#longSince = Number.NaN;
     this.onChange(isBusy);
     this.turnedAway = 0;
-    this.#calm = newCalm(0);
+    this.#calm = createRecoveryWindow(0);
     this.#budgetMs = this.#roundMsMax * BUDGET_SHARE;
   }
 }
 
 /** `asked`: in rounds that were a queue; `before`: turned away until it began. */
-function newCalm(before: number) {
+function createRecoveryWindow(before: number) {
   return { ms: 0, asked: 0, before };
 }

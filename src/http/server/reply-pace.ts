@@ -5,23 +5,23 @@
 import type { HttpResponse } from "./uws-binary.ts";
 
 /** Of all replies held, bytes; beyond it the connection is closed. */
-const HELD_BYTES_MAX = 64 * 1024 * 1024;
+const HELD_REPLY_BYTES_MAX = 64 * 1024 * 1024;
 /** Replies from this length on are paced, bytes. */
-const LARGE = 4096;
+const LARGE_BODY_BYTES_MIN = 4096;
 /**
  * Of the small ones every sixteenth: asking costs more than writing, and a peer that does not read
  * is stopped within some sixteen replies of a kilobyte.
  */
-const SMALL_MASK = 15;
+const SMALL_REPLY_MASK = 15;
 
-export class ReplyPace {
+export class ReplyBackpressure {
   #replies = 0;
   #heldBytes = 0;
 
   /** Whether a body is to be sent by `send`, or at once. */
   isDue(body: string | Uint8Array): boolean {
-    if (body.length >= LARGE) return true;
-    this.#replies = (this.#replies + 1) & SMALL_MASK;
+    if (body.length >= LARGE_BODY_BYTES_MIN) return true;
+    this.#replies = (this.#replies + 1) & SMALL_REPLY_MASK;
     return this.#replies === 0;
   }
 
@@ -37,7 +37,7 @@ export class ReplyPace {
     const [isSent] = response.tryEnd(bytes, length);
     if (isSent) return 0;
     const sent = response.getWriteOffset() - start;
-    if (this.#heldBytes + length - sent > HELD_BYTES_MAX) {
+    if (this.#heldBytes + length - sent > HELD_REPLY_BYTES_MAX) {
       response.close();
       return 0;
     }

@@ -10,7 +10,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "
 export type { HttpRequest, HttpResponse, us_listen_socket };
 
 /** The part of the native module that the adapter uses; `_cfg` is missing from its own types. */
-export interface Uws {
+export interface UwsModule {
   App(): TemplatedApp & {
     listen(
       host: string,
@@ -39,33 +39,33 @@ const BINARY_HASHES: Readonly<Record<string, string>> = {
   uws_win32_x64_127: "585d6ee2dbfc750b1d5a59e6ceaef8a977e90ef3e298a82821d58b41cd72a8c0",
 };
 
-let loaded: Uws | undefined;
+let loadedModule: UwsModule | undefined;
 
 /**
  * The native module. `headerBytesMax` holds from the first load on.
  * @throws Error with the reason when this platform has no known binary, the binary is not the known
  *   one, or it does not load.
  */
-export function loadUws(headerBytesMax: number): Uws {
-  if (loaded !== undefined) return loaded;
+export function loadUws(headerBytesMax: number): UwsModule {
+  if (loadedModule !== undefined) return loadedModule;
   const name = `uws_${process.platform}_${process.arch}_${process.versions.modules}`;
   const expected = BINARY_HASHES[name];
   if (expected === undefined) throw new Error(`no known binary for \`${name}\``);
   const manifest = findPackageJSON("uWebSockets.js", import.meta.url);
   if (manifest === undefined) throw new Error("the package `uWebSockets.js` is not installed");
   const file = path.join(path.dirname(manifest), "dist", "bin", `${name}.node`);
-  verifyBinary(file, expected);
+  assertBinaryHash(file, expected);
   // Read by the native code when it loads (default 4096); there is no other way to set it.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] ??= String(headerBytesMax);
-  const uws = createRequire(import.meta.url)(file) as Uws;
+  const uws = createRequire(import.meta.url)(file) as UwsModule;
   // No version header: it would help an attacker.
   uws._cfg("silent");
-  loaded = uws;
+  loadedModule = uws;
   return uws;
 }
 
 /** @throws Error unless the file has this SHA-256. */
-export function verifyBinary(file: string, expected: string): void {
+export function assertBinaryHash(file: string, expected: string): void {
   const actual = hash("sha256", readFileSync(file), "hex");
   if (actual !== expected) throw new Error(`\`${path.basename(file)}\` has hash \`${actual}\``);
 }

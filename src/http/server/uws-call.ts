@@ -3,10 +3,15 @@
 import type { BodyBudget, BodyBuffer } from "./body-buffer.ts";
 import type { FramingFault } from "./framing.ts";
 import { HeadReader } from "./framing.ts";
-import type { Admission, HttpApplication, Peer, Reply } from "./port.ts";
-import type { ReplyPace } from "./reply-pace.ts";
-import { statusLine } from "./status-lines.ts";
-import { endHead, FAILURE, streamReply, writeLines } from "./uws-reply.ts";
+import type { RequestAdmission, HttpApplication, Peer, Reply } from "./port.ts";
+import type { ReplyBackpressure } from "./reply-pace.ts";
+import { formatStatusLine } from "./status-lines.ts";
+import {
+  sendHeadReply,
+  INTERNAL_FAILURE_REPLY,
+  startStreamedReply,
+  writeHeaders,
+} from "./uws-reply.ts";
 import type { HttpRequest, HttpResponse } from "./uws-binary.ts";
 
 const EMPTY = Buffer.alloc(0);
@@ -15,7 +20,7 @@ const EMPTY = Buffer.alloc(0);
 export interface UwsHost {
   readonly application: HttpApplication;
   readonly budget: BodyBudget;
-  readonly pace: ReplyPace;
+  readonly pace: ReplyBackpressure;
   /** Whether a reply ends its connection. */
   readonly isLastReply: boolean;
   /** Requests under way. */
@@ -25,8 +30,8 @@ export interface UwsHost {
 }
 
 /** The head being read by `forEach`: the callback is made once, not once per request. */
-let reading: HeadReader;
-const readHeader = (name: string, value: string): void => reading.add(name, value);
+let currentHead: HeadReader;
+const addHeaderToCurrentHead = (name: string, value: string): void => currentHead.add(name, value);
 
 /** One request and its response object, which must not be touched once `isOpen` is false. */
 export class UwsCall implements Peer {
@@ -50,8 +55,8 @@ export class UwsCall implements Peer {
   /** Everything that needs the request object, which dies when this returns. */
   begin(request: HttpRequest, method: string, path: string): void {
     const head = new HeadReader(method, path);
-    reading = head;
-    request.forEach(readHeader);
+    currentHead = head;
+    request.forEach(addHeaderToCurrentHead);
     this.#isHead = method === "HEAD";
     const fault = head.framingFault();
     if (fault !== undefined) return this.#rejectFraming(fault, head.path);
@@ -88,10 +93,10 @@ export class UwsCall implements Peer {
   /** A bug in this layer or below: answered, not fatal. */
   fail(error: unknown): void {
     this.#server.application.onFailure(error);
-    this.#later(FAILURE, true);
+    this.#later(INTERNAL_FAILURE_REPLY, true);
   }
 
-  #onChunk(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
+  #onChunk(admission: RequestAdmission, chunk: ArrayBuffer, isLast: boolean): void {
     if (!this.#isOpen || this.#isRejected) return;
     if (admission.refusal !== undefined) {
       // Read to its announced end (bounded above) and dropped, so that the connection lives on.
@@ -110,7 +115,7 @@ export class UwsCall implements Peer {
     this.#collect(admission, chunk, isLast);
   }
 
-  #collect(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
+  #collect(admission: RequestAdmission, chunk: ArrayBuffer, isLast: boolean): void {
     this.#body ??= this.#server.budget.open(this.#contentLength, admission.sender);
     if (this.#body === undefined) {
       return this.#reject(admission.refuse("overloaded", "too many bodies are being received"));
@@ -121,7 +126,7 @@ export class UwsCall implements Peer {
     if (isLast) this.#answer(admission, this.#body.bytes);
   }
 
-  #answer(admission: Admission, body: Buffer): void {
+  #answer(admission: RequestAdmission, body: Buffer): void {
     const reply = admission.refusal ?? admission.answer(body);
     // Inside the server's own callback the response is corked already.
     if (reply instanceof Promise) this.#answerLater(reply);
@@ -162,7 +167,7 @@ export class UwsCall implements Peer {
     const { status, headLines } = reply;
     if (headLines === undefined && reply.stream !== undefined) {
       const call = { isOpen: () => this.#isOpen, leave: () => this.#leave() };
-      this.#onGone = streamReply(this.#response, reply, reply.stream, call, isLast);
+      this.#onGone = startStreamedReply(this.#response, reply, reply.stream, call, isLast);
       return;
     }
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
@@ -173,10 +178,10 @@ export class UwsCall implements Peer {
     const response = this.#response;
     if (headLines !== undefined) response.writeStatus(headLines);
     else {
-      if (status !== 200) response.writeStatus(statusLine(status));
-      writeLines(response, reply.headers);
+      if (status !== 200) response.writeStatus(formatStatusLine(status));
+      writeHeaders(response, reply.headers);
     }
-    if (this.#isHead) endHead(response, Buffer.byteLength(body), isLast);
+    if (this.#isHead) sendHeadReply(response, Buffer.byteLength(body), isLast);
     else if (!isPaced) response.end(body, isLast);
     else {
       this.#heldBytes = pace.send(response, body, () => this.#leave());

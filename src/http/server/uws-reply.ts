@@ -2,18 +2,18 @@
 // that are streamed.
 import { pumpBody } from "./body-pump.ts";
 import type { BodyStream, Reply } from "./port.ts";
-import { statusLine } from "./status-lines.ts";
+import { formatStatusLine } from "./status-lines.ts";
 import type { HttpResponse } from "./uws-binary.ts";
 
 /** Answer where a reply cannot be made. */
-export const FAILURE: Reply = {
+export const INTERNAL_FAILURE_REPLY: Reply = {
   status: 500,
   headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
   body: '{"type":"about:blank","title":"internal error","status":500,"code":"internal"}',
 };
 
 /** All lines cross into native code as one, for their values hold no line breaks. */
-export function writeLines(response: HttpResponse, headers: readonly string[]): void {
+export function writeHeaders(response: HttpResponse, headers: readonly string[]): void {
   let lines = headers[1] as string;
   for (let index = 2; index < headers.length; index += 2) {
     lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
@@ -32,7 +32,7 @@ export interface StreamedCall {
  * Begins a streamed reply, and goes on at the pace of the client.
  * @returns to be called when the client is gone: it wakes what waits for room.
  */
-export function streamReply(
+export function startStreamedReply(
   response: HttpResponse,
   { status, headers }: Reply,
   stream: BodyStream,
@@ -40,8 +40,8 @@ export function streamReply(
   isLast: boolean,
 ): () => void {
   let wake = (): void => undefined;
-  response.writeStatus(statusLine(status));
-  writeLines(response, headers);
+  response.writeStatus(formatStatusLine(status));
+  writeHeaders(response, headers);
   response.onWritable(() => {
     wake();
     return true;
@@ -69,7 +69,7 @@ export function streamReply(
  * Ends the reply to HEAD, whose body would have this length. Given the length without a close, the
  * native end takes the reply for unfinished and closes the connection on the next request.
  */
-export function endHead(response: HttpResponse, length: number, isLast: boolean): void {
+export function sendHeadReply(response: HttpResponse, length: number, isLast: boolean): void {
   if (isLast) response.endWithoutBody(length, true);
   else response.writeHeader("Content-Length", String(length)).endWithoutBody();
 }

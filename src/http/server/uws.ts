@@ -9,15 +9,15 @@ import {
   type ListenOptions,
   SERVER_LIMITS,
 } from "./port.ts";
-import type { Connections } from "./connections.ts";
-import { ReplyPace } from "./reply-pace.ts";
+import type { ConnectionLimit } from "./connections.ts";
+import { ReplyBackpressure } from "./reply-pace.ts";
 import { UwsCall, type UwsHost } from "./uws-call.ts";
 import {
   type HttpRequest,
   type HttpResponse,
   loadUws,
   type us_listen_socket,
-  type Uws,
+  type UwsModule,
 } from "./uws-binary.ts";
 
 /** Starts the native server. Rejects when the binary is not usable or the port is taken. */
@@ -38,22 +38,22 @@ class UwsServer implements HttpServer, UwsHost {
   readonly adapter = "uws";
   readonly application: HttpApplication;
   readonly budget: BodyBudget;
-  readonly connections: Connections;
-  readonly pace = new ReplyPace();
+  readonly connections: ConnectionLimit;
+  readonly pace = new ReplyBackpressure();
   inflight = 0;
   port = 0;
   isDraining = false;
-  readonly #uws: Uws;
-  readonly #app: ReturnType<Uws["App"]>;
+  readonly #uws: UwsModule;
+  readonly #app: ReturnType<UwsModule["App"]>;
   readonly #listenSockets: us_listen_socket[] = [];
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
 
   constructor(
-    uws: Uws,
+    uws: UwsModule,
     application: HttpApplication,
     budget: BodyBudget,
-    connections: Connections,
+    connections: ConnectionLimit,
   ) {
     this.#uws = uws;
     this.application = application;

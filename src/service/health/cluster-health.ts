@@ -1,6 +1,6 @@
 // Health of a node by its place along the ordered log of its cluster: readiness, state and figures.
 import type { StreamState } from "../../contract/schemas/series.ts";
-import type { Figures } from "../../http/metrics/figures.ts";
+import type { MetricValues } from "../../http/metrics/figures.ts";
 import type { StreamFigures } from "../../stream/figures.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 
@@ -56,7 +56,10 @@ export function describeStream(
 }
 
 /** None where the process is the whole bureau. */
-export function collectStreamMetrics(figures: StreamFigures | undefined, nowMs: number): Figures {
+export function collectStreamMetrics(
+  figures: StreamFigures | undefined,
+  nowMs: number,
+): MetricValues {
   if (figures === undefined) return {};
   const lagMs = figures.lagMs(nowMs);
   return {

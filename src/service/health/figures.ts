@@ -2,7 +2,7 @@
 // log, vault, kaizen, pools, clock. The names are those of the table of metrics (src/http/metrics).
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { TableUse } from "../../engine/table-use.ts";
-import type { Figures } from "../../http/metrics/figures.ts";
+import type { MetricValues } from "../../http/metrics/figures.ts";
 import type { KaizenMetrics } from "../../kaizen/service/figures.ts";
 import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
@@ -11,7 +11,7 @@ import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
-import type { WebhookFigures } from "../../webhooks/fares.ts";
+import type { WebhookMetrics } from "../../webhooks/fares.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import type { ServiceCore } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
@@ -33,7 +33,7 @@ export interface MetricSources {
   readonly usageKeeper: UsageJournalWriter;
   readonly quotas: QuotaManager;
   readonly archive: { status(): ArchiveStatus | undefined };
-  readonly webhooks: { readonly figures: WebhookFigures | undefined };
+  readonly webhooks: { readonly figures: WebhookMetrics | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenMetrics } } };
   /** Undefined where the process is the whole bureau. */
   readonly cluster: Pick<OpenCluster, "figures"> | undefined;
@@ -41,7 +41,7 @@ export interface MetricSources {
   readonly scorer: { readonly waiting: number } | undefined;
 }
 
-export function collectMetrics(parts: MetricSources): Figures {
+export function collectMetrics(parts: MetricSources): MetricValues {
   const { evidence, store, decisions, reporting, clock } = parts;
   const { engine, ledger, sources, assessments } = evidence;
   const state = store.status();
@@ -77,7 +77,7 @@ export function collectMetrics(parts: MetricSources): Figures {
 function collectUsageMetrics({
   usageKeeper,
   quotas,
-}: Pick<MetricSources, "usageKeeper" | "quotas">): Figures {
+}: Pick<MetricSources, "usageKeeper" | "quotas">): MetricValues {
   return {
     usage_rows_journaled_total: usageKeeper.journaledCount,
     usage_journal_failures_total: usageKeeper.failedCount,
@@ -92,7 +92,7 @@ function collectUsageMetrics({
 export function collectLedgerMetrics(
   ledger: OpenLedger,
   assessments: Pick<AssessmentQueue, "gauges">,
-): Figures {
+): MetricValues {
   const { freeBytes, ballastBytes, isLow } = ledger.disk;
   const { damages, verifiedMs } = ledger.journal;
   const { outcomes, syncs, commits, snapshotMs } = ledger.figures.counts();
@@ -119,7 +119,7 @@ export function collectLedgerMetrics(
 export function collectArchiveMetrics(
   archive: ArchiveStatus | undefined,
   position: number,
-): Figures {
+): MetricValues {
   if (archive === undefined) return {};
   return {
     archive_age_seconds: archive.ageMs / MS_PER_S,
@@ -134,7 +134,7 @@ export function collectArchiveMetrics(
 export function collectReviewMetrics(
   { book, waiting, refusedCount }: ServiceCore["reviews"],
   nowMs: number,
-): Figures {
+): MetricValues {
   const oldestMs = book.oldestUndecidedMs() ?? nowMs;
   return {
     reviews_undecided: book.undecidedCount,
@@ -146,9 +146,9 @@ export function collectReviewMetrics(
 
 /** Webhooks; none before the first endpoint. */
 export function collectWebhookMetrics(
-  webhooks: WebhookFigures | undefined,
+  webhooks: WebhookMetrics | undefined,
   nowMs: number,
-): Figures {
+): MetricValues {
   if (webhooks === undefined) return {};
   const { endpoints, waiting, dead, delivered, failed, oldestMs = nowMs } = webhooks;
   return {
@@ -164,7 +164,7 @@ export function collectWebhookMetrics(
 }
 
 /** The agent table's room, and whom the limits on what is new hold back now. */
-export function collectTableMetrics(use: TableUse, { keysLimited }: AdmissionStatus): Figures {
+export function collectTableMetrics(use: TableUse, { keysLimited }: AdmissionStatus): MetricValues {
   return {
     table_bytes: use.bytes,
     table_bytes_max: use.bytesMax,
@@ -176,7 +176,7 @@ export function collectTableMetrics(use: TableUse, { keysLimited }: AdmissionSta
 }
 
 /** The store, the decision log's files and callers' queries among them. */
-export function collectStoreMetrics(store: StoreState, nowMs: number): Figures {
+export function collectStoreMetrics(store: StoreState, nowMs: number): MetricValues {
   const { behindSinceMs, queries, tiers } = store;
   return {
     store_position: store.appliedLsn,
@@ -205,7 +205,7 @@ export function collectStoreMetrics(store: StoreState, nowMs: number): Figures {
   };
 }
 
-export function collectKaizenMetrics(kaizen: KaizenMetrics): Figures {
+export function collectKaizenMetrics(kaizen: KaizenMetrics): MetricValues {
   const { lastRun, sides } = kaizen;
   const ofSides = (pick: (figures: (typeof sides)[number]) => number | undefined) =>
     sides.flatMap((figures) => {
@@ -223,6 +223,6 @@ export function collectKaizenMetrics(kaizen: KaizenMetrics): Figures {
 }
 
 /** A time in seconds that is left out while it is not known. */
-function buildTimestampMetric(name: keyof Figures, timeMs: number | undefined): Figures {
+function buildTimestampMetric(name: keyof MetricValues, timeMs: number | undefined): MetricValues {
   return timeMs === undefined ? {} : { [name]: timeMs / MS_PER_S };
 }

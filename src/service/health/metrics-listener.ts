@@ -1,11 +1,11 @@
 // Listener for metrics alone, as the settings ask for it: without a key, so that the log names an address
 // that others may reach.
 import {
-  isLoopback,
+  isLoopbackHost,
   type MetricsListener,
   openMetricsListener,
 } from "../../http/metrics/listener.ts";
-import type { RunningServer } from "../../http/start.ts";
+import type { RunningHttpServer } from "../../http/start.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ServeConfig } from "../settings/config.ts";
 
@@ -13,11 +13,11 @@ import type { ServeConfig } from "../settings/config.ts";
 export async function openConfiguredMetricsListener(
   { metricsListen }: ServeConfig,
   log: Log,
-  front: Pick<RunningServer, "scrape">,
+  front: Pick<RunningHttpServer, "scrape">,
 ): Promise<MetricsListener | undefined> {
   if (metricsListen === undefined) return undefined;
   const { host } = metricsListen;
-  if (!isLoopback(host)) {
+  if (!isLoopbackHost(host)) {
     const detail = "whoever reaches it reads all metrics without a key: keep others from it";
     log.warn("metrics_listener_open", { address: host, detail });
   }

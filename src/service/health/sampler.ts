@@ -1,19 +1,19 @@
 // Sampler of the series: asks each second what the HTTP threads have counted. A thread that is slow to
 // answer is asked again only once it has: the next point then stands for a longer time.
-import type { Pulse } from "../../http/metrics/pulse.ts";
-import type { Series } from "../../http/metrics/series.ts";
+import type { SeriesCounts } from "../../http/metrics/pulse.ts";
+import type { SeriesBuffer } from "../../http/metrics/series.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { OpenStore } from "../../store/client.ts";
 
 const SAMPLE_MS = 1000;
 
 export interface SeriesSamplerOptions {
-  readonly front: { pulses(): Promise<readonly Pulse[]> };
+  readonly front: { pulses(): Promise<readonly SeriesCounts[]> };
   readonly ledger: Pick<OpenLedger, "position"> & {
     readonly figures: Pick<OpenLedger["figures"], "counts">;
   };
   readonly store: Pick<OpenStore, "status">;
-  readonly series: Pick<Series, "take">;
+  readonly series: Pick<SeriesBuffer, "take">;
   /** Epoch ms. */
   readonly clock: () => number;
 }

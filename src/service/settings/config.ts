@@ -5,8 +5,8 @@ import { parseConsoleConfig } from "./console-config.ts";
 import type { ConsoleOptions } from "../../http/console/console.ts";
 import { isAbsolute, resolve } from "node:path";
 import type { ListenAddress } from "../../http/metrics/listener.ts";
-import { BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
-import type { Adapter } from "../../http/server/port.ts";
+import { CALLER_BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
+import type { HttpAdapterName } from "../../http/server/port.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import { convertMebibytesToTableBytes } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
@@ -93,7 +93,7 @@ export interface ServeConfig extends ListenConfig {
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
-  readonly httpAdapter: Adapter;
+  readonly httpAdapter: HttpAdapterName;
   /** A listener for `/metrics` alone, without a key; none when undefined. */
   readonly metricsListen: ListenAddress | undefined;
   /** Open connections over all threads; undefined: as many as descriptors allow. */
@@ -207,7 +207,7 @@ export function parseLogConfig(
 }
 
 function parseGrpcConfig(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
-  const source = readSetting("grpcCaller", undefined, environment) ?? BY_PRINCIPAL;
+  const source = readSetting("grpcCaller", undefined, environment) ?? CALLER_BY_PRINCIPAL;
   const port = readSetting("grpcPort", flags.grpcPort, environment);
   return port === undefined ? undefined : { port, source };
 }

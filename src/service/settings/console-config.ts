@@ -1,6 +1,6 @@
 // The console as flags, environment and file ask for it.
 import type { ConsoleOptions } from "../../http/console/console.ts";
-import { isLoopback } from "../../http/metrics/listener.ts";
+import { isLoopbackHost } from "../../http/metrics/listener.ts";
 import { type Environment, InvalidSetting, readSetting } from "./settings.ts";
 
 /** @throws InvalidSetting */
@@ -11,7 +11,7 @@ export function parseConsoleConfig(
 ): ConsoleOptions {
   const mode = readSetting("console", flags.console, environment);
   const isInsecure = readSetting("consoleInsecure", undefined, environment) === "true";
-  const isBoundToLoopback = isTcpWanted && isLoopback(host);
+  const isBoundToLoopback = isTcpWanted && isLoopbackHost(host);
   if (isInsecure && !isBoundToLoopback) {
     throw new InvalidSetting("TRUSTRANK_CONSOLE_INSECURE is for a service on loopback alone");
   }

@@ -1,5 +1,5 @@
 // Settings of limits: how much room callers may take, how fast, and how long what they sent is kept.
-import { QUEUE_MS_MAX } from "../../http/server/queue-watch.ts";
+import { QUEUE_MS_MAX_DEFAULT } from "../../http/server/queue-watch.ts";
 import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
 import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {
@@ -64,7 +64,7 @@ export const RATE_AND_RETENTION_SETTINGS = {
   queueMsMax: {
     variables: ["TRUSTRANK_QUEUE_MS_MAX"],
     kind: createWholeNumberKind(0, 99_999),
-    default: QUEUE_MS_MAX,
+    default: QUEUE_MS_MAX_DEFAULT,
     sentence:
       "ms that a round of requests of a thread may take; while it is more, those that come last are answered 503 `overloaded` at once; 0: never",
   },

@@ -8,9 +8,9 @@ import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/revie
 import type { SharedLag } from "../../http/access/lag-guard.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
-import type { Pulse } from "../../http/metrics/pulse.ts";
+import type { SeriesCounts } from "../../http/metrics/pulse.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
-import type { Adapter, Reply, RequestHead } from "../../http/server/port.ts";
+import type { HttpAdapterName, Reply, RequestHead } from "../../http/server/port.ts";
 import type { HttpLogger } from "../../http/services.ts";
 import type { WatchedBatch, WatchShares } from "../../http/request-watch.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
@@ -39,7 +39,7 @@ export interface HttpThreadData {
   readonly policies: readonly Uint8Array[];
   /** What people have decided so far. */
   readonly reviews: readonly ReviewRuling[];
-  readonly adapter: Adapter;
+  readonly adapter: HttpAdapterName;
   readonly owners: readonly NamespaceOwner[];
   /** Open connections of this thread. */
   readonly connectionsMax: number;
@@ -102,7 +102,7 @@ export type MessageFromHttpThread =
   | { readonly kind: "ready" }
   | { readonly kind: "listening" }
   | { readonly kind: "question"; readonly id: number; readonly question: HttpThreadCall }
-  | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts | Pulse }
+  | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts | SeriesCounts }
   | {
       readonly kind: "log";
       readonly level: keyof HttpLogger;

@@ -11,7 +11,7 @@ import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
 import { RefusalCollector } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import { type RunningServer, startHttpServer } from "../../http/start.ts";
+import { type RunningHttpServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
 import { QuotaGuard } from "../../http/access/quotas.ts";
 import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
@@ -116,7 +116,7 @@ class HttpThreadServer {
   );
   readonly #logger: HttpLogger;
   readonly #watch: RequestWatch | undefined;
-  #server: RunningServer | undefined;
+  #server: RunningHttpServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
     this.#port = port;

@@ -9,9 +9,9 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewAsked, ReviewNews } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
-import type { Pulse } from "../../http/metrics/pulse.ts";
+import type { SeriesCounts } from "../../http/metrics/pulse.ts";
 import type { WatchedBatch } from "../../http/request-watch.ts";
-import type { RunningServer } from "../../http/start.ts";
+import type { RunningHttpServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import { createPendingMessageFlag, raisePendingMessageFlag } from "./doorbell.ts";
@@ -51,7 +51,7 @@ export interface HttpThreadsOptions {
   readonly usageMemories: readonly SharedArrayBuffer[];
   readonly log: Log;
   /** Answers relayed requests. */
-  readonly relay: RunningServer["relay"];
+  readonly relay: RunningHttpServer["relay"];
   readonly scorer: BatchScorer | undefined;
   /** Assesses texts too large to be scored in place. */
   readonly assess: LaterAssessment;
@@ -121,8 +121,8 @@ export class HttpThreads {
   }
 
   /** What they count that a chart by the second wants, in their order. */
-  pulses(): Promise<Pulse[]> {
-    return Promise.all(this.#threads.map((thread) => thread.ask<Pulse>("pulse")));
+  pulses(): Promise<SeriesCounts[]> {
+    return Promise.all(this.#threads.map((thread) => thread.ask<SeriesCounts>("pulse")));
   }
 
   stopAccepting(): void {
@@ -221,7 +221,7 @@ class HttpThreadHandle {
     raisePendingMessageFlag(this.#doorbell);
   }
 
-  ask<Counts extends ThreadCounts | Pulse>(kind: "count" | "pulse"): Promise<Counts> {
+  ask<Counts extends ThreadCounts | SeriesCounts>(kind: "count" | "pulse"): Promise<Counts> {
     return this.#counts.ask<Counts>((id) => this.send({ kind, id }));
   }
 

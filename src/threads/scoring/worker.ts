@@ -11,7 +11,7 @@ import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/revie
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
-import { RequestIds } from "../../http/codec/request-id.ts";
+import { RequestIdGenerator } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
@@ -115,7 +115,7 @@ const bureau = openBureau({
   decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS }),
   reviews,
 });
-const requestIds = new RequestIds(clock);
+const requestIds = new RequestIdGenerator(clock);
 
 /** The task function that the pool calls. */
 export default async function runScoringTask(task: ScoringTask): Promise<ScoringReply> {

@@ -18,10 +18,10 @@ import {
   type DecisionSegment,
 } from "../../store/decisions/segments.ts";
 import {
-  type EventSource,
+  type WebhookEventSource,
   deriveEventId,
-  type Reading,
-  type WebhookEvent,
+  type RecordEvents,
+  type OutgoingWebhookEvent,
 } from "../../webhooks/event.ts";
 
 const DECISION_SOURCE_NAME = "decisions";
@@ -49,7 +49,7 @@ interface DecodedSegmentRange {
   readonly end: number;
 }
 
-export class DecisionEvents implements EventSource {
+export class DecisionEvents implements WebhookEventSource {
   readonly name = DECISION_SOURCE_NAME;
   readonly types = ["decision.denied", "agent.fraud_flagged"] as const;
   readonly #directory: string;
@@ -68,7 +68,7 @@ export class DecisionEvents implements EventSource {
     return { segment: last.name, byte: end, before: columns.count, taken: 0 };
   }
 
-  read(from: unknown): { readings: Reading[]; next: DecisionCursor } {
+  read(from: unknown): { readings: RecordEvents[]; next: DecisionCursor } {
     const at = parseDecisionPlace(from);
     const segments = listSegments(this.#directory);
     const found = segments.find(({ name }) => name === at.segment);
@@ -80,7 +80,7 @@ export class DecisionEvents implements EventSource {
     const stretch = this.#readIfThere(found, at.byte);
     if (stretch === undefined) return { readings: [], next: at };
     const { columns, end } = stretch;
-    const readings: Reading[] = [];
+    const readings: RecordEvents[] = [];
     const until = Math.min(columns.count, at.taken + RECORDS_MAX);
     for (let row = at.taken; row < until; row++) {
       const next = { ...at, taken: row + 1 };
@@ -118,7 +118,12 @@ export class DecisionEvents implements EventSource {
     return (this.#stretch = { key, columns, end });
   }
 
-  #eventsOf(columns: DecisionColumns, row: number, segment: string, index: number): WebhookEvent[] {
+  #eventsOf(
+    columns: DecisionColumns,
+    row: number,
+    segment: string,
+    index: number,
+  ): OutgoingWebhookEvent[] {
     const flags = columns.indexes[8]![row]!;
     const isDenied = (flags & FLAG_ALLOWED) === 0;
     const isFraud = columns.texts[9]![row]!.includes(FRAUD);
@@ -127,7 +132,7 @@ export class DecisionEvents implements EventSource {
     const atMs = columns.numbers[0]![row]!;
     const { tenant, agent_id: lane } = data;
     const common = { tenant, lane, atMs, data };
-    const events: WebhookEvent[] = [];
+    const events: OutgoingWebhookEvent[] = [];
     if (isDenied) {
       const id = deriveEventId(this.#serviceId, DECISION_SOURCE_NAME, segment, index, "denied");
       events.push({ ...common, id, type: "decision.denied" });

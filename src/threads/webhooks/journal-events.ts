@@ -13,10 +13,10 @@ import {
 } from "../../journal/format.ts";
 import { type JournalReader, openJournalReader } from "../../journal/reader.ts";
 import {
-  type EventSource,
+  type WebhookEventSource,
   deriveEventId,
-  type Reading,
-  type WebhookEvent,
+  type RecordEvents,
+  type OutgoingWebhookEvent,
 } from "../../webhooks/event.ts";
 
 const JOURNAL_SOURCE_NAME = "journal";
@@ -24,9 +24,11 @@ const JOURNAL_SOURCE_NAME = "journal";
 const RECORDS_MAX = 4096;
 
 /** What a record says, before it has an id, which is that of its place or what it is `about`; undefined: nothing that anybody is told. */
-type JournalEventDraft = (Omit<WebhookEvent, "id"> & { readonly about?: string }) | undefined;
+type JournalEventDraft =
+  | (Omit<OutgoingWebhookEvent, "id"> & { readonly about?: string })
+  | undefined;
 
-export class JournalEvents implements EventSource {
+export class JournalEvents implements WebhookEventSource {
   readonly name = JOURNAL_SOURCE_NAME;
   readonly types = ["key.revoked", "review.opened", "journal.damaged", "store.lagging"] as const;
   readonly #reader: JournalReader;
@@ -43,11 +45,11 @@ export class JournalEvents implements EventSource {
     return this.#durable();
   }
 
-  read(from: unknown): { readings: Reading[]; next: number } {
+  read(from: unknown): { readings: RecordEvents[]; next: number } {
     const durable = this.#durable();
     // A journal that was restored to an earlier time ends before: told from there on.
     const after = typeof from === "number" ? Math.min(from, durable) : durable;
-    const readings: Reading[] = [];
+    const readings: RecordEvents[] = [];
     const next = this.#reader.read(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
       const told = decodeRecordEvent(bytes, at);
       if (told === undefined) return;

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
 import { KAIZEN_STATE_PATH, type Promotion } from "../../kaizen/service/files.ts";
 import {
-  type EventSource,
+  type WebhookEventSource,
   deriveEventId,
-  type Reading,
-  type WebhookEvent,
+  type RecordEvents,
+  type OutgoingWebhookEvent,
 } from "../../webhooks/event.ts";
 
 const KAIZEN_SOURCE_NAME = "kaizen";
@@ -20,12 +20,12 @@ interface KaizenCursor {
 
 const FIRST_KAIZEN_CURSOR: KaizenCursor = { atMs: 0, name: "" };
 
-export class KaizenEvents implements EventSource {
+export class KaizenEvents implements WebhookEventSource {
   readonly name = KAIZEN_SOURCE_NAME;
   readonly types = ["kaizen.promoted", "kaizen.rolled_back"] as const;
   readonly #path: string;
   readonly #serviceId: string;
-  #known: { readonly stamp: string; readonly readings: readonly Reading[] } | undefined;
+  #known: { readonly stamp: string; readonly readings: readonly RecordEvents[] } | undefined;
 
   constructor(dataDir: string, serviceId: string) {
     this.#path = join(dataDir, KAIZEN_STATE_PATH);
@@ -36,7 +36,7 @@ export class KaizenEvents implements EventSource {
     return (this.#all().at(-1)?.next as KaizenCursor | undefined) ?? FIRST_KAIZEN_CURSOR;
   }
 
-  read(from: unknown): { readings: Reading[]; next: KaizenCursor } {
+  read(from: unknown): { readings: RecordEvents[]; next: KaizenCursor } {
     const after = parseKaizenPlace(from);
     const readings = this.#all().filter(({ next }) => isLater(next as KaizenCursor, after));
     const last = readings.at(-1)?.next as KaizenCursor | undefined;
@@ -44,7 +44,7 @@ export class KaizenEvents implements EventSource {
   }
 
   /** Every event that the file tells of, in order; read again when the file has changed. */
-  #all(): readonly Reading[] {
+  #all(): readonly RecordEvents[] {
     const stat = fs.statSync(this.#path, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) return [];
     const stamp = `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
@@ -59,10 +59,10 @@ export class KaizenEvents implements EventSource {
     return readings;
   }
 
-  #eventsOf(promotion: Promotion): WebhookEvent[] {
+  #eventsOf(promotion: Promotion): OutgoingWebhookEvent[] {
     const { run_id, version, parent, at_ms: atMs, kind = "full", rolled_back: back } = promotion;
     const common = { tenant: null, lane: "" } as const;
-    const promoted: WebhookEvent = {
+    const promoted: OutgoingWebhookEvent = {
       ...common,
       id: deriveEventId(this.#serviceId, KAIZEN_SOURCE_NAME, run_id, "promoted"),
       type: "kaizen.promoted",
@@ -71,7 +71,7 @@ export class KaizenEvents implements EventSource {
     };
     if (back === undefined) return [promoted];
     const { reason, left = parent } = back;
-    const rolledBack: WebhookEvent = {
+    const rolledBack: OutgoingWebhookEvent = {
       ...common,
       id: deriveEventId(this.#serviceId, KAIZEN_SOURCE_NAME, run_id, "rolled_back"),
       type: "kaizen.rolled_back",

@@ -5,8 +5,8 @@ import { Worker } from "node:worker_threads";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Webhooks } from "../../contract/webhooks/port.ts";
 import type { Log } from "../../platform/log.ts";
-import { hasEndpoints } from "../../webhooks/files.ts";
-import type { WebhookFigures } from "../../webhooks/fares.ts";
+import { hasWebhookEndpoints } from "../../webhooks/files.ts";
+import type { WebhookMetrics } from "../../webhooks/fares.ts";
 import type {
   MessageFromWebhookThread,
   MessageToWebhookThread,
@@ -42,7 +42,7 @@ export class WebhookThreadClient implements Webhooks {
   readonly #options: WebhookThreadClientOptions;
   readonly #calls = new Map<number, PendingCall>();
   /** As of the last second; undefined before there was an endpoint. */
-  figures: WebhookFigures | undefined;
+  figures: WebhookMetrics | undefined;
   #worker: Worker | undefined;
   #number = 0;
   #again: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class WebhookThreadClient implements Webhooks {
 
   constructor(options: WebhookThreadClientOptions) {
     this.#options = options;
-    if (hasEndpoints(options.data().dataDir)) this.#start();
+    if (hasWebhookEndpoints(options.data().dataDir)) this.#start();
   }
 
   readonly create: Webhooks["create"] = (request) => this.#call("create", request);

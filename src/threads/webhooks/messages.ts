@@ -1,5 +1,5 @@
 // Messages between the main thread and the thread that tells webhooks.
-import type { WebhookFigures } from "../../webhooks/fares.ts";
+import type { WebhookMetrics } from "../../webhooks/fares.ts";
 import type { Webhooks } from "../../contract/webhooks/port.ts";
 import { type EncodedFault } from "../../contract/encoded-fault.ts";
 
@@ -28,5 +28,5 @@ export type MessageToWebhookThread =
 export type MessageFromWebhookThread =
   | { readonly kind: "answer"; readonly number: number; readonly value: unknown }
   | { readonly kind: "refusal"; readonly number: number; readonly fault: EncodedFault }
-  | { readonly kind: "figures"; readonly figures: WebhookFigures }
+  | { readonly kind: "figures"; readonly figures: WebhookMetrics }
   | { readonly kind: "log"; readonly event: string; readonly detail: string };

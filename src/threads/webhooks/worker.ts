@@ -10,7 +10,7 @@ import { LedgerFigures } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";
-import { openPost } from "../../webhooks/post.ts";
+import { createWebhookSender } from "../../webhooks/post.ts";
 import { WebhookService } from "../../webhooks/service.ts";
 import { openThreadClock } from "../clock.ts";
 import { DecisionEvents } from "./decision-events.ts";
@@ -69,7 +69,7 @@ function openWebhookService(
       new JournalEvents(nodeFiles, dataPaths(dataDir).journal, serviceId, durable),
       new DecisionEvents(resolveSegmentsDirectory(dataDir), serviceId),
     ],
-    post: openPost({ allowed, resolve: resolveName, userAgent }),
+    post: createWebhookSender({ allowed, resolve: resolveName, userAgent }),
     allowed,
     clock: openThreadClock().now,
     chance: Math.random,

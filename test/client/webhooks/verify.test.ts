@@ -8,7 +8,7 @@ import {
   type WebhookHeaders,
   WebhookVerificationError,
 } from "../../../src/client/webhooks/verify.ts";
-import { formatSecret, signedHeaders } from "../../../src/webhooks/signature.ts";
+import { formatSecret, buildSignedHeaders } from "../../../src/webhooks/signature.ts";
 import { rejection } from "../_replies.ts";
 
 const NOW_MS = 1_772_000_000_000;
@@ -16,7 +16,7 @@ const now = () => NOW_MS;
 const EVENT = { type: "decision.denied", timestamp: "2026-02-25T00:00:00.000Z", tenant: "acme" };
 const BODY = JSON.stringify({ ...EVENT, data: { agent_id: "agent://ünï/cøde" } });
 const [SECRET, FORMER, OTHER] = [1, 2, 3].map((n) => formatSecret(new Uint8Array(32).fill(n)));
-const headers = signedHeaders([SECRET!, FORMER!], "evt_1", NOW_MS, BODY);
+const headers = buildSignedHeaders([SECRET!, FORMER!], "evt_1", NOW_MS, BODY);
 
 const refusal = async (
   body: string | Uint8Array,
@@ -56,9 +56,9 @@ describe("what is good", () => {
       "webhook-signature": `v1a,AAAA ${webhook.sign("evt_2", at, BODY)}`,
     };
     expect(await verifyWebhook(BODY, signed, SECRET!)).toMatchObject({ id: "evt_2" });
-    expect(webhook.verify(BODY, signedHeaders([SECRET!], "evt_3", at.getTime(), BODY))).toEqual(
-      JSON.parse(BODY),
-    );
+    expect(
+      webhook.verify(BODY, buildSignedHeaders([SECRET!], "evt_3", at.getTime(), BODY)),
+    ).toEqual(JSON.parse(BODY));
   });
 });
 
@@ -110,7 +110,7 @@ describe("what is refused", () => {
 
   it("is what is old, from the future, or has no time", async () => {
     const at = (offsetSec: number) =>
-      signedHeaders([SECRET!], "evt_1", NOW_MS + offsetSec * 1000, BODY);
+      buildSignedHeaders([SECRET!], "evt_1", NOW_MS + offsetSec * 1000, BODY);
     for (const near of [-300, 0, 300]) await verifyWebhook(BODY, at(near), SECRET!, { now });
     for (const far of [-301, 301]) expect(await refusal(BODY, at(far))).toContain("too old");
     const strict = { now, toleranceSec: 10 };
@@ -133,7 +133,7 @@ describe("what is refused", () => {
 
   it("is a signed body that is no event", async () => {
     for (const body of ["{", "[]", "null", "{}", '{"type":"a","timestamp":"b","data":null}']) {
-      const signed = signedHeaders([SECRET!], "evt_1", NOW_MS, body);
+      const signed = buildSignedHeaders([SECRET!], "evt_1", NOW_MS, body);
       expect(await refusal(body, signed)).toContain("the body is");
     }
   });

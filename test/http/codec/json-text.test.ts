@@ -1,12 +1,12 @@
 // Numbers of verdicts written digit by digit: the same bytes as JSON.stringify, for every number.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { writeNumber } from "../../../src/http/codec/json-text.ts";
+import { writeJsonNumber } from "../../../src/http/codec/json-text.ts";
 
 const bytes = Buffer.alloc(40);
 
 function written(value: number): string {
-  const end = writeNumber(bytes, 3, value);
+  const end = writeJsonNumber(bytes, 3, value);
   expect(end - 3).toBeLessThanOrEqual(32);
   return bytes.toString("latin1", 3, end);
 }

@@ -3,16 +3,20 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import * as words from "../../../src/contract/vocabulary.ts";
-import { bodyFormat, replyFormat } from "../../../src/http/codec/negotiation.ts";
-import { selectEchoedRequestId, RequestIds, writeId } from "../../../src/http/codec/request-id.ts";
-import { writeCheck, writeHandshake } from "../../../src/http/codec/verdict-writer.ts";
-import { verifyBytes } from "../../../src/http/codec/verify-writer.ts";
+import { parseBodyFormat, negotiateReplyFormat } from "../../../src/http/codec/negotiation.ts";
+import {
+  selectEchoedRequestId,
+  RequestIdGenerator,
+  writeRequestId,
+} from "../../../src/http/codec/request-id.ts";
+import { formatCheckJson, formatHandshakeJson } from "../../../src/http/codec/verdict-writer.ts";
+import { encodeVerifyJson } from "../../../src/http/codec/verify-writer.ts";
 import { START_MS } from "../_setup.ts";
 
 describe("request ids", () => {
   it("are UUIDv7: the time first, never the same twice", () => {
     let nowMs = START_MS;
-    const ids = new RequestIds(() => nowMs);
+    const ids = new RequestIdGenerator(() => nowMs);
     const made = Array.from({ length: 5000 }, () => ids.next());
     expect(new Set(made).size).toBe(5000);
     for (const id of made) {
@@ -26,7 +30,7 @@ describe("request ids", () => {
 
   it("grow within a millisecond, past every carry, and when the clock is set back", () => {
     let nowMs = START_MS;
-    const ids = new RequestIds(() => nowMs);
+    const ids = new RequestIdGenerator(() => nowMs);
     const outOfOrder: string[] = [];
     let last = ids.next();
     for (let count = 0; count < 150_000; count += 1) {
@@ -40,10 +44,13 @@ describe("request ids", () => {
 
   it("are written as their text, whether made last, before, by another or by the caller", () => {
     let nowMs = START_MS;
-    const [mine, others] = [new RequestIds(() => nowMs), new RequestIds(() => nowMs)];
+    const [mine, others] = [
+      new RequestIdGenerator(() => nowMs),
+      new RequestIdGenerator(() => nowMs),
+    ];
     const written = (id: string) => {
       const bytes = Buffer.alloc(200, 0x2e);
-      const length = writeId(id, bytes, 3);
+      const length = writeRequestId(id, bytes, 3);
       return bytes.toString("latin1", 3, 3 + length);
     };
     const made: string[] = [];
@@ -83,7 +90,7 @@ describe("negotiation", () => {
     ["application/json;q=2, application/msgpack;q=0.1", "msgpack"],
     [",, application/msgpack ,", "msgpack"],
   ])("Accept: %s gives %s", (accept, format) => {
-    expect(replyFormat(accept)).toBe(format);
+    expect(negotiateReplyFormat(accept)).toBe(format);
   });
 
   it.each([
@@ -93,7 +100,7 @@ describe("negotiation", () => {
     "nonsense",
     "a,".repeat(500),
   ])("Accept: %s is not acceptable", (accept) => {
-    expect(() => replyFormat(accept)).toThrow(/not_acceptable/);
+    expect(() => negotiateReplyFormat(accept)).toThrow(/not_acceptable/);
   });
 
   it.each([
@@ -103,13 +110,13 @@ describe("negotiation", () => {
     ["application/msgpack", "msgpack"],
     ["application/x-msgpack", "msgpack"],
   ])("Content-Type: %s is %s", (type, format) => {
-    expect(bodyFormat(type)).toBe(format);
+    expect(parseBodyFormat(type)).toBe(format);
   });
 
   it.each([undefined, "", "text/json", "application/json; charset=latin1", "application/jsonx"])(
     "Content-Type: %s is not supported",
     (type) => {
-      expect(() => bodyFormat(type)).toThrow(/unsupported_media_type/);
+      expect(() => parseBodyFormat(type)).toThrow(/unsupported_media_type/);
     },
   );
 });
@@ -226,19 +233,19 @@ describe("hand-written verdicts", () => {
       fc.property(verify, (value) => {
         // Again and again: what was met before is written from pieces kept.
         for (let times = 0; times < 3; times += 1) {
-          const bytes = verifyBytes(value as VerifyResponse);
+          const bytes = encodeVerifyJson(value as VerifyResponse);
           expect(Buffer.from(bytes).toString()).toBe(JSON.stringify(value));
         }
       }),
     );
     fc.assert(
       fc.property(check, (value) => {
-        expect(writeCheck(value)).toBe(JSON.stringify(value));
+        expect(formatCheckJson(value)).toBe(JSON.stringify(value));
       }),
     );
     fc.assert(
       fc.property(handshake, (value) => {
-        expect(writeHandshake(value)).toBe(JSON.stringify(value));
+        expect(formatHandshakeJson(value)).toBe(JSON.stringify(value));
       }),
     );
   });

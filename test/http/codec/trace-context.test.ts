@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   parseTraceContext,
-  parseTraceparent,
+  normalizeTraceparent,
   parseTraceId,
 } from "../../../src/http/codec/trace-context.ts";
 
@@ -20,7 +20,7 @@ const hex = (length: number) =>
 
 describe("traceparent", () => {
   it("of version 00 is taken as it is", () => {
-    expect(parseTraceparent(VALID)).toBe(VALID);
+    expect(normalizeTraceparent(VALID)).toBe(VALID);
     expect(parseTraceContext(VALID)).toEqual({ traceId: TRACE, parentId: PARENT, isSampled: true });
     expect(parseTraceId(VALID)).toBe(TRACE);
   });
@@ -44,17 +44,17 @@ describe("traceparent", () => {
       `01-${TRACE}-${PARENT}-01x`,
       `01-${TRACE}-${PARENT}`,
     ]) {
-      expect([wrong, parseTraceparent(wrong)]).toEqual([wrong, undefined]);
+      expect([wrong, normalizeTraceparent(wrong)]).toEqual([wrong, undefined]);
       expect([wrong, parseTraceContext(wrong)]).toEqual([wrong, undefined]);
       expect([wrong, parseTraceId(wrong)]).toEqual([wrong, ""]);
     }
-    expect(parseTraceparent(undefined)).toBeUndefined();
+    expect(normalizeTraceparent(undefined)).toBeUndefined();
     expect(parseTraceContext(undefined)).toBeUndefined();
   });
 
   it("of a later version is read as far as 00 goes, and becomes one of 00", () => {
-    expect(parseTraceparent(`cc-${TRACE}-${PARENT}-09-what-is-new`)).toBe(VALID);
-    expect(parseTraceparent(`01-${TRACE}-${PARENT}-fe`)).toBe(`00-${TRACE}-${PARENT}-00`);
+    expect(normalizeTraceparent(`cc-${TRACE}-${PARENT}-09-what-is-new`)).toBe(VALID);
+    expect(normalizeTraceparent(`01-${TRACE}-${PARENT}-fe`)).toBe(`00-${TRACE}-${PARENT}-00`);
     expect(parseTraceContext(`01-${TRACE}-${PARENT}-fe`)?.isSampled).toBe(false);
   });
 
@@ -67,7 +67,7 @@ describe("traceparent", () => {
         const parts = { traceId, parentId, isSampled };
         expect(parseTraceContext(header)).toEqual(isValid ? parts : undefined);
         expect(parseTraceId(header)).toBe(isValid ? traceId : "");
-        const again = parseTraceparent(header);
+        const again = normalizeTraceparent(header);
         expect(parseTraceContext(again)).toEqual(isValid ? parts : undefined);
       }),
     );

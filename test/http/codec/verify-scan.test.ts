@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { parseJson } from "../../../src/contract/parse/json.ts";
 import { parseVerifyRequest } from "../../../src/contract/parse/requests.ts";
 import { BODY_BYTES_MAX, KEPT_BYTES_MAX, KEPT_SLOTS } from "../../../assembly/wire/layout.ts";
-import { scanVerify } from "../../../src/http/codec/verify-scan.ts";
+import { scanVerifyRequest } from "../../../src/http/codec/verify-scan.ts";
 import { parsePlainVerify } from "../../reference/verify-plain.ts";
 
 const PLAIN = {
@@ -32,7 +32,7 @@ function general(bytes: Buffer): unknown {
 
 function expectAgreement(text: string | Buffer): boolean {
   const bytes = Buffer.from(text);
-  const fast = scanVerify(bytes);
+  const fast = scanVerifyRequest(bytes);
   expect(fast).toEqual(parsePlainVerify(bytes));
   if (fast === undefined) return false;
   expect(fast).toEqual(general(bytes));
@@ -91,15 +91,15 @@ test("limits are the contract's: one more than allowed is declined", () => {
 test("a body at the module's own limit is read, a longer one is left to the general parser", () => {
   const body = JSON.stringify(PLAIN);
   const padded = (length: number) => Buffer.from(body.padEnd(length));
-  expect(scanVerify(padded(BODY_BYTES_MAX))).toEqual(PLAIN);
-  expect(scanVerify(padded(BODY_BYTES_MAX + 1))).toBeUndefined();
+  expect(scanVerifyRequest(padded(BODY_BYTES_MAX))).toEqual(PLAIN);
+  expect(scanVerifyRequest(padded(BODY_BYTES_MAX + 1))).toBeUndefined();
 });
 
 test("what a longer body left behind is never read into a shorter one", () => {
   const body = Buffer.from(JSON.stringify(PLAIN));
   for (let length = 0; length < body.length; length += 1) {
-    expect(scanVerify(body)).toEqual(PLAIN);
-    expect(scanVerify(body.subarray(0, length))).toBeUndefined();
+    expect(scanVerifyRequest(body)).toEqual(PLAIN);
+    expect(scanVerifyRequest(body.subarray(0, length))).toBeUndefined();
   }
 });
 

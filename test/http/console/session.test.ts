@@ -2,7 +2,11 @@
 import http from "node:http";
 import { describe, expect, it } from "vitest";
 import { Console, type ConsoleOptions } from "../../../src/http/console/console.ts";
-import { LINK_MS, SESSION_IDLE_MS, SESSION_MS_MAX } from "../../../src/http/console/sessions.ts";
+import {
+  LOGIN_LINK_LIFE_MS,
+  SESSION_IDLE_MS,
+  SESSION_MS_MAX,
+} from "../../../src/http/console/sessions.ts";
 import { INSTALLED_KEY_ID } from "../../../src/http/access/installed-key.ts";
 import { describeServers } from "../_servers.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
@@ -249,7 +253,7 @@ describeServers("the console's session", (service) => {
     expect(first.status).toBe(200);
     expect((await ask(base, "POST", "/console/session", OWN, { token })).status).toBe(401);
     const late = console.sessions.issueLink(INSTALLED_KEY_ID);
-    clock.nowMs += LINK_MS;
+    clock.nowMs += LOGIN_LINK_LIFE_MS;
     expect((await ask(base, "POST", "/console/session", OWN, { token: late })).status).toBe(401);
     clock.nowMs += 60_001;
   });

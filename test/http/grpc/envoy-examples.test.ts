@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import protobuf from "protobufjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { BY_PRINCIPAL } from "../../../src/http/grpc/caller.ts";
+import { CALLER_BY_PRINCIPAL } from "../../../src/http/grpc/caller.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 import { connect, MESSAGES } from "./_envoy.ts";
@@ -111,7 +111,7 @@ describe("envoy-grpc.yaml asks", () => {
     grpc = await listenExtAuthz({
       host: "127.0.0.1",
       port: 0,
-      source: BY_PRINCIPAL,
+      source: CALLER_BY_PRINCIPAL,
       ask: (head, peer) => server.ask(head, peer),
       systemClock: Date.now,
       logger: { info: () => undefined, warn: () => undefined, error: () => undefined },

@@ -3,9 +3,9 @@
 import net from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
-import { faultReply } from "../../../src/http/codec/reply.ts";
+import { buildFaultReply } from "../../../src/http/codec/reply.ts";
 import { buildCheckAnswer } from "../../../src/http/grpc/answer.ts";
-import { BY_PRINCIPAL, parseCallerSource } from "../../../src/http/grpc/caller.ts";
+import { CALLER_BY_PRINCIPAL, parseCallerSource } from "../../../src/http/grpc/caller.ts";
 import { buildRequestHead } from "../../../src/http/grpc/question.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
 import { call } from "../_client.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   service = await openTestServer("node");
   const { server } = service;
   const ask = server.ask.bind(server);
-  grpc = await listenExtAuthz({ ...PLACE, source: BY_PRINCIPAL, ask });
+  grpc = await listenExtAuthz({ ...PLACE, source: CALLER_BY_PRINCIPAL, ask });
   envoy = connect(grpc.port);
 });
 afterAll(async () => {
@@ -158,7 +158,7 @@ describe("whose word counts", () => {
         metadata: (name) => (name === "x-trust-stakes" ? ["7"] : []),
         remainingMs: Number.POSITIVE_INFINITY,
       },
-      BY_PRINCIPAL,
+      CALLER_BY_PRINCIPAL,
     );
     expect(head.query).toBe("profile=envoy&stakes=5");
     expect([...head.forwarded!]).toEqual([["x-trust-stakes", "7"]]);
@@ -242,7 +242,7 @@ describe("no verdict", () => {
     const { server } = limited;
     const other = await listenExtAuthz({
       ...PLACE,
-      source: BY_PRINCIPAL,
+      source: CALLER_BY_PRINCIPAL,
       ask: server.ask.bind(server),
     });
     const client = connect(other.port);
@@ -264,14 +264,14 @@ describe("no verdict", () => {
     ["internal", 13],
   ] as const)("%s is the call's status %i", (code, expected) => {
     const names = { requestId: "r", echoedId: "r" };
-    const answer = buildCheckAnswer(faultReply(new ServiceFault(code, "no"), "/", names));
+    const answer = buildCheckAnswer(buildFaultReply(new ServiceFault(code, "no"), "/", names));
     expect(answer).toEqual({ failure: { code: expected, details: `${code}: no (request r)` } });
   });
 
   it("within Envoy's deadline, which the service is told", async () => {
     const asked = { request: {}, metadata: () => [] };
     const told = (remainingMs: number) =>
-      buildRequestHead({ ...asked, remainingMs }, BY_PRINCIPAL).deadlineMs;
+      buildRequestHead({ ...asked, remainingMs }, CALLER_BY_PRINCIPAL).deadlineMs;
     expect([told(99.7), told(-3), told(1e9)]).toEqual(["99", "0", "9999999"]);
     const request = from("agent://test/never");
     const answer = await envoy.check(request, { metadata: operator(), deadlineMs: 100 });

@@ -2,13 +2,18 @@
 import net from "node:net";
 import { describe, expect, it } from "vitest";
 import { GRPC_CONNECTIONS_MAX } from "../../../src/http/grpc/bounds.ts";
-import { BY_PRINCIPAL } from "../../../src/http/grpc/caller.ts";
+import { CALLER_BY_PRINCIPAL } from "../../../src/http/grpc/caller.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
 import type { Reply } from "../../../src/http/server/port.ts";
 import { connect } from "./_envoy.ts";
 
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const PLACE = { host: "127.0.0.1", systemClock: Date.now, logger: QUIET, source: BY_PRINCIPAL };
+const PLACE = {
+  host: "127.0.0.1",
+  systemClock: Date.now,
+  logger: QUIET,
+  source: CALLER_BY_PRINCIPAL,
+};
 const REPLY: Reply = { status: 200, headers: ["X-Trust-Effective", "allow"], body: "" };
 
 const open = (port = 0): Promise<ExtAuthzServer> =>

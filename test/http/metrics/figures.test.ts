@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { REASON_CLASSES, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
-import { buildMetricFamilies, withAdded } from "../../../src/http/metrics/figures.ts";
-import { Metrics } from "../../../src/http/metrics/recorder.ts";
-import { requestFigures } from "../../../src/http/metrics/requests.ts";
+import { buildMetricFamilies, addThreadValues } from "../../../src/http/metrics/figures.ts";
+import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
+import { collectRequestMetrics } from "../../../src/http/metrics/requests.ts";
 import {
-  CLASS_OF_LABEL,
-  VERDICT_CELLS,
-  verdictCell,
-  verdictLabels,
+  REASON_CLASS_BY_LABEL,
+  VERDICT_CELL_COUNT,
+  computeVerdictCell,
+  decodeVerdictCell,
 } from "../../../src/http/metrics/verdict-cells.ts";
 
 const familyOf = (figures: Parameters<typeof buildMetricFamilies>[0], name: string) =>
@@ -17,7 +17,7 @@ const familyOf = (figures: Parameters<typeof buildMetricFamilies>[0], name: stri
 
 test("requests of several threads are added by route, status and time", () => {
   const routes = ["verify", "unmatched"];
-  const threads = [new Metrics(routes), new Metrics(routes)] as const;
+  const threads = [new RequestRecorder(routes), new RequestRecorder(routes)] as const;
   for (const metrics of threads) {
     metrics.countRequest(0, 200);
     metrics.timeRequest(0, 200, 0.2);
@@ -25,7 +25,7 @@ test("requests of several threads are added by route, status and time", () => {
   }
   threads[1].timeRequest(0, 503, 20_000);
   const counts = threads.map((metrics) => metrics.counts(3));
-  const figures = requestFigures(routes, counts);
+  const figures = collectRequestMetrics(routes, counts);
   expect(figures.http_requests_total).toEqual([
     { labels: ["verify", "200"], value: 2 },
     { labels: ["unmatched", "404"], value: 2 },
@@ -48,7 +48,7 @@ test("requests of several threads are added by route, status and time", () => {
 test("figures of further threads are added to those of the main one", () => {
   const durations = { buckets: [1, 2], sum: 3 };
   const added = { outcomes_pending: 4, journal_append_duration_seconds: durations };
-  const all = withAdded({ outcomes_pending: 1, agents: 7 }, [added, added]);
+  const all = addThreadValues({ outcomes_pending: 1, agents: 7 }, [added, added]);
   expect(all).toEqual({
     agents: 7,
     outcomes_pending: 9,
@@ -60,13 +60,13 @@ test("every label of the policy has a class, and every cell its own labels", () 
   const rules = readFileSync(new URL("../../../src/policy/rules.ts", import.meta.url), "utf8");
   const written = [...rules.matchAll(/ruling\(\w+, "([A-Z_]+)"/g)].map(([, label]) => label!);
   const stakes = [...rules.matchAll(/"(STAKES_\w+)"/g)].map(([, label]) => label!);
-  expect(Object.keys(CLASS_OF_LABEL).toSorted()).toEqual([...written, ...stakes].toSorted());
+  expect(Object.keys(REASON_CLASS_BY_LABEL).toSorted()).toEqual([...written, ...stakes].toSorted());
   const seen = new Set<string>();
-  for (let cell = 0; cell < VERDICT_CELLS; cell++) seen.add(verdictLabels(cell).join(" "));
+  for (let cell = 0; cell < VERDICT_CELL_COUNT; cell++) seen.add(decodeVerdictCell(cell).join(" "));
   expect(seen.size).toBe(TOOL_LEVELS.length * VERDICTS.length * REASON_CLASSES.length);
   const action = { verdict: "QUARANTINE", log_reason: "SOURCE_REVOKED" } as const;
-  const cell = verdictCell("L2", action);
-  expect(verdictLabels(cell)).toEqual(["L2", "QUARANTINE", "provenance"]);
+  const cell = computeVerdictCell("L2", action);
+  expect(decodeVerdictCell(cell)).toEqual(["L2", "QUARANTINE", "provenance"]);
   const risky = { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" } as const;
-  expect(verdictLabels(verdictCell("L3", risky))).toEqual(["L3", "CHALLENGE", "risk"]);
+  expect(decodeVerdictCell(computeVerdictCell("L3", risky))).toEqual(["L3", "CHALLENGE", "risk"]);
 });

@@ -1,7 +1,7 @@
 // The listener for metrics alone: no key, one path, both formats, and nothing else.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  isLoopback,
+  isLoopbackHost,
   type MetricsListener,
   openMetricsListener,
 } from "../../../src/http/metrics/listener.ts";
@@ -58,9 +58,9 @@ test("a port that is taken is told", async () => {
 
 test("loopback is what only this machine reaches", () => {
   for (const host of ["127.0.0.1", "127.8.9.1", "::1", "localhost"]) {
-    expect(isLoopback(host), host).toBe(true);
+    expect(isLoopbackHost(host), host).toBe(true);
   }
   for (const host of ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.com"]) {
-    expect(isLoopback(host), host).toBe(false);
+    expect(isLoopbackHost(host), host).toBe(false);
   }
 });

@@ -1,8 +1,12 @@
 // The last minutes by the second: differences of counts, their quantiles, and the ring's bound.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Metrics } from "../../../src/http/metrics/recorder.ts";
-import { computeQuantileMs, Series, SERIES_POINTS_MAX } from "../../../src/http/metrics/series.ts";
+import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
+import {
+  computeQuantileMs,
+  SeriesBuffer,
+  SERIES_POINTS_MAX,
+} from "../../../src/http/metrics/series.ts";
 import { DURATION_BOUNDS_SEC } from "../../../src/platform/histogram.ts";
 
 const START_MS = 1_700_000_000_000;
@@ -12,9 +16,12 @@ const BLOCKED = { verdict: "BLOCK", log_reason: "THIN_FILE" } as never;
 
 describe("series", () => {
   it("begins with what is counted after the first look, and adds up the threads", () => {
-    const threads = [new Metrics(["verify", "usage"]), new Metrics(["verify", "usage"])];
-    const [one, other] = threads as [Metrics, Metrics];
-    const series = new Series();
+    const threads = [
+      new RequestRecorder(["verify", "usage"]),
+      new RequestRecorder(["verify", "usage"]),
+    ];
+    const [one, other] = threads as [RequestRecorder, RequestRecorder];
+    const series = new SeriesBuffer();
     const take = (second: number, sampled = IDLE) =>
       series.take(
         START_MS + second * 1000,
@@ -57,8 +64,8 @@ describe("series", () => {
   });
 
   it("keeps fifteen minutes and no more, oldest first", () => {
-    const metrics = new Metrics(["check"]);
-    const series = new Series();
+    const metrics = new RequestRecorder(["check"]);
+    const series = new SeriesBuffer();
     const last = SERIES_POINTS_MAX + 50;
     for (let second = 0; second <= last; second++) {
       metrics.tallies.checks.connect += second;
@@ -71,11 +78,11 @@ describe("series", () => {
   });
 
   it("has no count below 0 when a clock or a count goes back", () => {
-    const series = new Series();
-    const metrics = new Metrics(["check"]);
+    const series = new SeriesBuffer();
+    const metrics = new RequestRecorder(["check"]);
     metrics.tallies.checks.connect = 9;
     series.take(START_MS, [metrics.pulse()], IDLE);
-    series.take(START_MS - 5000, [new Metrics(["check"]).pulse()], IDLE);
+    series.take(START_MS - 5000, [new RequestRecorder(["check"]).pulse()], IDLE);
     expect(series.read(0)).toMatchObject({ let_through: [0], span_ms: [0] });
   });
 

@@ -3,7 +3,7 @@
 import net from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { Connections } from "../../../src/http/server/connections.ts";
+import { ConnectionLimit } from "../../../src/http/server/connections.ts";
 import { listenNode } from "../../../src/http/server/node.ts";
 import { listenUws } from "../../../src/http/server/uws.ts";
 import type { HttpServer, Reply } from "../../../src/http/server/port.ts";
@@ -37,7 +37,7 @@ async function open(listen: typeof listenNode) {
       onAborted: () => undefined,
       onFailure: (error) => expect.fail(String(error)),
     },
-    { host: "127.0.0.1", port: 0, connections: new Connections(MAX) },
+    { host: "127.0.0.1", port: 0, connections: new ConnectionLimit(MAX) },
   );
   servers.push(server);
   return { server, release };
@@ -105,7 +105,7 @@ it("tells once that the bound is reached, and once that there is room", () => {
     warn: (message: string, fields: object) => void told.push([message, fields]),
     info: (message: string, fields: object) => void told.push([message, fields]),
   };
-  const connections = new Connections(8, log, () => nowMs);
+  const connections = new ConnectionLimit(8, log, () => nowMs);
   const stranger = () => false;
   for (let count = 0; count < 12; count++) {
     if (!connections.enter(stranger))
@@ -133,7 +133,7 @@ it("tells once that the bound is reached, and once that there is room", () => {
 });
 
 it("keeps room for sockets of the file system beyond the bound, and not without end", () => {
-  const connections = new Connections(4);
+  const connections = new ConnectionLimit(4);
   for (let count = 0; count < 4; count++) expect(connections.enter(() => false)).toBe(true);
   expect(connections.enter(() => false)).toBe(false);
   connections.leave();

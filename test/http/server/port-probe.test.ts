@@ -1,6 +1,6 @@
 // A port that several servers of one process share, and who is kept from it.
 import { describe, expect, it } from "vitest";
-import { findPort } from "../../../src/http/server/port-probe.ts";
+import { probePort } from "../../../src/http/server/port-probe.ts";
 import { call } from "../_client.ts";
 import { describeAdapters, openTestServer, type TestServer } from "../_setup.ts";
 
@@ -10,7 +10,7 @@ const ROUNDS = 64;
 
 describeAdapters("a shared port", (adapter) => {
   it("deals connections out to all, and refuses whoever would have it alone", async () => {
-    const port = await findPort("127.0.0.1", 0);
+    const port = await probePort("127.0.0.1", 0);
     const services: TestServer[] = [];
     for (let i = 0; i < 2; i++)
       services.push(await openTestServer(adapter, { port, isPortShared: true }));
@@ -24,13 +24,13 @@ describeAdapters("a shared port", (adapter) => {
     expect(counts[0]! + counts[1]!).toBe(ROUNDS);
     expect(Math.min(...counts)).toBeGreaterThan(0);
     await expect(openTestServer(adapter, { port })).rejects.toThrow(/port|EADDRINUSE/);
-    await expect(findPort("127.0.0.1", port)).rejects.toThrow("is the port taken?");
+    await expect(probePort("127.0.0.1", port)).rejects.toThrow("is the port taken?");
     await Promise.all(services.map((service) => service.stop()));
   });
 });
 
 describe("findPort", () => {
   it("says what else is wrong with an address", async () => {
-    await expect(findPort("192.0.2.1", 0)).rejects.toThrow("EADDRNOTAVAIL");
+    await expect(probePort("192.0.2.1", 0)).rejects.toThrow("EADDRNOTAVAIL");
   });
 });

@@ -2,7 +2,7 @@
 // few requests is answered beside any flood.
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { QueueWatch } from "../../../src/http/server/queue-watch.ts";
+import { OverloadDetector } from "../../../src/http/server/queue-watch.ts";
 
 const ROUND_MS_MAX = 25;
 const MANY = 1000;
@@ -11,7 +11,7 @@ const MANY = 1000;
 function watchWith(roundMsMax = ROUND_MS_MAX) {
   let nowMs = 1000;
   let ranMs = 0;
-  const queue = new QueueWatch(
+  const queue = new OverloadDetector(
     roundMsMax,
     () => nowMs,
     () => ranMs,

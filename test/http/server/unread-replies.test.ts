@@ -3,7 +3,7 @@
 import net from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { Connections } from "../../../src/http/server/connections.ts";
+import { ConnectionLimit } from "../../../src/http/server/connections.ts";
 import { listenNode } from "../../../src/http/server/node.ts";
 import { listenUws } from "../../../src/http/server/uws.ts";
 import { describeServers } from "../_servers.ts";
@@ -120,7 +120,7 @@ describe.each([
         onAborted: () => undefined,
         onFailure: (error) => expect.fail(String(error)),
       },
-      { host: "127.0.0.1", port: 0, connections: new Connections(100) },
+      { host: "127.0.0.1", port: 0, connections: new ConnectionLimit(100) },
     );
     const socket = await connect(server.port);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");

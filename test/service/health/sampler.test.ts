@@ -1,17 +1,17 @@
 // The sampler of the series: one question at a time, and an end.
 import { expect, test } from "vitest";
-import { Metrics } from "../../../src/http/metrics/recorder.ts";
-import type { Pulse } from "../../../src/http/metrics/pulse.ts";
-import { Series } from "../../../src/http/metrics/series.ts";
+import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
+import type { SeriesCounts } from "../../../src/http/metrics/pulse.ts";
+import { SeriesBuffer } from "../../../src/http/metrics/series.ts";
 import { LedgerFigures } from "../../../src/ledger/figures.ts";
 import { openSeriesSampler } from "../../../src/service/health/sampler.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
 test("a slow thread is not asked twice, and a failed one is no fault of the series", async () => {
-  const metrics = new Metrics(["check"]);
-  const series = new Series();
+  const metrics = new RequestRecorder(["check"]);
+  const series = new SeriesBuffer();
   let nowMs = 1_700_000_000_000;
-  let answer = Promise.withResolvers<readonly Pulse[]>();
+  let answer = Promise.withResolvers<readonly SeriesCounts[]>();
   let askedCount = 0;
   const sampler = openSeriesSampler({
     front: {
