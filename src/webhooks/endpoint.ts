@@ -25,7 +25,7 @@ const CURSOR_SAVE_INTERVAL_MS = 60_000;
 /** Ids of events read that are remembered, to send none twice. */
 const SEEN_IDS_MAX = 4096;
 /** Reads of one source in one turn: other endpoints have theirs between. */
-const READS_PER_TICK_MAX = 8;
+const READS_PER_TICK = 8;
 const STATE_FAILURE_KEY = "state";
 
 export interface WebhookEndpointOptions {
@@ -210,7 +210,7 @@ export class WebhookEndpoint {
     const { log } = this.#options;
     for (const source of this.#sources()) {
       try {
-        for (let reads = 0; reads < READS_PER_TICK_MAX && !this.#outbox.isFull; reads++) {
+        for (let reads = 0; reads < READS_PER_TICK && !this.#outbox.isFull; reads++) {
           if (!this.#readOnce(source)) break;
         }
         this.#broken.delete(source.name);

@@ -14,7 +14,7 @@ type PolicyAction = VerifyResponse["policy_action"];
 
 const BUFFER_BYTES = 16_384;
 /** Most bytes of a character: `\\u001f`. */
-const BYTES_PER_CHARACTER_MAX = 6;
+const BYTES_PER_CHARACTER = 6;
 const JSON_START = '{"request_id":"';
 
 let outputBuffer = Buffer.from(new ArrayBuffer(BUFFER_BYTES));
@@ -61,7 +61,7 @@ const BACKSLASH = 0x5c;
 /** A JSON string; only what needs escaping pays for the native serialiser. */
 function putString(text: string): void {
   const { length } = text;
-  ensureCapacity(BYTES_PER_CHARACTER_MAX * length + 2);
+  ensureCapacity(BYTES_PER_CHARACTER * length + 2);
   let to = outputOffset;
   outputBuffer[to++] = QUOTE;
   for (let index = 0; index < length; index += 1) {
@@ -77,7 +77,7 @@ function putString(text: string): void {
 }
 
 /** Most bytes of a number as JSON.stringify writes it. */
-const NUMBER_BYTES_MAX = 32;
+const NUMBER_BYTES = 32;
 /** Pieces kept in one memory; past it the memory starts anew. */
 const CACHED_PIECES_MAX = 512;
 
@@ -120,7 +120,7 @@ function putTrust(trust: TrustEvaluation): void {
     const index = (internal - SCORE_MIN) * TRUST_COMBINATIONS + standing * 4 + regimeIndex;
     putBytes((trustPieces[index] ??= Buffer.from(formatTrustMembers(trust))));
   } else putBytes(Buffer.from(formatTrustMembers(trust)));
-  ensureCapacity(NUMBER_BYTES_MAX);
+  ensureCapacity(NUMBER_BYTES);
   outputOffset = writeJsonNumber(outputBuffer, outputOffset, confidence);
 }
 
@@ -237,7 +237,7 @@ const STAKES_MEMBER = Buffer.from(',"max_stakes":');
 function putStakes(stakes: number | null): void {
   if (stakes === null) return putBytes(UNLIMITED_STAKES_MEMBER);
   putBytes(STAKES_MEMBER);
-  ensureCapacity(NUMBER_BYTES_MAX);
+  ensureCapacity(NUMBER_BYTES);
   outputOffset = writeJsonNumber(outputBuffer, outputOffset, stakes);
 }
 

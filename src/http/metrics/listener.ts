@@ -18,7 +18,7 @@ export interface MetricsListener {
 
 /** Open connections: a few scrapers, not a crowd. */
 export const METRICS_CONNECTIONS_MAX = 32;
-const REQUEST_MS_MAX = 5000;
+const REQUEST_DEADLINE_MS = 5000;
 
 type ScrapeCallback = (accept: string | undefined) => Promise<Exposition>;
 
@@ -27,7 +27,7 @@ export function openMetricsListener(
   { host, port }: ListenAddress,
   scrape: ScrapeCallback,
 ): Promise<MetricsListener> {
-  const options = { headersTimeout: REQUEST_MS_MAX, requestTimeout: REQUEST_MS_MAX };
+  const options = { headersTimeout: REQUEST_DEADLINE_MS, requestTimeout: REQUEST_DEADLINE_MS };
   const server = createServer(options, (request, response) => {
     // A scraper that went away is no failure of the service.
     response.on("error", () => undefined);

@@ -12,7 +12,7 @@ const OVERLOAD_AFTER_MS = 100;
 /** So long must every round have been short, and hardly anybody turned away, before the watch ends. */
 const RECOVERY_MS = 1000;
 /** Of the requests of a calm while the part that may have been turned away. */
-const RECOVERY_SHED_SHARE_MAX = 0.1;
+const RECOVERY_SHED_SHARE = 0.1;
 /** Requests of a round, however long: so few are not a queue. */
 const QUEUE_REQUESTS_MIN = 32;
 /**
@@ -107,7 +107,7 @@ export class OverloadDetector {
     const turnedAway = this.turnedAway - calm.before;
     if (isLong) this.#calm = createRecoveryWindow(this.turnedAway);
     else if (calm.ms < RECOVERY_MS) return;
-    else if (turnedAway > calm.asked * RECOVERY_SHED_SHARE_MAX)
+    else if (turnedAway > calm.asked * RECOVERY_SHED_SHARE)
       this.#calm = createRecoveryWindow(this.turnedAway);
     else this.#become(false);
   }
