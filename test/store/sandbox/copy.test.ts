@@ -178,5 +178,6 @@ test("without a limit on its memory it does not start", async () => {
     memoryBytes: MEMORY_BYTES,
   } as const;
   await server.answerCall({ id: 1, call });
-  expect(sent).toMatchObject([{ kind: "refusal", detail: expect.stringContaining("no limit") }]);
+  const fault = { detail: expect.stringContaining("no limit") };
+  expect(sent).toMatchObject([{ kind: "refusal", fault }]);
 });
