@@ -1,6 +1,6 @@
 // Evidence that accrues over tests, as an e-process: many tests that say little each, all pointing one
 // way, may prove together what none does alone, however often one looks (mixture of Howard and others
-// 2021). For bench:kaizen-accrued; docs/decisions/0065 says why no gate goes by it.
+// 2021). For bench:kaizen-accrued; docs/decisions/0026 says why no gate goes by it.
 import { normalCdf } from "./label-worlds.ts";
 
 /** Shape of the mixture: sharpest where some four tests have been added. */

@@ -9,7 +9,7 @@ import { decidePolicy } from "../../src/policy/rules.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const SUBJECT = "agent://t/0";
-/** Of one asker: the largest sum of both features under one cap of 12 (decision 0037). */
+/** Of one asker: the largest sum of both features under one cap of 12 (decision 0025). */
 const POINTS_MAX = 31;
 const HOUR_MS = 3_600_000;
 
@@ -102,7 +102,7 @@ test("failed texts deny nothing, by however many askers", () => {
   expect(saved).toBeGreaterThan(0);
 });
 
-// Whatever the other weights are; decision 0037 shows whole scores.
+// Whatever the other weights are; docs/design/provenance-experiments.md shows whole scores.
 test.each([
   ["a good record", 100, 0],
   ["a middling one", 40, 2],
