@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
 import { AGENT_ORDERS, type AgentFilter } from "../src/contract/schemas/agents.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import { startStore } from "../src/store/client.ts";
@@ -28,7 +28,7 @@ const START_MS = Date.now();
 /** Agents of a thousand namespaces, one outcome each, a tenth of them bad. */
 function madeTable(): WebAssembly.Memory {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   for (let n = 0; n < AGENTS - 1; n++) {
     writer.fold({
       subject: `agent://made-${(n * 7919) % 1000}/worker-${n}`,

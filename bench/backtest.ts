@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { completePolicy } from "../src/contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
-import { dataPaths } from "../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../src/journal/data-directory.ts";
 import { BacktestService } from "../src/kaizen/service/backtest-service.ts";
 import { startLedger } from "../src/ledger/client.ts";
-import { shippedPolicies } from "../src/policy/active-policy.ts";
+import { defaultPolicySource } from "../src/policy/active-policy.ts";
 import { fillJournal } from "./made-history.ts";
 
 const SMOKE_ROWS = 5000;
@@ -37,15 +37,15 @@ async function main(): Promise<void> {
     const silent = () => undefined;
     const backtests = new BacktestService({
       dataDir,
-      journal: dataPaths(dataDir).journal,
+      journal: resolveDataPaths(dataDir).journal,
       ledger,
-      policies: shippedPolicies,
-      weights: () => ({ config: defaultConfig(), promotedAt: undefined }),
+      policies: defaultPolicySource,
+      weights: () => ({ config: loadDefaultConfig(), promotedAt: undefined }),
       clock: Date.now,
       log: { info: silent, warn: silent, error: silent },
     });
     const { L2, L3 } = DEFAULT_POLICY.levels;
-    const given = completePolicy({
+    const given = fillPolicyDefaults({
       levels: { L2: { ...L2, allow_up_to: 0.15 }, L3: { ...L3, allow_up_to: 0.08 } },
     });
     const before = process.memoryUsage().rss;

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { parsed } from "./load/parsed.ts";
-import { tableImage } from "../src/engine/image.ts";
+import { openTableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { startLedger } from "../src/ledger/client.ts";
 import { NOW_MS, writeHistory } from "./long-history.ts";
@@ -129,7 +129,7 @@ async function tableHash(dataDir: string): Promise<{ hash: string; snapshot: boo
   });
   await ledger.close();
   const digest = createHash("sha256");
-  for (const part of tableImage(memory).parts()) digest.update(part);
+  for (const part of openTableImage(memory).viewParts()) digest.update(part);
   return { hash: digest.digest("hex"), snapshot: ledger.replay.snapshotLsn !== undefined };
 }
 

@@ -4,7 +4,7 @@
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import { computeAuc, computeMeanLogLoss } from "../src/kaizen/model/metrics.ts";
 import { COLUMN_SIGNS, COLUMN_COUNT } from "../src/kaizen/model/scorecard.ts";
@@ -25,7 +25,7 @@ interface Found {
 
 /** Share of the prior variance that outcomes have resolved, 0 to 1. */
 function resolved(sd: number): number {
-  return Math.max(0, 1 - sd ** 2 / defaultConfig().subject_variance);
+  return Math.max(0, 1 - sd ** 2 / loadDefaultConfig().subject_variance);
 }
 
 /** A candidate: one value a row. */
@@ -76,7 +76,7 @@ function judged(
 /** All candidates of one stream: the baselines' features, and others of the engine's own state. */
 function candidatesOf(file: string) {
   const outcomes = readRatings(file, "eval");
-  const replayed = replay(outcomes, defaultConfig(), 0);
+  const replayed = replay(outcomes, loadDefaultConfig(), 0);
   const rich = richRows(outcomes, 0);
   const { failures, check, handshake } = replayed;
   const candidates = (side: (typeof SIDES)[number]): Candidate[] => {

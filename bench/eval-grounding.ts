@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 
 import { parsed } from "./load/parsed.ts";
 import { computeAuc } from "../src/kaizen/model/metrics.ts";
-import { readNumbers, readWeights } from "../src/vault/grounding/tables.ts";
+import { readGroundingNumbers, readStemWeights } from "../src/vault/grounding/tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
 import type { Calibrated } from "./grounding-calibrate.ts";
 import { citationReport } from "./grounding-citations.ts";
@@ -52,8 +52,8 @@ function judge(scored: readonly Calibrated[], f1At: Record<string, number>): Jud
 }
 
 function shipped(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
-  const numbers = readNumbers();
-  bench.install(numbers, new Map(readWeights()));
+  const numbers = readGroundingNumbers();
+  bench.install(numbers, new Map(readStemWeights()));
   return judge(withThresholds(scoreRows(bench, numbers, rows), numbers), numbers.f1_at);
 }
 
@@ -129,7 +129,7 @@ function main(): void {
         )
       : judgeAll(bench, rows, foldOf, isFitted);
   // Under the numbers that the service ships.
-  bench.install(readNumbers(), new Map(readWeights()));
+  bench.install(readGroundingNumbers(), new Map(readStemWeights()));
   const citations = citationReport(bench, rows);
   const times = judged.map(({ microseconds }) => microseconds);
   const files = [...new Set(rows.map((row) => row.file))].map((file) => {

@@ -4,7 +4,7 @@
 // engine with its shipped weights never re-fitted, and Beta reputation. Of the last fifth, calibration
 // in slices: what a user meets after all the re-fits before. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import { parseSeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { findFirstRowAtOrAfter } from "../src/kaizen/model/holdout.ts";
 import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
@@ -189,7 +189,7 @@ function main(): void {
   const stream = readRatings(values.file, "eval");
   const outcomes = stream.slice(0, Math.floor(part[1] * stream.length));
   const lateFrom = Math.floor(part[0] * stream.length);
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const lagDays = Number(values["lag-days"]);
   const history = historyOf(outcomes, lagDays);
   const standings =

@@ -3,7 +3,7 @@
 // over subjects and calibration in the slices where overall figures hide what is wrong.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import {
@@ -76,7 +76,7 @@ function engineForecasts(rows: ScorecardRows, beta: Float64Array, [, to, end]: R
 
 /** The shipped config with other constants: `name=number,...` of its top level. */
 export function configWith(changes: string): ScoringConfig {
-  const shipped = defaultConfig();
+  const shipped = loadDefaultConfig();
   const given = changes.split(",").map((change): [string, number] => {
     const [name = "", value] = change.split("=");
     if (!(name in shipped) || !Number.isFinite(Number(value))) throw new Error(`no ${change}`);
@@ -163,7 +163,7 @@ function streamRows(
  */
 export function evaluateStreams(directory: string, part: Part, changes?: string): StreamRow[] {
   const isChanged = changes !== undefined;
-  const config = isChanged ? configWith(changes) : defaultConfig();
+  const config = isChanged ? configWith(changes) : loadDefaultConfig();
   const files = readdirSync(directory).filter((name) => name.endsWith(".csv"));
   return files.toSorted().flatMap((file) => {
     const outcomes = readRatings(join(directory, file), "eval");

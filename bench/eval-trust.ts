@@ -10,7 +10,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parsed } from "./load/parsed.ts";
 import { FEATURES } from "../src/contract/vocabulary.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import {
   computeAuc,
@@ -189,7 +189,7 @@ function main(): void {
   const end = outcomes.length;
   const to = Math.floor(end * (1 - Number(values["test-fraction"])));
   const split = { from: Math.floor(end * TRAIN_FROM), to, end };
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   process.stderr.write(`replaying ${end} outcomes through the engine\n`);
   const { check, handshake, failures, rowsPerSecond } = replay(
     outcomes,

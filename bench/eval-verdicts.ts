@@ -3,11 +3,11 @@
 // service's own policy function decides. Weights and borders are fitted on what came before the
 // judged part; the shipped ones stand beside them. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { decidePolicy } from "../src/policy/rules.ts";
-import type { Risk } from "../src/policy/rules.ts";
+import { applyPolicyRules } from "../src/policy/rules.ts";
+import type { PolicyRisk } from "../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
 import { fitDenialThreshold } from "../src/kaizen/model/metrics.ts";
@@ -85,7 +85,7 @@ function riskOf(
   model: ScoringModel,
   beta: Float64Array,
   config: ScoringConfig,
-): Risk {
+): PolicyRisk {
   const eta = computeRowLogit(rows, row, beta);
   const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
   const failureProbability = sigmoid(eta);
@@ -129,7 +129,7 @@ function sharesOf(
     for (const level of ["L2", "L3"] as const) {
       const rules = DEFAULT_POLICY.levels[level];
       const bound = side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
-      const { verdictIndex } = decidePolicy(level, rules, risk, true, "", true, bound);
+      const { verdictIndex } = applyPolicyRules(level, rules, risk, true, "", true, bound);
       if (verdictIndex === ALLOW) {
         allowed[level][kind]++;
         if (isEstablished) allowed[level].established++;
@@ -205,7 +205,7 @@ function main(): void {
   const outcomes = readRatings(values.file, "eval");
   const at = (share: number) => Math.floor(outcomes.length * share);
   const split = { train: at(TRAIN_FROM), from: at(part[0]), to: at(part[1]) };
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   process.stderr.write(`replaying ${outcomes.length} outcomes through the engine\n`);
   const { check, handshake, failures } = replay(outcomes, config, Number(values["lag-days"]));
   const established = establishedRows(outcomes);

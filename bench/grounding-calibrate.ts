@@ -1,7 +1,10 @@
 // Thresholds of the shipped kinds by split conformal, and their coverage on rows that neither fit
 // nor calibration saw.
 import { ONE } from "../assembly/grounding/layout.ts";
-import { cleanNeeded, conformalThreshold } from "../src/vault/calibration/conformal.ts";
+import {
+  countCleanTextsNeeded,
+  computeConformalThreshold,
+} from "../src/vault/calibration/conformal.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
 import { TEXT_KINDS } from "../src/contract/vocabulary.ts";
 import type { TextKind } from "../src/contract/vocabulary.ts";
@@ -46,8 +49,8 @@ export function calibrate(numbers: GroundingNumbers, scored: readonly Scored[]):
   const calibrating = scored.filter(({ row }) => isCalibrating(row));
   for (const kind of TEXT_KINDS) {
     const risks = onePerSource(cleanOf(calibrating, kind)).map(({ risk }) => risk);
-    const lo = conformalThreshold(risks, ALPHA_LO);
-    const hi = conformalThreshold(risks, ALPHA_HI);
+    const lo = computeConformalThreshold(risks, ALPHA_LO);
+    const hi = computeConformalThreshold(risks, ALPHA_HI);
     Object.assign(numbers.kinds[kind], {
       tau_lo: lo?.at ?? TAU_LO,
       // Never below the first: a text cannot be accused and not be doubted.
@@ -115,7 +118,7 @@ const DRAWS = 400;
 export function tenantCoverageOf(rows: readonly Scored[], alpha: number) {
   return TEXT_KINDS.flatMap((kind) => {
     const risks = cleanOf(rows, kind).map(({ risk }) => risk);
-    const count = Math.max(cleanNeeded(alpha), risks.length >> 1);
+    const count = Math.max(countCleanTextsNeeded(alpha), risks.length >> 1);
     if (risks.length <= count) return [];
     let state = 20_260_615;
     let sum = 0;
@@ -124,7 +127,7 @@ export function tenantCoverageOf(rows: readonly Scored[], alpha: number) {
         .map((risk) => ({ risk, at: (state = (state * 48_271) % 2_147_483_647) }))
         .toSorted((a, b) => a.at - b.at)
         .map(({ risk }) => risk);
-      const threshold = conformalThreshold(shuffled.slice(0, count), alpha)!;
+      const threshold = computeConformalThreshold(shuffled.slice(0, count), alpha)!;
       const judged = shuffled.slice(count);
       sum += judged.filter((risk) => risk >= threshold.at).length / judged.length;
     }

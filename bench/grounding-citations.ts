@@ -2,8 +2,8 @@
 // alone, and answers whose sentences cite several pages by markers, in order and in disorder.
 import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
 import { computeAuc } from "../src/kaizen/model/metrics.ts";
-import { readNumbers } from "../src/vault/grounding/tables.ts";
-import type { Cited } from "../src/vault/sources/statuses.ts";
+import { readGroundingNumbers } from "../src/vault/grounding/tables.ts";
+import type { CitedSource } from "../src/vault/sources/statuses.ts";
 import { isHardMismatch } from "../src/vault/sources/statuses.ts";
 import { TextScorer } from "../src/vault/grounding/text-scorer.ts";
 import type { LabelledRow, RowBench } from "./grounding-rows.ts";
@@ -29,9 +29,11 @@ function citationMismatch(bench: RowBench, cited: readonly LabelledRow[]): Cited
   const add = (row: LabelledRow, page: LabelledRow, isStranger: number) => {
     const reading = bench.reader.score(row.resp, "", [bench.documentOf(page).number], ONE);
     if (reading === undefined || reading.sentenceCount === 0) return;
-    const kept = Array.from({ length: reading.sentenceCount }, (_, at) => bench.reader.rowOf(at));
+    const kept = Array.from({ length: reading.sentenceCount }, (_, at) =>
+      bench.reader.viewSentenceRow(at),
+    );
     const miss = Math.min(...kept.map((each) => each[FEATURE_WINDOW]!));
-    pairs.push({ miss, isStranger, isAssessed: bench.reader.windowOf(0) >= 0 });
+    pairs.push({ miss, isStranger, isAssessed: bench.reader.readBestWindow(0) >= 0 });
   };
   for (const [at, row] of cited.entries()) {
     add(row, row, 0);
@@ -61,7 +63,7 @@ function supportedCitations(rows: readonly LabelledRow[]): LabelledRow[] {
 export function citationReport(bench: RowBench, rows: readonly LabelledRow[]) {
   const cited = supportedCitations(rows);
   const pairs = citationMismatch(bench, cited);
-  const { soft, hard } = readNumbers().citation;
+  const { soft, hard } = readGroundingNumbers().citation;
   const at = (limit: number) => ({
     false_alarms: shareBelow(pairs, 0, limit),
     caught: shareBelow(pairs, 1, limit),
@@ -120,11 +122,16 @@ function flagOf(bench: RowBench, rows: readonly LabelledRow[], marker: (claim: n
   });
   const texts = rows.map((row, at) => {
     const document = bench.documentOf(row).number;
-    const cited: Cited = { id: `page-${at}`, status: "SOURCE_VERIFIED", number: at, document };
+    const cited: CitedSource = {
+      id: `page-${at}`,
+      status: "SOURCE_VERIFIED",
+      number: at,
+      document,
+    };
     return { cited, document };
   });
   const ids = texts.map(({ cited }) => cited.id);
-  const scorer = new TextScorer(bench.reader, readNumbers().citation);
+  const scorer = new TextScorer(bench.reader, readGroundingNumbers().citation);
   scorer.score(sentences.join(" "), "", texts, ids, ONE);
   const mismatched = texts.filter(({ cited }) => cited.status === "CITATION_MISMATCH");
   return {

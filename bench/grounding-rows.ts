@@ -17,7 +17,7 @@ import { flattenDocument } from "../src/vault/grounding/flatten.ts";
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
-import { countsQuestion, classifyText } from "../src/vault/calibration/text-kinds.ts";
+import { isQuestionCounted, classifyText } from "../src/vault/calibration/text-kinds.ts";
 import type { TextKind } from "../src/contract/vocabulary.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
@@ -76,7 +76,7 @@ export function foldOf(row: LabelledRow): number {
 
 /** The question of a row, where its kind has one. */
 export function questionOf(row: LabelledRow): string {
-  return countsQuestion(kindOfRow(row)) ? row.query : "";
+  return isQuestionCounted(kindOfRow(row)) ? row.query : "";
 }
 
 /** One row for the fit: features of each scored sentence, and whether it is at fault. */
@@ -103,7 +103,7 @@ export class RowBench {
     const known = this.#documents.get(key);
     if (known !== undefined) return known;
     const flat = flatten(row);
-    const number = this.writer.index(flat.text, flat.leaves);
+    const number = this.writer.buildAndPublish(flat.text, flat.leaves);
     const document = { number, stems: this.#stemsOf(number) };
     this.#documents.set(key, document);
     return document;
@@ -142,7 +142,7 @@ export class RowBench {
   install(numbers: GroundingNumbers, weights: ReadonlyMap<number, number>): void {
     const forgotten = [...this.#installed].filter((stem) => !weights.has(stem));
     const unseen = forgotten.map((stem): [number, number] => [stem, numbers.idf_unseen]);
-    this.writer.install(numbers, [...unseen, ...weights]);
+    this.writer.installNumbersAndWeights(numbers, [...unseen, ...weights]);
     for (const stem of weights.keys()) this.#installed.add(stem);
   }
 
@@ -151,8 +151,8 @@ export class RowBench {
   featuresOf(row: LabelledRow): RowFeatures {
     const { number } = this.documentOf(row);
     const reading = this.reader.score(row.resp, questionOf(row), [number], 1024)!;
-    const kept = GroundingReader.rowsKept(reading);
-    const rows = Array.from({ length: kept }, (_, at) => this.reader.rowOf(at));
+    const kept = GroundingReader.countSentenceRows(reading);
+    const rows = Array.from({ length: kept }, (_, at) => this.reader.viewSentenceRow(at));
     return {
       row,
       sentences: rows.map((each) => Float64Array.from(each.subarray(0, FEATURES_COUNT))),

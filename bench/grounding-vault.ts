@@ -5,7 +5,7 @@ import { generateKeyPairSync } from "node:crypto";
 import autocannon from "autocannon";
 
 import type { VerifyContext } from "../src/contract/schemas/scores.ts";
-import { bureauKeyFrom } from "../src/journal/signing-key.ts";
+import { buildBureauKey } from "../src/journal/signing-key.ts";
 import { VaultAssessor } from "../src/vault/assessment/assessor.ts";
 import { createVaultMemory } from "../src/vault/memory.ts";
 import { Vault } from "../src/vault/vault.ts";
@@ -40,7 +40,7 @@ async function openAssessor(sources: number): Promise<VaultAssessor> {
     memory,
     journal: { appendSource: () => Promise.resolve() },
     clock: Date.now,
-    signer: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
+    signer: buildBureauKey(generateKeyPairSync("ed25519").privateKey),
     measure: () => Promise.resolve([]),
   });
   const by = { tenant: "operator", keyId: "bench", isAdmin: true };

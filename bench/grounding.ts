@@ -59,12 +59,12 @@ function timesOf(rounds: number, work: () => void): number[] {
 
 const memory = createGroundingMemory();
 const writer = new GroundingWriter(memory);
-writer.install();
+writer.installNumbersAndWeights();
 const reader = new GroundingReader(memory);
 const round = (value: number) => Math.round(value * 10) / 10;
 
 const document = textOf(DOCUMENT_LENGTH);
-const number = writer.index(document);
+const number = writer.buildAndPublish(document);
 const scores = LENGTHS.map((length) => {
   const text = textOf(length);
   const rounds = Math.max(20, Math.round((ROUNDS * 700) / Math.max(700, length)));
@@ -75,7 +75,7 @@ const scores = LENGTHS.map((length) => {
 });
 const indexes = LENGTHS.map((length) => {
   const text = textOf(length);
-  const times = timesOf(Math.max(10, ROUNDS >> 6), () => writer.discard(writer.build(text)));
+  const times = timesOf(Math.max(10, ROUNDS >> 6), () => writer.tryDiscard(writer.build(text)));
   return { length, us_p50: round(times[times.length >> 1]!) };
 });
 const vault =

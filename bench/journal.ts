@@ -1,14 +1,14 @@
 // Journal writer for benches and tests: histories as the ledger writes them, without the fold.
 import { loadBureauKey } from "../src/journal/signing-key.ts";
-import { dataPaths } from "../src/journal/data-directory.ts";
-import { nodeFiles } from "../src/journal/files.ts";
+import { resolveDataPaths } from "../src/journal/data-directory.ts";
+import { diskFileLayer } from "../src/journal/files.ts";
 import { openLedgerCore } from "../src/ledger/core.ts";
 
 /** Opens the journal of a data directory; commit to it, and close it. */
 export function openJournal(dataDir: string, nowMs: number): ReturnType<typeof openLedgerCore> {
-  const paths = dataPaths(dataDir);
+  const paths = resolveDataPaths(dataDir);
   return openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory: paths.journal,
     key: loadBureauKey(paths.bureauKey),
     epoch: 1,

@@ -4,7 +4,7 @@
 // how often a ring passes such gates. Of a stream only the first 80 %: what is shown is there to choose by.
 // One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challengeScorecard } from "../src/kaizen/challenge.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
@@ -209,7 +209,7 @@ function main(): void {
     );
     process.exit(2);
   }
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const stream = readRatings(values.file, "eval");
   if (kind !== undefined) {
     const plan = { kind, share: Number(values.share) / 100, names: RING_NAMES };

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parsed } from "./load/parsed.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { KaizenService } from "../src/kaizen/service/service.ts";
-import { dataPaths } from "../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../src/journal/data-directory.ts";
 import { startLedger } from "../src/ledger/client.ts";
 import { measureUnderLoad } from "./kaizen-load.ts";
 import { fillJournal } from "./made-history.ts";
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     const silent = () => undefined;
     const kaizen = new KaizenService({
       dataDir,
-      journal: dataPaths(dataDir).journal,
+      journal: resolveDataPaths(dataDir).journal,
       ledger,
       clock: () => nowMs,
       log: { info: silent, warn: silent, error: silent },

@@ -2,7 +2,7 @@
 // there is something, and under cheating. Real rows of a stream, labels drawn anew; the seed of
 // each trial is its number. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challengeScorecard } from "../src/kaizen/challenge.ts";
 import type { ChallengeResult } from "../src/kaizen/challenge.ts";
@@ -62,7 +62,7 @@ function nullTrial({ base, config, champion }: Trial, seed: number): ChallengeRe
  * of the trial's rows, under weights fitted to labels that the champion itself has drawn.
  */
 function attackNoise(trials: readonly ChallengeResult[], history: OutcomeHistory, nowMs: number) {
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const { tapes, credibility } = playAttacksOnTable(replayTableUpTo(history, nowMs, config));
   const judge = openAttackJudge(config);
   const gates = trials.flatMap(({ challenger, holdout }) => {
@@ -122,7 +122,7 @@ function main(): void {
     process.stderr.write("usage: bench:kaizen-null -- --file F [--runs 200] [--shift-runs 20]\n");
     process.exit(2);
   }
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const outcomes = readRatings(values.file, "eval");
   const base = evidenceOf(outcomes, config);
   const needed = TRAIN_ROWS + SHIFT_RUNS * HOLDOUT_ROWS;

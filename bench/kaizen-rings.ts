@@ -2,7 +2,7 @@
 // and what that costs everybody else: log-loss of clean rows after a promotion against before. One
 // JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { challengeScorecard, computeRowLossOfModel } from "../src/kaizen/challenge.ts";
 import type { ChallengeResult } from "../src/kaizen/challenge.ts";
@@ -132,7 +132,7 @@ function main(): void {
     );
     process.exit(2);
   }
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const base = evidenceOf(readRatings(values.file, "eval"), config);
   if (base.failures.length < STRETCH) throw new RangeError(`the stream needs ${STRETCH} rows`);
   const firstName = base.reporters.reduce((most, id) => Math.max(most, id), 0) + 1;

@@ -4,7 +4,7 @@
 import { cpus } from "node:os";
 import { Bench } from "tinybench";
 import { parsed } from "./load/parsed.ts";
-import { defaultConfig } from "../src/engine/config.ts";
+import { loadDefaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import type { FoldOutcome } from "../src/engine/reading.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
@@ -41,7 +41,7 @@ function outcomeAbout(subject: string, reporter: string, random: () => number): 
 
 function openTable(agents: number) {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 42n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 42n);
   const reader = openEngineReader(memory, 1);
   const ids = Array.from({ length: agents }, (_, i) => `agent://bench/a${i}`);
   const random = generator(7);
@@ -109,7 +109,7 @@ function rangeBatch(table: Table): () => void {
 }
 
 function referenceBatch(agents: number): () => void {
-  const reference = new ReferenceBureau(defaultConfig());
+  const reference = new ReferenceBureau(loadDefaultConfig());
   const random = generator(7);
   const ids = Array.from({ length: agents }, (_, i) => `agent://bench/a${i}`);
   for (const id of ids) {
@@ -134,7 +134,7 @@ async function main(): Promise<void> {
   process.stderr.write(`building tables of 1,000 and ${large.toLocaleString("en")} agents\n`);
   const small = openTable(1000);
   const big = openTable(large);
-  const bytes = big.writer.tableBytes();
+  const bytes = big.writer.readTableByteCounts();
   const order = shuffled(big.ids, isSmoke ? 5000 : 400_000, 3);
   const smallOrder = shuffled(small.ids, 20_000, 3);
   const bench = new Bench({

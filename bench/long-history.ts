@@ -44,9 +44,9 @@ export function writeHistory(
   const core = openJournal(dataDir, NOW_MS);
   const batch = new FrameBatch();
   for (let index = 0; index < upTo; index++) {
-    batch.add(recordOf(index, agents, outcomes));
+    batch.addOutcome(recordOf(index, agents, outcomes));
     if (batch.count === COMMIT_RECORDS_MAX || index === upTo - 1) {
-      core.commit([batch.take()], NOW_MS);
+      core.commit([batch.drain()], NOW_MS);
     }
     if (index % 1_000_000 === 0) process.stderr.write(`written ${index}\n`);
   }

@@ -7,9 +7,9 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { tableImage } from "../src/engine/image.ts";
+import { openTableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
-import { dataPaths } from "../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../src/journal/data-directory.ts";
 import { type OpenLedger, startLedger } from "../src/ledger/client.ts";
 import type { OutcomeRecord } from "../src/journal/records.ts";
 import { machine, startServiceOver } from "./server-process.ts";
@@ -98,7 +98,7 @@ async function makeHistory(dataDir: string, { agents, outcomes, tail }: Size) {
 
 /** A replay of everything, without the snapshots, which are restored afterwards. */
 async function startWithout(dataDir: string): Promise<Start> {
-  const { snapshots } = dataPaths(dataDir);
+  const { snapshots } = resolveDataPaths(dataDir);
   const aside = `${snapshots}-aside`;
   renameSync(snapshots, aside);
   const opened = await start(dataDir, Infinity);
@@ -124,7 +124,7 @@ async function measure(dataDir: string, size: Size) {
   }
   const service = await serviceSeconds(dataDir);
   const third = await startWithout(dataDir);
-  const [one, other] = [second, third].map(({ memory }) => tableImage(memory).parts());
+  const [one, other] = [second, third].map(({ memory }) => openTableImage(memory).viewParts());
   return {
     agents: size.agents,
     outcomes: size.outcomes,

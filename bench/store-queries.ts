@@ -59,9 +59,9 @@ function writeHistory(dataDir: string): void {
   const core = openJournal(dataDir, START_MS);
   const batch = new FrameBatch();
   for (let index = 0; index < OUTCOMES; index++) {
-    batch.add(recordOf(index));
+    batch.addOutcome(recordOf(index));
     if (batch.count === COMMIT_RECORDS_MAX || index === OUTCOMES - 1) {
-      core.commit([batch.take()], START_MS);
+      core.commit([batch.drain()], START_MS);
     }
   }
   core.close();

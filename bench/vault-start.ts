@@ -10,7 +10,7 @@ import { parseServeConfig } from "../src/service/settings/config.ts";
 import { FRAME_KINDS } from "../src/journal/format.ts";
 import { FrameBatch } from "../src/ledger/frame-batch.ts";
 import { startService } from "../src/service/start.ts";
-import { encodeEvent } from "../src/vault/sources/events.ts";
+import { encodeSourceEvent } from "../src/vault/sources/events.ts";
 import { machine } from "./server-process.ts";
 import { openJournal } from "./journal.ts";
 
@@ -57,9 +57,9 @@ function writeSources(dataDir: string, sources: number, units: number): void {
       registrar: "bench",
       text,
     };
-    batch.addEvent(FRAME_KINDS.evidence, encodeEvent(event));
+    batch.addEvent(FRAME_KINDS.evidence, encodeSourceEvent(event));
     const isDue = batch.count === COMMIT_SOURCES || number === sources - 1;
-    if (isDue) core.commit([batch.take()], Date.now());
+    if (isDue) core.commit([batch.drain()], Date.now());
   }
   core.close();
 }

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { FRAME_KINDS, frameKind, listSegmentFiles } from "../../src/journal/format.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { FRAME_KINDS, readFrameKind, parseSegmentNames } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 
@@ -42,13 +42,13 @@ export function readJournal(dataDir: string): JournalFacts {
   const directory = path.join(dataDir, "journal");
   const records: Recorded[] = [];
   const visit = (bytes: Buffer, at: number, position: number) => {
-    if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
+    if (readFrameKind(bytes, at) !== FRAME_KINDS.outcome) return;
     const { idempotencyKey, outcomeId, stakes } = decodeOutcome(bytes, at);
     records.push({ id: idempotencyKey.split("\n").at(-1)!, outcomeId, position, stakes });
   };
-  const { tail } = recoverJournal(nodeFiles, directory, visit, { isReadOnly: true });
+  const { tail } = recoverJournal(diskFileLayer, directory, visit, { isReadOnly: true });
   const digest = createHash("sha256");
-  const segments = listSegmentFiles(nodeFiles.list(directory));
+  const segments = parseSegmentNames(diskFileLayer.list(directory));
   for (const { name } of segments) digest.update(readFileSync(path.join(directory, name)));
   const chain = Buffer.from(tail.chain).toString("hex");
   return { records, lsn: tail.lsn, chain, bytes: digest.digest("hex"), segments: segments.length };

@@ -3,9 +3,9 @@
 // The states are known beforehand: the same log gives the same table.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import type { FoldOutcome, Reading } from "../../src/engine/reading.ts";
+import type { FoldOutcome, AgentScore } from "../../src/engine/reading.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 
@@ -34,7 +34,7 @@ export interface TornReads {
 }
 
 /** All of a reading but its config, as text: two halves of two states make a third. */
-export function stateOf(reading: Reading): string {
+export function stateOf(reading: AgentScore): string {
   return [
     reading.isKnown,
     reading.failureProbability,
@@ -104,7 +104,7 @@ function outcomeOf(fold: number): FoldOutcome {
 
 function openTable() {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, { ...defaultConfig(), ...STILL }, SEED);
+  const writer = openEngineWriter(memory, { ...loadDefaultConfig(), ...STILL }, SEED);
   return { memory, writer };
 }
 

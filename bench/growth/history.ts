@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import { endingWithMe } from "../load/children.ts";
 import { QUIET_ENV, untilApplied } from "../load/filled-service.ts";
@@ -73,7 +73,7 @@ export async function historyOf(outcomes: number, agents: number): Promise<Histo
     const service = await startOver(dataDir);
     const startSeconds = secondsSince(startedAt);
     const over = await within(service, () => measure(service, dataDir));
-    rmSync(dataPaths(dataDir).snapshots, { recursive: true, force: true });
+    rmSync(resolveDataPaths(dataDir).snapshots, { recursive: true, force: true });
     const againAt = performance.now();
     const again = await startOver(dataDir);
     const replaySeconds = secondsSince(againAt);
@@ -81,7 +81,7 @@ export async function historyOf(outcomes: number, agents: number): Promise<Histo
     return {
       outcomes,
       agents,
-      journal_bytes: bytesOf(dataPaths(dataDir).journal, /^seg-/),
+      journal_bytes: bytesOf(resolveDataPaths(dataDir).journal, /^seg-/),
       record_us: (recordSeconds / outcomes) * 1e6,
       start_seconds: startSeconds,
       replay_seconds: replaySeconds,
@@ -138,7 +138,7 @@ async function measure(service: ServerProcess, dataDir: string) {
   forgetPeak(service.pid);
   const kaizenSeconds = await learn(service);
   return {
-    store_bytes: bytesOf(dataPaths(dataDir).store, /duckdb/),
+    store_bytes: bytesOf(resolveDataPaths(dataDir).store, /duckdb/),
     store_seconds: storeSeconds,
     resident_bytes: resident,
     queries,

@@ -1,7 +1,7 @@
 // Process of one size of the agent table: builds it by folding, then reads and folds at random. A process
 // of its own for each, so that no table lies beside another's garbage. `node table-process.ts <agents>
 // <samples> <rounds>`; one JSON object on stdout.
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
@@ -45,7 +45,7 @@ function outcomeAbout(subject: string): FoldOutcome {
 }
 
 const memory = createEngineMemory();
-const writer = openEngineWriter(memory, defaultConfig(), 42n);
+const writer = openEngineWriter(memory, loadDefaultConfig(), 42n);
 const reader = openEngineReader(memory, 1);
 const startedAt = performance.now();
 for (let at = 0; at < agents; at++) writer.fold(outcomeAbout(nameOf(at)));
@@ -66,7 +66,7 @@ function timed<Item>(items: readonly Item[], call: (item: Item) => void): number
   });
 }
 
-const bytes = writer.tableBytes();
+const bytes = writer.readTableByteCounts();
 const names = Array.from({ length: samples }, drawn);
 const outcomes = Array.from({ length: samples }, () => outcomeAbout(drawn()));
 const look = (name: string) => void reader.check(name, 25, NOW_MS);

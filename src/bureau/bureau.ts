@@ -83,16 +83,16 @@ export interface Bureau {
     call: CallContext,
   ): Promise<ImportResult[]>;
   /** Inputs behind an agent's score, and changes that would raise it. Never cached. */
-  explain(agentId: string, call: CallContext): AgentExplanation;
+  explainScore(agentId: string, call: CallContext): AgentExplanation;
   /** What counts against an agent, the weightiest first, in sentences for its own people. */
-  objections(explanation: AgentExplanation): Objection[];
+  listObjections(explanation: AgentExplanation): Objection[];
   /**
    * Judges a logged decision again, under the active config or the one named.
    * @throws ServiceFault `not_found` when no config of that name is held.
    */
-  replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay;
+  replayDecision(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay;
   /** Why a logged decision came out as it did, from its record and the config that it names. */
-  trace(legs: readonly ReplayableLeg[], config: ScoringConfig | undefined): DecisionTrace;
+  traceDecision(legs: readonly ReplayableLeg[], config: ScoringConfig | undefined): DecisionTrace;
   /** Whether decisions can be judged again under a config. */
   holdsConfig(configVersion: string): boolean;
 }

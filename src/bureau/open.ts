@@ -1,27 +1,27 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
-import { NO_OWNERS } from "../contract/namespaces.ts";
+import { NO_NAMESPACE_OWNERS } from "../contract/namespaces.ts";
 import type { Bureau } from "./bureau.ts";
-import { shippedPolicies } from "../policy/active-policy.ts";
-import { withoutAssessments } from "./decisions/assessments.ts";
-import { DailyOnce } from "./decisions/daily-once.ts";
-import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
+import { defaultPolicySource } from "../policy/active-policy.ts";
+import { discardingAssessmentLog } from "./decisions/assessments.ts";
+import { FirstOfDayTracker } from "./decisions/daily-once.ts";
+import { createDecisionEntry, discardingDecisionLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
-import { withoutReviews } from "./reviews/desk.ts";
-import { explain } from "./decisions/explain.ts";
-import { check } from "./decisions/check.ts";
-import { handshake } from "./decisions/handshake.ts";
+import { noReviewDecisions } from "./reviews/desk.ts";
+import { explainAgentScore } from "./decisions/explain.ts";
+import { checkAgent } from "./decisions/check.ts";
+import { decideHandshake } from "./decisions/handshake.ts";
 import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
-import { objectionsTo } from "./decisions/reasons.ts";
-import { replay } from "./decisions/replay.ts";
-import { trace } from "./decisions/trace.ts";
-import { withoutVault } from "./decisions/provenance.ts";
+import { listObjections } from "./decisions/reasons.ts";
+import { replayLoggedDecision } from "./decisions/replay.ts";
+import { traceLoggedDecision } from "./decisions/trace.ts";
+import { emptyVaultAssessor } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
-import { verify } from "./decisions/verify.ts";
+import { verifyAgentAction } from "./decisions/verify.ts";
 
 /** For bureaus that only read, or that receive no signatures. */
-const withoutEvents: BureauServices["events"] = {
+const rejectingEvidenceLog: BureauServices["events"] = {
   appendEvidence: () =>
     Promise.reject(new ServiceFault("journal_unavailable", "signed batches are not kept here")),
 };
@@ -31,33 +31,33 @@ export function openBureau(options: BureauOptions): Bureau {
   const services: BureauServices = {
     engine: options.engine,
     ledger: options.ledger,
-    events: options.events ?? withoutEvents,
+    events: options.events ?? rejectingEvidenceLog,
     clock: options.clock,
     environment: options.environment,
-    provenance: options.provenance ?? withoutVault,
-    policies: options.policies ?? shippedPolicies,
-    assessments: options.assessments ?? withoutAssessments,
-    owners: options.owners ?? NO_OWNERS,
-    decisions: options.decisions ?? withoutLog,
-    reviews: options.reviews ?? withoutReviews,
-    flaggedToday: new DailyOnce(),
-    auditedToday: new DailyOnce(),
-    entry: emptyEntry(),
+    provenance: options.provenance ?? emptyVaultAssessor,
+    policies: options.policies ?? defaultPolicySource,
+    assessments: options.assessments ?? discardingAssessmentLog,
+    owners: options.owners ?? NO_NAMESPACE_OWNERS,
+    decisions: options.decisions ?? discardingDecisionLog,
+    reviews: options.reviews ?? noReviewDecisions,
+    flaggedToday: new FirstOfDayTracker(),
+    auditedToday: new FirstOfDayTracker(),
+    entry: createDecisionEntry(),
     nowMs: 0,
     times: new VerdictTimes(),
     outcomeIds: options.environment.outcomeIds,
   };
   return {
-    verify: (request, call) => verify(services, request, call),
-    check: (request, call) => check(services, request, call),
-    handshake: (request, call) => handshake(services, request, call),
+    verify: (request, call) => verifyAgentAction(services, request, call),
+    check: (request, call) => checkAgent(services, request, call),
+    handshake: (request, call) => decideHandshake(services, request, call),
     recordOutcome: (request, call) => recordOutcome(services, request, call),
     recordOutcomeBatch: (rows, call) => recordOutcomeBatch(services, rows, call),
     importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
-    explain: (agentId, call) => explain(services, agentId, call),
-    objections: (explanation) => objectionsTo(explanation),
-    replay: (legs, configVersion) => replay(services, legs, configVersion),
-    trace: (legs, config) => trace(services, legs, config),
+    explainScore: (agentId, call) => explainAgentScore(services, agentId, call),
+    listObjections: (explanation) => listObjections(explanation),
+    replayDecision: (legs, configVersion) => replayLoggedDecision(services, legs, configVersion),
+    traceDecision: (legs, config) => traceLoggedDecision(services, legs, config),
     holdsConfig: (version) => services.engine.holdsConfig(version),
   };
 }

@@ -5,11 +5,11 @@ import { invalidRequest } from "../contract/faults.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";
-import { activePolicy } from "../policy/active-policy.ts";
+import { createActivePolicy } from "../policy/active-policy.ts";
 import type { PolicyBook } from "../policy/policy-book.ts";
 import { SerialQueue } from "../concurrency/serial-queue.ts";
 
-export interface PoliciesOptions {
+export interface TenantPoliciesOptions {
   readonly log: PolicyLog;
   /** Of the calling thread. */
   readonly book: PolicyBook;
@@ -19,23 +19,23 @@ export interface PoliciesOptions {
   readonly clock: () => number;
 }
 
-export class Policies {
-  readonly #options: PoliciesOptions;
+export class TenantPolicies {
+  readonly #options: TenantPoliciesOptions;
   /** Changes run one after another: threads learn of them in the journal's order. */
   readonly #changes = new SerialQueue();
 
-  constructor(options: PoliciesOptions) {
+  constructor(options: TenantPoliciesOptions) {
     this.#options = options;
   }
 
   /** A policy that another node has put in force. */
-  learn(event: PolicyEvent): void {
+  applyRemotePolicy(event: PolicyEvent): void {
     this.#options.book.apply(event);
     this.#options.onPolicy(event);
   }
 
-  show(tenant: string): PolicyDocument {
-    const { version, policy, setBy, setAtMs } = this.#options.book.of(tenant);
+  describePolicy(tenant: string): PolicyDocument {
+    const { version, policy, setBy, setAtMs } = this.#options.book.findActivePolicy(tenant);
     const setAt = setAtMs === null ? null : new Date(setAtMs).toISOString();
     return { tenant, version, policy, set_by: setBy, set_at: setAt };
   }
@@ -44,9 +44,9 @@ export class Policies {
    * The document that `set` would answer now, before anybody has set it.
    * @throws ServiceFault as `set` does for the policy itself.
    */
-  check(tenant: string, policy: Policy): PolicyDocument {
-    refuseExpired(policy, this.#options.clock());
-    const { version, policy: whole } = activePolicy(policy);
+  previewPolicy(tenant: string, policy: Policy): PolicyDocument {
+    assertVouchingsUnexpired(policy, this.#options.clock());
+    const { version, policy: whole } = createActivePolicy(policy);
     return { tenant, version, policy: whole, set_by: null, set_at: null };
   }
 
@@ -57,7 +57,7 @@ export class Policies {
    * @throws ServiceFault `journal_unavailable` or `overloaded` when it cannot be made durable; then
    *   nothing has changed.
    */
-  set(
+  setPolicy(
     tenant: string,
     policy: Policy,
     principal: Principal,
@@ -66,12 +66,12 @@ export class Policies {
     const { log, book, onPolicy, clock } = this.#options;
     return this.#changes.run(async () => {
       const nowMs = clock();
-      refuseExpired(policy, nowMs);
+      assertVouchingsUnexpired(policy, nowMs);
       const event: PolicyEvent = {
         event: "policy.set",
         tenant,
         policy,
-        version: activePolicy(policy).version,
+        version: createActivePolicy(policy).version,
         set_by: principal.keyId,
         at_ms: nowMs,
         ...(reason === undefined ? {} : { reason }),
@@ -80,13 +80,13 @@ export class Policies {
       await log.appendPolicy(Buffer.from(JSON.stringify(event)));
       book.apply(event);
       onPolicy(event);
-      return this.show(tenant);
+      return this.describePolicy(tenant);
     });
   }
 }
 
 /** A word that has expired says nothing: it is a slip in the year, or left over from another policy. */
-function refuseExpired({ vouched = [] }: Policy, nowMs: number): void {
+function assertVouchingsUnexpired({ vouched = [] }: Policy, nowMs: number): void {
   const faults = vouched.flatMap(({ until }, index) => {
     if (Date.parse(until) > nowMs) return [];
     return [{ pointer: `/vouched/${index}/until`, code: "range" as const, detail: "has passed" }];

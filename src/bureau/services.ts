@@ -6,13 +6,13 @@ import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
 import type { AssessmentLog } from "./decisions/assessments.ts";
-import type { DailyOnce } from "./decisions/daily-once.ts";
+import type { FirstOfDayTracker } from "./decisions/daily-once.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
-import type { ReviewSource } from "./reviews/desk.ts";
+import type { ReviewDecisionSource } from "./reviews/desk.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
 /** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
-export interface OutcomeIds {
+export interface OutcomeIdGenerator {
   /** A new id, stamped with `nowMs` (epoch ms). */
   next(nowMs: number): string;
 }
@@ -21,7 +21,7 @@ export interface OutcomeIds {
 export interface BureauEnvironment {
   /** Resolves after `ms`; only the reserved agent `agent://test/slow` uses it. */
   delay(ms: number): Promise<void>;
-  readonly outcomeIds: OutcomeIds;
+  readonly outcomeIds: OutcomeIdGenerator;
   /** Whether the reserved test agents answer; false in production unless switched on. */
   readonly isReservedEnabled: boolean;
 }
@@ -45,16 +45,16 @@ export interface BureauOptions {
   /** Where every answer is logged; defaults to nowhere. */
   readonly decisions?: DecisionLog;
   /** What people decide on agents that are held back; defaults to nobody. */
-  readonly reviews?: ReviewSource;
+  readonly reviews?: ReviewDecisionSource;
 }
 
 /** The options with their defaults filled in, and the objects made once per bureau. */
 export interface BureauServices extends Required<BureauOptions> {
   readonly times: VerdictTimes;
-  readonly outcomeIds: OutcomeIds;
-  readonly flaggedToday: DailyOnce;
+  readonly outcomeIds: OutcomeIdGenerator;
+  readonly flaggedToday: FirstOfDayTracker;
   /** Agents whose first challenge of the day has taken part in the audit's lot. */
-  readonly auditedToday: DailyOnce;
+  readonly auditedToday: FirstOfDayTracker;
   /** The one entry that is filled for the decision log. */
   readonly entry: DecisionEntry;
   /** Epoch ms of the verdict in progress. */
@@ -62,7 +62,7 @@ export interface BureauServices extends Required<BureauOptions> {
 }
 
 /** Fixes the times of one verdict and returns now, epoch ms. */
-export function openTimes(services: BureauServices): number {
+export function setVerdictTime(services: BureauServices): number {
   const nowMs = services.clock();
   services.nowMs = nowMs;
   services.times.set(nowMs);

@@ -3,10 +3,10 @@
 import { readEnvironment } from "./environment.ts";
 import { parseCredibilityConfig, parseTableBytesMax } from "../service/settings/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
-import { defaultConfig } from "../engine/config.ts";
+import { loadDefaultConfig } from "../engine/config.ts";
 import { openServiceCore } from "../service/core.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
-import { dataPaths } from "../journal/data-directory.ts";
+import { resolveDataPaths } from "../journal/data-directory.ts";
 import { createCommandLog } from "./logging/command-log.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -54,10 +54,10 @@ async function runCredibilityOnFiles(
     log,
   });
   try {
-    const config = defaultConfig();
+    const config = loadDefaultConfig();
     const { isCredibilityWanted, seeds } = parseCredibilityConfig(readEnvironment());
     const service = new CredibilityService({
-      journal: dataPaths(dataDir).journal,
+      journal: resolveDataPaths(dataDir).journal,
       ledger: evidence.ledger,
       engine: evidence.engine,
       isWanted: isCredibilityWanted ?? config.credibility,

@@ -8,8 +8,8 @@ import {
 } from "../service/settings/config.ts";
 import { parseServerAccess } from "../service/settings/config.ts";
 import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
-import type { ClaimOptions, DataDirectoryClaim } from "../journal/data-directory.ts";
-import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";
+import type { DataDirectoryClaimOptions, DataDirectoryClaim } from "../journal/data-directory.ts";
+import { findServer, type RunningServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { printNote } from "./output.ts";
 import { ServerClient } from "./server-client.ts";
@@ -72,13 +72,16 @@ export async function runOnClaimOrServer<T>(
 }
 
 /** How a command claims a directory: what it waits for, and that it is a copy, goes to stderr. */
-export function createClaimOptions(waitMs: number): ClaimOptions {
+export function createClaimOptions(waitMs: number): DataDirectoryClaimOptions {
   return { waitMs, onWait: printNote, onCopy: printNote };
 }
 
 /** The same, but not while a server holds it: that one does not end for a command. */
-export function createUnservedClaimOptions(dataDir: string, waitMs: number): ClaimOptions {
-  return { ...createClaimOptions(waitMs), isPointless: () => findServer(dataDir) !== undefined };
+export function createUnservedClaimOptions(
+  dataDir: string,
+  waitMs: number,
+): DataDirectoryClaimOptions {
+  return { ...createClaimOptions(waitMs), isWaitOver: () => findServer(dataDir) !== undefined };
 }
 
 async function claimOrServer({ dataDir, ownerWaitMs }: DataAccess) {
@@ -93,7 +96,7 @@ async function claimOrServer({ dataDir, ownerWaitMs }: DataAccess) {
 }
 
 /** @throws CommandFailure when the address leads to another host from here. */
-export function requireReachableUrl({ url, pid, host, isReachable }: FoundServer): string {
+export function requireReachableUrl({ url, pid, host, isReachable }: RunningServer): string {
   if (isReachable) return url;
   throw new CommandFailure(
     `the server that holds the data directory (pid ${pid} on host \`${host}\`) is in another network: give the address that leads there with --url`,

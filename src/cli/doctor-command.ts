@@ -9,20 +9,20 @@ import { buildVouchingWarning } from "../http/access/vouching.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
   claimDataDirectory,
-  currentOwner,
-  dataPaths,
+  readCurrentOwner,
+  resolveDataPaths,
   RESTORING_FILE,
 } from "../journal/data-directory.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { ownerText, readOwner } from "../journal/ownership/owner.ts";
-import { findServer, isOwned } from "../journal/ownership/server-address.ts";
-import { diskSpace } from "../ledger/disk/reserve.ts";
-import { nodeFiles } from "../journal/files.ts";
-import { knownPosition } from "../ledger/snapshot/high-water.ts";
+import { formatOwner, readOwner } from "../journal/ownership/owner.ts";
+import { findServer, isDirectoryOwned } from "../journal/ownership/server-address.ts";
+import { measureDiskSpace } from "../ledger/disk/reserve.ts";
+import { diskFileLayer } from "../journal/files.ts";
+import { readKnownDurablePosition } from "../ledger/snapshot/high-water.ts";
 import { repairJournal } from "../journal/repair.ts";
-import type { RepairReport } from "../journal/repair.ts";
+import type { JournalRepairReport } from "../journal/repair.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
-import { type JournalReport, verifyJournal } from "../journal/verify.ts";
+import { type JournalVerification, verifyJournal } from "../journal/verify.ts";
 import {
   type AcceptedLoss,
   acceptJournalEnd,
@@ -61,7 +61,7 @@ export async function runDoctor(
   settings: DoctorSettings,
   flags: { json?: boolean; repair?: boolean; acceptLoss?: boolean },
 ): Promise<void> {
-  const paths = dataPaths(dataDir);
+  const paths = resolveDataPaths(dataDir);
   const isThere = existsSync(dataDir);
   const accepted =
     flags.acceptLoss === true && isThere
@@ -104,13 +104,16 @@ export async function runDoctor(
 }
 
 /** Keeps every record that still verifies; the rest is set aside, never deleted. */
-async function claimAndRepairJournal(dataDir: string, ownerWaitMs: number): Promise<RepairReport> {
+async function claimAndRepairJournal(
+  dataDir: string,
+  ownerWaitMs: number,
+): Promise<JournalRepairReport> {
   const claim = await claimDataDirectory(dataDir, createUnservedClaimOptions(dataDir, ownerWaitMs));
   try {
     const { journal, bureauKey } = claim.paths;
     if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
     const report = repairJournal({
-      files: nodeFiles,
+      files: diskFileLayer,
       directory: journal,
       key: loadBureauKey(bureauKey),
       epoch: claim.epoch,
@@ -118,7 +121,7 @@ async function claimAndRepairJournal(dataDir: string, ownerWaitMs: number): Prom
     });
     // A snapshot may count lost records: the next start replays the remaining ones.
     if (report.damages.length > 0) {
-      removeSnapshots(nodeFiles, claim.paths.snapshots);
+      removeSnapshots(diskFileLayer, claim.paths.snapshots);
       acceptJournalEnd(claim.paths, Date.now());
     }
     return report;
@@ -130,7 +133,7 @@ async function claimAndRepairJournal(dataDir: string, ownerWaitMs: number): Prom
 function describeFindingsAsJson(
   dataDir: string,
   findings: readonly DoctorFinding[],
-  repair: RepairReport | undefined,
+  repair: JournalRepairReport | undefined,
 ) {
   return {
     data_dir: dataDir,
@@ -156,7 +159,10 @@ function buildLossReport(accepted: AcceptedLoss | undefined) {
   return { accepted_loss: [accepted.firstLost, accepted.lastLost] };
 }
 
-function printFindings(findings: readonly DoctorFinding[], repair: RepairReport | undefined): void {
+function printFindings(
+  findings: readonly DoctorFinding[],
+  repair: JournalRepairReport | undefined,
+): void {
   if (repair !== undefined && repair.damages.length === 0) print("nothing to repair");
   for (const damage of repair?.damages ?? []) {
     print(`mended ${damage.segment} at byte ${damage.offset}: ${damage.reason}`);
@@ -202,18 +208,22 @@ function checkDirectory(paths: DataPaths): DoctorFinding {
 function describeDirectoryOwner(root: string): string {
   const server = findServer(root);
   if (server !== undefined) return `the server at ${server.url} holds it`;
-  const owner = currentOwner(root);
-  if (isOwned(root))
-    return `${owner === undefined ? "another process" : ownerText(owner)} holds it`;
+  const owner = readCurrentOwner(root);
+  if (isDirectoryOwned(root))
+    return `${owner === undefined ? "another process" : formatOwner(owner)} holds it`;
   const former = readOwner(root);
   const isCopy = former !== undefined && owner === undefined;
-  return isCopy ? `a copy of what ${ownerText(former)} owned` : "no server holds it";
+  return isCopy ? `a copy of what ${formatOwner(former)} owned` : "no server holds it";
 }
 
 /** Below the reserve the service refuses outcomes; scores go on. */
 function checkDiskSpace(paths: DataPaths, reserveBytes: number): DoctorFinding {
   const directory = existsSync(paths.journal) ? paths.journal : paths.root;
-  const { freeBytes, ballastBytes, isLow } = diskSpace(nodeFiles, directory, reserveBytes);
+  const { freeBytes, ballastBytes, isLow } = measureDiskSpace(
+    diskFileLayer,
+    directory,
+    reserveBytes,
+  );
   const detail = `${floorToMebibytes(freeBytes)} MiB free, ballast of ${floorToMebibytes(ballastBytes)} MiB`;
   if (!isLow) return createSoundFinding("disk", detail);
   const wanted = floorToMebibytes(2 * reserveBytes - ballastBytes);
@@ -228,8 +238,8 @@ function floorToMebibytes(bytes: number): number {
 function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFinding[] {
   if (!existsSync(paths.journal)) return [createSoundFinding("journal", "empty")];
   try {
-    const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
-    const report = verifyJournal(nodeFiles, paths.journal, known);
+    const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
+    const report = verifyJournal(diskFileLayer, paths.journal, known);
     const finding = convertJournalReport(report);
     if (!finding.isSound) return [finding];
     const { detail, advice, overflow } = measureTableFill(paths.journal, report.lsn, tableBytesMax);
@@ -246,7 +256,7 @@ function checkJournalAndTable(paths: DataPaths, tableBytesMax: number): DoctorFi
 }
 
 /** Every frame, commit, chain and signature, without cutting a torn end. */
-function convertJournalReport(report: JournalReport): DoctorFinding {
+function convertJournalReport(report: JournalVerification): DoctorFinding {
   const part = "journal";
   const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
   const { publicKeys, unannounced } = report;

@@ -3,7 +3,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import { DataDirectoryInUse, DataDirectoryUnusable } from "../journal/data-directory.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, JournalEndLost } from "../journal/faults.ts";
 import { BackupFault } from "../ledger/backup/faults.ts";
-import { RepairRefused } from "../journal/repair.ts";
+import { JournalRepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
 import { InvalidSetting } from "../service/settings/settings.ts";
 import { printNote } from "./output.ts";
@@ -32,7 +32,8 @@ export function describeFailure(error: unknown): FailureReport {
     return createFailureReport(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
   if (error instanceof JournalEndLost) return createFailureReport(error.message, error.exitCode);
-  if (error instanceof RepairRefused) return createFailureReport(error.message, EXIT_DAMAGED);
+  if (error instanceof JournalRepairRefused)
+    return createFailureReport(error.message, EXIT_DAMAGED);
   if (error instanceof FileUnusable) return createFailureReport(error.message, error.exitCode);
   if (error instanceof JournalBroken) return createFailureReport(error.message, error.exitCode);
   if (error instanceof BackupFault) return createFailureReport(error.message, error.exitCode);

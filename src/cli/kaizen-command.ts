@@ -7,10 +7,10 @@ import {
   parseKaizenRowsMax,
   parseTableBytesMax,
 } from "../service/settings/config.ts";
-import { defaultConfig } from "../engine/config.ts";
+import { loadDefaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
-import { dataPaths } from "../journal/data-directory.ts";
+import { resolveDataPaths } from "../journal/data-directory.ts";
 import { createCommandLog } from "./logging/command-log.ts";
 import { openServiceCore } from "../service/core.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
@@ -65,11 +65,11 @@ async function withKaizenOnFiles<T>(dataDir: string, work: (kaizen: KaizenServic
     log,
   });
   try {
-    const { isCredibilityWanted = defaultConfig().credibility, seeds } =
+    const { isCredibilityWanted = loadDefaultConfig().credibility, seeds } =
       parseCredibilityConfig(readEnvironment());
     const kaizen = new KaizenService({
       dataDir,
-      journal: dataPaths(dataDir).journal,
+      journal: resolveDataPaths(dataDir).journal,
       ledger: evidence.ledger,
       clock: Date.now,
       log,

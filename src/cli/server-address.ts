@@ -1,5 +1,5 @@
 // Address of a server as commands take it: `http://...`, or `unix:/path` for a socket of the file system.
-import { type FetchLike, globalFetch } from "../client/runtime.ts";
+import { type FetchLike, callGlobalFetch } from "../client/runtime.ts";
 import { socketFetch } from "../client/socket-fetch.ts";
 
 export interface ServerAddress {
@@ -13,7 +13,7 @@ export interface ServerAddress {
 export function parseServerAddress(url: string): ServerAddress {
   const socket = /^unix:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
   if (socket === undefined) {
-    return { base: url.replace(/\/+$/, ""), fetch: globalFetch, socket };
+    return { base: url.replace(/\/+$/, ""), fetch: callGlobalFetch, socket };
   }
   return { base: "http://localhost", fetch: socketFetch(socket), socket };
 }

@@ -13,18 +13,18 @@ import type {
 } from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
 import { awaitReview } from "./gates/await-review.ts";
-import { asTrustRankError, refusal, TrustRankError } from "./errors.ts";
+import { convertToTrustRankError, createGateError, TrustRankError } from "./errors.ts";
 import {
-  batchesOf,
+  splitOutcomesIntoBatches,
   type OutcomeBatch,
   type OutcomeResult,
   readOutcomeBatch,
   type SignedOutcome,
 } from "./reporting/outcome-batch.ts";
-import { type ProvenanceInput, provenanceRecord } from "./reporting/provenance.ts";
+import { type ProvenanceInput, buildProvenanceRecord } from "./reporting/provenance.ts";
 import {
-  type BatchItem,
-  isShadow,
+  type VerifyBatchItem,
+  isShadowVerdict,
   readCheck,
   readHandshake,
   readReceipt,
@@ -32,14 +32,14 @@ import {
   readVerify,
   readVerifyBatch,
 } from "./read-reply.ts";
-import { globalFetch, loadFetch, monotonicClock } from "./runtime.ts";
-import { holdingsOfCheck, ScoreCache } from "./score-cache.ts";
+import { callGlobalFetch, loadFetch, readMonotonicMs } from "./runtime.ts";
+import { listCheckRanges, ScoreCache } from "./score-cache.ts";
 import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./options.ts";
-import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
+import { type KeyRegistration, registerSigningKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
 import type { Review } from "./review.ts";
-import { senderTo } from "./nodes/fail-over.ts";
-import type { CallKind, CallOptions, Sender } from "./transport.ts";
+import { createRequestSender } from "./nodes/fail-over.ts";
+import type { CallKind, SendOptions, RequestSender } from "./transport.ts";
 import { WebhookEndpoints } from "./webhooks/endpoints.ts";
 
 /** SPEC §2.7. */
@@ -59,7 +59,7 @@ export class TrustRankClient {
   /** Whom the service tells of events. */
   readonly webhooks: WebhookEndpoints;
   readonly #slowTimeoutMs: number;
-  readonly #transport: Sender;
+  readonly #transport: RequestSender;
   readonly #signer: OutcomeSigner | undefined;
   readonly #cache: ScoreCache<CheckResponse> | undefined;
 
@@ -69,11 +69,11 @@ export class TrustRankClient {
     this.agentId = options.agentId;
     this.#slowTimeoutMs = options.slowTimeoutMs ?? SLOW_TIMEOUT_MS;
     this.#signer = options.signer;
-    this.#cache = options.cache && new ScoreCache(holdingsOfCheck, options.cache);
-    const { baseUrl, apiKey, hedgeAfterMs, fetch = globalFetch } = options;
-    this.#transport = senderTo({ baseUrl, apiKey, hedgeAfterMs, fetch });
+    this.#cache = options.cache && new ScoreCache(listCheckRanges, options.cache);
+    const { baseUrl, apiKey, hedgeAfterMs, fetch = callGlobalFetch } = options;
+    this.#transport = createRequestSender({ baseUrl, apiKey, hedgeAfterMs, fetch });
     this.webhooks = new WebhookEndpoints((method, path, body, more, kind) =>
-      this.#transport.send(method, path, body, this.#slow(more, kind)),
+      this.#transport.send(method, path, body, this.#buildSlowCallOptions(more, kind)),
     );
     if (options.fetch === undefined) loadFetch();
   }
@@ -83,7 +83,7 @@ export class TrustRankClient {
    * within its limit. Asks nobody's score. Resolves true when the service answered; never rejects.
    */
   warmUp(options: RequestOptions = {}): Promise<boolean> {
-    return this.#transport.reach(this.#slow(options, "read"));
+    return this.#transport.reach(this.#buildSlowCallOptions(options, "read"));
   }
 
   /**
@@ -92,13 +92,17 @@ export class TrustRankClient {
    * @throws TrustRankError when there is no verdict.
    */
   async check(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
-    const askedMs = monotonicClock();
+    const askedMs = readMonotonicMs();
     const { stakes } = options;
     const cached = this.#cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
     if (cached !== undefined) return { ...cached.verdict, stakes };
     const request: CheckRequest = { subject: agentId, stakes };
-    const { status, value } = await this.#post("/v1/check", request, this.#hot(options, agentId));
-    if (status !== 200 && status !== 403) throw statusError(status);
+    const { status, value } = await this.#postJson(
+      "/v1/check",
+      request,
+      this.#buildScoreReadOptions(options, agentId),
+    );
+    if (status !== 200 && status !== 403) throw createStatusError(status);
     const verdict = readCheck(value, request);
     this.#cache?.put(agentId, { stakes }, verdict, askedMs);
     return verdict;
@@ -116,7 +120,11 @@ export class TrustRankClient {
   ): Promise<HandshakeVerdict> {
     const request: HandshakeRequest = { initiator, counterparty, stakes: options.stakes };
     const stranger = counterparty === this.agentId ? initiator : counterparty;
-    const { value } = await this.#post("/v1/handshake", request, this.#hot(options, stranger));
+    const { value } = await this.#postJson(
+      "/v1/handshake",
+      request,
+      this.#buildScoreReadOptions(options, stranger),
+    );
     return readHandshake(value, request);
   }
 
@@ -125,9 +133,9 @@ export class TrustRankClient {
    * @throws TrustRankError when there is none.
    */
   async verify(request: VerifyRequest, options: RequestOptions = {}): Promise<VerifyResponse> {
-    const call = this.#hot(options, request.agent_id);
-    const { status, value } = await this.#post("/v1/trust/verify", request, call);
-    if (status !== 200) throw statusError(status);
+    const call = this.#buildScoreReadOptions(options, request.agent_id);
+    const { status, value } = await this.#postJson("/v1/trust/verify", request, call);
+    if (status !== 200) throw createStatusError(status);
     return readVerify(value);
   }
 
@@ -135,16 +143,16 @@ export class TrustRankClient {
   async verifyBatch(
     requests: readonly VerifyRequest[],
     options: RequestOptions = {},
-  ): Promise<BatchItem[]> {
+  ): Promise<VerifyBatchItem[]> {
     if (requests.length === 0) return [];
     if (requests.length > BATCH_ITEMS_MAX) {
       const detail = `a batch holds at most ${BATCH_ITEMS_MAX} requests`;
       throw new TrustRankError("invalid_argument", detail);
     }
     const body = { items: requests };
-    const call = this.#slow(options, "read");
-    const { status, value } = await this.#post("/v1/trust/verify/batch", body, call);
-    if (status !== 200) throw statusError(status);
+    const call = this.#buildSlowCallOptions(options, "read");
+    const { status, value } = await this.#postJson("/v1/trust/verify/batch", body, call);
+    if (status !== 200) throw createStatusError(status);
     return readVerifyBatch(value, requests.length);
   }
 
@@ -156,7 +164,8 @@ export class TrustRankClient {
    */
   async require(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const verdict = await this.check(agentId, options);
-    if (verdict.decision === "refuse" && !isShadow(verdict)) throw refusal(agentId, verdict);
+    if (verdict.decision === "refuse" && !isShadowVerdict(verdict))
+      throw createGateError(agentId, verdict);
     return verdict;
   }
 
@@ -185,10 +194,10 @@ export class TrustRankClient {
     options: RequestOptions = {},
   ): Promise<OutcomeReceipt> {
     // The same node as for reads: whoever asks next about this agent finds the outcome.
-    const call = this.#evidence(options, outcome.id !== undefined, outcome.subject);
+    const call = this.#buildOutcomeOptions(options, outcome.id !== undefined, outcome.subject);
     const body = JSON.stringify(outcome);
-    const { status, value } = await this.#postEvidence("/v1/outcomes", body, call);
-    if (status !== 200 && status !== 201) throw statusError(status);
+    const { status, value } = await this.#postOutcomes("/v1/outcomes", body, call);
+    if (status !== 200 && status !== 201) throw createStatusError(status);
     return readReceipt(value);
   }
 
@@ -205,8 +214,9 @@ export class TrustRankClient {
   ): Promise<OutcomeResult[]> {
     const results: OutcomeResult[] = [];
     let outage: TrustRankError | undefined;
-    for (const batch of batchesOf(outcomes, this.#signer !== undefined, results)) {
-      const found = outage ?? (await this.#reportBatch(batch, options).catch(asTrustRankError));
+    for (const batch of splitOutcomesIntoBatches(outcomes, this.#signer !== undefined, results)) {
+      const found =
+        outage ?? (await this.#sendOutcomeBatch(batch, options).catch(convertToTrustRankError));
       const isFault = found instanceof TrustRankError;
       for (const [at, index] of batch.indexes.entries()) {
         results[index] = isFault ? { error: found } : (found[at] as OutcomeResult);
@@ -222,9 +232,13 @@ export class TrustRankClient {
    * @throws TrustRankError when it was not accepted.
    */
   async recordProvenance(record: ProvenanceInput, options: RequestOptions = {}): Promise<void> {
-    const body = await provenanceRecord(record);
-    const { status } = await this.#post("/v1/provenance", body, this.#slow(options));
-    if (status !== 202) throw statusError(status);
+    const body = await buildProvenanceRecord(record);
+    const { status } = await this.#postJson(
+      "/v1/provenance",
+      body,
+      this.#buildSlowCallOptions(options),
+    );
+    if (status !== 202) throw createStatusError(status);
   }
 
   /**
@@ -232,7 +246,7 @@ export class TrustRankClient {
    * @throws TrustRankError `not_found` when the service takes no signatures.
    */
   async serviceId(options: RequestOptions = {}): Promise<string> {
-    const call = this.#slow(options, "read");
+    const call = this.#buildSlowCallOptions(options, "read");
     const { value } = await this.#transport.send("GET", "/healthz", undefined, call);
     return readServiceId(value);
   }
@@ -249,21 +263,21 @@ export class TrustRankClient {
       const detail = "whose key it is: pass `agentId`, here or to the client";
       return Promise.reject(new TrustRankError("invalid_argument", detail));
     }
-    return registerKey({ ...registration, agentId }, (method, path, body) =>
-      this.#transport.send(method, path, JSON.stringify(body), this.#slow(options)),
+    return registerSigningKey({ ...registration, agentId }, (method, path, body) =>
+      this.#transport.send(method, path, JSON.stringify(body), this.#buildSlowCallOptions(options)),
     );
   }
 
-  async #reportBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
+  async #sendOutcomeBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
     const { body, indexes, isSigned, isIdentified } = batch;
-    const call = this.#evidence(options, isIdentified);
-    const sent = this.#postEvidence("/v1/outcomes/batch", body, call, isSigned);
+    const call = this.#buildOutcomeOptions(options, isIdentified);
+    const sent = this.#postOutcomes("/v1/outcomes/batch", body, call, isSigned);
     const { status, value } = await sent;
-    if (status !== 200) throw statusError(status);
+    if (status !== 200) throw createStatusError(status);
     return readOutcomeBatch(value, indexes.length);
   }
 
-  async #postEvidence(path: string, body: string, options: CallOptions, isSigned = false) {
+  async #postOutcomes(path: string, body: string, options: SendOptions, isSigned = false) {
     const signature = isSigned ? undefined : await this.#signer?.sign(body);
     if (signature === undefined) return this.#transport.post(path, body, options);
     // A signature has an id of its own.
@@ -271,20 +285,30 @@ export class TrustRankClient {
     return this.#transport.post(path, body, { ...options, headers, kind: "identified" });
   }
 
-  #post(path: string, body: unknown, call: CallOptions) {
+  #postJson(path: string, body: unknown, call: SendOptions) {
     return this.#transport.post(path, JSON.stringify(body), call);
   }
 
-  #hot({ timeoutMs = this.timeoutMs, signal }: RequestOptions, agentId: string): CallOptions {
+  #buildScoreReadOptions(
+    { timeoutMs = this.timeoutMs, signal }: RequestOptions,
+    agentId: string,
+  ): SendOptions {
     return { timeoutMs, signal, kind: "read", agentId };
   }
 
-  #slow(options: RequestOptions, kind: CallKind = "write"): CallOptions {
+  #buildSlowCallOptions(options: RequestOptions, kind: CallKind = "write"): SendOptions {
     return { timeoutMs: options.timeoutMs ?? this.#slowTimeoutMs, signal: options.signal, kind };
   }
 
-  #evidence(options: RequestOptions, isIdentified: boolean, agentId?: string): CallOptions {
-    return { ...this.#slow(options, isIdentified ? "identified" : "write"), agentId };
+  #buildOutcomeOptions(
+    options: RequestOptions,
+    isIdentified: boolean,
+    agentId?: string,
+  ): SendOptions {
+    return {
+      ...this.#buildSlowCallOptions(options, isIdentified ? "identified" : "write"),
+      agentId,
+    };
   }
 }
 
@@ -293,6 +317,6 @@ function isOutage(error: TrustRankError): boolean {
   return error.isTransient || error.code === "aborted";
 }
 
-function statusError(status: number): TrustRankError {
+function createStatusError(status: number): TrustRankError {
   return new TrustRankError("unexpected_status", `status ${status} is no answer`, { status });
 }

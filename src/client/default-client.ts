@@ -4,20 +4,20 @@
 import type { TrustRankClient } from "./client.ts";
 import { TrustRankError } from "./errors.ts";
 
-const KEY = Symbol.for("trustrank.client");
-const installed = globalThis as { [KEY]?: TrustRankClient | undefined };
+const CLIENT_SYMBOL = Symbol.for("trustrank.client");
+const globalScope = globalThis as { [CLIENT_SYMBOL]?: TrustRankClient | undefined };
 
 /** Installs the process's client, once at start; undefined removes it. */
 export function useTrustRank(client: TrustRankClient | undefined): void {
-  installed[KEY] = client;
+  globalScope[CLIENT_SYMBOL] = client;
 }
 
 /**
  * The given client, or the installed one: a check is never skipped for want of a client.
  * @throws TrustRankError `not_configured` when there is neither.
  */
-export function clientFor(given: TrustRankClient | undefined): TrustRankClient {
-  const client = given ?? installed[KEY];
+export function requireClient(given: TrustRankClient | undefined): TrustRankClient {
+  const client = given ?? globalScope[CLIENT_SYMBOL];
   if (client !== undefined) return client;
   const detail = "no client: pass `client` or call `useTrustRank` at start";
   throw new TrustRankError("not_configured", detail);

@@ -8,13 +8,13 @@ import type { Decision } from "../contract/vocabulary.ts";
  * `import` and `require` load one copy of this library each, and a dependency may bring a third:
  * an error is known by its mark, whichever copy threw it.
  */
-const MARKS = {
+const ERROR_BRANDS = {
   fault: Symbol.for("trustrank.TrustRankError"),
   refusal: Symbol.for("trustrank.TrustGateError"),
 };
 
 /** `instanceof` by the mark for the class itself, and as ever for a subclass. */
-function isMarked(asked: unknown, marked: unknown, mark: symbol, value: unknown): boolean {
+function isBrandedInstance(asked: unknown, marked: unknown, mark: symbol, value: unknown): boolean {
   if (asked !== marked) return Function.prototype[Symbol.hasInstance].call(asked, value);
   return typeof value === "object" && value !== null && mark in value;
 }
@@ -42,7 +42,7 @@ export interface TrustRankErrorDetails {
 /** There is no verdict: the network, the service, or the request itself was at fault. */
 export class TrustRankError extends Error {
   static {
-    Object.defineProperty(this.prototype, MARKS.fault, { value: true });
+    Object.defineProperty(this.prototype, ERROR_BRANDS.fault, { value: true });
   }
 
   readonly code: TransportCode | FaultCode;
@@ -68,7 +68,7 @@ export class TrustRankError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isMarked(this, TrustRankError, MARKS.fault, value);
+    return isBrandedInstance(this, TrustRankError, ERROR_BRANDS.fault, value);
   }
 
   /**
@@ -96,7 +96,7 @@ export interface RefusingVerdict {
  */
 export class TrustGateError extends Error {
   static {
-    Object.defineProperty(this.prototype, MARKS.refusal, { value: true });
+    Object.defineProperty(this.prototype, ERROR_BRANDS.refusal, { value: true });
   }
 
   /** Absent when a callback threw: no question was sent then and nothing was paid. */
@@ -114,7 +114,7 @@ export class TrustGateError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isMarked(this, TrustGateError, MARKS.refusal, value);
+    return isBrandedInstance(this, TrustGateError, ERROR_BRANDS.refusal, value);
   }
 
   /** SPEC §4.8: HTTP 403 with the scored reason. A new object each time: bodies are read once. */
@@ -126,7 +126,7 @@ export class TrustGateError extends Error {
 }
 
 /** The error for a verdict that blocks a call. */
-export function refusal(
+export function createGateError(
   agentId: string,
   verdict: { decision: Decision; reasons: string[]; request_id: string },
 ): TrustGateError {
@@ -135,7 +135,7 @@ export function refusal(
 }
 
 /** Any thrown value as a TrustRankError; one that is already passes unchanged. */
-export function asTrustRankError(thrown: unknown): TrustRankError {
+export function convertToTrustRankError(thrown: unknown): TrustRankError {
   if (thrown instanceof TrustRankError) return thrown;
   const detail = thrown instanceof Error ? thrown.message : "the call failed";
   return new TrustRankError("unreachable", detail, { cause: thrown });

@@ -18,7 +18,7 @@ export type AlertCallback = (alert: OutageAlert) => void | Promise<void>;
 /** Least milliseconds between two alerts, whatever the service does meanwhile. */
 const ALERT_INTERVAL_MS = 60_000;
 
-export class AlertOnce {
+export class OutageAlerter {
   readonly #callback: AlertCallback | undefined;
   /** Whether the present outage has raised its alert. */
   #isRaised = false;
@@ -30,7 +30,7 @@ export class AlertOnce {
   }
 
   /** A request was blocked for want of a verdict. Never throws. */
-  onBlocked(error: TrustRankError, agentId: string, toolLevel: ToolLevel, nowMs: number): void {
+  recordBlocked(error: TrustRankError, agentId: string, toolLevel: ToolLevel, nowMs: number): void {
     this.#blockedCount += 1;
     if (this.#isRaised || nowMs - this.#lastMs < ALERT_INTERVAL_MS) return;
     this.#isRaised = true;
@@ -48,7 +48,7 @@ export class AlertOnce {
   }
 
   /** The service has given a verdict. */
-  onVerdict(): void {
+  recordVerdict(): void {
     this.#isRaised = false;
   }
 }

@@ -14,12 +14,12 @@ import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../contract/vocab
 import { REVIEW_DECISIONS, REVIEW_STATES } from "../contract/vocabulary.ts";
 import { TrustRankError } from "./errors.ts";
 import type { Review } from "./review.ts";
-import { malformed } from "./transport.ts";
+import { createMalformedReplyError } from "./transport.ts";
 
 type Members = Record<string, unknown>;
 
 /** SPEC §3: a connection opens up to here in DECISIONS; `escalate` waits, `refuse` never opens. */
-const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+const OPEN_DECISION_INDEX_MAX = DECISIONS.indexOf("connect_with_verification");
 
 /**
  * The verdict of a check.
@@ -27,13 +27,13 @@ const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
  */
 export function readCheck(value: unknown, request: CheckRequest): CheckResponse {
   const members = requireObject(value, "the verdict");
-  const index = readLeg(members, request.subject);
-  same(members, "stakes", request.stakes);
-  if (members["allowed"] !== index <= OPEN_MAX) {
-    throw malformed("`allowed` does not follow from `decision`");
+  const index = parseLegDecisionIndex(members, request.subject);
+  assertMemberEquals(members, "stakes", request.stakes);
+  if (members["allowed"] !== index <= OPEN_DECISION_INDEX_MAX) {
+    throw createMalformedReplyError("`allowed` does not follow from `decision`");
   }
-  readEnforced(members);
-  readStamp(members);
+  fillEnforced(members);
+  assertVerdictStamp(members);
   return value as CheckResponse;
 }
 
@@ -43,22 +43,28 @@ export function readCheck(value: unknown, request: CheckRequest): CheckResponse 
  */
 export function readHandshake(value: unknown, request: HandshakeRequest): HandshakeResponse {
   const members = requireObject(value, "the verdict");
-  same(members, "initiator", request.initiator);
-  same(members, "counterparty", request.counterparty);
-  same(members, "stakes", request.stakes);
-  const forward = readLeg(requireObject(members["a_to_b"], "`a_to_b`"), request.counterparty);
-  const backward = readLeg(requireObject(members["b_to_a"], "`b_to_a`"), request.initiator);
-  const index = wordIndex(members, "decision", DECISIONS);
+  assertMemberEquals(members, "initiator", request.initiator);
+  assertMemberEquals(members, "counterparty", request.counterparty);
+  assertMemberEquals(members, "stakes", request.stakes);
+  const forward = parseLegDecisionIndex(
+    requireObject(members["a_to_b"], "`a_to_b`"),
+    request.counterparty,
+  );
+  const backward = parseLegDecisionIndex(
+    requireObject(members["b_to_a"], "`b_to_a`"),
+    request.initiator,
+  );
+  const index = requireWordIndex(members, "decision", DECISIONS);
   // SPEC §2.5 rule 1, checked again on this side: the most restrictive leg wins.
   if (index !== Math.max(forward, backward)) {
-    throw malformed("`decision` is not the most restrictive of the legs");
+    throw createMalformedReplyError("`decision` is not the most restrictive of the legs");
   }
-  if (members["connected"] !== index <= OPEN_MAX) {
-    throw malformed("`connected` does not follow from `decision`");
+  if (members["connected"] !== index <= OPEN_DECISION_INDEX_MAX) {
+    throw createMalformedReplyError("`connected` does not follow from `decision`");
   }
-  texts(members, "reasons");
-  readEnforced(members);
-  readStamp(members);
+  assertTextListMember(members, "reasons");
+  fillEnforced(members);
+  assertVerdictStamp(members);
   return value as HandshakeResponse;
 }
 
@@ -69,32 +75,36 @@ export function readHandshake(value: unknown, request: HandshakeRequest): Handsh
 export function readVerify(value: unknown): VerifyResponse {
   const members = requireObject(value, "the verdict");
   const policy = requireObject(members["policy_action"], "`policy_action`");
-  wordIndex(policy, "verdict", VERDICTS);
-  text(policy, "log_reason");
+  requireWordIndex(policy, "verdict", VERDICTS);
+  requireTextMember(policy, "log_reason");
   const trust = requireObject(members["trust_evaluation"], "`trust_evaluation`");
-  wordIndex(trust, "risk_level", RISK_LEVELS);
-  number(trust, "score");
-  if (typeof trust["threshold_met"] !== "boolean") throw wrong("threshold_met", "a boolean");
+  requireWordIndex(trust, "risk_level", RISK_LEVELS);
+  assertNumberMember(trust, "score");
+  if (typeof trust["threshold_met"] !== "boolean")
+    throw createMemberTypeError("threshold_met", "a boolean");
   const provenance = requireObject(members["provenance_data"], "`provenance_data`");
-  text(provenance, "reason");
-  texts(members, "reason_codes");
-  if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
-  readStamp(members);
-  if (members["levels"] !== undefined) readLevels(requireObject(members["levels"], "`levels`"));
+  requireTextMember(provenance, "reason");
+  assertTextListMember(members, "reason_codes");
+  if (typeof members["enforced"] !== "boolean")
+    throw createMemberTypeError("enforced", "a boolean");
+  assertVerdictStamp(members);
+  if (members["levels"] !== undefined)
+    assertLevelVerdicts(requireObject(members["levels"], "`levels`"));
   return value as VerifyResponse;
 }
 
-function readLevels(levels: Members): void {
+function assertLevelVerdicts(levels: Members): void {
   for (const name of TOOL_LEVELS) {
     if (levels[name] === undefined) continue;
     const level = requireObject(levels[name], `\`levels.${name}\``);
-    wordIndex(level, "verdict", VERDICTS);
-    text(level, "log_reason");
-    texts(level, "reason_codes");
-    number(level, "holds_from");
-    for (const bound of ["max_stakes", "holds_to"]) if (level[bound] !== null) number(level, bound);
+    requireWordIndex(level, "verdict", VERDICTS);
+    requireTextMember(level, "log_reason");
+    assertTextListMember(level, "reason_codes");
+    assertNumberMember(level, "holds_from");
+    for (const bound of ["max_stakes", "holds_to"])
+      if (level[bound] !== null) assertNumberMember(level, bound);
     for (const flag of ["threshold_met", "enforced"]) {
-      if (typeof level[flag] !== "boolean") throw wrong(flag, "a boolean");
+      if (typeof level[flag] !== "boolean") throw createMemberTypeError(flag, "a boolean");
     }
   }
 }
@@ -105,17 +115,18 @@ function readLevels(levels: Members): void {
  */
 export function readReview(value: unknown, id: string): Review {
   const members = requireObject(value, "the review");
-  same(members, "id", id);
-  wordIndex(members, "state", REVIEW_STATES);
-  text(members, "agent");
+  assertMemberEquals(members, "id", id);
+  requireWordIndex(members, "state", REVIEW_STATES);
+  requireTextMember(members, "agent");
   const isDecided = members["state"] === "decided";
-  if (isDecided) wordIndex(members, "decision", REVIEW_DECISIONS);
-  else if (members["decision"] !== null) throw malformed("`decision` is not of this state");
+  if (isDecided) requireWordIndex(members, "decision", REVIEW_DECISIONS);
+  else if (members["decision"] !== null)
+    throw createMalformedReplyError("`decision` is not of this state");
   return value as Review;
 }
 
 /** One result of a batch: the verdict, or the problem of that item alone. */
-export type BatchItem =
+export type VerifyBatchItem =
   | { readonly verdict: VerifyResponse; readonly problem?: never }
   | { readonly problem: Problem; readonly verdict?: never };
 
@@ -123,16 +134,16 @@ export type BatchItem =
  * Exactly `count` items in the order of the requests.
  * @throws TrustRankError `malformed_reply`.
  */
-export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
+export function readVerifyBatch(value: unknown, count: number): VerifyBatchItem[] {
   const { items } = requireObject(value, "the reply");
   if (!Array.isArray(items) || items.length !== count) {
-    throw malformed(`\`items\` does not hold ${count} results`);
+    throw createMalformedReplyError(`\`items\` does not hold ${count} results`);
   }
   return items.map((entry) => {
     const item = requireObject(entry, "an item");
     if (item["status"] === 200) return { verdict: readVerify(item["result"]) };
     const problem = requireObject(item["problem"], "`problem`");
-    text(problem, "code");
+    requireTextMember(problem, "code");
     return { problem: problem as unknown as Problem };
   });
 }
@@ -143,8 +154,9 @@ export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
  */
 export function readReceipt(value: unknown): OutcomeReceipt {
   const members = requireObject(value, "the receipt");
-  text(members, "outcome_id");
-  if (typeof members["duplicate"] !== "boolean") throw wrong("duplicate", "a boolean");
+  requireTextMember(members, "outcome_id");
+  if (typeof members["duplicate"] !== "boolean")
+    throw createMemberTypeError("duplicate", "a boolean");
   return value as OutcomeReceipt;
 }
 
@@ -155,81 +167,84 @@ export function readReceipt(value: unknown): OutcomeReceipt {
 export function readServiceId(value: unknown): string {
   const { service_id: id } = requireObject(value, "the health report");
   if (id === undefined) throw new TrustRankError("not_found", "the service takes no signatures");
-  if (typeof id !== "string") throw wrong("service_id", "a string");
+  if (typeof id !== "string") throw createMemberTypeError("service_id", "a string");
   return id;
 }
 
 /** Services of older versions name no shadow mode: they enforce. */
-function readEnforced(members: Members): void {
+function fillEnforced(members: Members): void {
   members["enforced"] ??= true;
-  if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
+  if (typeof members["enforced"] !== "boolean")
+    throw createMemberTypeError("enforced", "a boolean");
 }
 
 /** True when the leg or verdict lets the call proceed; for verdicts already read. */
-export function isOpen(verdict: Pick<Leg, "decision">): boolean {
-  return DECISIONS.indexOf(verdict.decision) <= OPEN_MAX;
+export function isOpenDecision(verdict: Pick<Leg, "decision">): boolean {
+  return DECISIONS.indexOf(verdict.decision) <= OPEN_DECISION_INDEX_MAX;
 }
 
 /** Whether a verdict is answered in shadow mode; one that does not say so is enforced. */
-export function isShadow({ enforced = true }: { readonly enforced?: boolean }): boolean {
+export function isShadowVerdict({ enforced = true }: { readonly enforced?: boolean }): boolean {
   return !enforced;
 }
 
 /** Whether a check holds nothing back: it opens the connection, or is answered in shadow mode. */
-export function isLetThrough(
+export function isCallAllowed(
   verdict: Pick<CheckResponse | HandshakeResponse, "decision" | "enforced">,
 ): boolean {
-  return isOpen(verdict) || isShadow(verdict);
+  return isOpenDecision(verdict) || isShadowVerdict(verdict);
 }
 
 /** Index into DECISIONS. */
-function readLeg(members: Members, subject: string): number {
-  same(members, "subject", subject);
-  number(members, "effective_score");
-  texts(members, "reasons");
+function parseLegDecisionIndex(members: Members, subject: string): number {
+  assertMemberEquals(members, "subject", subject);
+  assertNumberMember(members, "effective_score");
+  assertTextListMember(members, "reasons");
   const stakesMax = members["max_stakes"];
-  if (stakesMax !== null) number(members, "max_stakes");
-  return wordIndex(members, "decision", DECISIONS);
+  if (stakesMax !== null) assertNumberMember(members, "max_stakes");
+  return requireWordIndex(members, "decision", DECISIONS);
 }
 
-function readStamp(members: Members): void {
-  text(members, "request_id");
-  const evaluated = Date.parse(text(members, "evaluated_at"));
-  const expires = Date.parse(text(members, "expires_at"));
-  if (!(expires >= evaluated)) throw malformed("the verdict expires before it was made");
+function assertVerdictStamp(members: Members): void {
+  requireTextMember(members, "request_id");
+  const evaluated = Date.parse(requireTextMember(members, "evaluated_at"));
+  const expires = Date.parse(requireTextMember(members, "expires_at"));
+  if (!(expires >= evaluated))
+    throw createMalformedReplyError("the verdict expires before it was made");
 }
 
 function requireObject(value: unknown, name: string): Members {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
-  throw malformed(`${name} is not an object`);
+  throw createMalformedReplyError(`${name} is not an object`);
 }
 
-function same(members: Members, name: string, expected: string | number): void {
-  if (members[name] !== expected) throw malformed(`\`${name}\` is not what was asked about`);
+function assertMemberEquals(members: Members, name: string, expected: string | number): void {
+  if (members[name] !== expected)
+    throw createMalformedReplyError(`\`${name}\` is not what was asked about`);
 }
 
-function text(members: Members, name: string): string {
+function requireTextMember(members: Members, name: string): string {
   const value = members[name];
-  if (typeof value !== "string") throw wrong(name, "a string");
+  if (typeof value !== "string") throw createMemberTypeError(name, "a string");
   return value;
 }
 
-function texts(members: Members, name: string): void {
+function assertTextListMember(members: Members, name: string): void {
   const value = members[name];
   const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
-  if (!isList) throw wrong(name, "a list of strings");
+  if (!isList) throw createMemberTypeError(name, "a list of strings");
 }
 
-function number(members: Members, name: string): void {
-  if (!Number.isFinite(members[name])) throw wrong(name, "a number");
+function assertNumberMember(members: Members, name: string): void {
+  if (!Number.isFinite(members[name])) throw createMemberTypeError(name, "a number");
 }
 
-function wordIndex(members: Members, name: string, words: readonly string[]): number {
+function requireWordIndex(members: Members, name: string, words: readonly string[]): number {
   const index = words.indexOf(members[name] as string);
-  if (index < 0) throw malformed(`\`${name}\` is no word of the contract`);
+  if (index < 0) throw createMalformedReplyError(`\`${name}\` is no word of the contract`);
   return index;
 }
 
-function wrong(name: string, type: string): Error {
-  return malformed(`\`${name}\` is not ${type}`);
+function createMemberTypeError(name: string, type: string): Error {
+  return createMalformedReplyError(`\`${name}\` is not ${type}`);
 }

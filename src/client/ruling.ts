@@ -5,7 +5,7 @@ import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 import type { FailPolicy } from "./gateway/fail-policy.ts";
 import { isSensitive } from "./gateway/fail-policy.ts";
-import { isLetThrough, isOpen } from "./read-reply.ts";
+import { isCallAllowed, isOpenDecision } from "./read-reply.ts";
 
 /** Whatever the service answers with. */
 export type AnyVerdict = CheckResponse | HandshakeResponse | VerifyResponse;
@@ -44,7 +44,7 @@ export interface GatewayLog {
   readonly error?: TrustRankError;
 }
 
-export interface Ruled {
+export interface GatewayRuling {
   readonly isAllowed: boolean;
   readonly isFlagged: boolean;
   readonly word: Verdict | Decision;
@@ -52,7 +52,7 @@ export interface Ruled {
 }
 
 /** Only ALLOW passes. A key in shadow mode never blocks: its verdicts are for the log. */
-export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): Ruled {
+export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): GatewayRuling {
   const { verdict: word, log_reason: reason } = verdict.policy_action;
   const { risk_level: risk } = verdict.trust_evaluation;
   const isLow = risk === "HIGH" || risk === "CRITICAL";
@@ -65,9 +65,9 @@ export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): Ruled
  * SPEC §8.2: at L0 and L1 a low score passes, flagged at L1; at L2 and L3 the decision stands, but
  * in shadow mode.
  */
-export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): Ruled {
-  const isClear = isOpen(verdict);
-  const isAllowed = isLetThrough(verdict) || !isSensitive(toolLevel);
+export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): GatewayRuling {
+  const isClear = isOpenDecision(verdict);
+  const isAllowed = isCallAllowed(verdict) || !isSensitive(toolLevel);
   const reason = verdict.reason_codes[0] ?? "CLEAR";
   return {
     isAllowed,
@@ -84,11 +84,11 @@ export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): Ruled {
 export function ruleArrival(
   verdict: CheckResponse | HandshakeResponse,
   toolLevel: ToolLevel,
-): Ruled {
+): GatewayRuling {
   const { decision } = verdict;
-  const isClear = isOpen(verdict);
+  const isClear = isOpenDecision(verdict);
   const isPassing = decision === "escalate" && !isSensitive(toolLevel);
-  const isAllowed = isLetThrough(verdict) || isPassing;
+  const isAllowed = isCallAllowed(verdict) || isPassing;
   const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
   const strictest = legs.find((leg) => leg.decision === decision);
   return {
@@ -107,7 +107,7 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
     "X-Trust-Reason": answer.reason,
   };
   if (answer.verdict !== undefined) headers["X-Trust-Request-Id"] = answer.verdict.request_id;
-  const review = answer.allowed ? undefined : findPendingReview(answer.verdict);
+  const review = answer.allowed ? undefined : findReviewId(answer.verdict);
   if (review !== undefined) headers["X-Trust-Review"] = review;
   if (answer.flagged) headers["X-Trust-Flagged"] = "true";
   if (answer.failPolicy !== undefined) headers["X-Trust-Degraded"] = answer.failPolicy;
@@ -116,7 +116,7 @@ export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string,
 }
 
 /** The first review that holds it back. */
-function findPendingReview(verdict: AnyVerdict | undefined): string | undefined {
+function findReviewId(verdict: AnyVerdict | undefined): string | undefined {
   if (verdict === undefined) return undefined;
   const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
   return legs.find(({ review }) => review !== undefined)?.review?.id;

@@ -6,22 +6,22 @@
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Epoch milliseconds; only for times that become evidence. */
-export function wallClock(): number {
+export function readWallClockMs(): number {
   return Date.now();
 }
 
 /** Monotonic milliseconds; for ages and deadlines. */
-export function monotonicClock(): number {
+export function readMonotonicMs(): number {
   return performance.now();
 }
 
 /** A whole number below 2^32, of chance. */
-export function seed(): number {
+export function createRandomUint32(): number {
   return Math.floor(Math.random() * 0x1_0000_0000);
 }
 
 /** Looked up at the call, so that a replaced global (a test, an instrumented runtime) counts. */
-export function globalFetch(url: string, init: RequestInit): Promise<Response> {
+export function callGlobalFetch(url: string, init: RequestInit): Promise<Response> {
   return fetch(url, init);
 }
 
@@ -49,7 +49,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Calls `run` after `ms`, unless cancelled; keeps no process alive. */
-export function later(ms: number, run: () => void): () => void {
+export function scheduleAfter(ms: number, run: () => void): () => void {
   const timer: unknown = setTimeout(run, ms);
   // Browsers have numbers for timers, and no process to keep alive.
   if (typeof timer === "object" && timer !== null && "unref" in timer) {

@@ -25,14 +25,14 @@ export interface ScoreCacheOptions {
 }
 
 /** What a question is about beside its agent. */
-export interface Scope {
+export interface CacheScope {
   readonly stakes: number;
   /** Of verify; checks and handshakes know no level. */
   readonly toolLevel?: ToolLevel | undefined;
 }
 
 /** A verdict and the questions for which it is the answer. */
-export interface Holding<Verdict> {
+export interface VerdictRange<Verdict> {
   readonly verdict: Verdict;
   readonly toolLevel?: ToolLevel | undefined;
   /** Inclusive bounds of the stakes. */
@@ -40,28 +40,28 @@ export interface Holding<Verdict> {
   readonly high: number;
 }
 
-export interface Cached<Verdict> {
+export interface CachedVerdict<Verdict> {
   readonly verdict: Verdict;
   /** Monotonic milliseconds when the question was sent: the age counts from there. */
   readonly askedMs: number;
 }
 
-interface Kept<Verdict> extends Holding<Verdict>, Cached<Verdict> {
+interface ScoreCacheEntry<Verdict> extends VerdictRange<Verdict>, CachedVerdict<Verdict> {
   readonly lifetimeMs: number;
 }
 
 export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: string }> {
-  readonly #entries = new Map<string, Kept<Verdict>[]>();
+  readonly #entries = new Map<string, ScoreCacheEntry<Verdict>[]>();
   readonly #entriesMax: number;
   readonly #ttlMs: number;
-  readonly #holdingsOf: (verdict: Verdict, asked: Scope) => readonly Holding<Verdict>[];
+  readonly #listRanges: (verdict: Verdict, asked: CacheScope) => readonly VerdictRange<Verdict>[];
 
   /** `holdingsOf` gives the questions that a verdict answers, by the question that it was asked. */
   constructor(
-    holdingsOf: (verdict: Verdict, asked: Scope) => readonly Holding<Verdict>[],
+    holdingsOf: (verdict: Verdict, asked: CacheScope) => readonly VerdictRange<Verdict>[],
     options: ScoreCacheOptions = {},
   ) {
-    this.#holdingsOf = holdingsOf;
+    this.#listRanges = holdingsOf;
     this.#entriesMax = Math.max(1, options.entriesMax ?? CACHE_ENTRIES_MAX);
     this.#ttlMs = options.ttlMs ?? VERDICT_TTL_MS;
   }
@@ -71,7 +71,12 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 
   /** The answer to this question that is younger than `ageMsMax` and its own lifetime. */
-  get(key: string, scope: Scope, nowMs: number, ageMsMax: number): Cached<Verdict> | undefined {
+  get(
+    key: string,
+    scope: CacheScope,
+    nowMs: number,
+    ageMsMax: number,
+  ): CachedVerdict<Verdict> | undefined {
     const found = this.#find(key, scope, nowMs, ageMsMax);
     if (found === undefined) return undefined;
     // Map order is age of use: a used entry moves to the young end.
@@ -82,14 +87,23 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 
   /** When the answer to this question was asked and when it ends, without counting as a use. */
-  lifeOf(key: string, scope: Scope, nowMs: number): { askedMs: number; endMs: number } | undefined {
+  readLifetime(
+    key: string,
+    scope: CacheScope,
+    nowMs: number,
+  ): { askedMs: number; endMs: number } | undefined {
     const found = this.#find(key, scope, nowMs, VERDICT_TTL_MS);
     if (found === undefined) return undefined;
     const { askedMs, lifetimeMs } = found;
     return { askedMs, endMs: askedMs + Math.min(lifetimeMs, VERDICT_TTL_MS) };
   }
 
-  #find(key: string, scope: Scope, nowMs: number, ageMsMax: number): Kept<Verdict> | undefined {
+  #find(
+    key: string,
+    scope: CacheScope,
+    nowMs: number,
+    ageMsMax: number,
+  ): ScoreCacheEntry<Verdict> | undefined {
     const { stakes, toolLevel } = scope;
     for (const each of this.#entries.get(key) ?? []) {
       if (each.toolLevel !== toolLevel || stakes < each.low || stakes > each.high) continue;
@@ -100,14 +114,14 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 
   /** Keeps a verdict for all that it answers; what was asked later stays. */
-  put(key: string, asked: Scope, verdict: Verdict, askedMs: number): void {
+  put(key: string, asked: CacheScope, verdict: Verdict, askedMs: number): void {
     const ownMs = Date.parse(verdict.expires_at) - Date.parse(verdict.evaluated_at);
     const lifetimeMs = Math.min(ownMs, this.#ttlMs);
     let kept = this.#entries.get(key) ?? [];
-    for (const holding of this.#holdingsOf(verdict, asked)) {
-      if (kept.some((other) => other.askedMs > askedMs && isOverlap(other, holding))) continue;
+    for (const holding of this.#listRanges(verdict, asked)) {
+      if (kept.some((other) => other.askedMs > askedMs && isOverlapping(other, holding))) continue;
       // An overlapping range is older and either agrees or is outdated: the new answer replaces it.
-      kept = kept.filter((other) => !isOverlap(other, holding));
+      kept = kept.filter((other) => !isOverlapping(other, holding));
       kept.unshift({ ...holding, askedMs, lifetimeMs });
     }
     this.#entries.delete(key);
@@ -126,42 +140,46 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 }
 
-function isOverlap(one: Holding<unknown>, other: Holding<unknown>): boolean {
+function isOverlapping(one: VerdictRange<unknown>, other: VerdictRange<unknown>): boolean {
   return one.toolLevel === other.toolLevel && one.high >= other.low && one.low <= other.high;
 }
 
 /** `max_stakes` is rounded down to this. */
 const STAKES_STEP = 0.0001;
-const ANY = Number.POSITIVE_INFINITY;
+const ANY_STAKES = Number.POSITIVE_INFINITY;
 
 /**
  * The stakes at which a leg would say the same. `connect` holds from zero to its `max_stakes`, a
  * verification from its own stakes on (for less it might be clear); what waits for a person holds
  * from where it would no longer open, and a refusal whatever the stakes.
  */
-function reachOfLeg(leg: Pick<Leg, "decision" | "max_stakes">, stakes: number): [number, number] {
+function computeLegStakesRange(
+  leg: Pick<Leg, "decision" | "max_stakes">,
+  stakes: number,
+): [number, number] {
   const { decision, max_stakes: stakesMax } = leg;
-  if (decision === "refuse") return [0, ANY];
-  if (decision === "escalate") return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), ANY];
-  return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? ANY)];
+  if (decision === "refuse") return [0, ANY_STAKES];
+  if (decision === "escalate")
+    return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), ANY_STAKES];
+  return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? ANY_STAKES)];
 }
 
 /** A check answers for every tool level. */
-export function holdingsOfCheck(
+export function listCheckRanges(
   verdict: CheckResponse,
-  { stakes }: Scope,
-): readonly Holding<CheckResponse>[] {
-  const [low, high] = reachOfLeg(verdict, stakes);
+  { stakes }: CacheScope,
+): readonly VerdictRange<CheckResponse>[] {
+  const [low, high] = computeLegStakesRange(verdict, stakes);
   return [{ verdict, low, high }];
 }
 
 /** A handshake holds where both of its legs do. */
-export function holdingsOfHandshake(
+export function listHandshakeRanges(
   verdict: HandshakeResponse,
-  { stakes }: Scope,
-): readonly Holding<HandshakeResponse>[] {
-  const [lowA, highA] = reachOfLeg(verdict.a_to_b, stakes);
-  const [lowB, highB] = reachOfLeg(verdict.b_to_a, stakes);
+  { stakes }: CacheScope,
+): readonly VerdictRange<HandshakeResponse>[] {
+  const [lowA, highA] = computeLegStakesRange(verdict.a_to_b, stakes);
+  const [lowB, highB] = computeLegStakesRange(verdict.b_to_a, stakes);
   return [{ verdict, low: Math.max(lowA, lowB), high: Math.min(highA, highB) }];
 }
 
@@ -170,26 +188,26 @@ export function holdingsOfHandshake(
  * none (an earlier release) has answered for the level that was asked: a refusal holds for more,
  * anything else for its own stakes alone.
  */
-export function holdingsOfVerify(
+export function listVerifyRanges(
   verdict: VerifyResponse,
-  { stakes, toolLevel }: Scope,
-): readonly Holding<VerifyResponse>[] {
+  { stakes, toolLevel }: CacheScope,
+): readonly VerdictRange<VerifyResponse>[] {
   const { levels } = verdict;
   if (levels === undefined) {
-    const high = verdict.policy_action.verdict === "BLOCK" ? ANY : stakes;
+    const high = verdict.policy_action.verdict === "BLOCK" ? ANY_STAKES : stakes;
     return [{ verdict, toolLevel, low: stakes, high }];
   }
-  return TOOL_LEVELS.flatMap((name): Holding<VerifyResponse>[] => {
+  return TOOL_LEVELS.flatMap((name): VerdictRange<VerifyResponse>[] => {
     const level = levels[name];
     if (level === undefined) return [];
-    const own = name === toolLevel ? verdict : asOfLevel(verdict, level);
+    const own = name === toolLevel ? verdict : buildLevelVerdict(verdict, level);
     const { holds_from: low, holds_to: high } = level;
-    return [{ verdict: own, toolLevel: name, low, high: high ?? ANY }];
+    return [{ verdict: own, toolLevel: name, low, high: high ?? ANY_STAKES }];
   });
 }
 
 /** The answer as the service would have given it at another level. */
-function asOfLevel(verdict: VerifyResponse, level: LevelVerdict): VerifyResponse {
+function buildLevelVerdict(verdict: VerifyResponse, level: LevelVerdict): VerifyResponse {
   const { threshold_met, reason_codes, max_stakes, enforced, log_reason } = level;
   return {
     ...verdict,

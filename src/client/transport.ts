@@ -4,7 +4,7 @@
 import type { FaultCode } from "../contract/faults.ts";
 import type { Problem } from "./messages.ts";
 import { TrustRankError } from "./errors.ts";
-import { type FetchLike, monotonicClock } from "./runtime.ts";
+import { type FetchLike, readMonotonicMs } from "./runtime.ts";
 
 export interface TransportOptions {
   readonly baseUrl: string;
@@ -12,7 +12,7 @@ export interface TransportOptions {
   readonly fetch: FetchLike;
 }
 
-export interface CallOptions {
+export interface SendOptions {
   /** Over connecting, the reply's head and its whole body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -28,28 +28,28 @@ export interface CallOptions {
  * that counts once however often it comes. `write`: sent again only if it was certainly not sent.
  */
 export type CallKind = "read" | "wait" | "identified" | "write";
-export type Method = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+export type HttpMethod = "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
 
 /** The way to a service of one node or of several. */
-export interface Sender {
+export interface RequestSender {
   /** Posts JSON text; see `send`. */
-  post(path: string, body: string, options: CallOptions): Promise<Document>;
+  post(path: string, body: string, options: SendOptions): Promise<JsonReply>;
   /**
    * Sends JSON text, or nothing.
    * @throws TrustRankError when there is no document.
    */
   send(
-    method: Method,
+    method: HttpMethod,
     path: string,
     body: string | undefined,
-    options: CallOptions,
-  ): Promise<Document>;
+    options: SendOptions,
+  ): Promise<JsonReply>;
   /** Opens connections; false when nobody answered. */
-  reach(options: CallOptions): Promise<boolean>;
+  reach(options: SendOptions): Promise<boolean>;
 }
 
 /** A reply that is a document, whatever its status. */
-export interface Document {
+export interface JsonReply {
   readonly status: number;
   readonly value: unknown;
 }
@@ -57,12 +57,12 @@ export interface Document {
 /** The largest reply: a batch of 1,000 verdicts, with a margin. */
 const REPLY_BYTES_MAX = 4 * 1024 * 1024;
 /** A timer that comes later than this was held up by its own process. */
-const BUSY_MS = 5;
+const TIMER_LATENESS_MS = 5;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 const PROBLEM_TYPE = /^application\/problem\+json\s*(?:;|$)/i;
 const SECONDS = /^[0-9]{1,9}$/;
 
-export class Transport implements Sender {
+export class Transport implements RequestSender {
   readonly #base: string;
   /** For messages: the rest of an address may be a secret. */
   readonly #origin: string;
@@ -81,11 +81,11 @@ export class Transport implements Sender {
     this.#fetch = options.fetch;
   }
 
-  post(path: string, body: string, options: CallOptions): Promise<Document> {
+  post(path: string, body: string, options: SendOptions): Promise<JsonReply> {
     return this.send("POST", path, body, options);
   }
 
-  async reach(options: CallOptions): Promise<boolean> {
+  async reach(options: SendOptions): Promise<boolean> {
     try {
       await this.send("GET", "/healthz", undefined, options);
       return true;
@@ -100,13 +100,13 @@ export class Transport implements Sender {
    * @throws TrustRankError for problem documents, network faults and timeouts.
    */
   async send(
-    method: Method,
+    method: HttpMethod,
     path: string,
     body: string | undefined,
-    options: CallOptions,
-  ): Promise<Document> {
+    options: SendOptions,
+  ): Promise<JsonReply> {
     const { signal, timeoutMs } = options;
-    if (signal?.aborted === true) throw abortError(signal);
+    if (signal?.aborted === true) throw createAbortError(signal);
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let onAbort: (() => void) | undefined;
@@ -117,15 +117,15 @@ export class Transport implements Sender {
         controller.abort(error);
       };
       const late = () => stop(new TrustRankError("timeout", `no answer within ${timeoutMs} ms`));
-      const startedMs = monotonicClock();
+      const startedMs = readMonotonicMs();
       timer = setTimeout(() => {
         // In a process that was busy, what has come in by now is looked at only after the timers: one
         // more turn, and a refused connection is no timeout.
-        const wasBusy = monotonicClock() - startedMs > timeoutMs + BUSY_MS;
+        const wasBusy = readMonotonicMs() - startedMs > timeoutMs + TIMER_LATENESS_MS;
         if (wasBusy) timer = setTimeout(late, 0);
         else late();
       }, timeoutMs);
-      onAbort = () => stop(abortError(signal as AbortSignal));
+      onAbort = () => stop(createAbortError(signal as AbortSignal));
       signal?.addEventListener("abort", onAbort, { once: true });
     });
     try {
@@ -137,36 +137,37 @@ export class Transport implements Sender {
         // A redirected verdict comes from another service.
         redirect: "manual",
       };
-      return await Promise.race([this.#exchange(this.#base + path, init), interrupted]);
+      return await Promise.race([this.#fetchJson(this.#base + path, init), interrupted]);
     } catch (thrown) {
       // Closes a half-read body, so that no fault leaves a socket behind.
       controller.abort();
-      throw convertToError(thrown, this.#origin);
+      throw convertToTransportError(thrown, this.#origin);
     } finally {
       clearTimeout(timer);
       if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
     }
   }
 
-  async #exchange(url: string, init: RequestInit): Promise<Document> {
+  async #fetchJson(url: string, init: RequestInit): Promise<JsonReply> {
     const response = await this.#fetch(url, init);
     const { status } = response;
     const type = response.headers.get("content-type") ?? "";
-    if (PROBLEM_TYPE.test(type)) throw problemError(response, await readJson(response));
-    if (!JSON_TYPE.test(type)) throw unexpected(response, `status ${status} without a document`);
+    if (PROBLEM_TYPE.test(type)) throw createProblemError(response, await readJsonBody(response));
+    if (!JSON_TYPE.test(type))
+      throw createUnexpectedReplyError(response, `status ${status} without a document`);
     const isAnswer = (status >= 200 && status < 300) || status === 403;
-    if (!isAnswer) throw unexpected(response, `status ${status} is no answer`);
-    return { status, value: await readJson(response) };
+    if (!isAnswer) throw createUnexpectedReplyError(response, `status ${status} is no answer`);
+    return { status, value: await readJsonBody(response) };
   }
 }
 
 /** The error for a reply whose document is not that of the route. */
-export function malformed(detail: string, cause?: unknown): TrustRankError {
+export function createMalformedReplyError(detail: string, cause?: unknown): TrustRankError {
   return new TrustRankError("malformed_reply", detail, { cause });
 }
 
-async function readJson(response: Response): Promise<unknown> {
-  const text = await readText(response);
+async function readJsonBody(response: Response): Promise<unknown> {
+  const text = await readBodyText(response);
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
@@ -177,7 +178,7 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readBodyText(response: Response): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -187,31 +188,31 @@ async function readText(response: Response): Promise<string> {
     const { done, value } = await reader.read();
     if (done) break;
     bytes += value.byteLength;
-    if (bytes > REPLY_BYTES_MAX) throw malformed("the reply is too long");
-    text += decode(decoder, value);
+    if (bytes > REPLY_BYTES_MAX) throw createMalformedReplyError("the reply is too long");
+    text += decodeUtf8(decoder, value);
   }
-  return text + decode(decoder);
+  return text + decodeUtf8(decoder);
 }
 
-function decode(
+function decodeUtf8(
   decoder: InstanceType<typeof TextDecoder>,
   bytes?: Uint8Array<ArrayBuffer>,
 ): string {
   try {
     return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
   } catch (cause) {
-    throw malformed("the reply is not UTF-8", cause);
+    throw createMalformedReplyError("the reply is not UTF-8", cause);
   }
 }
 
-function problemError(response: Response, value: unknown): TrustRankError {
+function createProblemError(response: Response, value: unknown): TrustRankError {
   const { status, headers } = response;
-  const error = errorOfProblem(value, status, retryAfterMs(headers));
-  return error ?? unexpected(response, `status ${status}`);
+  const error = parseProblemError(value, status, parseRetryAfterMs(headers));
+  return error ?? createUnexpectedReplyError(response, `status ${status}`);
 }
 
 /** The error of a problem document; undefined when it is none. */
-export function errorOfProblem(
+export function parseProblemError(
   value: unknown,
   status: number,
   retryAfter?: number,
@@ -228,20 +229,20 @@ export function errorOfProblem(
   });
 }
 
-function unexpected(response: Response, detail: string): TrustRankError {
+function createUnexpectedReplyError(response: Response, detail: string): TrustRankError {
   return new TrustRankError("unexpected_status", detail, {
     status: response.status,
-    retryAfterMs: retryAfterMs(response.headers),
+    retryAfterMs: parseRetryAfterMs(response.headers),
   });
 }
 
 /** `Retry-After` in seconds; its date form would need a clock shared with the service. */
-function retryAfterMs(headers: Headers): number | undefined {
+function parseRetryAfterMs(headers: Headers): number | undefined {
   const text = headers.get("retry-after");
   return text !== null && SECONDS.test(text) ? Number(text) * 1000 : undefined;
 }
 
-function abortError(signal: AbortSignal): TrustRankError {
+function createAbortError(signal: AbortSignal): TrustRankError {
   return new TrustRankError("aborted", "the caller gave up", { cause: signal.reason });
 }
 
@@ -253,15 +254,15 @@ function parseOrigin(address: string): string {
   }
 }
 
-function convertToError(thrown: unknown, origin: string): TrustRankError {
+function convertToTransportError(thrown: unknown, origin: string): TrustRankError {
   if (thrown instanceof TrustRankError) return thrown;
-  const why = systemCodeOf(thrown);
+  const why = findSystemErrorCode(thrown);
   const detail = `the service at ${origin} cannot be reached${why === "" ? "" : ` (${why})`}`;
   return new TrustRankError("unreachable", detail, { cause: thrown });
 }
 
 /** `ECONNREFUSED` and the like, which `fetch` of Node and Bun keeps one or two levels down. */
-export function systemCodeOf(thrown: unknown): string {
+export function findSystemErrorCode(thrown: unknown): string {
   for (let each = thrown; each instanceof Error; each = each.cause) {
     const code: unknown = Reflect.get(each, "code");
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return code;

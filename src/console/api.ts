@@ -1,6 +1,6 @@
 // The service's API as the session asks it. Paths are those of the API itself (`/v1/keys`), which is
 // also what "as curl" shows.
-import { BASE, session, setSession } from "./session.ts";
+import { CONSOLE_URL, readSession, setSession } from "./session.ts";
 
 /** A request that was answered with a problem. */
 export class ApiError extends Error {
@@ -28,10 +28,10 @@ interface Problem {
   request_id: string;
 }
 
-export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** `path` with those parameters that have a value. */
-export function pathWith(path: string, parameters: Parameters = {}): string {
+export function buildPathWithQuery(path: string, parameters: QueryParameters = {}): string {
   const given = Object.entries(parameters).filter(
     ([, value]) => value !== undefined && value !== "",
   );
@@ -41,27 +41,32 @@ export function pathWith(path: string, parameters: Parameters = {}): string {
 }
 
 /** Reads a document. @throws ApiError */
-export function get<Answer>(
+export function getDocument<Answer>(
   path: string,
-  parameters?: Parameters,
+  parameters?: QueryParameters,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  return ask<Answer>("GET", pathWith(path, parameters), undefined, signal);
+  return fetchDocument<Answer>("GET", buildPathWithQuery(path, parameters), undefined, signal);
 }
 
 /** Sends a document and reads the answer, undefined where it has no body. @throws ApiError */
-export function send<Answer>(
+export function sendDocument<Answer>(
   method: "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  return ask<Answer>(method, path, body ?? (method === "DELETE" ? undefined : {}), signal);
+  return fetchDocument<Answer>(
+    method,
+    path,
+    body ?? (method === "DELETE" ? undefined : {}),
+    signal,
+  );
 }
 
 /** Rows of a SELECT as objects by column. @throws ApiError */
-export async function query<Row>(sql: string, signal?: AbortSignal): Promise<Row[]> {
-  const { columns, rows } = await send<{
+export async function querySql<Row>(sql: string, signal?: AbortSignal): Promise<Row[]> {
+  const { columns, rows } = await sendDocument<{
     columns: { name: string }[];
     rows: unknown[][];
   }>("POST", "/v1/query", { sql }, signal);
@@ -71,14 +76,14 @@ export async function query<Row>(sql: string, signal?: AbortSignal): Promise<Row
 }
 
 /** The answer as it came, for downloads. @throws ApiError */
-export async function askRaw(
+export async function fetchApiResponse(
   method: string,
   path: string,
   body?: unknown,
   signal?: AbortSignal,
   accept = "application/json",
 ): Promise<Response> {
-  const headers: Record<string, string> = { accept, "x-tr-csrf": session()?.csrf ?? "" };
+  const headers: Record<string, string> = { accept, "x-tr-csrf": readSession()?.csrf ?? "" };
   if (body !== undefined) headers["content-type"] = "application/json";
   const response = await fetch(buildApiUrl(path), {
     method,
@@ -95,16 +100,16 @@ export async function askRaw(
 
 /** Where the session finds `path`, for links to downloads and pages. */
 export function buildApiUrl(path: string): URL {
-  return new URL(`api${path}`, BASE);
+  return new URL(`api${path}`, CONSOLE_URL);
 }
 
-async function ask<Answer>(
+async function fetchDocument<Answer>(
   method: string,
   path: string,
   body: unknown,
   signal: AbortSignal | undefined,
 ): Promise<Answer> {
-  const response = await askRaw(method, path, body, signal);
+  const response = await fetchApiResponse(method, path, body, signal);
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   const text = await response.text();
   return (isJson && text !== "" ? JSON.parse(text) : text) as Answer;

@@ -1,32 +1,32 @@
 // The frame around every page: navigation, who is logged in, and the page itself, loaded when opened.
 import { html, useEffect, useRef, useState, type VNode } from "./html.ts";
-import { linkTo, type Place, usePlace } from "./location.ts";
+import { linkTo, type PageLocation, usePageLocation } from "./location.ts";
 import { Login } from "./login.ts";
-import { GROUPS, PAGES, type PageEntry } from "./pages.ts";
-import { logOut, onSession, session, type Session } from "./session.ts";
-import { KeysHelp } from "./parts/keys-help.ts";
+import { PAGE_GROUPS, PAGES, type PageEntry } from "./pages.ts";
+import { logOut, subscribeToSession, readSession, type Session } from "./session.ts";
+import { ShortcutsHelp } from "./parts/keys-help.ts";
 import { Failure, Loading } from "./parts/notices.ts";
-import { setTheme, theme, THEMES, type Theme } from "./theme.ts";
-import { useShortcuts } from "./shortcuts.ts";
+import { setTheme, readTheme, THEMES, type Theme } from "./theme.ts";
+import { useGlobalShortcuts } from "./shortcuts.ts";
 
-export function Frame({ wrong }: { first: Place; wrong?: string }): VNode {
-  const [who, setWho] = useState(session);
-  useEffect(() => onSession(setWho), []);
+export function ConsoleFrame({ wrong }: { first: PageLocation; wrong?: string }): VNode {
+  const [who, setWho] = useState(readSession);
+  useEffect(() => subscribeToSession(setWho), []);
   if (who === undefined) return html`<${Login} wrong=${wrong} />`;
-  return html`<${Inside} who=${who} />`;
+  return html`<${LoggedInFrame} who=${who} />`;
 }
 
-function Inside({ who }: { who: Session }): VNode {
-  const { page } = usePlace();
+function LoggedInFrame({ who }: { who: Session }): VNode {
+  const { page } = usePageLocation();
   const entry = PAGES.find(({ name }) => name === page);
   const [isOpen, setIsOpen] = useState(false);
-  useShortcuts();
+  useGlobalShortcuts();
   useEffect(() => setIsOpen(false), [page]);
   useEffect(() => {
     document.title = `${entry?.label ?? "Not found"} · TrustRank`;
   }, [page]);
   return html`<div class="frame">
-    <a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
+    <a class="skip" href="#main" onClick=${focusMain}>Skip to the page</a>
     <header class="bar">
       <a class="brand" href=${linkTo("")}><span class="mark" aria-hidden="true"></span>TrustRank</a>
       <button
@@ -40,7 +40,7 @@ function Inside({ who }: { who: Session }): VNode {
       </button>
     </header>
     <nav id="navigation" class=${`side ${isOpen ? "open" : ""}`} aria-label="Pages">
-      ${GROUPS.map((group) => html`<${NavigationGroup} group=${group} current=${page} />`)}
+      ${PAGE_GROUPS.map((group) => html`<${NavigationGroup} group=${group} current=${page} />`)}
       <${Account} who=${who} />
     </nav>
     <main id="main" tabindex="-1">
@@ -48,14 +48,14 @@ function Inside({ who }: { who: Session }): VNode {
         entry === undefined
           ? html`<h1>Not found</h1>
               <p>No page has this name. <a href=${linkTo("")}>Overview</a></p>`
-          : html`<${Loaded} key=${entry.name} entry=${entry} />`
+          : html`<${LazyPage} key=${entry.name} entry=${entry} />`
       }
     </main>
-    <${KeysHelp} />
+    <${ShortcutsHelp} />
   </div>`;
 }
 
-function skip(event: Event): void {
+function focusMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#main")?.focus();
 }
@@ -82,7 +82,7 @@ function NavigationGroup({ group, current }: { group: string; current: string })
 }
 
 function Account({ who }: { who: Session }): VNode {
-  const [chosen, choose] = useState<Theme>(theme);
+  const [chosen, choose] = useState<Theme>(readTheme);
   const pick = (event: Event) => {
     const next = (event.target as HTMLSelectElement).value as Theme;
     setTheme(next);
@@ -105,7 +105,7 @@ function Account({ who }: { who: Session }): VNode {
 }
 
 /** The page's module, then the page; a module that does not come is told with a way to try again. */
-function Loaded({ entry }: { entry: PageEntry }): VNode {
+function LazyPage({ entry }: { entry: PageEntry }): VNode {
   const [page, setPage] = useState<{ Content?: () => VNode; error?: Error }>({});
   const [turn, setTurn] = useState(0);
   const isGone = useRef(false);

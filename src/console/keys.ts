@@ -2,7 +2,7 @@
 import { useEffect } from "./html.ts";
 
 /** Until when a letter goes with the `g` before it, in the time of events; 0 for none. */
-export const chord = { until: 0 };
+export const pendingChord = { until: 0 };
 
 /** Whether the key belongs to what is being typed. */
 export function isTyping(event: KeyboardEvent): boolean {
@@ -14,14 +14,14 @@ export function isTyping(event: KeyboardEvent): boolean {
 }
 
 /** Calls the function of a key that is pressed while nothing is typed and no dialog is open. */
-export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+export function useKeyBindings(keys: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const action = keys[event.key];
       const isOpen = document.querySelector("dialog[open]") !== null;
       if (action === undefined || isOpen || isTyping(event)) return;
       // The letter of a chord is no key of the page, whoever hears of it first.
-      if (event.defaultPrevented || event.timeStamp < chord.until) return;
+      if (event.defaultPrevented || event.timeStamp < pendingChord.until) return;
       event.preventDefault();
       action();
     };

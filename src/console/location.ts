@@ -2,16 +2,16 @@
 // sender saw: `#/decisions?verdict=BLOCK`.
 import { useCallback, useEffect, useMemo, useState } from "./html.ts";
 
-export type Parameters = Readonly<Record<string, string>>;
+export type PageParameters = Readonly<Record<string, string>>;
 
-export interface Place {
+export interface PageLocation {
   /** Name of the page; empty for the first. */
   readonly page: string;
-  readonly parameters: Parameters;
+  readonly parameters: PageParameters;
 }
 
 /** Place that an address says. */
-export function parsePlace(hash: string): Place {
+export function parsePlace(hash: string): PageLocation {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   return { page: path, parameters: Object.fromEntries(new URLSearchParams(query)) };
 }
@@ -29,7 +29,7 @@ export function linkTo(
 }
 
 /** The present place; the component is drawn again when it changes. */
-export function usePlace(): Place {
+export function usePageLocation(): PageLocation {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const onChange = () => setHash(location.hash);
@@ -45,11 +45,11 @@ export function usePlace(): Place {
  * Parameters of the page, and a function that changes some of them: undefined takes one away.
  * `isReplacing`: the step is not one to go back to, such as a letter typed.
  */
-export function useParameters(): [
-  Parameters,
+export function usePageParameters(): [
+  PageParameters,
   (change: Readonly<Record<string, string | undefined>>, isReplacing?: boolean) => void,
 ] {
-  const { parameters } = usePlace();
+  const { parameters } = usePageLocation();
   const change = useCallback(
     (changed: Readonly<Record<string, string | undefined>>, isReplacing = false) => {
       const place = parsePlace(location.hash);

@@ -6,18 +6,18 @@ export interface PageEntry {
   /** In the address: `#/name`. */
   readonly name: string;
   readonly label: string;
-  readonly group: Group;
+  readonly group: PageGroup;
   /** Its key in the navigation: `g` and this letter. */
   readonly letter?: string;
   /** Not in the navigation: reached from others. */
   readonly isHidden?: boolean;
   /** Keys of its own, told by `?`. */
-  readonly keys?: readonly (readonly [key: string, what: string])[];
+  readonly shortcuts?: readonly (readonly [key: string, what: string])[];
   readonly load: () => Promise<{ default: () => VNode }>;
 }
 
-export const GROUPS = ["Now", "Trust", "Learning", "Operate"] as const;
-type Group = (typeof GROUPS)[number];
+export const PAGE_GROUPS = ["Now", "Trust", "Learning", "Operate"] as const;
+type PageGroup = (typeof PAGE_GROUPS)[number];
 
 export const PAGES: readonly PageEntry[] = [
   {
@@ -46,7 +46,7 @@ export const PAGES: readonly PageEntry[] = [
     label: "Reviews",
     group: "Now",
     letter: "r",
-    keys: [
+    shortcuts: [
       ["j", "next review"],
       ["k", "review before"],
       ["a", "approve = overturned"],

@@ -6,43 +6,43 @@ import type { ConsoleSession } from "../contract/schemas/console.ts";
 export type Session = MessageOf<typeof ConsoleSession>;
 
 /** Below it all requests go; the page may lie behind a proxy's prefix. */
-export const BASE = new URL("console/", document.baseURI);
+export const CONSOLE_URL = new URL("console/", document.baseURI);
 
-let current: Session | undefined;
+let currentSession: Session | undefined;
 const listeners = new Set<(session: Session | undefined) => void>();
 
 /** The session; undefined when nobody is logged in. */
-export function session(): Session | undefined {
-  return current;
+export function readSession(): Session | undefined {
+  return currentSession;
 }
 
 export function setSession(next: Session | undefined): void {
-  current = next;
+  currentSession = next;
   for (const listener of listeners) listener(next);
 }
 
 /** Calls `listener` at every change until the returned function is called. */
-export function onSession(listener: (session: Session | undefined) => void): () => void {
+export function subscribeToSession(listener: (session: Session | undefined) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /** Whether the session's key holds one of these scopes, or is an admin's. */
-export function mayUse(...scopes: string[]): boolean {
-  const held: readonly string[] = current?.scopes ?? [];
+export function hasAnyScope(...scopes: string[]): boolean {
+  const held: readonly string[] = currentSession?.scopes ?? [];
   return held.includes("admin") || scopes.some((scope) => held.includes(scope));
 }
 
 /** The session of the browser's cookie; undefined without one. */
-export async function resume(): Promise<Session | undefined> {
-  const response = await fetch(new URL("session", BASE));
+export async function resumeSession(): Promise<Session | undefined> {
+  const response = await fetch(new URL("session", CONSOLE_URL));
   setSession(response.status === 200 ? ((await response.json()) as Session) : undefined);
-  return current;
+  return currentSession;
 }
 
 /** Logs in. @throws Error with a sentence for people. */
 export async function logIn(given: { key: string } | { token: string }): Promise<void> {
-  const response = await fetch(new URL("session", BASE), {
+  const response = await fetch(new URL("session", CONSOLE_URL), {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(given),
@@ -53,7 +53,7 @@ export async function logIn(given: { key: string } | { token: string }): Promise
 }
 
 export async function logOut(): Promise<void> {
-  const headers = { "x-tr-csrf": current?.csrf ?? "" };
-  await fetch(new URL("session", BASE), { method: "DELETE", headers });
+  const headers = { "x-tr-csrf": currentSession?.csrf ?? "" };
+  await fetch(new URL("session", CONSOLE_URL), { method: "DELETE", headers });
   setSession(undefined);
 }

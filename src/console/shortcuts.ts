@@ -1,18 +1,18 @@
 // Keys that work on every page: `g` and a letter go to a page, `/` finds the search.
 import { useEffect } from "./html.ts";
-import { chord, isTyping } from "./keys.ts";
+import { pendingChord, isTyping } from "./keys.ts";
 import { linkTo } from "./location.ts";
 import { PAGES } from "./pages.ts";
 
 /** Longest pause between `g` and its letter. */
 const CHORD_MS = 1500;
 
-export function useShortcuts(): void {
+export function useGlobalShortcuts(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
-      const isChord = event.timeStamp < chord.until;
-      chord.until = !isChord && event.key === "g" ? event.timeStamp + CHORD_MS : 0;
+      const isChord = event.timeStamp < pendingChord.until;
+      pendingChord.until = !isChord && event.key === "g" ? event.timeStamp + CHORD_MS : 0;
       if (isChord) event.preventDefault();
       const page = isChord && PAGES.find(({ letter }) => letter === event.key);
       if (page) location.hash = linkTo(page.name);

@@ -1,17 +1,17 @@
 // Light or dark: as the system says, unless chosen here.
-const KEY = "trustrank.theme";
+const THEME_STORAGE_KEY = "trustrank.theme";
 export const THEMES = ["auto", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
-export function theme(): Theme {
-  const kept = read();
+export function readTheme(): Theme {
+  const kept = readStoredTheme();
   return THEMES.find((each) => each === kept) ?? "auto";
 }
 
 /** Chooses, keeps and applies it; charts are told by the event `themechange`. */
 export function setTheme(next: Theme): void {
   try {
-    localStorage.setItem(KEY, next);
+    localStorage.setItem(THEME_STORAGE_KEY, next);
   } catch {
     // A browser may keep nothing: it holds for this visit then.
   }
@@ -19,14 +19,14 @@ export function setTheme(next: Theme): void {
   dispatchEvent(new Event("themechange"));
 }
 
-export function applyTheme(next: Theme = theme()): void {
+export function applyTheme(next: Theme = readTheme()): void {
   if (next === "auto") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = next;
 }
 
-function read(): string | null {
+function readStoredTheme(): string | null {
   try {
-    return localStorage.getItem(KEY);
+    return localStorage.getItem(THEME_STORAGE_KEY);
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 // Data of a page: loaded when it is shown, again when what it depends on changes, or at an interval.
 import { useCallback, useEffect, useRef, useState } from "./html.ts";
 
-export interface Data<Value> {
+export interface LoadedData<Value> {
   /** The last answer, kept while the next is under way. */
   readonly value: Value | undefined;
   readonly error: Error | undefined;
@@ -9,34 +9,37 @@ export interface Data<Value> {
   readonly reload: () => void;
 }
 
-type Load<Value> = (signal: AbortSignal) => Promise<Value>;
+type DataLoader<Value> = (signal: AbortSignal) => Promise<Value>;
 
 /** Loads when `deps` change; an answer that comes after the next was asked for is dropped. */
-export function useData<Value>(load: Load<Value>, deps: readonly unknown[]): Data<Value> {
-  return useLoaded(load, undefined, deps);
+export function useData<Value>(
+  load: DataLoader<Value>,
+  deps: readonly unknown[],
+): LoadedData<Value> {
+  return useLoader(load, undefined, deps);
 }
 
 /** The same every `ms` while the tab is seen; no second request before the first is answered. */
-export function usePolled<Value>(
-  load: Load<Value>,
+export function usePolledData<Value>(
+  load: DataLoader<Value>,
   ms: number,
   deps: readonly unknown[] = [],
-): Data<Value> {
-  return useLoaded(load, ms, deps);
+): LoadedData<Value> {
+  return useLoader(load, ms, deps);
 }
 
-interface State<Value> {
+interface DataState<Value> {
   readonly value: Value | undefined;
   readonly error: Error | undefined;
   readonly isLoading: boolean;
 }
 
-function useLoaded<Value>(
-  load: Load<Value>,
+function useLoader<Value>(
+  load: DataLoader<Value>,
   everyMs: number | undefined,
   deps: readonly unknown[],
-): Data<Value> {
-  const [state, setState] = useState<State<Value>>({
+): LoadedData<Value> {
+  const [state, setState] = useState<DataState<Value>>({
     value: undefined,
     error: undefined,
     isLoading: true,

@@ -9,7 +9,7 @@ import type { PolicyRequest } from "./schemas/policy.ts";
 type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched">;
 
 /** The shipped policy with the rules of `given` in the place of its own. */
-export function completePolicy(given: PolicyRules): Policy {
+export function fillPolicyDefaults(given: PolicyRules): Policy {
   const { levels } = DEFAULT_POLICY;
   return {
     levels: {

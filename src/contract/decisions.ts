@@ -55,7 +55,7 @@ export interface DecisionEntry {
   /** False in shadow mode, of the key or the policy: answered, not to be applied. */
   isEnforced: boolean;
   /** Whether the answer lets the caller go on, before shadow mode. */
-  isLetThrough: boolean;
+  isAllowed: boolean;
   /** Marked for a person to look at (SPEC §8.2). */
   isFlagged: boolean;
   isKnown: boolean;
@@ -78,7 +78,7 @@ export interface DecisionEntry {
   scoreMinimum: number;
   logReason: string;
   /** Broken provenance that the policy took into account, or empty. */
-  hardFailureCode: string;
+  failureCode: string;
   reasonCodes: readonly string[];
   configVersion: string;
   /** The policy in force for the asking tenant. */
@@ -113,12 +113,12 @@ export interface DecisionFilter {
   subject?: string;
   sinceMs?: number;
   /** Only entries behind this place of the list. */
-  before?: DecisionPlace;
+  before?: DecisionListCursor;
   /** Chosen by somebody who sees every tenant; `tenant` is what the asker may see at all. */
   ofTenant?: string;
   verdict?: Verdict;
   decision?: Decision;
-  effective?: (typeof EFFECTS)[number];
+  effective?: (typeof DECISION_EFFECTS)[number];
   kind?: (typeof DECISION_KINDS)[number];
   level?: ToolLevel;
   /** The rule that decided, or one of the reason codes. */
@@ -131,20 +131,20 @@ export interface DecisionFilter {
 }
 
 /** What a decision came to for the caller. */
-export const EFFECTS = ["allow", "deny"] as const;
+export const DECISION_EFFECTS = ["allow", "deny"] as const;
 
 /**
  * Place in the list of decisions, which goes from the newest down, within a millisecond by request id
  * and leg. Without an id: before the first entry of that millisecond.
  */
-export interface DecisionPlace {
+export interface DecisionListCursor {
   evaluatedMs: number;
   requestId?: string;
   leg?: (typeof DECISION_LEGS)[number];
 }
 
 /** What decisions are counted by; each is a filter of the same name, too. */
-export const FACETS = [
+export const DECISION_FACETS = [
   "verdict",
   "decision",
   "effective",
@@ -156,7 +156,7 @@ export const FACETS = [
   "config",
   "tenant",
 ] as const;
-export type Facet = (typeof FACETS)[number];
+export type DecisionFacet = (typeof DECISION_FACETS)[number];
 
 /** Newest entries that counts look at. */
 export const COUNTED_ENTRIES_MAX = 200_000;
@@ -172,7 +172,7 @@ export interface DecisionCounts {
   /** Of the entries looked at; epoch ms, undefined for none. */
   oldestMs: number | undefined;
   /** Most frequent values first. Each facet counts what all other filters leave. */
-  facets: Record<Facet, { value: string; entries: number }[]>;
+  facets: Record<DecisionFacet, { value: string; entries: number }[]>;
   /** Width of a step of `times` in ms. */
   stepMs: number;
   times: { atMs: number; allow: number; deny: number }[];

@@ -11,7 +11,7 @@ import {
 
 const SCHEME = "agent://";
 /** Begins the keys of agents that are named by plain text. */
-const PLAIN = "plain:";
+const PLAIN_PREFIX = "plain:";
 const ANY_NAME = "/*";
 const SLASH = 0x2f;
 const DOT = 0x2e;
@@ -21,16 +21,16 @@ const ACTION = 2;
 const TOKEN = 4;
 
 /** Which ASCII characters may stand in which form, one bit each. */
-const CLASSES = new Uint8Array(128);
+const CHARACTER_CLASSES = new Uint8Array(128);
 const LETTERS_AND_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-allow(`${LETTERS_AND_DIGITS}._~-`, SEGMENT);
-allow(`${LETTERS_AND_DIGITS}_-`, ACTION);
-allow(`${LETTERS_AND_DIGITS}._~:/+=@-`, TOKEN);
+allowCharacters(`${LETTERS_AND_DIGITS}._~-`, SEGMENT);
+allowCharacters(`${LETTERS_AND_DIGITS}_-`, ACTION);
+allowCharacters(`${LETTERS_AND_DIGITS}._~:/+=@-`, TOKEN);
 
-function allow(characters: string, bit: number): void {
+function allowCharacters(characters: string, bit: number): void {
   for (const character of characters) {
     const code = character.charCodeAt(0);
-    CLASSES[code] = (CLASSES[code] as number) | bit;
+    CHARACTER_CLASSES[code] = (CHARACTER_CLASSES[code] as number) | bit;
   }
 }
 
@@ -49,7 +49,7 @@ export function isAgentId(value: unknown): value is string {
       if (index === start || index - start > AGENT_SEGMENT_LENGTH_MAX) return false;
       segments += 1;
       start = index + 1;
-    } else if (code > 127 || ((CLASSES[code] as number) & SEGMENT) === 0) {
+    } else if (code > 127 || ((CHARACTER_CLASSES[code] as number) & SEGMENT) === 0) {
       return false;
     }
   }
@@ -108,24 +108,24 @@ export function parseScoredId(value: string): string {
  * Name of a scored agent in the journal and the agent table: plain text behind `plain:`, all else as
  * it is. No two agents share one: a name begins with `agent://` or with `plain:`.
  */
-export function agentKey(id: string): string {
-  return id.startsWith(SCHEME) ? id : PLAIN + id;
+export function encodeAgentKey(id: string): string {
+  return id.startsWith(SCHEME) ? id : PLAIN_PREFIX + id;
 }
 
 /** The agent as the wire names it, from its name in journal and agent table. */
-export function agentOfKey(key: string): string {
-  return key.startsWith(PLAIN) ? key.slice(PLAIN.length) : key;
+export function decodeAgentKey(key: string): string {
+  return key.startsWith(PLAIN_PREFIX) ? key.slice(PLAIN_PREFIX.length) : key;
 }
 
 /** Namespace of an agent's name in journal and agent table; `plain:` for plain text. */
-export function namespaceOfKey(key: string): string | undefined {
-  if (key.startsWith(PLAIN)) return PLAIN;
+export function extractKeyNamespace(key: string): string | undefined {
+  if (key.startsWith(PLAIN_PREFIX)) return PLAIN_PREFIX;
   const end = key.indexOf("/", SCHEME.length);
   return key.startsWith(SCHEME) && end > 0 ? key.slice(SCHEME.length, end) : undefined;
 }
 
 /** A whole number of segments and any name below them: `agent://acme/*`, `agent://acme/eu/*`. */
-export function isAgentNamespace(value: unknown): value is string {
+export function isNamespacePattern(value: unknown): value is string {
   if (typeof value !== "string" || !value.endsWith(ANY_NAME)) return false;
   return isAgentId(`${value.slice(0, -1)}x`);
 }
@@ -144,7 +144,7 @@ export function isAction(value: unknown): value is string {
       if (index === start) return false;
       segments += 1;
       start = index + 1;
-    } else if (code > 127 || ((CLASSES[code] as number) & ACTION) === 0) {
+    } else if (code > 127 || ((CHARACTER_CLASSES[code] as number) & ACTION) === 0) {
       return false;
     }
   }
@@ -168,12 +168,12 @@ export function isToken(value: unknown, lengthMax = REQUEST_ID_LENGTH_MAX): valu
   if (typeof value !== "string" || value.length === 0 || value.length > lengthMax) return false;
   for (let index = 0; index < value.length; index += 1) {
     const code = value.charCodeAt(index);
-    if (code > 127 || ((CLASSES[code] as number) & TOKEN) === 0) return false;
+    if (code > 127 || ((CHARACTER_CLASSES[code] as number) & TOKEN) === 0) return false;
   }
   return true;
 }
 
-const RESERVED = new Set(
+const RESERVED_AGENT_IDS = new Set(
   ["connect", "verify", "escalate", "refuse", "hallucinated", "slow"].map(
     (name) => `${SCHEME}test/${name}`,
   ),
@@ -181,5 +181,5 @@ const RESERVED = new Set(
 
 /** True for the six reserved test agents; other names under `agent://test/` are ordinary agents. */
 export function isReservedAgent(agentId: string): boolean {
-  return agentId.startsWith("agent://test/") && RESERVED.has(agentId);
+  return agentId.startsWith("agent://test/") && RESERVED_AGENT_IDS.has(agentId);
 }

@@ -35,9 +35,9 @@ export interface CompactJws {
 const ALGORITHMS: ReadonlySet<unknown> = new Set(["Ed25519", "EdDSA"]);
 const OUTCOME_MEMBERS = ["alg", "aud", "b64", "crit", "iat", "jti", "kid", "typ"];
 const PROOF_MEMBERS = ["alg", "aud", "kid", "typ"];
-const BASE64URL = /^[A-Za-z0-9_-]+$/;
-const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const BASE64URL_PATTERN = /^[A-Za-z0-9_-]+$/;
+const THUMBPRINT_PATTERN = /^[A-Za-z0-9_-]{43}$/;
+const UUID_V7_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const SIGNATURE_BYTES = 64;
 /** 32-bit seconds hold every time that can be meant until 2106. */
 const SECONDS_MAX = 0xffff_ffff;
@@ -45,35 +45,38 @@ const SECONDS_MAX = 0xffff_ffff;
 /** Throws ServiceFault `signature_malformed`, saying what is wrong. Quotes nothing it was given. */
 export function parseDetachedJws(value: string): DetachedJws {
   if (value.length > SIGNATURE_LENGTH_MAX) {
-    throw malformed(`the header is longer than ${SIGNATURE_LENGTH_MAX} characters`);
+    throw createMalformedSignatureFault(
+      `the header is longer than ${SIGNATURE_LENGTH_MAX} characters`,
+    );
   }
   const [protectedText = "", payload, signature = "", ...rest] = value.split(".");
-  if (payload !== "" || rest.length > 0) throw malformed("it must be `<header>..<signature>`");
-  return parseShaped(protectedText, signature) ?? parseWhole(protectedText, signature);
+  if (payload !== "" || rest.length > 0)
+    throw createMalformedSignatureFault("it must be `<header>..<signature>`");
+  return parseKnownHeader(protectedText, signature) ?? parseNewHeader(protectedText, signature);
 }
 
 /** What stays the same in the headers of one signer, and where the two values are that do not. */
-interface Shape {
+interface HeaderShape {
   readonly kid: string;
   readonly audience: string;
 }
 
 /** Headers that were sound, without their `iat` and `jti`: a signer writes thousands alike. */
-const SHAPES = new Map<string, Shape>();
-const SHAPES_MAX = 1024;
-const IAT = /"iat":(0|[1-9][0-9]{0,9})(?=[,}])/;
-const JTI = /"jti":"([0-9a-f-]{36})"/;
+const KNOWN_HEADER_SHAPES = new Map<string, HeaderShape>();
+const KNOWN_HEADER_SHAPES_MAX = 1024;
+const IAT_PATTERN = /"iat":(0|[1-9][0-9]{0,9})(?=[,}])/;
+const JTI_PATTERN = /"jti":"([0-9a-f-]{36})"/;
 
 /**
  * A header that differs from a sound one only in two values of their own form: what a whole parse
  * would find is known but for these. Undefined for any other.
  */
-function parseShaped(protectedText: string, signature: string): DetachedJws | undefined {
+function parseKnownHeader(protectedText: string, signature: string): DetachedJws | undefined {
   const text = decodeBase64url(protectedText, "the protected header").toString("latin1");
-  const shape = SHAPES.get(normalizeHeaderShape(text) ?? "");
-  const issuedAt = Number(IAT.exec(text)?.[1]);
-  const jti = JTI.exec(text)?.[1] ?? "";
-  if (shape === undefined || issuedAt > SECONDS_MAX || !UUID_V7.test(jti)) return undefined;
+  const shape = KNOWN_HEADER_SHAPES.get(normalizeHeaderShape(text) ?? "");
+  const issuedAt = Number(IAT_PATTERN.exec(text)?.[1]);
+  const jti = JTI_PATTERN.exec(text)?.[1] ?? "";
+  if (shape === undefined || issuedAt > SECONDS_MAX || !UUID_V7_PATTERN.test(jti)) return undefined;
   const { kid, audience } = shape;
   return {
     protectedText,
@@ -91,23 +94,23 @@ function parseShaped(protectedText: string, signature: string): DetachedJws | un
  * a member's, never part of a string; in a flat object it is there once.
  */
 function normalizeHeaderShape(text: string): string | undefined {
-  if (text.includes("\\") || !IAT.test(text) || !JTI.test(text)) return undefined;
-  return text.replace(IAT, '"iat":').replace(JTI, '"jti":');
+  if (text.includes("\\") || !IAT_PATTERN.test(text) || !JTI_PATTERN.test(text)) return undefined;
+  return text.replace(IAT_PATTERN, '"iat":').replace(JTI_PATTERN, '"jti":');
 }
 
-function parseWhole(protectedText: string, signature: string): DetachedJws {
+function parseNewHeader(protectedText: string, signature: string): DetachedJws {
   const header = parseProtectedHeader(protectedText, OUTCOME_MEMBERS);
   const { typ, b64, crit, iat, jti } = header;
   if (!(Array.isArray(crit) && crit.length === 1 && crit[0] === "b64")) {
-    throw malformed('`crit` must be `["b64"]`');
+    throw createMalformedSignatureFault('`crit` must be `["b64"]`');
   }
-  if (b64 !== false) throw malformed("`b64` must be `false`");
-  if (typ !== "outcome+jws") throw malformed("`typ` must be `outcome+jws`");
+  if (b64 !== false) throw createMalformedSignatureFault("`b64` must be `false`");
+  if (typ !== "outcome+jws") throw createMalformedSignatureFault("`typ` must be `outcome+jws`");
   if (!Number.isInteger(iat) || (iat as number) < 0 || (iat as number) > SECONDS_MAX) {
-    throw malformed("`iat` must be whole seconds since 1970");
+    throw createMalformedSignatureFault("`iat` must be whole seconds since 1970");
   }
-  if (typeof jti !== "string" || !UUID_V7.test(jti)) {
-    throw malformed("`jti` must be a lower-case UUIDv7");
+  if (typeof jti !== "string" || !UUID_V7_PATTERN.test(jti)) {
+    throw createMalformedSignatureFault("`jti` must be a lower-case UUIDv7");
   }
   const jws = {
     protectedText,
@@ -120,8 +123,8 @@ function parseWhole(protectedText: string, signature: string): DetachedJws {
   };
   const shape = normalizeHeaderShape(Buffer.from(protectedText, "base64url").toString("latin1"));
   if (shape !== undefined) {
-    if (SHAPES.size >= SHAPES_MAX) SHAPES.clear();
-    SHAPES.set(shape, { kid: jws.kid, audience: jws.audience });
+    if (KNOWN_HEADER_SHAPES.size >= KNOWN_HEADER_SHAPES_MAX) KNOWN_HEADER_SHAPES.clear();
+    KNOWN_HEADER_SHAPES.set(shape, { kid: jws.kid, audience: jws.audience });
   }
   return jws;
 }
@@ -136,10 +139,11 @@ export function parseKeyProof(value: string): CompactJws {
   try {
     const [protectedText = "", payload = "", signature = "", ...rest] = value.split(".");
     if (value.length > SIGNATURE_LENGTH_MAX || rest.length > 0) {
-      throw malformed("it must be `<header>.<payload>.<signature>`");
+      throw createMalformedSignatureFault("it must be `<header>.<payload>.<signature>`");
     }
     const header = parseProtectedHeader(protectedText, PROOF_MEMBERS);
-    if (header["typ"] !== "key-proof+jws") throw malformed("`typ` must be `key-proof+jws`");
+    if (header["typ"] !== "key-proof+jws")
+      throw createMalformedSignatureFault("`typ` must be `key-proof+jws`");
     return {
       signingInput: `${protectedText}.${payload}`,
       signature: decodeSignature(signature),
@@ -155,49 +159,53 @@ export function parseKeyProof(value: string): CompactJws {
 
 /** The header's members: exactly `members`, `alg`, `kid` and `aud` of their form. */
 function parseProtectedHeader(text: string, members: readonly string[]): Record<string, unknown> {
-  const header = parsedHeader(decodeBase64url(text, "the protected header"));
+  const header = parseHeaderObject(decodeBase64url(text, "the protected header"));
   const names = Object.keys(header).toSorted();
   if (names.length !== members.length || names.some((name, at) => name !== members[at])) {
-    throw malformed(`the protected header must hold exactly \`${members.join("`, `")}\``);
+    throw createMalformedSignatureFault(
+      `the protected header must hold exactly \`${members.join("`, `")}\``,
+    );
   }
   const { alg, kid, aud } = header;
-  if (!ALGORITHMS.has(alg)) throw malformed("`alg` must be `Ed25519`");
-  if (typeof kid !== "string" || !THUMBPRINT.test(kid)) {
-    throw malformed("`kid` must be an RFC 7638 thumbprint");
+  if (!ALGORITHMS.has(alg)) throw createMalformedSignatureFault("`alg` must be `Ed25519`");
+  if (typeof kid !== "string" || !THUMBPRINT_PATTERN.test(kid)) {
+    throw createMalformedSignatureFault("`kid` must be an RFC 7638 thumbprint");
   }
   if (typeof aud !== "string" || aud === "" || aud.length > AUDIENCE_LENGTH_MAX) {
-    throw malformed(`\`aud\` must be 1 to ${AUDIENCE_LENGTH_MAX} characters`);
+    throw createMalformedSignatureFault(`\`aud\` must be 1 to ${AUDIENCE_LENGTH_MAX} characters`);
   }
   return header;
 }
 
-function parsedHeader(bytes: Buffer): Record<string, unknown> {
+function parseHeaderObject(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
     value = parseJson(bytes);
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
-    throw malformed("the protected header is not strict JSON");
+    throw createMalformedSignatureFault("the protected header is not strict JSON");
   }
-  if (!isObject(value)) throw malformed("the protected header is not a JSON object");
+  if (!isObject(value))
+    throw createMalformedSignatureFault("the protected header is not a JSON object");
   return value;
 }
 
 function decodeSignature(text: string): Buffer {
   const bytes = decodeBase64url(text, "the signature");
-  if (bytes.byteLength !== SIGNATURE_BYTES) throw malformed("the signature must be 64 bytes");
+  if (bytes.byteLength !== SIGNATURE_BYTES)
+    throw createMalformedSignatureFault("the signature must be 64 bytes");
   return bytes;
 }
 
 /** Base64url without padding, and only the one text that encodes these bytes. */
 function decodeBase64url(text: string, what: string): Buffer {
-  const bytes = BASE64URL.test(text) ? Buffer.from(text, "base64url") : undefined;
+  const bytes = BASE64URL_PATTERN.test(text) ? Buffer.from(text, "base64url") : undefined;
   if (bytes === undefined || bytes.toString("base64url") !== text) {
-    throw malformed(`${what} is not base64url`);
+    throw createMalformedSignatureFault(`${what} is not base64url`);
   }
   return bytes;
 }
 
-function malformed(detail: string): ServiceFault {
+function createMalformedSignatureFault(detail: string): ServiceFault {
   return new ServiceFault("signature_malformed", detail);
 }

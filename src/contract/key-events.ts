@@ -7,9 +7,9 @@
 export type KeyRight = "owner" | "admin";
 
 /** Journal payload of a record of kind `key`, as JSON. Times are epoch ms. */
-export type KeyEvent = KeyRegistered | KeyRevoked;
+export type KeyEvent = KeyRegisteredEvent | KeyRevokedEvent;
 
-export interface KeyRegistered {
+export interface KeyRegisteredEvent {
   event: "registered";
   at_ms: number;
   tenant: string;
@@ -25,7 +25,7 @@ export interface KeyRegistered {
   by?: KeyRight;
 }
 
-export interface KeyRevoked {
+export interface KeyRevokedEvent {
   event: "revoked";
   at_ms: number;
   tenant: string;

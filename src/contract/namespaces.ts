@@ -41,13 +41,13 @@ export interface NamespaceOwner {
 /** Who owns a namespace, as reports are judged. */
 export interface NamespaceReader {
   /** The owner's tenant; undefined where nobody owns it. */
-  ownerOf(namespace: string): string | undefined;
+  findOwnerTenant(namespace: string): string | undefined;
 }
 
-export const NO_OWNERS: NamespaceReader = { ownerOf: () => undefined };
+export const NO_NAMESPACE_OWNERS: NamespaceReader = { findOwnerTenant: () => undefined };
 
 /** `agent://<namespace>/...` -> namespace. */
-export function namespaceOf(agent: string): string {
+export function extractNamespace(agent: string): string {
   const start = "agent://".length;
   return agent.slice(start, agent.indexOf("/", start));
 }
@@ -58,7 +58,7 @@ export function isNamespaceEvent(event: { event?: unknown }): event is Namespace
 }
 
 /** Who registered or revoked a key, and in whose right. */
-export interface KeyAct {
+export interface KeyAuthority {
   readonly right: KeyRight;
   readonly tenant: string;
 }
@@ -67,7 +67,10 @@ export interface KeyAct {
  * What is left of an owner's act on a key after a change of ownership: the same, the new owner's
  * where keys are kept, or undefined where it no longer holds. An admin's acts stand.
  */
-export function actAfter(act: KeyAct, change: NamespaceEvent): KeyAct | undefined {
+export function transferKeyAuthority(
+  act: KeyAuthority,
+  change: NamespaceEvent,
+): KeyAuthority | undefined {
   const isRevocation = change.event === "namespace.revoked";
   if (act.right === "admin" || (!isRevocation && act.tenant === change.tenant)) return act;
   if (isRevocation || !change.keeps_keys) return undefined;
@@ -75,7 +78,7 @@ export function actAfter(act: KeyAct, change: NamespaceEvent): KeyAct | undefine
 }
 
 /** The owners after the registry's events so far: journal payloads, in order. */
-export function ownersAfter(events: readonly Uint8Array[]): NamespaceOwners {
+export function foldNamespaceOwners(events: readonly Uint8Array[]): NamespaceOwners {
   const owners = new NamespaceOwners();
   for (const payload of events) {
     owners.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
@@ -95,7 +98,7 @@ export class NamespaceOwners implements NamespaceReader {
     return this.#owners.size;
   }
 
-  ownerOf(namespace: string): string | undefined {
+  findOwnerTenant(namespace: string): string | undefined {
     return this.#owners.get(namespace)?.tenant;
   }
 
@@ -113,18 +116,18 @@ export class NamespaceOwners implements NamespaceReader {
    * The act that a key event records, for a key of `agent`. Events of the old kind were refused
    * unless they were the owner's or an admin's. Call it after `apply`.
    */
-  actOf({ by, tenant }: KeyEvent, agent: string): KeyAct {
-    const isOwners = this.ownerOf(namespaceOf(agent)) === tenant;
+  selectKeyAuthority({ by, tenant }: KeyEvent, agent: string): KeyAuthority {
+    const isOwners = this.findOwnerTenant(extractNamespace(agent)) === tenant;
     return { right: by ?? (isOwners ? "owner" : "admin"), tenant };
   }
 
   /** Folds the next event. A registration claims a namespace only where it is of the old kind. */
   apply(event: RegistryEvent): void {
-    if (isNamespaceEvent(event)) this.#change(event);
+    if (isNamespaceEvent(event)) this.#applyNamespaceEvent(event);
     else if (event.event === "registered" && event.by === undefined) {
       // A record of kind `key` that names no agent is no event of ours.
       if (typeof event.agent !== "string") return;
-      const namespace = namespaceOf(event.agent);
+      const namespace = extractNamespace(event.agent);
       if (this.#owners.has(namespace)) return;
       const { tenant, at_ms: sinceMs } = event;
       const state = "inherited";
@@ -132,7 +135,13 @@ export class NamespaceOwners implements NamespaceReader {
     }
   }
 
-  #change({ event, namespace, tenant, at_ms: sinceMs, by: grantedBy }: NamespaceEvent): void {
+  #applyNamespaceEvent({
+    event,
+    namespace,
+    tenant,
+    at_ms: sinceMs,
+    by: grantedBy,
+  }: NamespaceEvent): void {
     if (event === "namespace.revoked") this.#owners.delete(namespace);
     else this.#owners.set(namespace, { namespace, tenant, state: "granted", sinceMs, grantedBy });
   }

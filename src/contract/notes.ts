@@ -53,17 +53,17 @@ export interface NoteEvents {
 export type NoteTable = keyof NoteEvents;
 
 /** Rows of older versions are moved into the journal; `id` tells the old row, which then goes. */
-export interface MovedNote<Table extends NoteTable = NoteTable> {
+export interface MigratedNote<Table extends NoteTable = NoteTable> {
   readonly table: Table;
   readonly event: NoteEvents[Table];
   readonly id: string;
 }
 
 /** Takes notes. Resolves with the position in the journal, once the note is durable. */
-export interface NoteTaker {
+export interface NoteRecorder {
   /**
    * @throws ServiceFault `overloaded` when too many wait, `journal_unavailable` when the journal
    *   cannot take it.
    */
-  note<Table extends NoteTable>(table: Table, event: NoteEvents[Table]): Promise<number>;
+  recordNote<Table extends NoteTable>(table: Table, event: NoteEvents[Table]): Promise<number>;
 }

@@ -82,7 +82,7 @@ export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
   L3: 550,
 };
 
-const OPEN: LevelPolicy = {
+const OPEN_LEVEL: LevelPolicy = {
   allow_up_to: 1,
   allow_handshake_up_to: 1,
   flag_above: 1,
@@ -95,7 +95,12 @@ const OPEN: LevelPolicy = {
   shadow: false,
 };
 
-const SENSITIVE: LevelPolicy = { ...OPEN, thin: "challenge", enforce: true, counts_stakes: true };
+const SENSITIVE_LEVEL: LevelPolicy = {
+  ...OPEN_LEVEL,
+  thin: "challenge",
+  enforce: true,
+  counts_stakes: true,
+};
 
 /**
  * The shipped policy. The bounds were chosen on the part of two rating streams before their last
@@ -104,10 +109,10 @@ const SENSITIVE: LevelPolicy = { ...OPEN, thin: "challenge", enforce: true, coun
  */
 export const DEFAULT_POLICY: Policy = {
   levels: {
-    L0: OPEN,
-    L1: { ...OPEN, flag_above: 0.15, thin: "flag" },
-    L2: { ...SENSITIVE, allow_up_to: 0.1, allow_handshake_up_to: 0.2 },
-    L3: { ...SENSITIVE, allow_up_to: 0.05, allow_handshake_up_to: 0.05 },
+    L0: OPEN_LEVEL,
+    L1: { ...OPEN_LEVEL, flag_above: 0.15, thin: "flag" },
+    L2: { ...SENSITIVE_LEVEL, allow_up_to: 0.1, allow_handshake_up_to: 0.2 },
+    L3: { ...SENSITIVE_LEVEL, allow_up_to: 0.05, allow_handshake_up_to: 0.05 },
   },
   allow_inverted: false,
 };

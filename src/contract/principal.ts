@@ -20,7 +20,7 @@ export interface Principal {
  * The later form of an API key, revoked if the earlier one was: in a cluster a change that was made without
  * knowing of a revocation may stand behind it in the log.
  */
-export function stillRevoked<Key extends { readonly revokedAtMs: number | null }>(
+export function keepRevocation<Key extends { readonly revokedAtMs: number | null }>(
   earlier: { readonly revokedAtMs: number | null } | undefined,
   later: Key,
 ): Key {

@@ -11,7 +11,7 @@ export interface SignedId {
 }
 
 /** An outcome on record. */
-export interface RecordedOutcome {
+export interface SignedOutcomeEntry {
   outcomeId: string;
   /** Position in the evidence journal. */
   position: number;
@@ -21,17 +21,17 @@ export interface RecordedOutcome {
 /** Under one signed id there is at most one of the two; neither: nothing was recorded. */
 export interface SignedRecords {
   /** An outcome signed alone. */
-  alone?: RecordedOutcome & { bodyDigest: string };
+  alone?: SignedOutcomeEntry & { bodyDigest: string };
   /** A batch under one signature, and the rows that were recorded of it, by their index. */
   batch?: {
     evidenceId: string;
     position: number;
     bodyDigest: string;
-    rows: Map<number, RecordedOutcome>;
+    rows: Map<number, SignedOutcomeEntry>;
   };
 }
 
 /** Half a SHA-256, hex: tells one signed body from another. */
-export function bodyDigest(body: Uint8Array): string {
+export function digestSignedBody(body: Uint8Array): string {
   return createHash("sha256").update(body).digest("hex").slice(0, 32);
 }

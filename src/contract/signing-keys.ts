@@ -11,7 +11,7 @@ export interface SignedStatement {
 
 export interface SigningKeys {
   /** A JWK set: the key in use first, then those before it, the newest first. */
-  published(): SigningKeySet;
+  listPublishedKeys(): SigningKeySet;
   /**
    * Puts another key in the place of the one in use; resolves with the set once it signs. Rejects with
    * ServiceFault `journal_unavailable` when nothing has changed.

@@ -21,7 +21,7 @@ export interface EvidenceRegistrar {
 }
 
 /** Which sources a list holds; all that the tenant may cite without the rest. */
-export interface EvidenceQuestion {
+export interface EvidenceQuery {
   /** Beginning of an id or a title, in any case. */
   readonly prefix?: string;
   readonly state?: EvidenceState;
@@ -38,8 +38,8 @@ export interface EvidenceVault {
   ): Promise<{ record: EvidenceRecord; isNew: boolean }[]>;
   revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord>;
   read(sourceId: string, tenant: string): EvidenceProof;
-  list(tenant: string, question?: EvidenceQuestion): EvidenceList;
-  root(): SignedRoot;
-  label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult>;
-  thresholds(tenant: string): ThresholdList;
+  list(tenant: string, question?: EvidenceQuery): EvidenceList;
+  readSignedRoot(): SignedRoot;
+  recordLabels(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult>;
+  listThresholds(tenant: string): ThresholdList;
 }

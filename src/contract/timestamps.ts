@@ -10,7 +10,7 @@ const LENGTH_MAX = 35;
 const TIMESTAMP_MS_MAX = 8_640_000_000_000_000;
 
 /** Epoch milliseconds (fractions below a millisecond are cut), or undefined when not RFC 3339. */
-export function parseDateTime(text: string): number | undefined {
+export function parseDateTimeMs(text: string): number | undefined {
   if (text.length > LENGTH_MAX) return undefined;
   const found = DATE_TIME.exec(text);
   if (found === null) return undefined;
@@ -24,7 +24,7 @@ export function parseDateTime(text: string): number | undefined {
   const minutes = Number(minute);
   const seconds = Number(second);
   if (hours > 23 || minutes > 59 || seconds > 60) return undefined;
-  const offsetMs = offset(sign, Number(offsetHour ?? 0), Number(offsetMinute ?? 0));
+  const offsetMs = computeOffsetMs(sign, Number(offsetHour ?? 0), Number(offsetMinute ?? 0));
   if (offsetMs === undefined) return undefined;
   const milliseconds = Number((fraction ?? "").padEnd(3, "0").slice(0, 3));
   const timeMs = dayMs + ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds - offsetMs;
@@ -38,7 +38,11 @@ export function isEpochMs(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= TIMESTAMP_MS_MAX;
 }
 
-function offset(sign: string | undefined, hours: number, minutes: number): number | undefined {
+function computeOffsetMs(
+  sign: string | undefined,
+  hours: number,
+  minutes: number,
+): number | undefined {
   if (hours > 23 || minutes > 59) return undefined;
   return (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }

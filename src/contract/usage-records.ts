@@ -1,6 +1,6 @@
 // Usage as journal payload: the sums of one meter that have risen since its last record, as JSON.
 // Sums, not changes: a record that is written again, or read twice, adds nothing.
-import { USAGE_COUNTS, type UsageRow } from "./usage.ts";
+import { USAGE_KINDS, type UsageRow } from "./usage.ts";
 
 const VERSION = 1;
 /** Rows of one record: some 200 KiB. More become several records, each complete by itself. */
@@ -26,7 +26,7 @@ export function encodeUsage(meter: string, rows: readonly UsageRow[]): Buffer[] 
 
 function listRowMembers(row: UsageRow): Record<string, unknown> {
   const { day, key_id: key, tenant } = row;
-  const counted = USAGE_COUNTS.filter((kind) => row[kind] > 0).map((kind) => [kind, row[kind]]);
+  const counted = USAGE_KINDS.filter((kind) => row[kind] > 0).map((kind) => [kind, row[kind]]);
   return { day, key, tenant, ...Object.fromEntries(counted) };
 }
 
@@ -38,7 +38,7 @@ export function decodeUsage(payload: Uint8Array): UsageRow[] {
   const { v, meter, rows } = JSON.parse(Buffer.from(payload).toString()) as UsagePayload;
   if (v !== VERSION) throw new Error(`usage of version ${v} is not known`);
   return rows.map((members) => {
-    const counts = USAGE_COUNTS.map((kind) => [kind, readUsageCount(members[kind])]);
+    const counts = USAGE_KINDS.map((kind) => [kind, readUsageCount(members[kind])]);
     const { day, key, tenant } = members;
     const names = { meter, day: String(day), key_id: String(key), tenant: String(tenant) };
     return { ...names, ...Object.fromEntries(counts) } as UsageRow;

@@ -10,9 +10,9 @@ export type PaidRead = (typeof PAID_READS)[number];
  * All that is counted: `test` are reads about the reserved test agents, `outcomes` what was reported;
  * neither costs anything.
  */
-export const USAGE_COUNTS = [...PAID_READS, "test", "outcomes"] as const;
-export type UsageCount = (typeof USAGE_COUNTS)[number];
-export type UsageCounts = Record<UsageCount, number>;
+export const USAGE_KINDS = [...PAID_READS, "test", "outcomes"] as const;
+export type UsageKind = (typeof USAGE_KINDS)[number];
+export type UsageCounts = Record<UsageKind, number>;
 
 /** Sums of one key on one day, as one meter has counted them. */
 export interface UsageRow extends UsageCounts {
@@ -27,21 +27,21 @@ export interface UsageRow extends UsageCounts {
 export const DAY_MS = 86_400_000;
 
 /** Name of a day by its number since 1970. */
-export function dayName(day: number): string {
+export function formatDayNumber(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
-export function noUsage(): UsageCounts {
+export function createUsageCounts(): UsageCounts {
   return { verify: 0, check: 0, handshake: 0, explain: 0, test: 0, outcomes: 0 };
 }
 
-export function paidReads(counts: Readonly<UsageCounts>): number {
+export function countPaidReads(counts: Readonly<UsageCounts>): number {
   return PAID_READS.reduce((sum, kind) => sum + counts[kind], 0);
 }
 
 /** Adds counts of another key, day or meter. */
 export function addUsage(sum: UsageCounts, counts: Readonly<UsageCounts>): void {
-  for (const kind of USAGE_COUNTS) sum[kind] += counts[kind];
+  for (const kind of USAGE_KINDS) sum[kind] += counts[kind];
 }
 
 /** Fold of rows: the largest counts of each meter, key and day. */
@@ -49,7 +49,7 @@ export class UsageSums {
   readonly #rows = new Map<string, UsageRow>();
 
   /** Takes a row. Returns whether it says more than was known. */
-  take(row: UsageRow): boolean {
+  merge(row: UsageRow): boolean {
     const name = `${row.meter} ${row.day} ${row.key_id}`;
     const known = this.#rows.get(name);
     if (known === undefined) {
@@ -57,7 +57,7 @@ export class UsageSums {
       return true;
     }
     let isMore = false;
-    for (const kind of USAGE_COUNTS) {
+    for (const kind of USAGE_KINDS) {
       if (row[kind] <= known[kind]) continue;
       known[kind] = row[kind];
       isMore = true;
@@ -66,7 +66,7 @@ export class UsageSums {
   }
 
   /** In the order in which they came first. */
-  rows(): UsageRow[] {
+  listRows(): UsageRow[] {
     return [...this.#rows.values()];
   }
 }

@@ -14,12 +14,12 @@ export const VOICE_MAX = 0x3fffffff;
 export const ASKER_MAX = 0x1fffffff;
 
 /** Number of an API key as a voice: 30 bits of its id's hash, VOICE_STRANGER to VOICE_MAX. */
-export function hashKeyToVoice(keyId: string): number {
+export function hashKeyIdToVoice(keyId: string): number {
   const number = hash("sha256", keyId, "buffer").readUInt32LE(0) & VOICE_MAX;
   return Math.max(number, VOICE_STRANGER);
 }
 
 /** Number of a tenant as the voice of assessments: 29 bits of its name's hash, 0 to ASKER_MAX. */
-export function hashTenantToAsker(tenant: string): number {
+export function hashTenantToAskerNumber(tenant: string): number {
   return hash("sha256", tenant, "buffer").readUInt32LE(0) & ASKER_MAX;
 }

@@ -21,7 +21,7 @@ import {
 import * as layout from "../../assembly/layout.ts";
 import { THIN_BELOW_DEFAULT, THIN_OUTCOMES_DEFAULT } from "../contract/policy.ts";
 import { FEATURES, FEATURE_SIGNS } from "../contract/vocabulary.ts";
-import { configDigest } from "./config.ts";
+import { computeConfigDigest } from "./config.ts";
 import type { ScoringConfig, ScoringModel } from "./config.ts";
 
 type ScalarMember = {
@@ -29,7 +29,7 @@ type ScalarMember = {
 }[keyof ScoringConfig];
 
 /** Scalar members and the word each is stored in. */
-const SCALARS: readonly (readonly [ScalarMember, number])[] = [
+const WORD_BY_SCALAR: readonly (readonly [ScalarMember, number])[] = [
   ["base_rate", layout.WORD_BASE_RATE],
   ["base_variance", layout.WORD_BASE_VARIANCE],
   ["base_tau_days", layout.WORD_BASE_TAU],
@@ -79,21 +79,21 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  * 10 points of score (0.173 of log-odds) at the largest variance that an agent can have, 4: no
  * stranger moves any agent by more. Of configs that name none.
  */
-const STRANGER_CAP = 0.04;
-const FIRST_PARTY_PAIR_CAP = 25;
-const ASKER_CAP = 12;
+const STRANGER_CAP_DEFAULT = 0.04;
+const FIRST_PARTY_PAIR_CAP_DEFAULT = 25;
+const ASKER_CAP_DEFAULT = 12;
 /** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 3.5 points. */
-const BASE_NEWCOMER_STEP = 0.005;
-const BASE_NEWCOMER_DAYS = 8;
+const BASE_NEWCOMER_STEP_DEFAULT = 0.005;
+const BASE_NEWCOMER_DAYS_DEFAULT = 8;
 /** Weight of one full outcome among the latest ones of a subject, and of a viewer's reports. */
-const LATEST_GAIN = 1;
-const VIEWER_GAIN = 0.3;
+const LATEST_GAIN_DEFAULT = 1;
+const VIEWER_GAIN_DEFAULT = 0.3;
 /** Times the proven stakes that a record vouches for, and the stakes that any one does. */
-const STAKES_REACH = 10;
-const STAKES_FREE = 1;
+const STAKES_REACH_DEFAULT = 10;
+const STAKES_FREE_DEFAULT = 1;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
-const NEVER = 2;
+const UNREACHABLE_PROBABILITY = 2;
 
 /** Members that the fold goes by, beside the weights of grades and signatures. */
 const FOLD_MEMBERS: ReadonlySet<ScalarMember> = new Set([
@@ -124,7 +124,7 @@ const FOLD_MEMBERS: ReadonlySet<ScalarMember> = new Set([
 
 /** @throws RangeError naming the member when a config would break an invariant of the engine. */
 export function assertConfig(config: ScoringConfig): void {
-  for (const [name] of SCALARS) {
+  for (const [name] of WORD_BY_SCALAR) {
     if (!Number.isFinite(config[name])) throw new RangeError(`config member ${name} is not finite`);
   }
   const positive = ["subject_variance", "reporter_variance", "stakes_unit", "stakes_high", "loss"];
@@ -144,7 +144,8 @@ export function assertConfig(config: ScoringConfig): void {
   }
   const thin = config.thin_below ?? THIN_BELOW_DEFAULT;
   if (!(thin >= 0 && thin < 1)) throw new RangeError("thin_below is a share from 0 to 1");
-  if (!((config.asker_cap ?? ASKER_CAP) > 0)) throw new RangeError("asker_cap must be positive");
+  if (!((config.asker_cap ?? ASKER_CAP_DEFAULT) > 0))
+    throw new RangeError("asker_cap must be positive");
   for (const model of [config.check, config.handshake]) assertModel(model);
 }
 
@@ -170,7 +171,7 @@ function packModel(words: Float64Array, base: number, model: ScoringModel): void
   words[base + MODEL_BASE] = model.base;
   words[base + MODEL_MEAN] = model.mean;
   words[base + MODEL_VIEWER] = model.viewer;
-  words[base + MODEL_DENY_AT] = model.deny_at ?? NEVER;
+  words[base + MODEL_DENY_AT] = model.deny_at ?? UNREACHABLE_PROBABILITY;
   words[base + MODEL_MEAN_REFERENCE] = model.mean_reference;
   words[base + MODEL_SD_REFERENCE] = model.sd_reference;
   FEATURES.forEach((name, j) => {
@@ -190,21 +191,22 @@ export function packConfig(
   fold: ScoringConfig = config,
 ): void {
   assertConfig(config);
-  new Uint8Array(buffer, slot + CONFIG_DIGEST, 32).set(configDigest(config));
+  new Uint8Array(buffer, slot + CONFIG_DIGEST, 32).set(computeConfigDigest(config));
   const words = new Float64Array(buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
-  for (const [name, word] of SCALARS) {
+  for (const [name, word] of WORD_BY_SCALAR) {
     words[word] = (FOLD_MEMBERS.has(name) ? fold : config)[name];
   }
   words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
-  words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
-  words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
-  words[layout.WORD_ASKER_CAP] = fold.asker_cap ?? ASKER_CAP;
-  words[layout.WORD_BASE_NEWCOMER_STEP] = fold.base_newcomer_step ?? BASE_NEWCOMER_STEP;
-  words[layout.WORD_BASE_NEWCOMER_DAYS] = fold.base_newcomer_days ?? BASE_NEWCOMER_DAYS;
-  words[layout.WORD_LATEST_GAIN] = fold.latest_gain ?? LATEST_GAIN;
-  words[layout.WORD_VIEWER_GAIN] = fold.viewer_gain ?? VIEWER_GAIN;
-  words[layout.WORD_STAKES_REACH] = config.stakes_reach ?? STAKES_REACH;
-  words[layout.WORD_STAKES_FREE] = config.stakes_free ?? STAKES_FREE;
+  words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP_DEFAULT;
+  words[layout.WORD_FIRST_PARTY_PAIR_CAP] =
+    fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP_DEFAULT;
+  words[layout.WORD_ASKER_CAP] = fold.asker_cap ?? ASKER_CAP_DEFAULT;
+  words[layout.WORD_BASE_NEWCOMER_STEP] = fold.base_newcomer_step ?? BASE_NEWCOMER_STEP_DEFAULT;
+  words[layout.WORD_BASE_NEWCOMER_DAYS] = fold.base_newcomer_days ?? BASE_NEWCOMER_DAYS_DEFAULT;
+  words[layout.WORD_LATEST_GAIN] = fold.latest_gain ?? LATEST_GAIN_DEFAULT;
+  words[layout.WORD_VIEWER_GAIN] = fold.viewer_gain ?? VIEWER_GAIN_DEFAULT;
+  words[layout.WORD_STAKES_REACH] = config.stakes_reach ?? STAKES_REACH_DEFAULT;
+  words[layout.WORD_STAKES_FREE] = config.stakes_free ?? STAKES_FREE_DEFAULT;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;
   fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
   fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));

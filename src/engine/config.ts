@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { canonicalJson } from "../contract/canonical-json.ts";
+import { formatCanonicalJson } from "../contract/canonical-json.ts";
 
 /** One scorecard: log-odds of failure as a linear function of state and features. */
 export interface ScoringModel {
@@ -112,16 +112,16 @@ export interface ScoringConfig {
 const DEFAULT_PATH = fileURLToPath(new URL("../../data/config/default.json", import.meta.url));
 
 /** The configuration that the service ships with. */
-export function defaultConfig(): ScoringConfig {
+export function loadDefaultConfig(): ScoringConfig {
   return JSON.parse(readFileSync(DEFAULT_PATH, "utf8")) as ScoringConfig;
 }
 
 /** sha256 of the canonical JSON: the identity of a config. */
-export function configDigest(config: ScoringConfig): Buffer {
-  return createHash("sha256").update(canonicalJson(config)).digest();
+export function computeConfigDigest(config: ScoringConfig): Buffer {
+  return createHash("sha256").update(formatCanonicalJson(config)).digest();
 }
 
 /** Name of a config on the wire, from its digest. */
-export function configName(digest: Uint8Array): string {
+export function formatConfigVersion(digest: Uint8Array): string {
   return `c-${Buffer.from(digest).toString("hex", 0, 8)}`;
 }

@@ -49,17 +49,20 @@ import {
   WORD_STAKES_HALF_LIFE,
 } from "../../assembly/layout.ts";
 import { FEATURES } from "../contract/vocabulary.ts";
-import type { AgentReading, Reading } from "./reading.ts";
+import type { AgentScoreDetails, AgentScore } from "./reading.ts";
 
 const DAY_MS = 86_400_000;
 
-function configWords(memory: WebAssembly.Memory, number: number): Float64Array {
+function viewConfigWords(memory: WebAssembly.Memory, number: number): Float64Array {
   const slot = CONFIG_BASE + ((number - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;
   return new Float64Array(memory.buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
 }
 
 /** Points that each part of the score adds against its reference; below zero lowers the score. */
-function featurePoints(config: Float64Array, leg: Float64Array): AgentReading["features"] {
+function computeFeaturePoints(
+  config: Float64Array,
+  leg: Float64Array,
+): AgentScoreDetails["features"] {
   const factor = config[WORD_FACTOR]!;
   const at = WORD_MODEL_CHECK;
   const mean = leg[LEG_MEAN]!;
@@ -80,8 +83,8 @@ function featurePoints(config: Float64Array, leg: Float64Array): AgentReading["f
   return points;
 }
 
-type Standing = Pick<
-  AgentReading,
+type ReporterStanding = Pick<
+  AgentScoreDetails,
   "flags" | "credibility" | "cluster" | "areStandingsInForce" | "reporterWeight"
 >;
 
@@ -90,7 +93,7 @@ function readStanding(
   memory: WebAssembly.Memory,
   config: Float64Array,
   row: DataView | undefined,
-): Standing {
+): ReporterStanding {
   const header = new Uint32Array(memory.buffer, HEADER_BASE + HEADER_STANDINGS, 1);
   const areStandingsInForce = header[0] !== 0;
   // The shares of reporter concentration lie above the flags.
@@ -104,16 +107,16 @@ function readStanding(
 }
 
 /** Adds counters and points to a reading made by `check` in the same scratch slot. */
-export function explainAgent(
+export function buildAgentScoreDetails(
   memory: WebAssembly.Memory,
   slot: number,
   hasRow: boolean,
-  reading: Reading,
+  reading: AgentScore,
   nowMs: number,
-): AgentReading {
+): AgentScoreDetails {
   const scratch = SCRATCH_BASE + slot * SCRATCH_STRIDE;
   const leg = new Float64Array(memory.buffer, scratch + SCRATCH_LEG_A, LEG_WORDS);
-  const config = configWords(memory, reading.configNumber);
+  const config = viewConfigWords(memory, reading.configNumber);
   const row = new DataView(memory.buffer, scratch + SCRATCH_ROW_A, ROW_STRIDE);
   const lastOutcomeMs = hasRow ? row.getFloat64(ROW_SUBJECT_TIME, true) : 0;
   const daysSince = (timeMs: number) => (timeMs > 0 ? Math.max(0, nowMs - timeMs) / DAY_MS : 0);
@@ -139,6 +142,6 @@ export function explainAgent(
     failedTexts: [failed(ROW_HALLUCINATED), failed(ROW_UNVERIFIED)],
     lastAssessedMs,
     ...readStanding(memory, config, hasRow ? row : undefined),
-    features: featurePoints(config, leg),
+    features: computeFeaturePoints(config, leg),
   };
 }

@@ -11,23 +11,23 @@ const encoder = new TextEncoder();
  */
 export function writeIdentifier(bytes: Uint8Array, offset: number, id: string): number {
   const length = id.length;
-  if (length > ID_BYTES_MAX) throw tooLong();
+  if (length > ID_BYTES_MAX) throw createIdentifierTooLongError();
   let seen = 0;
   for (let i = 0; i < length; i++) {
     const code = id.charCodeAt(i);
     bytes[offset + i] = code;
     seen |= code;
   }
-  return seen > 0x7f ? writeEncoded(bytes, offset, id) : length;
+  return seen > 0x7f ? writeUtf8Identifier(bytes, offset, id) : length;
 }
 
-function writeEncoded(bytes: Uint8Array, offset: number, id: string): number {
+function writeUtf8Identifier(bytes: Uint8Array, offset: number, id: string): number {
   const encoded = encoder.encode(id);
-  if (encoded.length > ID_BYTES_MAX) throw tooLong();
+  if (encoded.length > ID_BYTES_MAX) throw createIdentifierTooLongError();
   bytes.set(encoded, offset);
   return encoded.length;
 }
 
-function tooLong(): RangeError {
+function createIdentifierTooLongError(): RangeError {
   return new RangeError(`identifier is longer than ${ID_BYTES_MAX} bytes`);
 }

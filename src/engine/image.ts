@@ -10,8 +10,8 @@ import {
   LAYOUT_VERSION,
   SCRATCH_BASE,
 } from "../../assembly/layout.ts";
-import { configDigest, type ScoringConfig } from "./config.ts";
-import { moduleBytes } from "./memory.ts";
+import { computeConfigDigest, type ScoringConfig } from "./config.ts";
+import { readEngineModule } from "./memory.ts";
 
 const PAGE_BYTES = 65_536;
 
@@ -22,9 +22,9 @@ export const TABLE_LAYOUT: number = LAYOUT_VERSION;
 export interface TableImage {
   readonly layoutVersion: number;
   /** Bytes of the two parts together. */
-  bytes(): number;
+  countBytes(): number;
   /** Live views: header to config ring, then the heap up to its top. */
-  parts(): Uint8Array[];
+  viewParts(): Uint8Array[];
   /** Grows an empty memory for `bytes` of parts and gives the views to fill. */
   reserve(bytes: number): Uint8Array[];
   /** Empties a memory that was filled in vain. */
@@ -32,7 +32,7 @@ export interface TableImage {
 }
 
 /** The image of the table in `memory`. */
-export function tableImage(memory: WebAssembly.Memory): TableImage {
+export function openTableImage(memory: WebAssembly.Memory): TableImage {
   const control = SCRATCH_BASE - HEADER_BASE;
   const heapTop = () => {
     const header = new DataView(memory.buffer, HEADER_BASE, SCRATCH_BASE - HEADER_BASE);
@@ -47,8 +47,8 @@ export function tableImage(memory: WebAssembly.Memory): TableImage {
   ];
   return {
     layoutVersion: LAYOUT_VERSION,
-    bytes: () => control + heapTop() - HEAP_BASE,
-    parts: () => views(heapTop() - HEAP_BASE),
+    countBytes: () => control + heapTop() - HEAP_BASE,
+    viewParts: () => views(heapTop() - HEAP_BASE),
     reserve(bytes) {
       const missing = HEAP_BASE + bytes - control - memory.buffer.byteLength;
       if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
@@ -64,6 +64,9 @@ export function tableImage(memory: WebAssembly.Memory): TableImage {
  * Digest of everything that decides the result of replaying the same evidence: the compiled module
  * and the config that a history begins with. A snapshot with another digest is not this engine's.
  */
-export function engineDigest(config: ScoringConfig): Buffer {
-  return createHash("sha256").update(moduleBytes()).update(configDigest(config)).digest();
+export function computeEngineDigest(config: ScoringConfig): Buffer {
+  return createHash("sha256")
+    .update(readEngineModule())
+    .update(computeConfigDigest(config))
+    .digest();
 }

@@ -2,14 +2,20 @@
 import assert from "node:assert/strict";
 import type { ScoringConfig } from "./config.ts";
 import { createEngineMemory } from "./memory.ts";
-import type { FoldAssessment, FoldOutcome, NewEntries, Standings, TableRoom } from "./reading.ts";
+import type {
+  FoldAssessment,
+  FoldOutcome,
+  NewEntries,
+  StandingsPart,
+  TableCapacity,
+} from "./reading.ts";
 import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./writer.ts";
 
 /** An empty table that no reader sees until it is published. */
 export interface UnpublishedTable {
   fold(outcome: FoldOutcome): void;
   foldAssessment(assessment: FoldAssessment): void;
-  applyStandings(standings: Standings): void;
+  applyStandings(standings: StandingsPart): void;
   markKeyRevoked(agent: string, isRevoked: boolean): void;
   /** Makes this the live table, for the fold and for all readers. */
   publish(): void;
@@ -20,7 +26,7 @@ export interface UnpublishedTable {
  * seed, so that the same log gives the same bytes; `notify` announces it to readers when it takes
  * over.
  */
-export class LiveTable implements TableRoom {
+export class LiveTable implements TableCapacity {
   memory: WebAssembly.Memory;
   /** Config of the fold, from the first record of the log on, whatever is promoted later. */
   readonly #base: ScoringConfig;
@@ -58,16 +64,16 @@ export class LiveTable implements TableRoom {
     return this.#writer?.pairs ?? 0;
   }
 
-  share(): number {
-    return this.#writer?.share() ?? 0;
+  computeFillShare(): number {
+    return this.#writer?.computeFillShare() ?? 0;
   }
 
-  hasRoomFor(entries: NewEntries): boolean {
-    return this.#opened().hasRoomFor(entries);
+  hasCapacityFor(entries: NewEntries): boolean {
+    return this.#requireWriter().hasCapacityFor(entries);
   }
 
-  needOf(outcome: FoldOutcome): Readonly<NewEntries> {
-    return this.#opened().needOf(outcome);
+  estimateNewEntries(outcome: FoldOutcome): Readonly<NewEntries> {
+    return this.#requireWriter().estimateNewEntries(outcome);
   }
 
   /** Records that found no room so far. */
@@ -75,7 +81,7 @@ export class LiveTable implements TableRoom {
     return this.#writer?.header.overflow ?? 0;
   }
 
-  #opened(): TableWriter {
+  #requireWriter(): TableWriter {
     assert(this.#writer !== undefined, "the table is open");
     return this.#writer;
   }
@@ -88,7 +94,7 @@ export class LiveTable implements TableRoom {
     this.#writer?.foldAssessment(assessment);
   }
 
-  applyStandings(standings: Standings): void {
+  applyStandings(standings: StandingsPart): void {
     this.#writer?.applyStandings(standings);
   }
 
@@ -97,12 +103,12 @@ export class LiveTable implements TableRoom {
   }
 
   /** A promoted config scores; it plays no part in the fold: the same log, the same table. */
-  install(config: ScoringConfig): void {
+  installConfig(config: ScoringConfig): void {
     this.#writer?.installConfig(config, this.#base);
     this.#config = config;
   }
 
-  fresh(notify: (memory: WebAssembly.Memory) => void): UnpublishedTable {
+  createUnpublishedTable(notify: (memory: WebAssembly.Memory) => void): UnpublishedTable {
     const memory = createEngineMemory();
     const base = this.#base;
     const writer = openEngineWriter(memory, base, this.#seed, this.bytesMax);
@@ -121,7 +127,7 @@ export class LiveTable implements TableRoom {
   }
 
   /** The table as replay left it. From here on, later tables are announced to readers. */
-  announce(): WebAssembly.Memory {
+  startAnnouncing(): WebAssembly.Memory {
     this.#isAnnounced = true;
     return this.memory;
   }

@@ -66,7 +66,7 @@ export function createEngineMemory(): WebAssembly.Memory {
  * The compiled module, as built.
  * @throws Error when the build is missing.
  */
-export function moduleBytes(): Buffer<ArrayBuffer> {
+export function readEngineModule(): Buffer<ArrayBuffer> {
   return readFileSync(MODULE_PATH);
 }
 
@@ -75,7 +75,7 @@ export function moduleBytes(): Buffer<ArrayBuffer> {
  * @throws Error when the build is missing.
  */
 export function instantiateEngine(memory: WebAssembly.Memory): EngineExports {
-  const module = new WebAssembly.Module(moduleBytes());
+  const module = new WebAssembly.Module(readEngineModule());
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   return instance.exports as unknown as EngineExports;
 }

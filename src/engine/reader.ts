@@ -46,16 +46,16 @@ import {
   WORD_MODEL_CHECK,
   WORD_MODEL_HANDSHAKE,
 } from "../../assembly/layout.ts";
-import { configName } from "./config.ts";
-import { explainAgent } from "./explain.ts";
+import { formatConfigVersion } from "./config.ts";
+import { buildAgentScoreDetails } from "./explain.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
-import type { AgentReading, EngineReader, LoggedInputs, Reading } from "./reading.ts";
+import type { AgentScoreDetails, EngineReader, LoggedInputs, AgentScore } from "./reading.ts";
 import { TableHeader, type TableUse } from "./table-use.ts";
 import { WRITER_SLOT } from "./writer.ts";
 
-function emptyReading(): Reading {
+function createAgentScore(): AgentScore {
   return {
     isKnown: false,
     failureProbability: 0,
@@ -80,7 +80,7 @@ function emptyReading(): Reading {
 }
 
 /** Copies a leg result out of the scratch words. */
-function readLeg(words: Float64Array, reading: Reading): Reading {
+function copyLegWords(words: Float64Array, reading: AgentScore): AgentScore {
   reading.isKnown = words[LEG_KNOWN] === 1;
   reading.failureProbability = words[LEG_PROBABILITY]!;
   reading.failureOptimistic = words[LEG_OPTIMISTIC]!;
@@ -110,8 +110,8 @@ class WasmReader implements EngineReader {
   #scratch!: Uint8Array;
   #legA!: Float64Array;
   #legB!: Float64Array;
-  readonly #pair: readonly [Reading, Reading];
-  readonly #single: Reading;
+  readonly #handshakeScores: readonly [AgentScore, AgentScore];
+  readonly #score: AgentScore;
   #inputsA!: Float64Array;
   #inputsB!: Float64Array;
   readonly #versions = new Map<number, string>();
@@ -121,8 +121,8 @@ class WasmReader implements EngineReader {
 
   constructor(memory: WebAssembly.Memory, slot: number) {
     this.#slot = slot;
-    this.#single = emptyReading();
-    this.#pair = [emptyReading(), emptyReading()];
+    this.#score = createAgentScore();
+    this.#handshakeScores = [createAgentScore(), createAgentScore()];
     this.rebind(memory);
   }
 
@@ -141,10 +141,10 @@ class WasmReader implements EngineReader {
     this.#inputsB = this.#legB.subarray(LEG_INPUTS, LEG_INPUTS_END);
   }
 
-  check(subject: string, stakes: number, nowMs: number): Reading {
+  check(subject: string, stakes: number, nowMs: number): AgentScore {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
     this.#exports.check(this.#slot, length, stakes, nowMs);
-    return readLeg(this.#legA, this.#single);
+    return copyLegWords(this.#legA, this.#score);
   }
 
   handshake(
@@ -152,22 +152,22 @@ class WasmReader implements EngineReader {
     counterparty: string,
     stakes: number,
     nowMs: number,
-  ): readonly [Reading, Reading] {
+  ): readonly [AgentScore, AgentScore] {
     const a = writeIdentifier(this.#scratch, SCRATCH_ID_A, initiator);
     const b = writeIdentifier(this.#scratch, SCRATCH_ID_B, counterparty);
     this.#exports.handshake(this.#slot, a, b, stakes, nowMs);
-    readLeg(this.#legA, this.#pair[0]);
-    readLeg(this.#legB, this.#pair[1]);
-    return this.#pair;
+    copyLegWords(this.#legA, this.#handshakeScores[0]);
+    copyLegWords(this.#legB, this.#handshakeScores[1]);
+    return this.#handshakeScores;
   }
 
-  explain(subject: string, nowMs: number): AgentReading {
+  explain(subject: string, nowMs: number): AgentScoreDetails {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
     const row = this.#exports.check(this.#slot, length, 0, nowMs);
-    const reading = readLeg(this.#legA, emptyReading());
+    const reading = copyLegWords(this.#legA, createAgentScore());
     // A check copies only the fields it uses; an explanation shows the whole row.
     if (row >= 0) this.#exports.copy(this.#slot, row);
-    return explainAgent(this.#memory, this.#slot, row >= 0, reading, nowMs);
+    return buildAgentScoreDetails(this.#memory, this.#slot, row >= 0, reading, nowMs);
   }
 
   /**
@@ -186,12 +186,12 @@ class WasmReader implements EngineReader {
     return this.#legA;
   }
 
-  legInputs(leg: 0 | 1): Float64Array {
+  viewLegInputs(leg: 0 | 1): Float64Array {
     return leg === 0 ? this.#inputsA : this.#inputsB;
   }
 
-  rejudge(logged: LoggedInputs, configVersion: string): Reading | undefined {
-    const number = this.#configNumber(configVersion);
+  rejudge(logged: LoggedInputs, configVersion: string): AgentScore | undefined {
+    const number = this.#findConfigNumber(configVersion);
     if (number === undefined) return undefined;
     this.#legA[LEG_KNOWN] = logged.isKnown ? 1 : 0;
     this.#inputsA.set(logged.inputs);
@@ -200,20 +200,20 @@ class WasmReader implements EngineReader {
     if (isUncounted) this.#legA[LEG_OUTCOMES] = Number.MAX_SAFE_INTEGER;
     const model = logged.isHandshake ? WORD_MODEL_HANDSHAKE : WORD_MODEL_CHECK;
     const isIntact = this.#exports.rejudge(this.#slot, number, model, logged.stakes) === 1;
-    return isIntact ? readLeg(this.#legA, this.#single) : undefined;
+    return isIntact ? copyLegWords(this.#legA, this.#score) : undefined;
   }
 
   holdsConfig(configVersion: string): boolean {
-    return this.#configNumber(configVersion) !== undefined;
+    return this.#findConfigNumber(configVersion) !== undefined;
   }
 
   /** The newest installed config of that name, while its slot is not reused. */
-  #configNumber(configVersion: string): number | undefined {
+  #findConfigNumber(configVersion: string): number | undefined {
     const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_CONFIG_COUNT, 1);
     const newest = Atomics.load(count, 0);
     const oldest = Math.max(1, newest - CONFIG_SLOTS + 1);
     for (let number = newest; number >= oldest; number--) {
-      if (this.configVersion(number) === configVersion) return number;
+      if (this.findConfigVersion(number) === configVersion) return number;
     }
     return undefined;
   }
@@ -229,18 +229,18 @@ class WasmReader implements EngineReader {
     return word[0] !== 0;
   }
 
-  configVersion(configNumber: number): string {
+  findConfigVersion(configNumber: number): string {
     if (configNumber === this.#lastNumber) return this.#lastVersion;
-    this.#lastVersion = this.#versions.get(configNumber) ?? this.#readVersion(configNumber);
+    this.#lastVersion = this.#versions.get(configNumber) ?? this.#readConfigVersion(configNumber);
     this.#lastNumber = configNumber;
     return this.#lastVersion;
   }
 
-  #readVersion(configNumber: number): string {
+  #readConfigVersion(configNumber: number): string {
     const slot = CONFIG_BASE + ((configNumber - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;
     const digest = new Uint8Array(this.#memory.buffer, slot + CONFIG_DIGEST, 32).slice();
     const held = new Uint32Array(this.#memory.buffer, slot + CONFIG_NUMBER, 1)[0];
-    const name = held === configNumber ? configName(digest) : `n-${configNumber}`;
+    const name = held === configNumber ? formatConfigVersion(digest) : `n-${configNumber}`;
     this.#versions.set(configNumber, name);
     return name;
   }
@@ -248,12 +248,12 @@ class WasmReader implements EngineReader {
   /** Version of the config that the next read would use. */
   get activeConfigVersion(): string {
     const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_CONFIG_COUNT, 1);
-    return this.configVersion(Atomics.load(count, 0));
+    return this.findConfigVersion(Atomics.load(count, 0));
   }
 
   /** What the table holds and may hold. */
-  tableUse(): TableUse {
-    return new TableHeader(this.#memory, this.#exports).use();
+  readTableUse(): TableUse {
+    return new TableHeader(this.#memory, this.#exports).readTableUse();
   }
 
   get agentCount(): number {
@@ -266,7 +266,7 @@ class WasmReader implements EngineReader {
 export type TableReader = EngineReader &
   Pick<
     WasmReader,
-    "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce" | "tableUse"
+    "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce" | "readTableUse"
   >;
 
 /** Opens a reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */

@@ -3,7 +3,7 @@
 // call.
 
 /** One leg: an agent's score for given stakes. All indexes are into contract/vocabulary.ts. */
-export interface Reading {
+export interface AgentScore {
   /** False when the agent has no row: it is scored as a newcomer. */
   isKnown: boolean;
   /** Probability of failure: expected, optimistic (p-), pessimistic (p+). 0 to 1. */
@@ -56,32 +56,32 @@ export interface LoggedInputs {
 /** Synchronous reads over the shared agent table. One per thread; not re-entrant. */
 export interface EngineReader {
   /** Scores one agent on the subject track (check, verify). `nowMs` is epoch ms. */
-  check(subject: string, stakes: number, nowMs: number): Reading;
+  check(subject: string, stakes: number, nowMs: number): AgentScore;
   /** Scores both legs: [0] a_to_b scores the counterparty, [1] b_to_a scores the initiator. */
   handshake(
     initiator: string,
     counterparty: string,
     stakes: number,
     nowMs: number,
-  ): readonly [Reading, Reading];
+  ): readonly [AgentScore, AgentScore];
   /** All fields of one agent, for `GET /v1/agents/{id}`. */
-  explain(subject: string, nowMs: number): AgentReading;
+  explain(subject: string, nowMs: number): AgentScoreDetails;
   /**
    * Inputs of the last check, or of a leg of the last handshake (0: a_to_b, 1: b_to_a): words
    * LEG_INPUTS on. A live view: copy whatever must outlive the next call.
    */
-  legInputs(leg: 0 | 1): Float64Array;
+  viewLegInputs(leg: 0 | 1): Float64Array;
   /** Judges logged inputs again. Undefined when no config of that name is held any more. */
-  rejudge(logged: LoggedInputs, configVersion: string): Reading | undefined;
+  rejudge(logged: LoggedInputs, configVersion: string): AgentScore | undefined;
   /** Whether `rejudge` knows the config: configs that were live before this start are not held. */
   holdsConfig(configVersion: string): boolean;
   readonly activeConfigVersion: string;
   /** The content-addressed name of a config number, `c-` and 16 hex digits. */
-  configVersion(configNumber: number): string;
+  findConfigVersion(configNumber: number): string;
   readonly agentCount: number;
 }
 
-export interface AgentReading extends Reading {
+export interface AgentScoreDetails extends AgentScore {
   outcomeCount: number;
   reportedCount: number;
   successes90: number;
@@ -149,7 +149,7 @@ export interface AgentStanding {
 }
 
 /** One part of a credibility batch, as it is journaled and applied. */
-export interface Standings {
+export interface StandingsPart {
   /** False: every reporter counts fully, whatever its standing. */
   isInForce: boolean;
   /** Stakes that count fully (95th percentile), 0 for the config's. */
@@ -166,17 +166,17 @@ export interface NewEntries {
 }
 
 /** Room in the table, asked for before a record is journaled. Of the writer's thread. */
-export interface TableRoom {
+export interface TableCapacity {
   readonly agents: number;
   readonly pairs: number;
   /** Most bytes that the table may have. */
   readonly bytesMax: number;
   /** Share of the room in use, 0 to 1. */
-  share(): number;
+  computeFillShare(): number;
   /** Whether so much fits; all of it will then be folded. */
-  hasRoomFor(entries: NewEntries): boolean;
+  hasCapacityFor(entries: NewEntries): boolean;
   /** What folding this outcome would add. The object is reused. */
-  needOf(outcome: FoldOutcome): Readonly<NewEntries>;
+  estimateNewEntries(outcome: FoldOutcome): Readonly<NewEntries>;
 }
 
 /**
@@ -186,7 +186,7 @@ export interface TableRoom {
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
   foldAssessment(assessment: FoldAssessment): void;
-  applyStandings(standings: Standings): void;
+  applyStandings(standings: StandingsPart): void;
   /**
    * Marks that the agent's newest key was revoked, or that a good one followed: refused until then.
    */

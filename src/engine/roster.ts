@@ -10,12 +10,16 @@ import {
 } from "../../assembly/layout.ts";
 
 /** Scratch slot of the thread that lists agents: others take theirs from the first on. */
-export const ROSTER_SLOT = SCRATCH_SLOTS - 1;
+export const AGENT_LISTING_SLOT = SCRATCH_SLOTS - 1;
 
 const CHUNK_MASK = (1 << CHUNK_ROWS_LOG2) - 1;
 
 /** Identifiers of rows `first` to `end` (exclusive), all below the table's agent count. */
-export function readIdentifiers(memory: WebAssembly.Memory, first: number, end: number): string[] {
+export function readAgentIdentifiers(
+  memory: WebAssembly.Memory,
+  first: number,
+  end: number,
+): string[] {
   // A shared memory that grew has a new buffer: the view is made for each call.
   const view = new DataView(memory.buffer);
   const found: string[] = [];

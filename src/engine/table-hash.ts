@@ -10,15 +10,15 @@ import {
   HEADER_HEAP_TOP,
   HEAP_BASE,
 } from "../../assembly/layout.ts";
-import { tableImage } from "./image.ts";
+import { openTableImage } from "./image.ts";
 
 /** Some 2 ms of SHA-256, at every thousandth message. */
 const SLICE_BYTES = 2 * 1024 * 1024;
 /** 2^32 over the golden ratio: steps that come to every slice, whatever their number, also while it grows. */
-const STEP = 0x9e3779b1;
-const TURN = 2 ** 32;
+const SLICE_STEP = 0x9e3779b1;
+const UINT32_RANGE = 2 ** 32;
 /** Hex digits that tell two apart. */
-const SHOWN = 16;
+const HASH_DIGITS = 16;
 
 /** What must be equal before the bytes of two tables can be. */
 export interface TableIdentity {
@@ -28,21 +28,21 @@ export interface TableIdentity {
 }
 
 /** Name of what makes a table: tables of one log under one name are equal byte for byte. */
-export function engineName({ layoutVersion, engineDigest, seed }: TableIdentity): string {
+export function computeEngineName({ layoutVersion, engineDigest, seed }: TableIdentity): string {
   const text = `${layoutVersion}\n${Buffer.from(engineDigest).toString("hex")}\n${seed}\n${SLICE_BYTES}`;
-  return createHash("sha256").update(text).digest("hex").slice(0, SHOWN);
+  return createHash("sha256").update(text).digest("hex").slice(0, HASH_DIGITS);
 }
 
 /** Slice that is hashed in a round: within some three times `count` rounds each has had its turn. */
-export function selectHashSlice(round: number, count: number): number {
-  return Math.floor(((Math.imul(round, STEP) >>> 0) / TURN) * count);
+export function selectHashSliceIndex(round: number, count: number): number {
+  return Math.floor(((Math.imul(round, SLICE_STEP) >>> 0) / UINT32_RANGE) * count);
 }
 
 /**
  * Hash of the table in `memory` for a round, between two folds. Configs and bounds, which are a node's own,
  * are left out.
  */
-export function tableHash(memory: WebAssembly.Memory, round: number): string {
+export function computeTableHash(memory: WebAssembly.Memory, round: number): string {
   const digest = createHash("sha256");
   for (const [from, to] of [
     [HEADER_HEAP_TOP, HEADER_CONFIG_COUNT],
@@ -50,9 +50,9 @@ export function tableHash(memory: WebAssembly.Memory, round: number): string {
   ] as const) {
     digest.update(new Uint8Array(memory.buffer, HEADER_BASE + from, to - from));
   }
-  const [, heap] = tableImage(memory).parts();
+  const [, heap] = openTableImage(memory).viewParts();
   const bytes = heap!.byteLength;
-  const at = selectHashSlice(round, Math.ceil(bytes / SLICE_BYTES)) * SLICE_BYTES;
+  const at = selectHashSliceIndex(round, Math.ceil(bytes / SLICE_BYTES)) * SLICE_BYTES;
   const slice = new Uint8Array(memory.buffer, HEAP_BASE + at, Math.min(SLICE_BYTES, bytes - at));
-  return digest.update(slice).digest("hex").slice(0, SHOWN);
+  return digest.update(slice).digest("hex").slice(0, HASH_DIGITS);
 }

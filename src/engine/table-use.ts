@@ -19,9 +19,9 @@ const HEAP_END_MAX = 0xfffffffe;
 export const TABLE_MIB_MAX = 4096;
 export const TABLE_MIB_MIN = 16;
 /** Below so many agents their means say nothing. */
-const AGENTS_TYPICAL = 1000;
+const REPRESENTATIVE_AGENTS_MIN = 1000;
 /** More rows than chunks can hold. */
-const MORE_LOG2_MAX = 25;
+const ADDED_ROWS_LOG2_MAX = 25;
 const HEADER_WORDS = 256;
 
 export interface TableUse {
@@ -81,11 +81,11 @@ export class TableHeader {
     this.#words[HEADER_HEAP_MAX >> 2] = address;
   }
 
-  use(): TableUse {
+  readTableUse(): TableUse {
     const { agents, pairs, overflow } = this;
     const bytes = Math.max(0, this.heapTop - HEAP_BASE);
     const bytesMax = this.heapEnd - HEAP_BASE;
-    return { agents, pairs, overflow, bytes, bytesMax, share: this.share() };
+    return { agents, pairs, overflow, bytes, bytesMax, share: this.computeFillShare() };
   }
 
   /**
@@ -93,14 +93,14 @@ export class TableHeader {
    * still fits: it is the number of agents over that which would fit, with as long identifiers and
    * as many pairs as those that are there.
    */
-  share(): number {
+  computeFillShare(): number {
     const { agents, pairs } = this;
-    if (agents < AGENTS_TYPICAL) {
+    if (agents < REPRESENTATIVE_AGENTS_MIN) {
       return Math.max(0, this.heapTop - HEAP_BASE) / (this.heapEnd - HEAP_BASE);
     }
     const idBytes = this.#words[HEADER_BYTES_ARENA >> 2]! / agents;
     let more = 0;
-    for (let step = 2 ** (MORE_LOG2_MAX - 1); step >= 1; step /= 2) {
+    for (let step = 2 ** (ADDED_ROWS_LOG2_MAX - 1); step >= 1; step /= 2) {
       const tried = more + step;
       const fits = this.#exports.hasRoomFor(
         tried,

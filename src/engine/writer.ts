@@ -31,8 +31,8 @@ import type {
   FoldAssessment,
   FoldOutcome,
   NewEntries,
-  Standings,
-  TableRoom,
+  StandingsPart,
+  TableCapacity,
 } from "./reading.ts";
 import { computeHeapEnd, TableHeader } from "./table-use.ts";
 
@@ -40,7 +40,7 @@ import { computeHeapEnd, TableHeader } from "./table-use.ts";
 export const WRITER_SLOT = 0;
 
 /** Live bytes of the parts of the agent table. */
-export interface TableBytes {
+export interface TableByteCounts {
   agents: number;
   pairs: number;
   rowBytes: number;
@@ -54,7 +54,7 @@ class WasmWriter implements EngineWriter {
   readonly #memory: WebAssembly.Memory;
   readonly #scratch: Uint8Array;
   readonly header: TableHeader;
-  readonly #need: NewEntries = { agents: 0, identifierBytes: 0, pairs: 0 };
+  readonly #newEntries: NewEntries = { agents: 0, identifierBytes: 0, pairs: 0 };
 
   constructor(memory: WebAssembly.Memory) {
     this.#memory = memory;
@@ -90,16 +90,16 @@ class WasmWriter implements EngineWriter {
       outcome.voice ?? VOICE_REPORTER,
       outcome.settledAtMs,
     );
-    if (!isTaken(status)) throw new RangeError("the engine refused an outcome");
+    if (!isAcceptedStatus(status)) throw new RangeError("the engine refused an outcome");
   }
 
   foldAssessment({ agent, asker, kindIndex, assessedAtMs }: FoldAssessment): void {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
     const status = this.#exports.assess(WRITER_SLOT, length, asker, kindIndex, assessedAtMs);
-    if (!isTaken(status)) throw new RangeError("the engine refused an assessment");
+    if (!isAcceptedStatus(status)) throw new RangeError("the engine refused an assessment");
   }
 
-  applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
+  applyStandings({ isInForce, stakesHigh, agents }: StandingsPart): void {
     for (const { agent, flags, credibility, cluster } of agents) {
       const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
       this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
@@ -125,16 +125,16 @@ class WasmWriter implements EngineWriter {
     return this.header.heapEnd - HEAP_BASE;
   }
 
-  share(): number {
-    return this.header.share();
+  computeFillShare(): number {
+    return this.header.computeFillShare();
   }
 
-  hasRoomFor({ agents, identifierBytes, pairs }: NewEntries): boolean {
+  hasCapacityFor({ agents, identifierBytes, pairs }: NewEntries): boolean {
     return this.#exports.hasRoomFor(agents, identifierBytes, pairs) === 1;
   }
 
-  needOf(outcome: FoldOutcome): Readonly<NewEntries> {
-    const need = this.#need;
+  estimateNewEntries(outcome: FoldOutcome): Readonly<NewEntries> {
+    const need = this.#newEntries;
     const subjectLength = writeIdentifier(this.#scratch, SCRATCH_ID_A, outcome.subject);
     const reporterLength = writeIdentifier(this.#scratch, SCRATCH_ID_B, outcome.reporter);
     const voice = outcome.voice ?? VOICE_REPORTER;
@@ -152,7 +152,7 @@ class WasmWriter implements EngineWriter {
     return need;
   }
 
-  tableBytes(): TableBytes {
+  readTableByteCounts(): TableByteCounts {
     const header = new DataView(this.#memory.buffer, HEADER_BASE, 128);
     const agents = header.getUint32(HEADER_ROW_COUNT, true);
     return {
@@ -167,19 +167,19 @@ class WasmWriter implements EngineWriter {
 }
 
 /** Whether the module took a record: what finds no room it counts, and changes nothing. */
-function isTaken(status: number): boolean {
+function isAcceptedStatus(status: number): boolean {
   return status === STATUS_OK || status === STATUS_FULL;
 }
 
 /** All operations of the one writer. */
-export interface TableWriter extends EngineWriter, TableRoom {
+export interface TableWriter extends EngineWriter, TableCapacity {
   readonly header: TableHeader;
   /**
    * Makes `config` active for every thread's next read; returns its number. `fold` gives the
    * constants of the fold, where a table must go on as it was built.
    */
   installConfig(config: ScoringConfig, fold?: ScoringConfig): number;
-  tableBytes(): TableBytes;
+  readTableByteCounts(): TableByteCounts;
 }
 
 /**

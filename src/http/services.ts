@@ -1,10 +1,10 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
-import type { Policies } from "../bureau/policies.ts";
+import type { TenantPolicies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { ReviewQueue } from "../bureau/reviews/queue.ts";
-import type { NoteTaker } from "../contract/notes.ts";
+import type { NoteRecorder } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Webhooks } from "../contract/webhooks/port.ts";
@@ -81,7 +81,7 @@ export interface HttpDependencies {
   keyring: Keyring;
   store: Store;
   /** Journals reviews, provenance told afterwards and changes of keys. */
-  notes: NoteTaker;
+  notes: NoteRecorder;
   /** Epoch milliseconds. */
   clock: () => number;
   logger: HttpLogger;
@@ -135,7 +135,7 @@ export interface HttpDependencies {
   /** The review queue; without it its routes answer `not_found`. */
   reviews?: ReviewQueue;
   /** Policies of the tenants; without them their routes answer `not_found`. */
-  policies?: Policies;
+  policies?: TenantPolicies;
   /** Back-tests of policies; without them their routes answer `not_found`. */
   backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */

@@ -2,9 +2,9 @@
 // code, and the digest of the text, by which a repeat is known again. The text itself is never kept.
 import assert from "node:assert/strict";
 import { ASSESSMENT_KINDS, type Assessment } from "../contract/assessments.ts";
-import { hashTenantToAsker } from "../contract/voices.ts";
+import { hashTenantToAskerNumber } from "../contract/voices.ts";
 import type { FoldAssessment } from "../engine/reading.ts";
-import { FRAME_BYTES } from "./format.ts";
+import { FRAME_HEAD_BYTES } from "./format.ts";
 
 /*
  * Payload, little-endian. Strings are UTF-8, back to back in the order of their lengths. `fea` is an
@@ -35,7 +35,7 @@ export function encodeAssessment(assessment: Assessment): Buffer {
   const head = Buffer.alloc(ASSESSMENT_HEAD_BYTES);
   head[0] = ASSESSMENT_VERSION;
   head[1] = kindIndex;
-  head.writeUInt32LE(hashTenantToAsker(tenant), ASKER_AT);
+  head.writeUInt32LE(hashTenantToAskerNumber(tenant), ASKER_AT);
   head.writeDoubleLE(assessedAtMs, TIME_AT);
   assert.equal(head.write(digest, DIGEST_AT, "hex"), DIGEST_BYTES, "a digest is 32 bytes");
   for (const [index, { byteLength }] of strings.entries()) {
@@ -50,7 +50,7 @@ export function encodeAssessment(assessment: Assessment): Buffer {
  * @throws Error when its version is unknown.
  */
 export function decodeAssessment(bytes: Buffer, at: number): Assessment & FoldAssessment {
-  const head = at + FRAME_BYTES;
+  const head = at + FRAME_HEAD_BYTES;
   assert(
     bytes[head] === ASSESSMENT_VERSION,
     `an assessment of version ${bytes[head]} is not known`,
@@ -69,25 +69,25 @@ export function decodeAssessment(bytes: Buffer, at: number): Assessment & FoldAs
     keyId: text(2),
     code: text(3),
     kindIndex,
-    digest: digestBytes(bytes, at).toString("hex"),
+    digest: readDigestBytes(bytes, at).toString("hex"),
     assessedAtMs: bytes.readDoubleLE(head + TIME_AT),
     asker: bytes.readUInt32LE(head + ASKER_AT),
   };
 }
 
 /** Views that make up the replay identity: a text counts once per agent and tenant. */
-export function assessmentReplayParts(
+export function readAssessmentReplayParts(
   bytes: Buffer,
   at: number,
 ): { key: Buffer; content: Buffer; idBytes: Buffer } {
-  const head = at + FRAME_BYTES;
+  const head = at + FRAME_HEAD_BYTES;
   const from = head + ASSESSMENT_HEAD_BYTES;
   const agentLength = bytes.readUInt16LE(head + LENGTHS_AT);
   const tenantLength = bytes.readUInt16LE(head + LENGTHS_AT + 2);
   const names = bytes.subarray(from, from + agentLength + tenantLength);
   // The length parts the two names; the digest is as long in every record.
   const length = bytes.subarray(head + LENGTHS_AT, head + LENGTHS_AT + 2);
-  const content = digestBytes(bytes, at);
+  const content = readDigestBytes(bytes, at);
   return {
     key: Buffer.concat([length, names, content]),
     content,
@@ -95,7 +95,7 @@ export function assessmentReplayParts(
   };
 }
 
-function digestBytes(bytes: Buffer, at: number): Buffer {
-  const from = at + FRAME_BYTES + DIGEST_AT;
+function readDigestBytes(bytes: Buffer, at: number): Buffer {
+  const from = at + FRAME_HEAD_BYTES + DIGEST_AT;
   return bytes.subarray(from, from + DIGEST_BYTES);
 }

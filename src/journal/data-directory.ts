@@ -3,18 +3,18 @@
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile, findNetworkFileSystem } from "../platform/file-lock.ts";
-import { readErrno, nodeFiles } from "./files.ts";
+import { readErrno, diskFileLayer } from "./files.ts";
 import {
-  isCopied,
-  type Owner,
+  isFromOtherDirectory,
+  type DirectoryOwner,
   OWNER_FILE,
-  describeThisOwner,
-  ownerText,
+  buildThisProcessOwner,
+  formatOwner,
   readEpoch,
   readOwner,
   writeOwner,
 } from "./ownership/owner.ts";
-import { LOCK_FILE, removeServer, SERVER_FILE } from "./ownership/server-address.ts";
+import { OWNER_LOCK_FILE, removeServerAddress, SERVER_FILE } from "./ownership/server-address.ts";
 
 /** Interval in ms between two tries while an owner ends. */
 const POLL_MS = 50;
@@ -32,7 +32,7 @@ export interface DataPaths {
 }
 
 /** Paths inside a data directory; creates nothing. */
-export function dataPaths(root: string): DataPaths {
+export function resolveDataPaths(root: string): DataPaths {
   return {
     root,
     journal: join(root, "journal"),
@@ -42,7 +42,7 @@ export function dataPaths(root: string): DataPaths {
     apiKeys: join(root, "keys.json"),
     server: join(root, SERVER_FILE),
     owner: join(root, OWNER_FILE),
-    lock: join(root, LOCK_FILE),
+    lock: join(root, OWNER_LOCK_FILE),
   };
 }
 
@@ -50,7 +50,7 @@ export function dataPaths(root: string): DataPaths {
 export class DataDirectoryInUse extends Error {
   readonly pid: number;
 
-  constructor(root: string, owner: Owner | undefined) {
+  constructor(root: string, owner: DirectoryOwner | undefined) {
     super(`data directory \`${root}\` is in use by ${describeOwner(owner)}`);
     this.name = "DataDirectoryInUse";
     this.pid = owner?.pid ?? 0;
@@ -70,31 +70,31 @@ export class DataDirectoryUnusable extends Error {
 
 export interface DataDirectoryClaim {
   readonly paths: DataPaths;
-  readonly owner: Owner;
+  readonly owner: DirectoryOwner;
   /** Rises with every owner; segment headers carry it. */
   readonly epoch: number;
   /** Releases the directory once every claim of this process is released. */
   release(): Promise<void>;
 }
 
-export interface ClaimOptions {
+export interface DataDirectoryClaimOptions {
   /** Longest wait in ms for an owner that is ending; none when left out. */
   readonly waitMs?: number;
   /** Asked before each further wait: true ends it. */
-  readonly isPointless?: () => boolean;
+  readonly isWaitOver?: () => boolean;
   /** Called once with a sentence, when another owner is waited for. */
   readonly onWait?: (detail: string) => void;
   /** Called with a sentence, when the directory is a copy of one that had an owner. */
   readonly onCopy?: (detail: string) => void;
 }
 
-interface Holding {
-  claim: Promise<{ lock: FileLock; owner: Owner }>;
+interface SharedClaim {
+  claim: Promise<{ lock: FileLock; owner: DirectoryOwner }>;
   count: number;
 }
 
 // One process may hold a directory in several parts (ledger and store): they share one lock.
-const holdings = new Map<string, Holding>();
+const sharedClaims = new Map<string, SharedClaim>();
 
 /**
  * Claims a data directory for this process, creating it (0700) when missing.
@@ -103,20 +103,23 @@ const holdings = new Map<string, Holding>();
  */
 export async function claimDataDirectory(
   root: string,
-  options: ClaimOptions = {},
+  options: DataDirectoryClaimOptions = {},
 ): Promise<DataDirectoryClaim> {
-  const paths = usable(root, () => {
-    makeIn(root);
-    return dataPaths(fs.realpathSync(root));
+  const paths = explainDiskErrors(root, () => {
+    makeDataDirectory(root);
+    return resolveDataPaths(fs.realpathSync(root));
   });
-  const holding = holdings.get(paths.root) ?? { claim: takeOver(paths, options), count: 0 };
-  holdings.set(paths.root, holding);
+  const holding = sharedClaims.get(paths.root) ?? {
+    claim: acquireOwnership(paths, options),
+    count: 0,
+  };
+  sharedClaims.set(paths.root, holding);
   holding.count++;
-  let owner: Owner;
+  let owner: DirectoryOwner;
   try {
     ({ owner } = await holding.claim);
   } catch (error) {
-    holdings.delete(paths.root);
+    sharedClaims.delete(paths.root);
     throw error;
   }
   let isReleased = false;
@@ -125,7 +128,7 @@ export async function claimDataDirectory(
     isReleased = true;
     holding.count--;
     if (holding.count > 0) return;
-    holdings.delete(paths.root);
+    sharedClaims.delete(paths.root);
     const { lock } = await holding.claim;
     // A later owner, which a fence has found, keeps its own.
     if (readOwner(paths.root)?.id === owner.id) fs.rmSync(paths.owner, { force: true });
@@ -135,9 +138,9 @@ export async function claimDataDirectory(
 }
 
 /** Makes the directory where it is missing. @throws the error of the disk that refuses it. */
-function makeIn(root: string): void {
+function makeDataDirectory(root: string): void {
   try {
-    nodeFiles.makeDirectory(root);
+    diskFileLayer.makeDirectory(root);
   } catch (error) {
     // Node says ENOENT of a read-only disk, too: what is there above tells them apart.
     let above = dirname(resolve(root));
@@ -147,28 +150,28 @@ function makeIn(root: string): void {
   }
 }
 
-async function takeOver(paths: DataPaths, options: ClaimOptions) {
+async function acquireOwnership(paths: DataPaths, options: DataDirectoryClaimOptions) {
   const network = findNetworkFileSystem(paths.root);
   if (network !== undefined) {
     const advice = "put it on a disk of this machine";
     const why = "where another machine may not see its lock";
     throw new DataDirectoryUnusable(paths.root, `it lies on ${network}, ${why}: ${advice}`);
   }
-  const lock = await lockWithin(paths, options);
+  const lock = await waitForLock(paths, options);
   try {
     if (fs.existsSync(join(paths.root, RESTORING_FILE))) {
       const advice = "empty it, and restore again";
       throw new DataDirectoryUnusable(paths.root, `its restore did not end: ${advice}`);
     }
     const previous = readOwner(paths.root);
-    if (previous !== undefined && isCopied(previous, paths.root)) {
-      const whose = `a directory that ${ownerText(previous)} owned`;
+    if (previous !== undefined && isFromOtherDirectory(previous, paths.root)) {
+      const whose = `a directory that ${formatOwner(previous)} owned`;
       options.onCopy?.(`${paths.root} is a copy of ${whose}: working on the copy's own files`);
     }
-    return usable(paths.root, () => {
-      const owner = describeThisOwner(paths.root, readEpoch(paths.root) + 1);
+    return explainDiskErrors(paths.root, () => {
+      const owner = buildThisProcessOwner(paths.root, readEpoch(paths.root) + 1);
       // Whoever listened under it is gone, or never held this directory.
-      removeServer(paths.root);
+      removeServerAddress(paths.root);
       writeOwner(paths.root, owner);
       return { lock, owner };
     });
@@ -178,13 +181,16 @@ async function takeOver(paths: DataPaths, options: ClaimOptions) {
   }
 }
 
-async function lockWithin(paths: DataPaths, options: ClaimOptions): Promise<FileLock> {
-  const { waitMs = 0, isPointless, onWait } = options;
+async function waitForLock(
+  paths: DataPaths,
+  options: DataDirectoryClaimOptions,
+): Promise<FileLock> {
+  const { waitMs = 0, isWaitOver, onWait } = options;
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
-    const lock = usable(paths.root, () => lockFile(paths.lock));
+    const lock = explainDiskErrors(paths.root, () => lockFile(paths.lock));
     if (lock !== undefined) return lock;
-    const owner = currentOwner(paths.root);
-    if (waitedMs >= waitMs || isPointless?.() === true) {
+    const owner = readCurrentOwner(paths.root);
+    if (waitedMs >= waitMs || isWaitOver?.() === true) {
       throw new DataDirectoryInUse(paths.root, owner);
     }
     if (waitedMs === 0) {
@@ -196,16 +202,16 @@ async function lockWithin(paths: DataPaths, options: ClaimOptions): Promise<File
 }
 
 /** The owner that wrote its file here; not one that a copy has brought. */
-export function currentOwner(root: string): Owner | undefined {
+export function readCurrentOwner(root: string): DirectoryOwner | undefined {
   const owner = readOwner(root);
-  return owner === undefined || isCopied(owner, root) ? undefined : owner;
+  return owner === undefined || isFromOtherDirectory(owner, root) ? undefined : owner;
 }
 
-function describeOwner(owner: Owner | undefined): string {
-  return owner === undefined ? "another process" : ownerText(owner);
+function describeOwner(owner: DirectoryOwner | undefined): string {
+  return owner === undefined ? "another process" : formatOwner(owner);
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const ERRNO_REASONS: Readonly<Record<string, string>> = {
   EROFS: "its file system is read-only",
   ENOSPC: "its disk is full, make room first",
   EDQUOT: "its disk quota is used up, make room first",
@@ -217,11 +223,11 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Runs `act`; what the disk says becomes a sentence. */
-function usable<T>(root: string, act: () => T): T {
+function explainDiskErrors<T>(root: string, act: () => T): T {
   try {
     return act();
   } catch (cause) {
     const { message } = cause as Error;
-    throw new DataDirectoryUnusable(root, REASONS[readErrno(cause)] ?? message, { cause });
+    throw new DataDirectoryUnusable(root, ERRNO_REASONS[readErrno(cause)] ?? message, { cause });
   }
 }

@@ -36,13 +36,13 @@ export class JournalEndLost extends Error {
 
   /** `knownBy`: who knows of the position. */
   constructor(endLsn: number, knownLsn: number, knownBy: string) {
-    super(`journal damaged: ${endLostReason(endLsn, knownLsn, knownBy)}`);
+    super(`journal damaged: ${formatEndLostReason(endLsn, knownLsn, knownBy)}`);
     this.name = "JournalEndLost";
   }
 }
 
 /** Says which positions are lost at the journal's end, as a damage's reason. */
-export function endLostReason(endLsn: number, knownLsn: number, knownBy: string): string {
+export function formatEndLostReason(endLsn: number, knownLsn: number, knownBy: string): string {
   return `positions ${endLsn + 1} to ${knownLsn} are missing at its end, says ${knownBy}`;
 }
 

@@ -42,7 +42,7 @@ export interface FileLayer {
 const OPEN_FLAGS = { read: "r", write: "r+", create: "wx+" } as const;
 
 /** The real disk. Files are private to the owner (0600). */
-export const nodeFiles: FileLayer = {
+export const diskFileLayer: FileLayer = {
   list: (directory) => fs.readdirSync(directory),
   makeDirectory: (directory) => {
     const made = fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export const nodeFiles: FileLayer = {
     let parent = resolve(directory);
     do {
       parent = dirname(parent);
-      nodeFiles.syncDirectory(parent);
+      diskFileLayer.syncDirectory(parent);
     } while (parent !== top);
   },
   open: (path, mode) => fs.openSync(path, OPEN_FLAGS[mode], 0o600),

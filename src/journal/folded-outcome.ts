@@ -1,16 +1,16 @@
 // Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
 import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../contract/voices.ts";
 import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
-import { FRAME_BYTES } from "./format.ts";
+import { FRAME_HEAD_BYTES } from "./format.ts";
 import {
   FLAG_AGENT_FAULT,
   FLAG_FIRST_PARTY,
   FLAG_SUCCESS,
-  IMPORTED,
-  LENGTHS_AT,
-  outcomeSignature,
+  IMPORTED_SIGNATURE_INDEX,
+  OUTCOME_LENGTHS_AT,
+  readOutcomeSignatureIndex,
   OUTCOME_HEAD_BYTES,
-  SETTLED_AT,
+  SETTLED_MS_AT,
   STAKES_AT,
   VOICE_AT,
 } from "./outcome.ts";
@@ -36,7 +36,7 @@ export interface FoldedOutcome {
   voice: number;
 }
 
-export function emptyFold(): FoldedOutcome {
+export function createFoldedOutcome(): FoldedOutcome {
   return {
     subject: "",
     reporter: "",
@@ -50,13 +50,13 @@ export function emptyFold(): FoldedOutcome {
 }
 
 /** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
-export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
-  const head = at + FRAME_BYTES;
+export function decodeFoldedOutcome(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
+  const head = at + FRAME_HEAD_BYTES;
   const flags = bytes[head + 1] as number;
   if ((flags & FLAG_AGENT_FAULT) === 0) return false;
   const subjectAt = head + OUTCOME_HEAD_BYTES;
-  const reporterAt = subjectAt + bytes.readUInt16LE(head + LENGTHS_AT);
-  const reporterEnd = reporterAt + bytes.readUInt16LE(head + LENGTHS_AT + 2);
+  const reporterAt = subjectAt + bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT);
+  const reporterEnd = reporterAt + bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + 2);
   target.subject = bytes.toString("utf8", subjectAt, reporterAt);
   target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
   target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
@@ -67,12 +67,13 @@ export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): bo
   // As claimed it stays in the journal; the weakest grade has the highest index.
   target.gradeIndex = target.voice >= VOICE_STRANGER ? Math.max(grade, UNPROVED_GRADE) : grade;
   const signature = bytes[head + 3] as number;
-  target.signatureIndex = isFirstParty && signature === UNSIGNED ? IMPORTED : signature;
-  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  target.signatureIndex =
+    isFirstParty && signature === UNSIGNED ? IMPORTED_SIGNATURE_INDEX : signature;
+  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_MS_AT);
   return true;
 }
 
 /** Whether the outcome frame at `at` came in by an import. */
-export function isImported(bytes: Buffer, at: number): boolean {
-  return outcomeSignature(bytes, at) === IMPORTED;
+export function isImportedOutcome(bytes: Buffer, at: number): boolean {
+  return readOutcomeSignatureIndex(bytes, at) === IMPORTED_SIGNATURE_INDEX;
 }

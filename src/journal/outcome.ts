@@ -2,7 +2,13 @@
 // the replay guard read single fields without decoding the rest.
 import assert from "node:assert/strict";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
-import { FRAME_BYTES, FRAME_KINDS, FRAME_TIME_AT, frameLength, openFrame } from "./format.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  FRAME_TIME_AT,
+  readPayloadLength,
+  writeFrameHead,
+} from "./format.ts";
 import { decodeProof, writeProof } from "./proof.ts";
 import type { OutcomeRecord } from "./records.ts";
 import { formatUuid, writeUuid } from "../platform/uuid.ts";
@@ -34,14 +40,14 @@ const FLAG_TIME_GIVEN = 4;
 export const FLAG_FIRST_PARTY = 8;
 export const VOICE_AT = 4;
 export const STAKES_AT = 8;
-export const SETTLED_AT = 16;
-const RECORDED_AT = 24;
+export const SETTLED_MS_AT = 16;
+const RECORDED_MS_AT = 24;
 const ID_AT = 32;
 const ID_BYTES = 16;
-export const LENGTHS_AT = 48;
+export const OUTCOME_LENGTHS_AT = 48;
 const PROOF_LENGTH_AT = 62;
 const UINT16_MAX = 0xffff;
-export const IMPORTED = SIGNATURES.indexOf("bureau");
+export const IMPORTED_SIGNATURE_INDEX = SIGNATURES.indexOf("bureau");
 /** Larger than any proof: the signature header is at most 1 KiB. */
 const PROOF_BYTES_MAX = 1280;
 
@@ -55,13 +61,13 @@ const STRINGS = [
   "requestId",
   "source",
 ] as const;
-const IDEMPOTENCY_KEY = 2;
-const TENANT = 3;
-const REQUEST_ID = 5;
+const IDEMPOTENCY_KEY_INDEX = 2;
+const TENANT_INDEX = 3;
+const REQUEST_ID_INDEX = 5;
 
 /** Upper bound of the frame of `record`, in bytes. */
-export function outcomeFrameBytesMax(record: OutcomeRecord): number {
-  let bytes = FRAME_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
+export function computeOutcomeFrameBytesMax(record: OutcomeRecord): number {
+  let bytes = FRAME_HEAD_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
   for (const name of STRINGS) bytes += record[name].length * 3;
   return record.proof === undefined ? bytes : bytes + PROOF_BYTES_MAX;
 }
@@ -71,18 +77,18 @@ export function outcomeFrameBytesMax(record: OutcomeRecord): number {
  * journal's) at `at`.
  * @returns the offset behind it.
  */
-export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
-  const head = at + FRAME_BYTES;
+export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
+  const head = at + FRAME_HEAD_BYTES;
   let end = head + OUTCOME_HEAD_BYTES;
   // In the order of STRINGS; spelled out, because a member looked up by name costs more than its
   // text.
-  end += writeText(bytes, head, 0, end, record.subject);
-  end += writeText(bytes, head, 1, end, record.reporter);
-  end += writeText(bytes, head, IDEMPOTENCY_KEY, end, record.idempotencyKey);
-  end += writeText(bytes, head, TENANT, end, record.tenant);
-  end += writeText(bytes, head, 4, end, record.action);
-  end += writeText(bytes, head, 5, end, record.requestId);
-  end += writeText(bytes, head, 6, end, record.source);
+  end += writeTextAndLength(bytes, head, 0, end, record.subject);
+  end += writeTextAndLength(bytes, head, 1, end, record.reporter);
+  end += writeTextAndLength(bytes, head, IDEMPOTENCY_KEY_INDEX, end, record.idempotencyKey);
+  end += writeTextAndLength(bytes, head, TENANT_INDEX, end, record.tenant);
+  end += writeTextAndLength(bytes, head, 4, end, record.action);
+  end += writeTextAndLength(bytes, head, 5, end, record.requestId);
+  end += writeTextAndLength(bytes, head, 6, end, record.source);
   const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
   end += proofLength;
   bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
@@ -96,22 +102,28 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
   bytes[head + 3] = SIGNATURES.indexOf(record.signature);
   bytes.writeUInt32LE(record.signature === "none" ? (record.voice ?? 0) : 0, head + VOICE_AT);
   bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
-  bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_AT);
-  bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_AT);
+  bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_MS_AT);
+  bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_MS_AT);
   writeUuid(bytes, head + ID_AT, record.outcomeId);
   bytes.set(record.body, end);
   end += record.body.byteLength;
-  openFrame(bytes, at, FRAME_KINDS.outcome, end - head);
+  writeFrameHead(bytes, at, FRAME_KINDS.outcome, end - head);
   // Where the journal will put the time; an import is the operator's own and counted for nobody.
   bytes.writeUInt32LE(record.signature === "bureau" ? 0 : (record.voice ?? 0), at + FRAME_TIME_AT);
   return end;
 }
 
 /** Writes a string and its length, the `index`-th; returns how many bytes it took. */
-function writeText(bytes: Buffer, head: number, index: number, at: number, text: string): number {
+function writeTextAndLength(
+  bytes: Buffer,
+  head: number,
+  index: number,
+  at: number,
+  text: string,
+): number {
   const length = writeUtf8(bytes, at, text);
   assert(length <= UINT16_MAX, "a member is too long for the journal");
-  bytes.writeUInt16LE(length, head + LENGTHS_AT + index * 2);
+  bytes.writeUInt16LE(length, head + OUTCOME_LENGTHS_AT + index * 2);
   return length;
 }
 
@@ -130,44 +142,45 @@ function writeUtf8(bytes: Buffer, at: number, text: string): number {
  * Number of the API key that an outcome came with, 0 for an import: a note to the ledger in a frame that
  * the journal has not sealed yet, never on disk.
  */
-export function outcomeSender(bytes: Buffer, at: number): number {
+export function readOutcomeSender(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at + FRAME_TIME_AT);
 }
 
 /** Recording time of the outcome frame at `at`, epoch ms. */
 /** Index into GRADES of the outcome frame at `at`, as claimed. */
-export function outcomeGrade(bytes: Buffer, at: number): number {
-  return bytes[at + FRAME_BYTES + 2]!;
+export function readOutcomeGradeIndex(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_HEAD_BYTES + 2]!;
 }
 
 /** Index into SIGNATURES of the outcome frame at `at`. */
-export function outcomeSignature(bytes: Buffer, at: number): number {
-  return bytes[at + FRAME_BYTES + 3]!;
+export function readOutcomeSignatureIndex(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_HEAD_BYTES + 3]!;
 }
 
-export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
-  return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
+export function readOutcomeRecordedAtMs(bytes: Buffer, at: number): number {
+  return bytes.readDoubleLE(at + FRAME_HEAD_BYTES + RECORDED_MS_AT);
 }
 
 /** The 16 bytes of the outcome id, a view. */
-export function outcomeIdBytes(bytes: Buffer, at: number): Buffer {
-  const from = at + FRAME_BYTES + ID_AT;
+export function readOutcomeIdBytes(bytes: Buffer, at: number): Buffer {
+  const from = at + FRAME_HEAD_BYTES + ID_AT;
   return bytes.subarray(from, from + ID_BYTES);
 }
 
 /** Views that make up the replay identity; undefined when the caller gave no key. */
-export function outcomeReplayParts(
+export function readOutcomeReplayParts(
   bytes: Buffer,
   at: number,
 ): { key: Buffer; tenant: Buffer; content: Buffer } | undefined {
-  const head = at + FRAME_BYTES;
-  if (bytes.readUInt16LE(head + LENGTHS_AT + IDEMPOTENCY_KEY * 2) === 0) return undefined;
-  const keyAt = stringAt(bytes, head, IDEMPOTENCY_KEY);
-  const tenantAt = stringAt(bytes, head, TENANT);
+  const head = at + FRAME_HEAD_BYTES;
+  if (bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + IDEMPOTENCY_KEY_INDEX * 2) === 0)
+    return undefined;
+  const keyAt = computeStringOffset(bytes, head, IDEMPOTENCY_KEY_INDEX);
+  const tenantAt = computeStringOffset(bytes, head, TENANT_INDEX);
   return {
     key: bytes.subarray(keyAt, tenantAt),
-    tenant: bytes.subarray(tenantAt, stringAt(bytes, head, TENANT + 1)),
-    content: memberBytes(bytes, head),
+    tenant: bytes.subarray(tenantAt, computeStringOffset(bytes, head, TENANT_INDEX + 1)),
+    content: encodeComparedMembers(bytes, head),
   };
 }
 
@@ -179,64 +192,70 @@ export function outcomeReplayParts(
  */
 const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
 
-function memberBytes(bytes: Buffer, head: number): Buffer {
+function encodeComparedMembers(bytes: Buffer, head: number): Buffer {
   const from = head + OUTCOME_HEAD_BYTES;
-  const stringsEnd = stringAt(bytes, head, STRINGS.length);
+  const stringsEnd = computeStringOffset(bytes, head, STRINGS.length);
   const members = Buffer.allocUnsafe(MEMBERS_FIXED + stringsEnd - from);
   const flags = bytes[head + 1] as number;
   members[0] = flags & (FLAG_SUCCESS | FLAG_AGENT_FAULT);
   members[1] = bytes[head + 2] as number;
   // Minus zero is zero.
   members.writeDoubleLE(bytes.readDoubleLE(head + STAKES_AT) + 0, 2);
-  const isImported = bytes[head + 3] === IMPORTED;
-  members.writeDoubleLE(isImported ? NO_TIME : namedTime(bytes, head, flags), 10);
-  bytes.copy(members, 18, head + LENGTHS_AT, head + PROOF_LENGTH_AT);
+  const isImported = bytes[head + 3] === IMPORTED_SIGNATURE_INDEX;
+  members.writeDoubleLE(
+    isImported ? NO_SETTLEMENT_TIME : readNamedSettlementMs(bytes, head, flags),
+    10,
+  );
+  bytes.copy(members, 18, head + OUTCOME_LENGTHS_AT, head + PROOF_LENGTH_AT);
   bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
   return members;
 }
 
 /** No time of settlement was named. */
-const NO_TIME = -1;
+const NO_SETTLEMENT_TIME = -1;
 
-function namedTime(bytes: Buffer, head: number, flags: number): number {
-  const settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+function readNamedSettlementMs(bytes: Buffer, head: number, flags: number): number {
+  const settledAtMs = bytes.readDoubleLE(head + SETTLED_MS_AT);
   const isNamed =
-    (flags & FLAG_TIME_GIVEN) !== 0 || settledAtMs !== bytes.readDoubleLE(head + RECORDED_AT);
-  return isNamed ? settledAtMs : NO_TIME;
+    (flags & FLAG_TIME_GIVEN) !== 0 || settledAtMs !== bytes.readDoubleLE(head + RECORDED_MS_AT);
+  return isNamed ? settledAtMs : NO_SETTLEMENT_TIME;
 }
 
 /** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
-export function outcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined {
-  const head = at + FRAME_BYTES;
+export function readOutcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined {
+  const head = at + FRAME_HEAD_BYTES;
   const length = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
   if (length === 0) return undefined;
-  const from = stringAt(bytes, head, STRINGS.length);
+  const from = computeStringOffset(bytes, head, STRINGS.length);
   return bytes.subarray(from, from + length);
 }
 
 /** The body as received in the outcome frame at `at`, a view. */
-export function outcomeBody(bytes: Buffer, at: number): Buffer {
-  const head = at + FRAME_BYTES;
+export function readOutcomeBody(bytes: Buffer, at: number): Buffer {
+  const head = at + FRAME_HEAD_BYTES;
   const proofLength = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
-  const from = stringAt(bytes, head, STRINGS.length) + proofLength;
-  return bytes.subarray(from, head + frameLength(bytes, at));
+  const from = computeStringOffset(bytes, head, STRINGS.length) + proofLength;
+  return bytes.subarray(from, head + readPayloadLength(bytes, at));
 }
 
 /** Offset of the string of this index; for an index past the last, the end of the strings. */
-function stringAt(bytes: Buffer, head: number, index: number): number {
+function computeStringOffset(bytes: Buffer, head: number, index: number): number {
   let at = head + OUTCOME_HEAD_BYTES;
-  for (let each = 0; each < index; each++) at += bytes.readUInt16LE(head + LENGTHS_AT + each * 2);
+  for (let each = 0; each < index; each++)
+    at += bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + each * 2);
   return at;
 }
 
-function stringEnds(bytes: Buffer, head: number): number[] {
+function computeStringEnds(bytes: Buffer, head: number): number[] {
   let end = head + OUTCOME_HEAD_BYTES;
-  return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
+  return STRINGS.map(
+    (_, index) => (end += bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + index * 2)),
+  );
 }
 
 /** Whether the outcome names the decision it came of. */
-export function namesDecision(bytes: Buffer, at: number): boolean {
-  return bytes.readUInt16LE(at + FRAME_BYTES + LENGTHS_AT + 2 * REQUEST_ID) > 0;
+export function hasRequestId(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt16LE(at + FRAME_HEAD_BYTES + OUTCOME_LENGTHS_AT + 2 * REQUEST_ID_INDEX) > 0;
 }
 
 /**
@@ -244,20 +263,20 @@ export function namesDecision(bytes: Buffer, at: number): boolean {
  * @throws Error when the version is unknown.
  */
 export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
-  const head = at + FRAME_BYTES;
+  const head = at + FRAME_HEAD_BYTES;
   if (bytes[head] !== OUTCOME_VERSION) {
     throw new Error(`outcome record version ${bytes[head]} is not known`);
   }
-  const ends = stringEnds(bytes, head);
+  const ends = computeStringEnds(bytes, head);
   const text = (index: number) =>
     bytes.toString("utf8", index === 0 ? head + OUTCOME_HEAD_BYTES : ends[index - 1], ends[index]);
   const flags = bytes[head + 1] as number;
   const gradeIndex = bytes[head + 2] as number;
   assert(gradeIndex < GRADES.length, "grade index out of range");
-  const proof = outcomeProofBytes(bytes, at);
+  const proof = readOutcomeProofBytes(bytes, at);
   const voice = bytes.readUInt32LE(head + VOICE_AT);
   return {
-    outcomeId: formatUuid(outcomeIdBytes(bytes, at)),
+    outcomeId: formatUuid(readOutcomeIdBytes(bytes, at)),
     subject: text(0),
     reporter: text(1),
     idempotencyKey: text(2),
@@ -269,10 +288,10 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     stakes: bytes.readDoubleLE(head + STAKES_AT),
     gradeIndex,
     signature: SIGNATURES[bytes[head + 3] as number] as Signature,
-    settledAtMs: bytes.readDoubleLE(head + SETTLED_AT),
-    recordedAtMs: outcomeRecordedAtMs(bytes, at),
+    settledAtMs: bytes.readDoubleLE(head + SETTLED_MS_AT),
+    recordedAtMs: readOutcomeRecordedAtMs(bytes, at),
     isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
-    body: Uint8Array.from(outcomeBody(bytes, at)),
+    body: Uint8Array.from(readOutcomeBody(bytes, at)),
     ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
     ...(voice === 0 ? {} : { voice }),
     ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),

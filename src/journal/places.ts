@@ -3,11 +3,11 @@
 import type { FileLayer } from "./files.ts";
 import { JournalDamaged } from "./faults.ts";
 import {
-  FRAME_BYTES,
-  frameLength,
-  intactFrameBytes,
+  FRAME_HEAD_BYTES,
+  readPayloadLength,
+  measureIntactFrame,
   PAYLOAD_BYTES_MAX,
-  segmentName,
+  formatSegmentName,
 } from "./format.ts";
 
 /** A frame's place on disk: its segment by first position, its byte offset in that file. */
@@ -26,23 +26,28 @@ const WINDOW_BYTES_ALONE = 16 * 1024;
  * its place. The buffer is valid until the next visit.
  * @throws JournalDamaged when a frame is missing or its checksum does not hold.
  */
-export function readFrames(
+export function visitFramesAt(
   files: FileLayer,
   directory: string,
   places: readonly FramePlace[],
   visit: (bytes: Buffer, at: number, place: FramePlace) => void,
 ): void {
-  const window = new Window(files, places.length > 1 ? WINDOW_BYTES : WINDOW_BYTES_ALONE);
+  const window = new FileWindow(files, places.length > 1 ? WINDOW_BYTES : WINDOW_BYTES_ALONE);
   let open = -1;
   try {
     for (const place of places) {
       const { segment, offset } = place;
-      if (segment !== open) window.open(`${directory}/${segmentName(segment)}`);
+      if (segment !== open) window.open(`${directory}/${formatSegmentName(segment)}`);
       open = segment;
-      const at = window.frameAt(offset);
+      const at = window.findIntactFrame(offset);
       if (at < 0) {
         const reason = "a durable record does not verify or is missing";
-        throw new JournalDamaged({ segment: segmentName(segment), offset, afterLsn: 0, reason });
+        throw new JournalDamaged({
+          segment: formatSegmentName(segment),
+          offset,
+          afterLsn: 0,
+          reason,
+        });
       }
       visit(window.bytes, at, place);
     }
@@ -52,7 +57,7 @@ export function readFrames(
 }
 
 /** Window over the part of a file that was read last. */
-class Window {
+class FileWindow {
   bytes: Buffer;
   readonly #files: FileLayer;
   #descriptor = -1;
@@ -78,20 +83,20 @@ class Window {
   }
 
   /** Offset in `bytes` of the frame at this offset of the file; -1 when it does not verify. */
-  frameAt(offset: number): number {
-    if (!this.#cover(offset, FRAME_BYTES)) return -1;
-    const length = frameLength(this.bytes, offset - this.#start);
-    const total = FRAME_BYTES + Math.min(length, PAYLOAD_BYTES_MAX);
-    if (!this.#cover(offset, total)) return -1;
+  findIntactFrame(offset: number): number {
+    if (!this.#loadRange(offset, FRAME_HEAD_BYTES)) return -1;
+    const length = readPayloadLength(this.bytes, offset - this.#start);
+    const total = FRAME_HEAD_BYTES + Math.min(length, PAYLOAD_BYTES_MAX);
+    if (!this.#loadRange(offset, total)) return -1;
     const at = offset - this.#start;
-    return intactFrameBytes(this.bytes, at, at + total) === total ? at : -1;
+    return measureIntactFrame(this.bytes, at, at + total) === total ? at : -1;
   }
 
   /**
    * Reads on from `offset` unless that many bytes are in the window; false when the file ends
    * before.
    */
-  #cover(offset: number, count: number): boolean {
+  #loadRange(offset: number, count: number): boolean {
     if (offset >= this.#start && offset + count <= this.#end) return true;
     if (count > this.bytes.byteLength) this.bytes = Buffer.allocUnsafe(count);
     this.#start = offset;

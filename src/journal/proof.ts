@@ -3,7 +3,7 @@
 // the signature needs.
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
-import { FRAME_BYTES, frameLength } from "./format.ts";
+import { FRAME_HEAD_BYTES, readPayloadLength } from "./format.ts";
 import type { BatchEvidence, OutcomeProof } from "./records.ts";
 import { formatUuid } from "../platform/uuid.ts";
 
@@ -39,7 +39,7 @@ const INDEX_AT = 65;
  * ...: the protected header, `len` bytes of it, then the body as received. The evidence id is the
  * start of the SHA-256 of what was signed, so a repeat names the same evidence.
  */
-export const EVIDENCE_BATCH = 1;
+export const EVIDENCE_TYPE_BATCH = 1;
 const EVIDENCE_ID_AT = 49;
 const EVIDENCE_MS_AT = 65;
 const EVIDENCE_SIGNATURE_AT = 73;
@@ -58,14 +58,14 @@ function encodeProof(proof: OutcomeProof): Buffer {
   }
   const bytes = Buffer.alloc(BATCH_BYTES);
   writeSigner(bytes, TYPE_BATCH, proof);
-  bytes.set(uuidBytes(proof.evidenceId), SIGNER_END);
+  bytes.set(encodeUuid(proof.evidenceId), SIGNER_END);
   bytes.writeUInt32LE(proof.index, INDEX_AT);
   return bytes;
 }
 
 /** The last place in a batch that was encoded: rows of a batch differ in their index only. */
-let lastPlace: { kid: string; jti: string; evidenceId: string } | undefined;
-let lastPlaceBytes: Buffer = Buffer.alloc(0);
+let lastBatchProof: { kid: string; jti: string; evidenceId: string } | undefined;
+let lastBatchProofBytes: Buffer = Buffer.alloc(0);
 
 /** Writes the proof at `at`; returns its length. */
 export function writeProof(proof: OutcomeProof, bytes: Buffer, at: number): number {
@@ -76,18 +76,20 @@ export function writeProof(proof: OutcomeProof, bytes: Buffer, at: number): numb
   }
   const { kid, jti, evidenceId } = proof;
   const isSame =
-    lastPlace?.evidenceId === evidenceId && lastPlace.jti === jti && lastPlace.kid === kid;
+    lastBatchProof?.evidenceId === evidenceId &&
+    lastBatchProof.jti === jti &&
+    lastBatchProof.kid === kid;
   if (!isSame) {
-    lastPlaceBytes = encodeProof(proof);
-    lastPlace = { kid, jti, evidenceId };
+    lastBatchProofBytes = encodeProof(proof);
+    lastBatchProof = { kid, jti, evidenceId };
   }
-  lastPlaceBytes.copy(bytes, at);
+  lastBatchProofBytes.copy(bytes, at);
   bytes.writeUInt32LE(proof.index, at + INDEX_AT);
   return BATCH_BYTES;
 }
 
 export function decodeProof(bytes: Buffer): OutcomeProof {
-  const signer = { kid: proofKid(bytes), jti: formatUuid(bytes.subarray(JTI_AT, SIGNER_END)) };
+  const signer = { kid: readProofKid(bytes), jti: formatUuid(bytes.subarray(JTI_AT, SIGNER_END)) };
   if (bytes[0] === TYPE_OWN) {
     const signature = Buffer.from(bytes.subarray(SIGNER_END, OWN_BYTES));
     const protectedText = bytes.toString("latin1", OWN_BYTES);
@@ -99,37 +101,37 @@ export function decodeProof(bytes: Buffer): OutcomeProof {
 }
 
 /** RFC 7638 thumbprint of the key that signed, for a proof or a signed batch. */
-export function proofKid(bytes: Buffer): string {
+export function readProofKid(bytes: Buffer): string {
   return bytes.toString("base64url", KID_AT, JTI_AT);
 }
 
 /** Replay identity of the signed bytes: kid and jti. Undefined for a row of a batch. */
-export function signedIdentity(bytes: Buffer): Buffer | undefined {
+export function readSignedIdentity(bytes: Buffer): Buffer | undefined {
   return bytes[0] === TYPE_OWN ? bytes.subarray(KID_AT, SIGNER_END) : undefined;
 }
 
 /** The 16 bytes that name the batch of a row, a view; undefined for a proof of its own. */
-export function batchEvidenceId(bytes: Buffer): Buffer | undefined {
+export function readBatchEvidenceId(bytes: Buffer): Buffer | undefined {
   return bytes[0] === TYPE_BATCH ? bytes.subarray(SIGNER_END, INDEX_AT) : undefined;
 }
 
 /** The evidence with its id: the first half of the SHA-256 of the signed bytes. */
-export function identified(evidence: Omit<BatchEvidence, "evidenceId">): BatchEvidence {
-  const input = signingInput(evidence.protectedText, evidence.body);
+export function addEvidenceId(evidence: Omit<BatchEvidence, "evidenceId">): BatchEvidence {
+  const input = buildSigningInput(evidence.protectedText, evidence.body);
   const evidenceId = formatUuid(hash("sha256", input, "buffer").subarray(0, ID_BYTES));
   return { ...evidence, evidenceId };
 }
 
 /** Signing input (RFC 7797 §3): the protected header, a dot, the body as it is. */
-export function signingInput(protectedText: string, body: Uint8Array): Buffer {
+export function buildSigningInput(protectedText: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${protectedText}.`, "latin1"), body]);
 }
 
-export function encodeEvidence(evidence: BatchEvidence): Buffer {
+export function encodeBatchEvidence(evidence: BatchEvidence): Buffer {
   const header = Buffer.from(evidence.protectedText, "latin1");
   const bytes = Buffer.alloc(EVIDENCE_HEADER_AT + header.byteLength + evidence.body.byteLength);
-  writeSigner(bytes, EVIDENCE_BATCH, evidence);
-  bytes.set(uuidBytes(evidence.evidenceId), EVIDENCE_ID_AT);
+  writeSigner(bytes, EVIDENCE_TYPE_BATCH, evidence);
+  bytes.set(encodeUuid(evidence.evidenceId), EVIDENCE_ID_AT);
   bytes.writeDoubleLE(evidence.recordedAtMs, EVIDENCE_MS_AT);
   bytes.set(evidence.signature, EVIDENCE_SIGNATURE_AT);
   bytes.writeUInt16LE(header.byteLength, EVIDENCE_LENGTH_AT);
@@ -140,21 +142,21 @@ export function encodeEvidence(evidence: BatchEvidence): Buffer {
 
 /** Whether the frame at `at`, of kind `evidence`, is a signed batch of outcomes. */
 export function isBatchEvidence(frame: Buffer, at: number): boolean {
-  return frameLength(frame, at) > 0 && frame[at + FRAME_BYTES] === EVIDENCE_BATCH;
+  return readPayloadLength(frame, at) > 0 && frame[at + FRAME_HEAD_BYTES] === EVIDENCE_TYPE_BATCH;
 }
 
 /** The signed batch in the frame at `at`, as views; undefined for evidence of another type. */
-export function decodeEvidence(
+export function decodeBatchEvidence(
   frame: Buffer,
   at: number,
 ): (BatchEvidence & { idBytes: Buffer; identity: Buffer }) | undefined {
-  const start = at + FRAME_BYTES;
-  const bytes = frame.subarray(start, start + frameLength(frame, at));
-  if (bytes[0] !== EVIDENCE_BATCH) return undefined;
+  const start = at + FRAME_HEAD_BYTES;
+  const bytes = frame.subarray(start, start + readPayloadLength(frame, at));
+  if (bytes[0] !== EVIDENCE_TYPE_BATCH) return undefined;
   const bodyAt = EVIDENCE_HEADER_AT + bytes.readUInt16LE(EVIDENCE_LENGTH_AT);
   const idBytes = bytes.subarray(EVIDENCE_ID_AT, EVIDENCE_ID_AT + ID_BYTES);
   return {
-    kid: proofKid(bytes),
+    kid: readProofKid(bytes),
     jti: formatUuid(bytes.subarray(JTI_AT, SIGNER_END)),
     evidenceId: formatUuid(idBytes),
     recordedAtMs: bytes.readDoubleLE(EVIDENCE_MS_AT),
@@ -170,10 +172,10 @@ function writeSigner(bytes: Buffer, type: number, signer: { kid: string; jti: st
   bytes[0] = type;
   const written = bytes.write(signer.kid, KID_AT, "base64url");
   assert(written === JTI_AT - KID_AT, "a kid is a SHA-256 thumbprint");
-  bytes.set(uuidBytes(signer.jti), JTI_AT);
+  bytes.set(encodeUuid(signer.jti), JTI_AT);
 }
 
-function uuidBytes(uuid: string): Buffer {
+function encodeUuid(uuid: string): Buffer {
   const bytes = Buffer.from(uuid.replaceAll("-", ""), "hex");
   assert(bytes.byteLength === ID_BYTES, "an id is a UUID");
   return bytes;

@@ -3,16 +3,16 @@
 import type { FileLayer } from "./files.ts";
 import { JournalDamaged } from "./faults.ts";
 import {
-  decodeHeader,
-  FRAME_BYTES,
+  decodeSegmentHeader,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameLsn,
-  HEADER_BYTES,
-  intactFrameBytes,
+  readFrameKind,
+  readPayloadLength,
+  readFrameLsn,
+  SEGMENT_HEADER_BYTES,
+  measureIntactFrame,
   type SegmentHeader,
-  listSegmentFiles,
+  parseSegmentNames,
 } from "./format.ts";
 import { isRecordKind, type RecordVisitor } from "./scan.ts";
 
@@ -23,7 +23,7 @@ export interface JournalReader {
    * @returns the position reached; equal to `uptoLsn` when there is nothing more.
    * @throws JournalDamaged when a durable record is missing or does not verify.
    */
-  read(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number;
+  readRecords(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number;
   /** Header of the segment last read from; undefined before the first read. */
   readonly header: SegmentHeader | undefined;
   close(): void;
@@ -54,14 +54,14 @@ class TailReader implements JournalReader {
     this.#directory = directory;
   }
 
-  read(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number {
+  readRecords(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number {
     if (uptoLsn <= afterLsn) return afterLsn;
     if (this.#lsn !== afterLsn) this.#seek(afterLsn);
     let count = 0;
     while (this.#lsn < uptoLsn && count < countMax) {
       const at = this.#nextFrame();
-      const kind = frameKind(this.#window, at);
-      const lsn = frameLsn(this.#window, at);
+      const kind = readFrameKind(this.#window, at);
+      const lsn = readFrameLsn(this.#window, at);
       if (isRecordKind(kind)) {
         this.#assertNext(lsn);
         this.#lsn = lsn;
@@ -84,21 +84,21 @@ class TailReader implements JournalReader {
 
   /** Moves to the segment that holds the record after `lsn`; `read` skips up to it. */
   #seek(lsn: number): void {
-    const segments = listSegmentFiles(this.#files.list(this.#directory));
+    const segments = parseSegmentNames(this.#files.list(this.#directory));
     const segment = segments.findLast((candidate) => candidate.firstLsn <= lsn + 1);
-    if (segment === undefined) throw this.#damage("no segment holds the next position");
-    this.#enter(segment);
+    if (segment === undefined) throw this.#createDamage("no segment holds the next position");
+    this.#openSegment(segment);
   }
 
-  #enter(segment: { name: string; firstLsn: number }): void {
+  #openSegment(segment: { name: string; firstLsn: number }): void {
     this.close();
     this.#descriptor = this.#files.open(`${this.#directory}/${segment.name}`, "read");
     this.#segment = segment.name;
-    const taken = this.#files.read(this.#descriptor, this.#storage, 0, HEADER_BYTES, 0);
-    this.header = decodeHeader(this.#storage.subarray(0, taken));
-    if (this.header === undefined) throw this.#damage("the segment header does not verify");
+    const taken = this.#files.read(this.#descriptor, this.#storage, 0, SEGMENT_HEADER_BYTES, 0);
+    this.header = decodeSegmentHeader(this.#storage.subarray(0, taken));
+    if (this.header === undefined) throw this.#createDamage("the segment header does not verify");
     this.#lsn = segment.firstLsn - 1;
-    this.#windowOffset = HEADER_BYTES;
+    this.#windowOffset = SEGMENT_HEADER_BYTES;
     this.#window = this.#storage.subarray(0, 0);
     this.#cursor = 0;
   }
@@ -107,19 +107,22 @@ class TailReader implements JournalReader {
   #nextFrame(): number {
     for (;;) {
       const at = this.#cursor;
-      const total = intactFrameBytes(this.#window, at, this.#window.byteLength);
+      const total = measureIntactFrame(this.#window, at, this.#window.byteLength);
       if (total > 0) {
         this.#cursor = at + total;
         return at;
       }
-      if (!this.#fill()) this.#enterNext();
+      if (!this.#fillWindow()) this.#openNextSegment();
     }
   }
 
   /** Moves the window so that it starts at the cursor. False when no byte came in. */
-  #fill(): boolean {
+  #fillWindow(): boolean {
     const kept = this.#window.byteLength - this.#cursor;
-    const needed = kept >= FRAME_BYTES ? frameLength(this.#window, this.#cursor) + FRAME_BYTES : 0;
+    const needed =
+      kept >= FRAME_HEAD_BYTES
+        ? readPayloadLength(this.#window, this.#cursor) + FRAME_HEAD_BYTES
+        : 0;
     if (kept === this.#storage.byteLength || needed > this.#storage.byteLength) {
       const larger = Buffer.alloc(Math.min(Math.max(needed, kept * 2), WINDOW_BYTES * 8));
       if (larger.byteLength <= kept) return false;
@@ -138,21 +141,21 @@ class TailReader implements JournalReader {
   }
 
   /** At the end of a segment: the record still due must be first in the next one. */
-  #enterNext(): void {
-    const segments = listSegmentFiles(this.#files.list(this.#directory));
+  #openNextSegment(): void {
+    const segments = parseSegmentNames(this.#files.list(this.#directory));
     const next = segments.find((candidate) => candidate.firstLsn === this.#lsn + 1);
     const isAtEnd = this.#cursor === this.#window.byteLength;
     if (next === undefined || next.name === this.#segment || !isAtEnd) {
-      throw this.#damage("a durable record does not verify or is missing");
+      throw this.#createDamage("a durable record does not verify or is missing");
     }
-    this.#enter(next);
+    this.#openSegment(next);
   }
 
   #assertNext(lsn: number): void {
-    if (lsn !== this.#lsn + 1) throw this.#damage(`found position ${lsn} out of order`);
+    if (lsn !== this.#lsn + 1) throw this.#createDamage(`found position ${lsn} out of order`);
   }
 
-  #damage(reason: string): JournalDamaged {
+  #createDamage(reason: string): JournalDamaged {
     const offset = this.#windowOffset + this.#cursor;
     return new JournalDamaged({ segment: this.#segment, offset, afterLsn: this.#lsn, reason });
   }

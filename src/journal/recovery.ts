@@ -1,27 +1,27 @@
 // Recovers a journal directory to its last commit at start: verifies every segment, replays the
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
-import { assertKnownFrames, assertKnownHeader } from "./formats/newer.ts";
+import { assertSupportedFrames, assertSupportedHeader } from "./formats/newer.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type FileLayer, readWhole } from "./files.ts";
-import { endLostReason, JournalDamaged } from "./faults.ts";
+import { formatEndLostReason, JournalDamaged } from "./faults.ts";
 import {
   CHAIN_START,
-  chainBefore,
-  COMMIT_BYTES,
+  readChainBefore,
+  COMMIT_PAYLOAD_BYTES,
   COMMIT_FRAME_BYTES,
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLsn,
-  intactFrameBytes,
-  commitSignature,
-  decodeHeader,
-  HEADER_BYTES,
+  readFrameKind,
+  readFrameLsn,
+  measureIntactFrame,
+  readCommitSignature,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
   type SegmentHeader,
-  segmentName,
-  listSegmentFiles,
+  formatSegmentName,
+  parseSegmentNames,
 } from "./format.ts";
-import { isNeverUsed, isTornTail, scanBatches } from "./scan.ts";
+import { isUnusedSegment, isTornTail, scanBatches } from "./scan.ts";
 
 /** End of a verified journal: the place of the next batch. */
 export interface JournalTail {
@@ -34,7 +34,7 @@ export interface JournalTail {
   chain: Buffer;
 }
 
-export interface Recovery {
+export interface RecoveryResult {
   tail: JournalTail;
   /** Bytes cut from the end: an unfinished write that was never acknowledged. */
   truncatedBytes: number;
@@ -63,7 +63,7 @@ export type RecoveryVisitor = (bytes: Buffer, at: number, lsn: number, segment: 
 /** The journal does not pass through the given point; nothing behind it was visited. */
 export class JournalPointUnknown extends Error {}
 
-export interface RecoveryMode {
+export interface RecoveryOptions {
   /** Measure a torn end, do not cut it: for readers beside a stopped or foreign writer. */
   readonly isReadOnly?: boolean;
   /**
@@ -73,16 +73,16 @@ export interface RecoveryMode {
    */
   readonly from?: JournalPoint;
   /** An end before this position is damage: nothing is cut then. */
-  readonly known?: KnownPosition | undefined;
+  readonly known?: KnownDurablePosition | undefined;
 }
 
 /** A position known to have been durable, and who knows it. */
-export interface KnownPosition {
+export interface KnownDurablePosition {
   readonly lsn: number;
   readonly knownBy: string;
 }
 
-interface Walk {
+interface RecoveryState {
   files: FileLayer;
   directory: string;
   visit: RecoveryVisitor;
@@ -92,7 +92,7 @@ interface Walk {
   truncatedBytes: number;
   /** Verification only: leave files as they are. */
   isReadOnly: boolean;
-  known: KnownPosition | undefined;
+  known: KnownDurablePosition | undefined;
 }
 
 /**
@@ -104,14 +104,14 @@ export function recoverJournal(
   files: FileLayer,
   directory: string,
   visit: RecoveryVisitor,
-  mode: RecoveryMode = {},
-): Recovery {
+  mode: RecoveryOptions = {},
+): RecoveryResult {
   const names = files.list(directory);
-  const segments = listSegmentFiles(names);
-  const walk: Walk = {
+  const segments = parseSegmentNames(names);
+  const walk: RecoveryState = {
     files,
     directory,
-    visit: mode.from === undefined ? visit : visitBehind(mode.from, visit),
+    visit: mode.from === undefined ? visit : createVisitorAfter(mode.from, visit),
     tail: { segment: undefined, header: undefined, offset: 0, lsn: 0, chain: CHAIN_START },
     buffer: Buffer.alloc(0),
     bytes: 0,
@@ -119,32 +119,32 @@ export function recoverJournal(
     isReadOnly: mode.isReadOnly ?? false,
     known: mode.known,
   };
-  assertNewestIsThere(walk, names);
+  assertNewestSegmentExists(walk, names);
   for (const [index, segment] of segments.entries()) {
     const next = segments[index + 1];
     const isBehind = next !== undefined && next.firstLsn <= (mode.from?.lsn ?? 0);
-    const isPassed = isBehind && passSegment(walk, segment, next.firstLsn - 1);
+    const isPassed = isBehind && tryPassSegment(walk, segment, next.firstLsn - 1);
     if (!isPassed) recoverSegment(walk, segment, next === undefined);
   }
-  if (segments.length === 0) assertKnown(walk, segmentName(1), 0, 0);
+  if (segments.length === 0) assertKnownPositionReached(walk, formatSegmentName(1), 0, 0);
   if (mode.from !== undefined) assertReached(walk.tail, mode.from);
   return { tail: walk.tail, truncatedBytes: walk.truncatedBytes, bytes: walk.bytes };
 }
 
-function assertNewestIsThere(walk: Walk, names: readonly string[]): void {
+function assertNewestSegmentExists(walk: RecoveryState, names: readonly string[]): void {
   if (!names.includes(NEWEST_FILE)) return;
   const newest = readWhole(walk.files, `${walk.directory}/${NEWEST_FILE}`).toString("latin1");
   if (newest !== "" && !names.includes(newest)) {
-    throw damaged(newest, 0, 0, "the newest segment is missing");
+    throw createDamageError(newest, 0, 0, "the newest segment is missing");
   }
 }
 
 /** Drops records up to the point; verifies the point before the first record after it. */
-function visitBehind(from: JournalPoint, visit: RecoveryVisitor): RecoveryVisitor {
+function createVisitorAfter(from: JournalPoint, visit: RecoveryVisitor): RecoveryVisitor {
   let isSure = false;
   return (bytes, at, lsn, segment) => {
     if (lsn <= from.lsn) return;
-    if (!isSure && (lsn !== from.lsn + 1 || !chainBefore(bytes, at).equals(from.chain))) {
+    if (!isSure && (lsn !== from.lsn + 1 || !readChainBefore(bytes, at).equals(from.chain))) {
       throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
     }
     isSure = true;
@@ -162,53 +162,63 @@ function assertReached(tail: JournalTail, from: JournalPoint): void {
 }
 
 /** Called before an unfinished write is cut: it may be the rest of what is lost. */
-function assertKnown({ known }: Walk, segment: string, offset: number, lsn: number): void {
+function assertKnownPositionReached(
+  { known }: RecoveryState,
+  segment: string,
+  offset: number,
+  lsn: number,
+): void {
   if (known === undefined || lsn >= known.lsn) return;
-  const reason = endLostReason(lsn, known.lsn, known.knownBy);
+  const reason = formatEndLostReason(lsn, known.lsn, known.knownBy);
   throw new JournalDamaged({ segment, offset, afterLsn: lsn, reason, lostUpto: known.lsn });
 }
 
-function damaged(segment: string, offset: number, afterLsn: number, reason: string) {
+function createDamageError(segment: string, offset: number, afterLsn: number, reason: string) {
   return new JournalDamaged({ segment, offset, afterLsn, reason });
 }
 
 function recoverSegment(
-  walk: Walk,
+  walk: RecoveryState,
   segment: { name: string; firstLsn: number },
   isLast: boolean,
 ): void {
   const bytes = readWhole(walk.files, `${walk.directory}/${segment.name}`, walk.buffer);
   // Segments are of one size: keep the buffer for the next one.
   if (bytes.byteLength > walk.buffer.byteLength) walk.buffer = bytes;
-  const header = decodeHeader(bytes);
+  const header = decodeSegmentHeader(bytes);
   const { lsn } = walk.tail;
   if (header === undefined) {
-    assertKnownHeader(bytes, walk.directory, segment.name);
-    if (isLast && isNeverUsed(bytes, lsn)) {
-      assertKnown(walk, segment.name, 0, lsn);
+    assertSupportedHeader(bytes, walk.directory, segment.name);
+    if (isLast && isUnusedSegment(bytes, lsn)) {
+      assertKnownPositionReached(walk, segment.name, 0, lsn);
       dropUnusedSegment(walk, segment.name, bytes.byteLength);
       return;
     }
-    throw damaged(segment.name, 0, lsn, "the segment header does not verify");
+    throw createDamageError(segment.name, 0, lsn, "the segment header does not verify");
   }
-  assertContinues(walk.tail, header, segment);
-  const scan = scanBatches(bytes, HEADER_BYTES, lsn, (frames, at, found) => {
+  assertSegmentContinues(walk.tail, header, segment);
+  const scan = scanBatches(bytes, SEGMENT_HEADER_BYTES, lsn, (frames, at, found) => {
     walk.visit(frames, at, found, segment.firstLsn);
   });
-  assertKnownFrames(bytes, scan.end, walk.directory, segment.name);
+  assertSupportedFrames(bytes, scan.end, walk.directory, segment.name);
   walk.bytes += scan.end;
   const isRotten = scan.end < bytes.byteLength && !isTornTail(bytes, scan.end, scan.lsn);
-  if (isLast && !isRotten) assertKnown(walk, segment.name, scan.end, scan.lsn);
+  if (isLast && !isRotten) assertKnownPositionReached(walk, segment.name, scan.end, scan.lsn);
   if (scan.end < bytes.byteLength) {
     if (!isLast || isRotten) {
-      throw damaged(segment.name, scan.end, scan.lsn, "a batch does not verify");
+      throw createDamageError(segment.name, scan.end, scan.lsn, "a batch does not verify");
     }
     cutTail(walk, segment.name, scan.end, bytes.byteLength);
   }
   if (isLast && scan.lastCommitAt >= 0) {
-    const chain = chainBefore(bytes, scan.lastCommitAt + COMMIT_FRAME_BYTES);
-    if (!verifyWithRawKey(header.publicKey, chain, commitSignature(bytes, scan.lastCommitAt))) {
-      throw damaged(segment.name, scan.lastCommitAt, scan.lsn, "the last signature is not valid");
+    const chain = readChainBefore(bytes, scan.lastCommitAt + COMMIT_FRAME_BYTES);
+    if (!verifyWithRawKey(header.publicKey, chain, readCommitSignature(bytes, scan.lastCommitAt))) {
+      throw createDamageError(
+        segment.name,
+        scan.lastCommitAt,
+        scan.lsn,
+        "the last signature is not valid",
+      );
     }
   }
   walk.tail = {
@@ -216,7 +226,7 @@ function recoverSegment(
     header,
     offset: scan.end,
     lsn: scan.lsn,
-    chain: Buffer.from(chainBefore(bytes, scan.end)),
+    chain: Buffer.from(readChainBefore(bytes, scan.end)),
   };
 }
 
@@ -224,8 +234,8 @@ function recoverSegment(
  * Reads a segment's two ends only. False when they alone do not prove that the chain passes through
  * it: then the whole segment has to be verified.
  */
-function passSegment(
-  walk: Walk,
+function tryPassSegment(
+  walk: RecoveryState,
   segment: { name: string; firstLsn: number },
   lastLsn: number,
 ): boolean {
@@ -233,16 +243,19 @@ function passSegment(
   const descriptor = files.open(`${directory}/${segment.name}`, "read");
   try {
     const size = files.size(descriptor);
-    const ends = Buffer.alloc(HEADER_BYTES + COMMIT_FRAME_BYTES);
-    const commitAt = Math.max(size - COMMIT_FRAME_BYTES, HEADER_BYTES);
-    files.read(descriptor, ends, 0, HEADER_BYTES, 0);
-    files.read(descriptor, ends, HEADER_BYTES, COMMIT_FRAME_BYTES, commitAt);
-    const header = decodeHeader(ends);
-    if (header === undefined || !isSignedCommit(ends, HEADER_BYTES, lastLsn, header.publicKey)) {
+    const ends = Buffer.alloc(SEGMENT_HEADER_BYTES + COMMIT_FRAME_BYTES);
+    const commitAt = Math.max(size - COMMIT_FRAME_BYTES, SEGMENT_HEADER_BYTES);
+    files.read(descriptor, ends, 0, SEGMENT_HEADER_BYTES, 0);
+    files.read(descriptor, ends, SEGMENT_HEADER_BYTES, COMMIT_FRAME_BYTES, commitAt);
+    const header = decodeSegmentHeader(ends);
+    if (
+      header === undefined ||
+      !isSignedCommit(ends, SEGMENT_HEADER_BYTES, lastLsn, header.publicKey)
+    ) {
       return false;
     }
-    assertContinues(walk.tail, header, segment);
-    const chain = Buffer.from(chainBefore(ends, ends.byteLength));
+    assertSegmentContinues(walk.tail, header, segment);
+    const chain = Buffer.from(readChainBefore(ends, ends.byteLength));
     walk.tail = { segment: segment.name, header, offset: size, lsn: lastLsn, chain };
     walk.bytes += size;
     return true;
@@ -252,22 +265,24 @@ function passSegment(
 }
 
 function isSignedCommit(bytes: Buffer, at: number, lsn: number, publicKey: Buffer): boolean {
-  if (frameKind(bytes, at) !== FRAME_KINDS.commit || frameLsn(bytes, at) !== lsn) return false;
-  if (intactFrameBytes(bytes, at, bytes.byteLength) !== FRAME_BYTES + COMMIT_BYTES) return false;
-  const chain = chainBefore(bytes, at + COMMIT_FRAME_BYTES);
-  return verifyWithRawKey(publicKey, chain, commitSignature(bytes, at));
+  if (readFrameKind(bytes, at) !== FRAME_KINDS.commit || readFrameLsn(bytes, at) !== lsn)
+    return false;
+  if (measureIntactFrame(bytes, at, bytes.byteLength) !== FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES)
+    return false;
+  const chain = readChainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, readCommitSignature(bytes, at));
 }
 
-function assertContinues(
+function assertSegmentContinues(
   tail: JournalTail,
   header: SegmentHeader,
   segment: { name: string; firstLsn: number },
 ): void {
   if (header.firstLsn !== segment.firstLsn) {
-    throw damaged(segment.name, 0, tail.lsn, "the segment's name and header disagree");
+    throw createDamageError(segment.name, 0, tail.lsn, "the segment's name and header disagree");
   }
   if (header.firstLsn !== tail.lsn + 1) {
-    throw damaged(
+    throw createDamageError(
       segment.name,
       0,
       tail.lsn,
@@ -275,19 +290,19 @@ function assertContinues(
     );
   }
   if (!header.previousChain.equals(tail.chain)) {
-    throw damaged(segment.name, 0, tail.lsn, "the hash chain does not continue");
+    throw createDamageError(segment.name, 0, tail.lsn, "the hash chain does not continue");
   }
 }
 
 /** Creation was cut short: its header was never synced, so nothing was ever written into it. */
-function dropUnusedSegment(walk: Walk, name: string, size: number): void {
+function dropUnusedSegment(walk: RecoveryState, name: string, size: number): void {
   walk.truncatedBytes += size;
   if (walk.isReadOnly) return;
   walk.files.remove(`${walk.directory}/${name}`);
   walk.files.syncDirectory(walk.directory);
 }
 
-function cutTail(walk: Walk, name: string, end: number, size: number): void {
+function cutTail(walk: RecoveryState, name: string, end: number, size: number): void {
   walk.truncatedBytes += size - end;
   if (walk.isReadOnly) return;
   const descriptor = walk.files.open(`${walk.directory}/${name}`, "write");

@@ -7,18 +7,18 @@ import type { BureauKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
 import { type FileLayer, readWhole, replaceFile } from "./files.ts";
 import {
-  decodeHeader,
-  encodeHeader,
-  HEADER_BYTES,
+  decodeSegmentHeader,
+  encodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
   type SegmentHeader,
-  segmentName,
-  listSegmentFiles,
+  formatSegmentName,
+  parseSegmentNames,
 } from "./format.ts";
 import { type JournalTail, NEWEST_FILE, recoverJournal } from "./recovery.ts";
 import { type LostRange, salvageSegment } from "./salvage.ts";
 import { verifyJournal } from "./verify.ts";
 
-export interface RepairOptions {
+export interface JournalRepairOptions {
   files: FileLayer;
   directory: string;
   /** Signs the statements of a repair: gaps and re-committed records. */
@@ -27,7 +27,7 @@ export interface RepairOptions {
   nowMs: number;
 }
 
-export interface RepairReport {
+export interface JournalRepairReport {
   /** Damage found, in order. Empty: nothing had to be done. */
   damages: JournalDamage[];
   /**
@@ -41,7 +41,7 @@ export interface RepairReport {
 }
 
 /** The damage has a form that repair does not explain away; a person has to look. */
-export class RepairRefused extends Error {}
+export class JournalRepairRefused extends Error {}
 
 /**
  * Repairs a journal, losing only the damaged records. Call it on a stopped journal, under the data
@@ -49,35 +49,35 @@ export class RepairRefused extends Error {}
  * @throws RepairRefused with the reason, when damage cannot be repaired; segments mended before
  *   stay mended.
  */
-export function repairJournal(options: RepairOptions): RepairReport {
+export function repairJournal(options: JournalRepairOptions): JournalRepairReport {
   const { files, directory } = options;
-  const report: RepairReport = { damages: [], lost: [], bytesLost: 0, quarantined: [] };
+  const report: JournalRepairReport = { damages: [], lost: [], bytesLost: 0, quarantined: [] };
   renameByHeader(files, directory);
   for (;;) {
     const { damage } = verifyJournal(files, directory);
     if (damage === undefined) return report;
     const previous = report.damages.at(-1);
     if (previous?.segment === damage.segment && previous.offset === damage.offset) {
-      throw new RepairRefused(`repair does not help: ${damage.reason} in ${damage.segment}`);
+      throw new JournalRepairRefused(`repair does not help: ${damage.reason} in ${damage.segment}`);
     }
     report.damages.push(damage);
-    mend(options, damage, report);
+    repairDamage(options, damage, report);
   }
 }
 
 /** A segment knows its first position: files that were moved about get their names back. */
 function renameByHeader(files: FileLayer, directory: string): void {
   const moves: { from: string; to: string }[] = [];
-  for (const { name, firstLsn } of listSegmentFiles(files.list(directory))) {
-    const header = decodeHeader(readWhole(files, `${directory}/${name}`));
+  for (const { name, firstLsn } of parseSegmentNames(files.list(directory))) {
+    const header = decodeSegmentHeader(readWhole(files, `${directory}/${name}`));
     if (header !== undefined && header.firstLsn !== firstLsn) {
-      moves.push({ from: name, to: segmentName(header.firstLsn) });
+      moves.push({ from: name, to: formatSegmentName(header.firstLsn) });
     }
   }
   const moving = new Set(moves.map((move) => move.from));
   const names = new Set(files.list(directory).filter((name) => !moving.has(name)));
   for (const { to } of moves) {
-    if (names.has(to)) throw new RepairRefused(`two files hold the segment ${to}`);
+    if (names.has(to)) throw new JournalRepairRefused(`two files hold the segment ${to}`);
     names.add(to);
   }
   for (const { from } of moves) files.rename(`${directory}/${from}`, `${directory}/${from}.moved`);
@@ -87,30 +87,34 @@ function renameByHeader(files: FileLayer, directory: string): void {
   if (moves.length > 0) files.syncDirectory(directory);
 }
 
-function mend(options: RepairOptions, damage: JournalDamage, report: RepairReport): void {
+function repairDamage(
+  options: JournalRepairOptions,
+  damage: JournalDamage,
+  report: JournalRepairReport,
+): void {
   const { files, directory } = options;
-  const segments = listSegmentFiles(files.list(directory));
+  const segments = parseSegmentNames(files.list(directory));
   const index = segments.findIndex((segment) => segment.name === damage.segment);
   const segment = segments[index];
   if (segment === undefined) {
     // The newest segment is gone as a whole: the log goes on from the remaining ones.
-    const [missing] = listSegmentFiles([damage.segment]);
+    const [missing] = parseSegmentNames([damage.segment]);
     report.lost.push({ firstLost: missing?.firstLsn ?? 0, lastLost: Infinity });
-    nameNewest(options, segments.at(-1)?.name ?? "");
+    writeNewestSegmentName(options, segments.at(-1)?.name ?? "");
     return;
   }
-  const tail = tailBefore(options, damage.segment);
+  const tail = recoverTailBefore(options, damage.segment);
   const bytes = readWhole(files, `${directory}/${segment.name}`);
-  const header = decodeHeader(bytes);
-  assertExplained(options, damage, tail, header);
+  const header = decodeSegmentHeader(bytes);
+  assertRepairable(options, damage, tail, header);
   if (header !== undefined && header.firstLsn > tail.lsn + 1) {
-    insertMissing(options, tail, header, report);
+    insertGapSegment(options, tail, header, report);
     return;
   }
   const following = segments[index + 1];
   const next = following === undefined ? undefined : readSegmentHeader(options, following.name);
   const salvage = salvageSegment({
-    bytes: header === undefined ? withHeader(options, bytes, tail) : bytes,
+    bytes: header === undefined ? rebuildHeader(options, bytes, tail) : bytes,
     lsn: tail.lsn,
     next: next && { firstLsn: next.firstLsn, chain: next.previousChain },
     key: options.key,
@@ -119,14 +123,14 @@ function mend(options: RepairOptions, damage: JournalDamage, report: RepairRepor
   report.lost.push(...salvage.lost);
   report.bytesLost += salvage.bytesLost;
   report.quarantined.push(quarantine(files, directory, segment.name, bytes));
-  const target = segmentName(tail.lsn + 1);
+  const target = formatSegmentName(tail.lsn + 1);
   replaceFile(files, directory, target, Buffer.concat(salvage.parts));
   if (target !== segment.name) files.remove(`${directory}/${segment.name}`);
-  if (following === undefined) nameNewest(options, target);
+  if (following === undefined) writeNewestSegmentName(options, target);
 }
 
-function assertExplained(
-  options: RepairOptions,
+function assertRepairable(
+  options: JournalRepairOptions,
   damage: JournalDamage,
   tail: JournalTail,
   header: SegmentHeader | undefined,
@@ -134,50 +138,54 @@ function assertExplained(
   if (header === undefined) return;
   const where = `in ${damage.segment}`;
   if (!header.publicKey.equals(options.key.publicKey)) {
-    throw new RepairRefused(`${damage.reason} ${where}, which another key has signed`);
+    throw new JournalRepairRefused(`${damage.reason} ${where}, which another key has signed`);
   }
   if (header.firstLsn <= tail.lsn) {
-    throw new RepairRefused(`positions from ${header.firstLsn} on exist twice, again ${where}`);
+    throw new JournalRepairRefused(
+      `positions from ${header.firstLsn} on exist twice, again ${where}`,
+    );
   }
   if (header.firstLsn === tail.lsn + 1 && !header.previousChain.equals(tail.chain)) {
-    throw new RepairRefused(`the hash chain does not continue ${where}: it is of another journal`);
+    throw new JournalRepairRefused(
+      `the hash chain does not continue ${where}: it is of another journal`,
+    );
   }
 }
 
 /** Whole segments are missing before this one: one that only holds the gap takes their place. */
-function insertMissing(
-  options: RepairOptions,
+function insertGapSegment(
+  options: JournalRepairOptions,
   tail: JournalTail,
   header: SegmentHeader,
-  report: RepairReport,
+  report: JournalRepairReport,
 ): void {
   const { files, directory } = options;
   const salvage = salvageSegment({
-    bytes: withHeader(options, Buffer.alloc(HEADER_BYTES), tail),
+    bytes: rebuildHeader(options, Buffer.alloc(SEGMENT_HEADER_BYTES), tail),
     lsn: tail.lsn,
     next: { firstLsn: header.firstLsn, chain: header.previousChain },
     key: options.key,
     timeUs: options.nowMs * 1000,
   });
   report.lost.push(...salvage.lost);
-  replaceFile(files, directory, segmentName(tail.lsn + 1), Buffer.concat(salvage.parts));
+  replaceFile(files, directory, formatSegmentName(tail.lsn + 1), Buffer.concat(salvage.parts));
 }
 
 /** The segment with a header rebuilt from the segment before it. */
-function withHeader(options: RepairOptions, bytes: Buffer, tail: JournalTail): Buffer {
+function rebuildHeader(options: JournalRepairOptions, bytes: Buffer, tail: JournalTail): Buffer {
   const { key, epoch } = options;
-  const header = encodeHeader({
+  const header = encodeSegmentHeader({
     nodeId: key.publicKey.subarray(0, 16),
     epoch,
     firstLsn: tail.lsn + 1,
     publicKey: key.publicKey,
     previousChain: tail.chain,
   });
-  return Buffer.concat([header, bytes.subarray(HEADER_BYTES)]);
+  return Buffer.concat([header, bytes.subarray(SEGMENT_HEADER_BYTES)]);
 }
 
 /** End of the verified part before a segment. */
-function tailBefore(options: RepairOptions, name: string): JournalTail {
+function recoverTailBefore(options: JournalRepairOptions, name: string): JournalTail {
   const { files, directory } = options;
   const isBefore = (other: string) => other < name && other !== NEWEST_FILE;
   const view: FileLayer = { ...files, list: (path) => files.list(path).filter(isBefore) };
@@ -185,10 +193,12 @@ function tailBefore(options: RepairOptions, name: string): JournalTail {
   return recoverJournal(view, directory, () => undefined, { isReadOnly }).tail;
 }
 
-function readSegmentHeader(options: RepairOptions, name: string): SegmentHeader {
-  const header = decodeHeader(readWhole(options.files, `${options.directory}/${name}`));
+function readSegmentHeader(options: JournalRepairOptions, name: string): SegmentHeader {
+  const header = decodeSegmentHeader(readWhole(options.files, `${options.directory}/${name}`));
   if (header === undefined) {
-    throw new RepairRefused(`${name} is damaged at its head too: nothing says how the log goes on`);
+    throw new JournalRepairRefused(
+      `${name} is damaged at its head too: nothing says how the log goes on`,
+    );
   }
   return header;
 }
@@ -200,19 +210,19 @@ export function quarantine(
   segment: string,
   bytes: Buffer,
 ): string {
-  const name = quarantineName(files, directory, segment);
+  const name = findQuarantineName(files, directory, segment);
   replaceFile(files, directory, name, bytes);
   return name;
 }
 
 /** A name that is free for a damaged segment. */
-export function quarantineName(files: FileLayer, directory: string, segment: string): string {
+export function findQuarantineName(files: FileLayer, directory: string, segment: string): string {
   const names = files.list(directory);
   let number = 1;
   while (names.includes(`quarantine-${number}-${segment}`)) number++;
   return `quarantine-${number}-${segment}`;
 }
 
-function nameNewest(options: RepairOptions, name: string): void {
+function writeNewestSegmentName(options: JournalRepairOptions, name: string): void {
   replaceFile(options.files, options.directory, NEWEST_FILE, Buffer.from(name, "latin1"));
 }

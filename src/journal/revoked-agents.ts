@@ -2,11 +2,11 @@
 // another. A fold over the events of the reporters' registry, so that a replay gives the same marks
 // as the run that recorded them. What a former owner of a namespace did marks nobody there.
 import {
-  actAfter,
+  transferKeyAuthority,
   isNamespaceEvent,
-  type KeyAct,
+  type KeyAuthority,
   type NamespaceEvent,
-  namespaceOf,
+  extractNamespace,
   NamespaceOwners,
   type RegistryEvent,
 } from "../contract/namespaces.ts";
@@ -24,65 +24,65 @@ export interface KeyRevocationMark {
 }
 
 /** A key, by the acts that hold; no registration: a key of a former owner. */
-interface Key {
+interface AgentSigningKey {
   readonly kid: string;
   readonly agent: string;
-  registered: KeyAct | undefined;
-  revoked: KeyAct | undefined;
+  registered: KeyAuthority | undefined;
+  revoked: KeyAuthority | undefined;
 }
 
-const NONE: readonly KeyRevocationMark[] = [];
+const NO_MARKS: readonly KeyRevocationMark[] = [];
 
 export class RevokedAgents {
   readonly #owners = new NamespaceOwners();
-  readonly #keys = new Map<string, Key>();
+  readonly #keys = new Map<string, AgentSigningKey>();
   /** agent -> its keys, the newest last. */
-  readonly #byAgent = new Map<string, Key[]>();
+  readonly #byAgent = new Map<string, AgentSigningKey[]>();
   readonly #marked = new Set<string>();
 
   /**
    * Folds the next event (the payload of a record of kind `key` or `namespace`).
    * @returns the agents whose marks it changed.
    */
-  apply(payload: Buffer): readonly KeyRevocationMark[] {
+  applyRegistryEvent(payload: Buffer): readonly KeyRevocationMark[] {
     const event = JSON.parse(payload.toString()) as RegistryEvent;
     this.#owners.apply(event);
     if (isNamespaceEvent(event)) return this.#changeOwner(event);
-    if (typeof event.kid !== "string") return NONE;
+    if (typeof event.kid !== "string") return NO_MARKS;
     if (event.event === "revoked") {
       const key = this.#keys.get(event.kid);
-      if (key === undefined) return NONE;
-      key.revoked ??= this.#owners.actOf(event, key.agent);
-      return this.#look(key.agent);
+      if (key === undefined) return NO_MARKS;
+      key.revoked ??= this.#owners.selectKeyAuthority(event, key.agent);
+      return this.#updateMark(key.agent);
     }
-    if (event.event !== "registered" || typeof event.agent !== "string") return NONE;
+    if (event.event !== "registered" || typeof event.agent !== "string") return NO_MARKS;
     const { kid, agent } = event;
     const others = (this.#byAgent.get(agent) ?? []).filter((other) => other.kid !== kid);
-    const registered = this.#owners.actOf(event, agent);
-    const key: Key = { kid, agent, registered, revoked: undefined };
+    const registered = this.#owners.selectKeyAuthority(event, agent);
+    const key: AgentSigningKey = { kid, agent, registered, revoked: undefined };
     this.#keys.set(kid, key);
     this.#byAgent.set(agent, [...others, key]);
-    return this.#look(agent);
+    return this.#updateMark(agent);
   }
 
   /** Rare: looks at every agent that has keys. */
   #changeOwner(event: NamespaceEvent): readonly KeyRevocationMark[] {
     return [...this.#byAgent].flatMap(([agent, keys]) => {
-      if (namespaceOf(agent) !== event.namespace) return NONE;
+      if (extractNamespace(agent) !== event.namespace) return NO_MARKS;
       for (const key of keys) {
-        key.registered &&= actAfter(key.registered, event);
-        key.revoked &&= actAfter(key.revoked, event);
+        key.registered &&= transferKeyAuthority(key.registered, event);
+        key.revoked &&= transferKeyAuthority(key.revoked, event);
       }
-      return this.#look(agent);
+      return this.#updateMark(agent);
     });
   }
 
   /** A key that another has followed does not mark the agent any more. */
-  #look(agent: string): readonly KeyRevocationMark[] {
+  #updateMark(agent: string): readonly KeyRevocationMark[] {
     const keys = this.#byAgent.get(agent) ?? [];
     const newest = keys.findLast(({ registered }) => registered !== undefined);
     const isRevoked = newest?.revoked !== undefined;
-    if (isRevoked === this.#marked.has(agent)) return NONE;
+    if (isRevoked === this.#marked.has(agent)) return NO_MARKS;
     if (isRevoked) this.#marked.add(agent);
     else this.#marked.delete(agent);
     return [{ agent, isRevoked }];

@@ -3,8 +3,14 @@
 // in, bytes out.
 import { createHash, hash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
-import { chainBefore, encodeCommit, encodeGap, gapStatement, HEADER_BYTES } from "./format.ts";
-import { badStretches, findIntactFrames, type IntactFrame } from "./scan.ts";
+import {
+  readChainBefore,
+  encodeCommitFrame,
+  encodeGapFrame,
+  encodeGapStatement,
+  SEGMENT_HEADER_BYTES,
+} from "./format.ts";
+import { findBadRanges, findIntactFrames, type IntactFrame } from "./scan.ts";
 import { isRecordKind, scanBatches } from "./scan.ts";
 
 export interface LostRange {
@@ -23,7 +29,7 @@ export interface SalvageInput {
   timeUs: number;
 }
 
-export interface Salvage {
+export interface SalvagedSegment {
   parts: Uint8Array[];
   lost: LostRange[];
   /** Bytes that belong to no intact frame. */
@@ -31,36 +37,36 @@ export interface Salvage {
 }
 
 /** The mended segment. It verifies from its header to its end and leads on to `next`. */
-export function salvageSegment(input: SalvageInput): Salvage {
-  const output = new Output(input);
+export function salvageSegment(input: SalvageInput): SalvagedSegment {
+  const output = new SalvageOutput(input);
   const { bytes, next } = input;
-  let at = HEADER_BYTES;
+  let at = SEGMENT_HEADER_BYTES;
   for (;;) {
     const scan = scanBatches(bytes, at, output.lsn, () => undefined);
-    output.copy(bytes.subarray(at, scan.end), scan.lsn, chainBefore(bytes, scan.end));
+    output.copyBatches(bytes.subarray(at, scan.end), scan.lsn, readChainBefore(bytes, scan.end));
     if (scan.end === bytes.byteLength) break;
     const frames = findIntactFrames(bytes, scan.end, scan.lsn);
     const closing = frames.findIndex((frame) => !isRecordKind(frame.kind));
     if (closing < 0) {
-      output.bytesLost += stretchBytes(frames, scan.end, bytes.byteLength);
-      output.recommit(bytes, frames);
+      output.bytesLost += countBadBytes(frames, scan.end, bytes.byteLength);
+      output.recommitRecords(bytes, frames);
       break;
     }
     const close = frames[closing] as IntactFrame;
-    output.bytesLost += stretchBytes(frames.slice(0, closing + 1), scan.end, close.end);
-    output.recommit(bytes, frames.slice(0, closing));
-    output.leadOn(close.lsn, chainBefore(bytes, close.end));
+    output.bytesLost += countBadBytes(frames.slice(0, closing + 1), scan.end, close.end);
+    output.recommitRecords(bytes, frames.slice(0, closing));
+    output.continueChain(close.lsn, readChainBefore(bytes, close.end));
     at = close.end;
   }
-  if (next !== undefined) output.leadOn(next.firstLsn - 1, next.chain);
+  if (next !== undefined) output.continueChain(next.firstLsn - 1, next.chain);
   return { parts: output.parts, lost: output.lost, bytesLost: output.bytesLost };
 }
 
-function stretchBytes(frames: readonly IntactFrame[], from: number, to: number): number {
-  return badStretches(frames, from, to).reduce((sum, [start, end]) => sum + end - start, 0);
+function countBadBytes(frames: readonly IntactFrame[], from: number, to: number): number {
+  return findBadRanges(frames, from, to).reduce((sum, [start, end]) => sum + end - start, 0);
 }
 
-class Output {
+class SalvageOutput {
   lsn: number;
   bytesLost = 0;
   readonly parts: Uint8Array[];
@@ -73,40 +79,41 @@ class Output {
     this.lsn = input.lsn;
     this.#key = input.key;
     this.#timeUs = input.timeUs;
-    this.parts = [input.bytes.subarray(0, HEADER_BYTES)];
-    this.#chain = chainBefore(input.bytes, HEADER_BYTES);
+    this.parts = [input.bytes.subarray(0, SEGMENT_HEADER_BYTES)];
+    this.#chain = readChainBefore(input.bytes, SEGMENT_HEADER_BYTES);
   }
 
   /** Copies batches that verify as they are. */
-  copy(batches: Buffer, lsn: number, chain: Buffer): void {
+  copyBatches(batches: Buffer, lsn: number, chain: Buffer): void {
     this.parts.push(batches);
     this.lsn = lsn;
     this.#chain = chain;
   }
 
   /** Re-commits records that stand alone: runs without holes become commits, holes become gaps. */
-  recommit(bytes: Buffer, frames: readonly IntactFrame[]): void {
+  recommitRecords(bytes: Buffer, frames: readonly IntactFrame[]): void {
     let run: IntactFrame[] = [];
     for (const frame of frames) {
       const expected = this.lsn + run.length + 1;
       if (frame.lsn < expected) continue;
       if (frame.lsn > expected) {
-        this.#commit(bytes, run);
+        this.#writeCommit(bytes, run);
         run = [];
         // The chain goes on through the gap's own statement.
-        this.#gap(frame.lsn - 1, undefined);
+        this.#writeGap(frame.lsn - 1, undefined);
       }
       run.push(frame);
     }
-    this.#commit(bytes, run);
+    this.#writeCommit(bytes, run);
   }
 
   /** Makes the next byte continue `chain` behind position `lsn`. */
-  leadOn(lsn: number, chain: Buffer): void {
-    if (lsn > this.lsn || !chain.equals(this.#chain)) this.#gap(Math.max(lsn, this.lsn), chain);
+  continueChain(lsn: number, chain: Buffer): void {
+    if (lsn > this.lsn || !chain.equals(this.#chain))
+      this.#writeGap(Math.max(lsn, this.lsn), chain);
   }
 
-  #commit(bytes: Buffer, run: readonly IntactFrame[]): void {
+  #writeCommit(bytes: Buffer, run: readonly IntactFrame[]): void {
     if (run.length === 0) return;
     const frames = run.map((frame) => bytes.subarray(frame.at, frame.end));
     const digest = createHash("sha256").update(this.#chain);
@@ -117,15 +124,18 @@ class Output {
     const timeUs = this.#timeUs;
     const chain = this.#chain;
     const signature = this.#key.sign(chain);
-    this.parts.push(...frames, encodeCommit({ lsn, timeUs, count: run.length, chain, signature }));
+    this.parts.push(
+      ...frames,
+      encodeCommitFrame({ lsn, timeUs, count: run.length, chain, signature }),
+    );
   }
 
-  #gap(lastLost: number, resumeAt: Buffer | undefined): void {
+  #writeGap(lastLost: number, resumeAt: Buffer | undefined): void {
     const gap = { firstLost: this.lsn + 1, lastLost, bytesLost: this.bytesLost };
     const resume =
-      resumeAt ?? hash("sha256", gapStatement(this.#chain, gap, this.#chain), "buffer");
-    const signature = this.#key.sign(gapStatement(this.#chain, gap, resume));
-    this.parts.push(encodeGap(gap, this.#timeUs, signature, resume));
+      resumeAt ?? hash("sha256", encodeGapStatement(this.#chain, gap, this.#chain), "buffer");
+    const signature = this.#key.sign(encodeGapStatement(this.#chain, gap, resume));
+    this.parts.push(encodeGapFrame(gap, this.#timeUs, signature, resume));
     if (lastLost > this.lsn) this.lost.push({ firstLost: gap.firstLost, lastLost });
     this.lsn = lastLost;
     this.#chain = resume;

@@ -2,20 +2,20 @@
 // stops, and decides whether the rest is the torn end of an unfinished write or damage in evidence
 // that was acknowledged.
 import {
-  chainBefore,
-  chainOver,
-  COMMIT_BYTES,
-  commitCount,
+  readChainBefore,
+  computeChain,
+  COMMIT_PAYLOAD_BYTES,
+  readCommitRecordCount,
   decodeGap,
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KIND_MAX,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameLsn,
-  GAP_BYTES,
-  HEADER_BYTES,
-  intactFrameBytes,
+  readFrameKind,
+  readPayloadLength,
+  readFrameLsn,
+  GAP_PAYLOAD_BYTES,
+  SEGMENT_HEADER_BYTES,
+  measureIntactFrame,
   PAYLOAD_BYTES_MAX,
 } from "./format.ts";
 
@@ -44,50 +44,51 @@ export function scanBatches(
 ): SegmentScan {
   const scan: SegmentScan = { end: from, lsn, lastCommitAt: -1 };
   for (;;) {
-    const gapBytes = gapAt(bytes, scan.end, scan.lsn);
+    const gapBytes = measureGapFrame(bytes, scan.end, scan.lsn);
     if (gapBytes > 0) {
-      scan.lsn = frameLsn(bytes, scan.end);
+      scan.lsn = readFrameLsn(bytes, scan.end);
       scan.end += gapBytes;
       continue;
     }
-    const commitAt = findCommit(bytes, scan.end, scan.lsn);
+    const commitAt = findClosingCommit(bytes, scan.end, scan.lsn);
     if (commitAt < 0) return scan;
     let at = scan.end;
     while (at < commitAt) {
       scan.lsn++;
       visit(bytes, at, scan.lsn);
-      at += FRAME_BYTES + frameLength(bytes, at);
+      at += FRAME_HEAD_BYTES + readPayloadLength(bytes, at);
     }
     scan.lastCommitAt = commitAt;
-    scan.end = commitAt + FRAME_BYTES + COMMIT_BYTES;
+    scan.end = commitAt + FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES;
   }
 }
 
 /** Length of a well-formed gap frame that continues `lsn`, else 0. */
-function gapAt(bytes: Buffer, at: number, lsn: number): number {
-  if (at + FRAME_BYTES > bytes.byteLength || frameKind(bytes, at) !== FRAME_KINDS.gap) return 0;
-  const total = intactFrameBytes(bytes, at, bytes.byteLength);
-  if (total !== FRAME_BYTES + GAP_BYTES) return 0;
+function measureGapFrame(bytes: Buffer, at: number, lsn: number): number {
+  if (at + FRAME_HEAD_BYTES > bytes.byteLength || readFrameKind(bytes, at) !== FRAME_KINDS.gap)
+    return 0;
+  const total = measureIntactFrame(bytes, at, bytes.byteLength);
+  if (total !== FRAME_HEAD_BYTES + GAP_PAYLOAD_BYTES) return 0;
   const gap = decodeGap(bytes, at);
   const isNext = gap.firstLost === lsn + 1 && gap.lastLost >= lsn;
-  return isNext && frameLsn(bytes, at) === gap.lastLost ? total : 0;
+  return isNext && readFrameLsn(bytes, at) === gap.lastLost ? total : 0;
 }
 
 /** Offset of the commit that closes and verifies the batch at `from`, or -1. */
-function findCommit(bytes: Buffer, from: number, lsn: number): number {
+function findClosingCommit(bytes: Buffer, from: number, lsn: number): number {
   const size = bytes.byteLength;
   let at = from;
   let count = 0;
-  while (at + FRAME_BYTES <= size) {
-    const length = frameLength(bytes, at);
-    const kind = frameKind(bytes, at);
-    if (length > PAYLOAD_BYTES_MAX || at + FRAME_BYTES + length > size) return -1;
+  while (at + FRAME_HEAD_BYTES <= size) {
+    const length = readPayloadLength(bytes, at);
+    const kind = readFrameKind(bytes, at);
+    if (length > PAYLOAD_BYTES_MAX || at + FRAME_HEAD_BYTES + length > size) return -1;
     if (kind === FRAME_KINDS.commit) {
       return count > 0 && isMatchingCommit(bytes, from, at, lsn, count) ? at : -1;
     }
     count++;
-    if (!isRecordKind(kind) || frameLsn(bytes, at) !== lsn + count) return -1;
-    at += FRAME_BYTES + length;
+    if (!isRecordKind(kind) || readFrameLsn(bytes, at) !== lsn + count) return -1;
+    at += FRAME_HEAD_BYTES + length;
   }
   return -1;
 }
@@ -99,9 +100,13 @@ function isMatchingCommit(
   lsn: number,
   count: number,
 ): boolean {
-  if (intactFrameBytes(bytes, at, bytes.byteLength) !== FRAME_BYTES + COMMIT_BYTES) return false;
-  if (commitCount(bytes, at) !== count || frameLsn(bytes, at) !== lsn + count) return false;
-  return chainOver(bytes, from, at).equals(chainBefore(bytes, at + FRAME_BYTES + COMMIT_BYTES));
+  if (measureIntactFrame(bytes, at, bytes.byteLength) !== FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES)
+    return false;
+  if (readCommitRecordCount(bytes, at) !== count || readFrameLsn(bytes, at) !== lsn + count)
+    return false;
+  return computeChain(bytes, from, at).equals(
+    readChainBefore(bytes, at + FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES),
+  );
 }
 
 export function isRecordKind(kind: number): boolean {
@@ -131,11 +136,11 @@ export function findIntactFrames(bytes: Buffer, from: number, lsn: number): Inta
   const lsnMax = lsn + size;
   let at = from;
   let newest = lsn;
-  while (at + FRAME_BYTES <= size) {
-    const kind = bytes[at + FRAME_BYTES - 1] ?? 0;
+  while (at + FRAME_HEAD_BYTES <= size) {
+    const kind = bytes[at + FRAME_HEAD_BYTES - 1] ?? 0;
     const isPlausible = kind >= 1 && kind <= FRAME_KIND_MAX && bytes[at + 3] === 0;
-    const total = isPlausible ? intactFrameBytes(bytes, at, size) : 0;
-    const found = total > 0 ? frameLsn(bytes, at) : 0;
+    const total = isPlausible ? measureIntactFrame(bytes, at, size) : 0;
+    const found = total > 0 ? readFrameLsn(bytes, at) : 0;
     // A commit repeats the position of its last record, hence >= newest.
     if (total > 0 && found > lsn && found >= newest && found <= lsnMax) {
       frames.push({ at, end: at + total, kind, lsn: found });
@@ -167,16 +172,17 @@ export function isTornTail(bytes: Buffer, from: number, lsn: number): boolean {
   if (closing >= 0) {
     const frame = frames[closing] as IntactFrame;
     const isSameBatch =
-      frame.kind === FRAME_KINDS.commit && frame.lsn - commitCount(bytes, frame.at) === lsn;
+      frame.kind === FRAME_KINDS.commit &&
+      frame.lsn - readCommitRecordCount(bytes, frame.at) === lsn;
     if (!isSameBatch || closing !== frames.length - 1) return false;
   }
-  const stretches = badStretches(frames, from, bytes.byteLength);
+  const stretches = findBadRanges(frames, from, bytes.byteLength);
   if (closing >= 0 && stretches.length === 0) return false;
-  return stretches.every(([start, end]) => hasHole(bytes, start, end));
+  return stretches.every(([start, end]) => hasLostSector(bytes, start, end));
 }
 
 /** The byte ranges in [from, size) that no intact frame covers. */
-export function badStretches(
+export function findBadRanges(
   frames: readonly IntactFrame[],
   from: number,
   size: number,
@@ -191,7 +197,7 @@ export function badStretches(
   return stretches;
 }
 
-function hasHole(bytes: Buffer, start: number, end: number): boolean {
+function hasLostSector(bytes: Buffer, start: number, end: number): boolean {
   if (end === bytes.byteLength) return true;
   let sector = start;
   while (sector < end) {
@@ -211,6 +217,8 @@ function isZero(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** True when the whole file holds no intact frame: a segment that was never used. */
-export function isNeverUsed(bytes: Buffer, lsn: number): boolean {
-  return findIntactFrames(bytes, Math.min(HEADER_BYTES, bytes.byteLength), lsn).length === 0;
+export function isUnusedSegment(bytes: Buffer, lsn: number): boolean {
+  return (
+    findIntactFrames(bytes, Math.min(SEGMENT_HEADER_BYTES, bytes.byteLength), lsn).length === 0
+  );
 }

@@ -5,12 +5,12 @@ import { verifyWithRawKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
 import { readErrno, type FileLayer, readWhole } from "./files.ts";
 import {
-  chainBefore,
+  readChainBefore,
   COMMIT_FRAME_BYTES,
-  commitSignature,
-  decodeHeader,
-  HEADER_BYTES,
-  listSegmentFiles,
+  readCommitSignature,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  parseSegmentNames,
 } from "./format.ts";
 import { scanBatches } from "./scan.ts";
 
@@ -31,7 +31,7 @@ export function* scrubSegments(
   directory: string,
   uptoLsn: number,
 ): Generator<ScrubbedSegment, void> {
-  const segments = listSegmentFiles(files.list(directory));
+  const segments = parseSegmentNames(files.list(directory));
   let buffer: Buffer = Buffer.alloc(0);
   for (const [index, { name, firstLsn }] of segments.entries()) {
     const next = segments[index + 1];
@@ -45,7 +45,7 @@ export function* scrubSegments(
       const bytes = readWhole(files, `${directory}/${name}`, buffer);
       if (bytes.byteLength > buffer.byteLength) buffer = bytes;
       yield (
-        verified(bytes, firstLsn, next.firstLsn - 1, damaged) ?? {
+        findSegmentDamage(bytes, firstLsn, next.firstLsn - 1, damaged) ?? {
           name,
           bytes: bytes.byteLength,
           damage: undefined,
@@ -59,21 +59,30 @@ export function* scrubSegments(
 }
 
 /** The damage of a segment, or undefined. */
-function verified(
+function findSegmentDamage(
   bytes: Buffer,
   firstLsn: number,
   lastLsn: number,
   damaged: (offset: number, afterLsn: number, reason: string) => ScrubbedSegment,
 ): ScrubbedSegment | undefined {
-  const header = decodeHeader(bytes);
+  const header = decodeSegmentHeader(bytes);
   if (header?.firstLsn !== firstLsn) {
     return damaged(0, firstLsn - 1, "the segment header does not verify");
   }
-  const { end, lsn, lastCommitAt } = scanBatches(bytes, HEADER_BYTES, firstLsn - 1, () => {});
+  const { end, lsn, lastCommitAt } = scanBatches(
+    bytes,
+    SEGMENT_HEADER_BYTES,
+    firstLsn - 1,
+    () => {},
+  );
   if (end < bytes.byteLength) return damaged(end, lsn, "a batch does not verify");
   if (lsn !== lastLsn) return damaged(end, lsn, `it ends before position ${lastLsn}`);
   if (lastCommitAt < 0) return undefined;
-  const chain = chainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
-  const isSigned = verifyWithRawKey(header.publicKey, chain, commitSignature(bytes, lastCommitAt));
+  const chain = readChainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
+  const isSigned = verifyWithRawKey(
+    header.publicKey,
+    chain,
+    readCommitSignature(bytes, lastCommitAt),
+  );
   return isSigned ? undefined : damaged(lastCommitAt, lsn, "the last signature is not valid");
 }

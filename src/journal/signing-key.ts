@@ -13,7 +13,7 @@ import {
 import * as fs from "node:fs";
 import { basename, dirname } from "node:path";
 import { FileUnusable } from "./faults.ts";
-import { type FileLayer, nodeFiles, writeFully } from "./files.ts";
+import { type FileLayer, diskFileLayer, writeFully } from "./files.ts";
 
 export interface BureauKey {
   /** Raw 32 bytes, as in segment headers. */
@@ -32,9 +32,9 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
  *   Ed25519 private key.
  */
 export function loadBureauKey(path: string, mayCreate = true): BureauKey {
-  const existing = readIfThere(path, mayCreate);
-  if (existing !== undefined) return existingKey(path, existing);
-  const made = prepareBureauKey(nodeFiles, path);
+  const existing = readPemIfPresent(path, mayCreate);
+  if (existing !== undefined) return parseBureauKey(path, existing);
+  const made = prepareBureauKey(diskFileLayer, path);
   made.install();
   return made.key;
 }
@@ -71,20 +71,20 @@ export function prepareBureauKey(files: FileLayer, path: string): PreparedKey {
     files.rename(temporary, path);
     files.syncDirectory(directory);
   };
-  return { key: bureauKeyFrom(privateKey), install };
+  return { key: buildBureauKey(privateKey), install };
 }
 
 /** @throws FileUnusable */
-function existingKey(path: string, pem: string): BureauKey {
+function parseBureauKey(path: string, pem: string): BureauKey {
   try {
-    return bureauKeyFrom(createPrivateKey(pem));
+    return buildBureauKey(createPrivateKey(pem));
   } catch {
     const reason = "it holds no Ed25519 private key in PEM";
     throw new FileUnusable({ path, reason, advice: "put it back from a backup" });
   }
 }
 
-function readIfThere(path: string, mayBeAbsent: boolean): string | undefined {
+function readPemIfPresent(path: string, mayBeAbsent: boolean): string | undefined {
   try {
     return fs.readFileSync(path, "utf8");
   } catch (error) {
@@ -95,7 +95,7 @@ function readIfThere(path: string, mayBeAbsent: boolean): string | undefined {
 }
 
 /** A bureau key over an Ed25519 private key. */
-export function bureauKeyFrom(privateKey: KeyObject): BureauKey {
+export function buildBureauKey(privateKey: KeyObject): BureauKey {
   if (privateKey.asymmetricKeyType !== "ed25519") {
     throw new Error("the bureau key is not an Ed25519 key");
   }

@@ -1,5 +1,5 @@
 // Origin of an outcome (`source`), read off its frame without decoding the rest.
-import { FRAME_BYTES } from "./format.ts";
+import { FRAME_HEAD_BYTES } from "./format.ts";
 import { OUTCOME_HEAD_BYTES } from "./outcome.ts";
 
 /*
@@ -11,7 +11,7 @@ const SOURCE_LENGTH_AT = OUTCOME_HEAD_BYTES - 4;
 
 /** Whether the `source` of the outcome frame at `at` begins with these bytes. */
 export function hasSourcePrefix(bytes: Buffer, at: number, prefix: Uint8Array): boolean {
-  const head = at + FRAME_BYTES;
+  const head = at + FRAME_HEAD_BYTES;
   if (bytes.readUInt16LE(head + SOURCE_LENGTH_AT) < prefix.byteLength) return false;
   let from = head + OUTCOME_HEAD_BYTES;
   for (let length = LENGTHS_AT; length < SOURCE_LENGTH_AT; length += 2) {

@@ -1,8 +1,14 @@
 // Standings of reporters as journal payload: the changes of one credibility batch, in parts small
 // enough for one commit each. Applied at its position, like an outcome: same log, same table.
 import assert from "node:assert/strict";
-import type { AgentStanding, Standings } from "../engine/reading.ts";
-import { FRAME_BYTES, frameLength, frameLsn, readUint64, writeUint64 } from "./format.ts";
+import type { AgentStanding, StandingsPart } from "../engine/reading.ts";
+import {
+  FRAME_HEAD_BYTES,
+  readPayloadLength,
+  readFrameLsn,
+  readUint64,
+  writeUint64,
+} from "./format.ts";
 
 /*
  * Payload, little-endian. `flg` bit 0: credibility is in force from here on. Row flags are the
@@ -24,26 +30,26 @@ export const STANDINGS_VERSION = 1;
 const FLAG_IN_FORCE = 1;
 const THOUSANDTHS = 1000;
 /** Half of the size of one sync: outcomes that arrive meanwhile share it. */
-const PART_BYTES_MAX = 128 * 1024;
+const STANDINGS_PART_BYTES_MAX = 128 * 1024;
 
 /** The journal record of one part. */
-export interface StandingsRecord extends Standings {
+export interface StandingsRecord extends StandingsPart {
   /** Position up to which the journal was read. */
   computedFrom: number;
 }
 
 /** Rules that hold for all reporters. */
-type Rules = Pick<Standings, "isInForce" | "stakesHigh">;
+type StandingsRules = Pick<StandingsPart, "isInForce" | "stakesHigh">;
 
 /** Before the first batch. */
-export const NO_STANDINGS: Rules = { isInForce: false, stakesHigh: 0 };
+export const RULES_BEFORE_STANDINGS: StandingsRules = { isInForce: false, stakesHigh: 0 };
 
 /**
  * Payloads in order. Only the last changes the rules for all, so that a torn batch changes no rule;
  * the others repeat the rules in force `before`.
  */
-export function encodeStandings(batch: StandingsRecord, before: Rules): Buffer[] {
-  const parts = splitRows(batch.agents.map(encodeRow));
+export function encodeStandings(batch: StandingsRecord, before: StandingsRules): Buffer[] {
+  const parts = groupRowsIntoParts(batch.agents.map(encodeRow));
   return parts.map((rows, i) => {
     const { isInForce, stakesHigh } = i === parts.length - 1 ? batch : before;
     const head = Buffer.alloc(HEAD_BYTES);
@@ -56,11 +62,11 @@ export function encodeStandings(batch: StandingsRecord, before: Rules): Buffer[]
   });
 }
 
-function splitRows(rows: readonly Buffer[]): Buffer[][] {
+function groupRowsIntoParts(rows: readonly Buffer[]): Buffer[][] {
   const parts: Buffer[][] = [[]];
   let bytes = 0;
   for (const row of rows) {
-    if (bytes + row.byteLength > PART_BYTES_MAX) {
+    if (bytes + row.byteLength > STANDINGS_PART_BYTES_MAX) {
       parts.push([]);
       bytes = 0;
     }
@@ -96,12 +102,12 @@ export class StandingsOrder {
   newest: StandingsPlace = { lsn: 0, computedFrom: 0 };
 
   /** The standings in the frame at `at`, frames being given in order; undefined when they do not hold. */
-  next(bytes: Buffer, at: number): StandingsRecord | undefined {
+  decodeIfInOrder(bytes: Buffer, at: number): StandingsRecord | undefined {
     const record = decodeStandings(bytes, at);
     const { computedFrom } = record;
     const { newest } = this;
     if (computedFrom !== newest.computedFrom && computedFrom < newest.lsn) return undefined;
-    this.newest = { lsn: frameLsn(bytes, at), computedFrom };
+    this.newest = { lsn: readFrameLsn(bytes, at), computedFrom };
     return record;
   }
 }
@@ -111,8 +117,8 @@ export class StandingsOrder {
  * @throws Error when their version is unknown.
  */
 export function decodeStandings(bytes: Buffer, at: number): StandingsRecord {
-  const start = at + FRAME_BYTES;
-  const end = start + frameLength(bytes, at);
+  const start = at + FRAME_HEAD_BYTES;
+  const end = start + readPayloadLength(bytes, at);
   assert(bytes[start] === STANDINGS_VERSION, `standings of version ${bytes[start]} are not known`);
   const agents: AgentStanding[] = [];
   let row = start + HEAD_BYTES;

@@ -3,72 +3,73 @@
 // were signed. Reads only; one verification per signed outcome or batch.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
-import { agentKey } from "../contract/identifiers.ts";
+import { encodeAgentKey } from "../contract/identifiers.ts";
 import { parseDetachedJws } from "../contract/jws.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../contract/parse/requests.ts";
-import { thumbprint } from "../contract/public-key.ts";
+import { computeKeyThumbprint } from "../contract/public-key.ts";
 import { GRADES } from "../contract/vocabulary.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./format.ts";
-import { decodeOutcome, outcomeProofBytes } from "./outcome.ts";
-import { decodeEvidence, signingInput } from "./proof.ts";
+import { FRAME_HEAD_BYTES, FRAME_KINDS, readFrameKind, readPayloadLength } from "./format.ts";
+import { decodeOutcome, readOutcomeProofBytes } from "./outcome.ts";
+import { decodeBatchEvidence, buildSigningInput } from "./proof.ts";
 import type { BatchEvidence, OutcomeProof, OutcomeRecord } from "./records.ts";
 
 const NEWLINE = 0x0a;
 /** Batches whose rows are kept parsed: rows follow their batch closely. */
 const BATCHES_MAX = 64;
 
-export class EvidenceCheck {
+export class EvidenceVerifier {
   /** Number of signatures that hold. */
-  signatures = 0;
+  validSignatureCount = 0;
   /** Positions of records that differ from the signed bytes. */
-  readonly invalid: number[] = [];
+  readonly invalidLsns: number[] = [];
   readonly #keys = new Map<string, KeyObject>();
   /** Rows of signed batches by evidence id; undefined for one that does not hold. */
   readonly #batches = new Map<string, readonly unknown[] | undefined>();
 
   /** Checks the next record of the journal. */
-  visit(bytes: Buffer, at: number, lsn: number): void {
-    const kind = frameKind(bytes, at);
-    if (kind === FRAME_KINDS.key) this.#takeKey(bytes, at);
-    else if (kind === FRAME_KINDS.evidence) this.#takeBatch(bytes, at, lsn);
-    else if (kind === FRAME_KINDS.outcome && outcomeProofBytes(bytes, at) !== undefined) {
+  checkRecord(bytes: Buffer, at: number, lsn: number): void {
+    const kind = readFrameKind(bytes, at);
+    if (kind === FRAME_KINDS.key) this.#registerKey(bytes, at);
+    else if (kind === FRAME_KINDS.evidence) this.#checkBatch(bytes, at, lsn);
+    else if (kind === FRAME_KINDS.outcome && readOutcomeProofBytes(bytes, at) !== undefined) {
       const record = decodeOutcome(bytes, at);
-      if (!this.#isWhatWasSigned(record, record.proof as OutcomeProof)) this.invalid.push(lsn);
+      if (!this.#hasSignedMembers(record, record.proof as OutcomeProof)) this.invalidLsns.push(lsn);
     }
   }
 
-  #takeKey(bytes: Buffer, at: number): void {
-    const start = at + FRAME_BYTES;
-    const text = bytes.toString("utf8", start, start + frameLength(bytes, at));
+  #registerKey(bytes: Buffer, at: number): void {
+    const start = at + FRAME_HEAD_BYTES;
+    const text = bytes.toString("utf8", start, start + readPayloadLength(bytes, at));
     const { event, kid, x } = JSON.parse(text) as { event: string; kid: string; x: string };
-    if (event !== "registered" || thumbprint(x) !== kid) return;
+    if (event !== "registered" || computeKeyThumbprint(x) !== kid) return;
     const jwk = { kty: "OKP", crv: "Ed25519", x };
     this.#keys.set(kid, createPublicKey({ key: jwk, format: "jwk" }));
   }
 
-  #takeBatch(bytes: Buffer, at: number, lsn: number): void {
-    const batch = decodeEvidence(bytes, at);
+  #checkBatch(bytes: Buffer, at: number, lsn: number): void {
+    const batch = decodeBatchEvidence(bytes, at);
     if (batch === undefined) return;
-    const isSigned = this.#holds(batch);
-    if (!isSigned) this.invalid.push(lsn);
+    const isSigned = this.#verifySignature(batch);
+    if (!isSigned) this.invalidLsns.push(lsn);
     const oldest = this.#batches.size < BATCHES_MAX ? undefined : this.#batches.keys().next().value;
     if (oldest !== undefined) this.#batches.delete(oldest);
-    this.#batches.set(batch.evidenceId, isSigned ? splitBatchRows(batch.body) : undefined);
+    this.#batches.set(batch.evidenceId, isSigned ? parseBatchRows(batch.body) : undefined);
   }
 
-  #isWhatWasSigned(record: OutcomeRecord, proof: OutcomeProof): boolean {
+  #hasSignedMembers(record: OutcomeRecord, proof: OutcomeProof): boolean {
     if (proof.kind === "own") {
       return (
-        this.#holds({ ...proof, body: record.body }) && isEqual(orNothing(record.body), record)
+        this.#verifySignature({ ...proof, body: record.body }) &&
+        isSameOutcome(parseJsonOrUndefined(record.body), record)
       );
     }
     // A row far after its batch is covered by the batch's own check and the chain.
     if (!this.#batches.has(proof.evidenceId)) return true;
-    return isEqual(this.#batches.get(proof.evidenceId)?.[proof.index], record);
+    return isSameOutcome(this.#batches.get(proof.evidenceId)?.[proof.index], record);
   }
 
-  #holds(signed: Omit<BatchEvidence, "evidenceId" | "recordedAtMs">): boolean {
+  #verifySignature(signed: Omit<BatchEvidence, "evidenceId" | "recordedAtMs">): boolean {
     const key = this.#keys.get(signed.kid);
     const signature = Buffer.from(signed.signature);
     const text = `${signed.protectedText}..${signature.toString("base64url")}`;
@@ -78,19 +79,19 @@ export class EvidenceCheck {
     } catch {
       return false;
     }
-    if (!verify(null, signingInput(signed.protectedText, signed.body), key, signature))
+    if (!verify(null, buildSigningInput(signed.protectedText, signed.body), key, signature))
       return false;
-    this.signatures++;
+    this.validSignatureCount++;
     return true;
   }
 }
 
 /** Whether the signed outcome has the same members as the record. */
-function isEqual(value: unknown, record: OutcomeRecord): boolean {
+function isSameOutcome(value: unknown, record: OutcomeRecord): boolean {
   try {
     const signed = parseOutcomeRequest(value);
     return (
-      agentKey(signed.subject) === record.subject &&
+      encodeAgentKey(signed.subject) === record.subject &&
       signed.reporter === record.reporter &&
       signed.outcome === record.outcome &&
       signed.stakes === record.stakes &&
@@ -104,7 +105,7 @@ function isEqual(value: unknown, record: OutcomeRecord): boolean {
   }
 }
 
-function orNothing(bytes: Uint8Array): unknown {
+function parseJsonOrUndefined(bytes: Uint8Array): unknown {
   try {
     return parseJson(bytes);
   } catch {
@@ -113,15 +114,16 @@ function orNothing(bytes: Uint8Array): unknown {
 }
 
 /** The rows of a batch as it was parsed: an array, or one value per line that is not blank. */
-function splitBatchRows(body: Uint8Array): readonly unknown[] {
-  const whole = orNothing(body);
+function parseBatchRows(body: Uint8Array): readonly unknown[] {
+  const whole = parseJsonOrUndefined(body);
   if (Array.isArray(whole)) return whole as unknown[];
   const rows: unknown[] = [];
   for (let start = 0; start < body.byteLength;) {
     const found = body.indexOf(NEWLINE, start);
     const end = found < 0 ? body.byteLength : found;
     const line = body.subarray(start, end);
-    if (Buffer.from(line).toString("latin1").replace(/\r$/, "") !== "") rows.push(orNothing(line));
+    if (Buffer.from(line).toString("latin1").replace(/\r$/, "") !== "")
+      rows.push(parseJsonOrUndefined(line));
     start = end + 1;
   }
   return rows;

@@ -1,29 +1,29 @@
 // Full verification of a stopped journal for `doctor`: chain, checksums and every signature, of
 // commits and of the gaps an earlier repair declared. Reads only.
 import { KeySuccession } from "./signing/rotation.ts";
-import { EvidenceCheck } from "./verify-signatures.ts";
+import { EvidenceVerifier } from "./verify-signatures.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type JournalDamage, JournalDamaged } from "./faults.ts";
 import { type FileLayer, readWhole } from "./files.ts";
 import {
-  chainBefore,
+  readChainBefore,
   COMMIT_FRAME_BYTES,
-  commitSignature,
+  readCommitSignature,
   decodeGap,
-  decodeHeader,
-  FRAME_BYTES,
+  decodeSegmentHeader,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  gapStatement,
-  HEADER_BYTES,
+  readFrameKind,
+  readPayloadLength,
+  encodeGapStatement,
+  SEGMENT_HEADER_BYTES,
   type SegmentHeader,
-  listSegmentFiles,
+  parseSegmentNames,
 } from "./format.ts";
-import { type KnownPosition, recoverJournal } from "./recovery.ts";
+import { type KnownDurablePosition, recoverJournal } from "./recovery.ts";
 import type { RecordVisitor } from "./scan.ts";
 
-export interface JournalReport {
+export interface JournalVerification {
   records: number;
   lsn: number;
   bytes: number;
@@ -51,9 +51,9 @@ export interface JournalReport {
 export function verifyJournal(
   files: FileLayer,
   directory: string,
-  known?: KnownPosition,
-): JournalReport {
-  const report: JournalReport = {
+  known?: KnownDurablePosition,
+): JournalVerification {
+  const report: JournalVerification = {
     records: 0,
     lsn: 0,
     bytes: 0,
@@ -68,26 +68,26 @@ export function verifyJournal(
   };
   try {
     const isReadOnly = true;
-    const evidence = new EvidenceCheck();
+    const evidence = new EvidenceVerifier();
     const visit: RecordVisitor = (bytes, at, lsn) => {
       report.records++;
-      evidence.visit(bytes, at, lsn);
+      evidence.checkRecord(bytes, at, lsn);
     };
     const recovery = recoverJournal(files, directory, visit, { isReadOnly, known });
-    report.signatures = evidence.signatures;
-    report.forged = evidence.invalid;
+    report.signatures = evidence.validSignatureCount;
+    report.forged = evidence.invalidLsns;
     report.lsn = recovery.tail.lsn;
     report.bytes = recovery.bytes;
     report.tornBytes = recovery.truncatedBytes;
     const succession = new KeySuccession();
-    for (const { name } of listSegmentFiles(files.list(directory))) {
+    for (const { name } of parseSegmentNames(files.list(directory))) {
       const isNewest = name === recovery.tail.segment;
       const bytes = readWhole(files, `${directory}/${name}`);
-      const header = decodeHeader(bytes);
+      const header = decodeSegmentHeader(bytes);
       if (header === undefined) continue;
       const end = isNewest ? recovery.tail.offset : bytes.byteLength;
-      if (!succession.begin(header.publicKey)) report.unannounced.push(name);
-      verifySignatures(report, name, bytes.subarray(0, end), header, succession);
+      if (!succession.beginSegment(header.publicKey)) report.unannounced.push(name);
+      verifySegmentSignatures(report, name, bytes.subarray(0, end), header, succession);
     }
   } catch (error) {
     if (!(error instanceof JournalDamaged)) throw error;
@@ -96,8 +96,8 @@ export function verifyJournal(
   return report;
 }
 
-function verifySignatures(
-  report: JournalReport,
+function verifySegmentSignatures(
+  report: JournalVerification,
   segment: string,
   bytes: Buffer,
   header: SegmentHeader,
@@ -106,15 +106,15 @@ function verifySignatures(
   const key = header.publicKey.toString("hex");
   if (report.publicKeys.at(-1) !== key) report.publicKeys.push(key);
   let lsn = header.firstLsn - 1;
-  let start = HEADER_BYTES;
-  for (let at = HEADER_BYTES; at < bytes.byteLength;) {
-    const kind = frameKind(bytes, at);
-    const end = at + FRAME_BYTES + frameLength(bytes, at);
+  let start = SEGMENT_HEADER_BYTES;
+  for (let at = SEGMENT_HEADER_BYTES; at < bytes.byteLength;) {
+    const kind = readFrameKind(bytes, at);
+    const end = at + FRAME_HEAD_BYTES + readPayloadLength(bytes, at);
     if (kind === FRAME_KINDS.commit || kind === FRAME_KINDS.gap) {
       const isCommit = kind === FRAME_KINDS.commit;
       const isSigned = isCommit
         ? verifyCommit(bytes, at, header.publicKey)
-        : verifyGap(report, bytes, start, at, header.publicKey);
+        : verifyAndReportGap(report, bytes, start, at, header.publicKey);
       if (!isSigned) {
         const reason = "a signature is not valid";
         throw new JournalDamaged({ segment, offset: at, afterLsn: lsn, reason });
@@ -123,7 +123,7 @@ function verifySignatures(
       start = end;
     } else {
       if (kind === FRAME_KINDS.audit) {
-        succession.take(bytes.subarray(at + FRAME_BYTES, end));
+        succession.applyAuditRecord(bytes.subarray(at + FRAME_HEAD_BYTES, end));
       }
       lsn++;
     }
@@ -132,20 +132,20 @@ function verifySignatures(
 }
 
 function verifyCommit(bytes: Buffer, at: number, publicKey: Buffer): boolean {
-  const chain = chainBefore(bytes, at + COMMIT_FRAME_BYTES);
-  return verifyWithRawKey(publicKey, chain, commitSignature(bytes, at));
+  const chain = readChainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, readCommitSignature(bytes, at));
 }
 
-function verifyGap(
-  report: JournalReport,
+function verifyAndReportGap(
+  report: JournalVerification,
   bytes: Buffer,
   start: number,
   at: number,
   publicKey: Buffer,
 ): boolean {
   const { signature, ...gap } = decodeGap(bytes, at);
-  const resume = chainBefore(bytes, at + FRAME_BYTES + frameLength(bytes, at));
-  const statement = gapStatement(chainBefore(bytes, start), gap, resume);
+  const resume = readChainBefore(bytes, at + FRAME_HEAD_BYTES + readPayloadLength(bytes, at));
+  const statement = encodeGapStatement(readChainBefore(bytes, start), gap, resume);
   if (gap.lastLost >= gap.firstLost) report.gaps.push(gap);
   return verifyWithRawKey(publicKey, statement, signature);
 }

@@ -10,14 +10,14 @@ import { readErrno, type FileLayer, replaceFile, writeFully } from "./files.ts";
 import { JournalBroken, JournalFull } from "./faults.ts";
 import {
   COMMIT_FRAME_BYTES,
-  encodeCommit,
-  encodeHeader,
-  FRAME_BYTES,
-  frameLength,
-  HEADER_BYTES,
+  encodeCommitFrame,
+  encodeSegmentHeader,
+  FRAME_HEAD_BYTES,
+  readPayloadLength,
+  SEGMENT_HEADER_BYTES,
   sealFrame,
-  SEGMENT_BYTES_MAX,
-  segmentName,
+  JOURNAL_SEGMENT_BYTES_MAX,
+  formatSegmentName,
 } from "./format.ts";
 import type { Fence } from "./ownership/fence.ts";
 import type { FramePlace } from "./places.ts";
@@ -54,7 +54,7 @@ export interface JournalWriter {
   /** Syncs batches that were appended to be synced later. Throws as `append`. */
   sync(): void;
   /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
-  probe(): void;
+  probeSpace(): void;
   /** Signs with another key from the next record on, in a segment of its own. */
   useKey(key: BureauKey): void;
   /** Position of the last durable record. */
@@ -65,7 +65,7 @@ export interface JournalWriter {
   readonly batchPlace: FramePlace;
   readonly syncCount: number;
   /** Milliseconds of the last sync of a batch. */
-  readonly lastSyncMs: number;
+  readonly lastSyncDurationMs: number;
   close(): void;
 }
 
@@ -78,7 +78,7 @@ export function openJournalWriter(options: JournalWriterOptions): JournalWriter 
 class SegmentWriter implements JournalWriter {
   lsn: number;
   syncCount = 0;
-  lastSyncMs = 0;
+  lastSyncDurationMs = 0;
   readonly #options: JournalWriterOptions;
   readonly #segmentBytesMax: number;
   #descriptor = -1;
@@ -88,7 +88,7 @@ class SegmentWriter implements JournalWriter {
   #segment: number;
   #key: BureauKey;
   /** The open segment names another key. */
-  #isForeign = false;
+  #isKeyChanged = false;
   #broken: JournalBroken | undefined;
   /** Batches were written since the last sync. */
   #isUnsynced = false;
@@ -97,7 +97,7 @@ class SegmentWriter implements JournalWriter {
     const { tail, files, directory } = options;
     this.#options = options;
     this.#key = options.key;
-    this.#segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
+    this.#segmentBytesMax = options.segmentBytesMax ?? JOURNAL_SEGMENT_BYTES_MAX;
     this.lsn = tail.lsn;
     this.#offset = tail.offset;
     this.chain = tail.chain;
@@ -113,7 +113,7 @@ class SegmentWriter implements JournalWriter {
     if (this.#broken !== undefined) throw this.#broken;
     let bytes = COMMIT_FRAME_BYTES;
     for (const run of runs) bytes += run.bytes.byteLength;
-    if (this.#descriptor < 0 || this.#isForeign || this.#isOverfull(bytes)) this.#beginSegment();
+    if (this.#descriptor < 0 || this.#isKeyChanged || this.#isOverfull(bytes)) this.#beginSegment();
     const parts: Uint8Array[] = [];
     const digest = createHash("sha256").update(this.chain);
     let lsn = this.lsn;
@@ -124,7 +124,7 @@ class SegmentWriter implements JournalWriter {
     }
     const chain = digest.digest();
     const signature = this.#key.sign(chain);
-    parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
+    parts.push(encodeCommitFrame({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
     this.#write(parts);
     this.#isUnsynced = true;
     if (!isSyncedLater) this.sync();
@@ -141,20 +141,20 @@ class SegmentWriter implements JournalWriter {
     const startedMs = performance.now();
     this.#sync(() => this.#options.files.syncData(this.#descriptor));
     this.#isUnsynced = false;
-    this.lastSyncMs = performance.now() - startedMs;
+    this.lastSyncDurationMs = performance.now() - startedMs;
   }
 
   useKey(key: BureauKey): void {
     this.#key = key;
-    this.#isForeign = true;
+    this.#isKeyChanged = true;
   }
 
-  probe(): void {
+  probeSpace(): void {
     if (this.#broken !== undefined) throw this.#broken;
     // Zeros after the last commit read as a torn end, should the process die right here.
     if (this.#descriptor < 0) this.#beginSegment();
     const { files } = this.#options;
-    this.#guarded("probe", () => {
+    this.#runDiskWrite("probe", () => {
       writeFully(files, this.#descriptor, [Buffer.alloc(PROBE_BYTES)], this.#offset);
       files.truncate(this.#descriptor, this.#offset);
     });
@@ -169,32 +169,33 @@ class SegmentWriter implements JournalWriter {
   }
 
   #isOverfull(bytes: number): boolean {
-    return this.#offset > HEADER_BYTES && this.#offset + bytes > this.#segmentBytesMax;
+    return this.#offset > SEGMENT_HEADER_BYTES && this.#offset + bytes > this.#segmentBytesMax;
   }
 
   #write(parts: readonly Uint8Array[]): void {
     const { files } = this.#options;
-    this.#guarded("write", () => {
+    this.#runDiskWrite("write", () => {
       writeFully(files, this.#descriptor, parts, this.#offset);
     });
   }
 
   /** Runs a write; on a full disk returns to the last commit, on any other error gives up. */
-  #guarded(name: string, act: () => void): void {
+  #runDiskWrite(name: string, act: () => void): void {
     try {
       act();
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`${name} failed (${readErrno(cause)})`, cause);
-      this.#backToCommit();
+      if (!isDiskFullError(cause))
+        throw this.#breakWith(`${name} failed (${readErrno(cause)})`, cause);
+      this.#truncateToCommit();
       throw new JournalFull(`no room to ${name}`, { cause });
     }
   }
 
-  #backToCommit(): void {
+  #truncateToCommit(): void {
     try {
       this.#options.files.truncate(this.#descriptor, this.#offset);
     } catch (cause) {
-      throw this.#fail(`cannot cut an unfinished write (${readErrno(cause)})`, cause);
+      throw this.#breakWith(`cannot cut an unfinished write (${readErrno(cause)})`, cause);
     }
   }
 
@@ -203,11 +204,11 @@ class SegmentWriter implements JournalWriter {
       act();
       this.syncCount++;
     } catch (cause) {
-      throw this.#fail(`sync failed (${readErrno(cause)})`, cause);
+      throw this.#breakWith(`sync failed (${readErrno(cause)})`, cause);
     }
   }
 
-  #fail(detail: string, cause: unknown): JournalBroken {
+  #breakWith(detail: string, cause: unknown): JournalBroken {
     this.#broken = new JournalBroken(detail, { cause });
     return this.#broken;
   }
@@ -215,13 +216,13 @@ class SegmentWriter implements JournalWriter {
   /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
   #beginSegment(): void {
     const { files, directory, nodeId, epoch, fence } = this.#options;
-    fence?.look();
+    fence?.assertOwner();
     // What stands before the next segment has to be there whenever that one is.
     this.sync();
     const firstLsn = this.lsn + 1;
-    const name = segmentName(firstLsn);
+    const name = formatSegmentName(firstLsn);
     const path = `${directory}/${name}`;
-    const header = encodeHeader({
+    const header = encodeSegmentHeader({
       nodeId,
       epoch,
       firstLsn,
@@ -230,41 +231,43 @@ class SegmentWriter implements JournalWriter {
     });
     let descriptor = -1;
     try {
-      this.#dropEmptyNamesake(name);
+      this.#removeEmptyNamesake(name);
       descriptor = files.open(path, "create");
       writeFully(files, descriptor, [header], 0);
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`cannot begin a segment (${readErrno(cause)})`, cause);
+      if (!isDiskFullError(cause))
+        throw this.#breakWith(`cannot begin a segment (${readErrno(cause)})`, cause);
       this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
     this.#sync(() => files.syncData(descriptor));
     this.#sync(() => files.syncDirectory(directory));
-    this.#nameNewest(name, descriptor, path);
+    this.#writeNewestName(name, descriptor, path);
     if (this.#descriptor >= 0) files.close(this.#descriptor);
     this.#descriptor = descriptor;
-    this.#isForeign = false;
+    this.#isKeyChanged = false;
     this.#segment = firstLsn;
-    this.#offset = HEADER_BYTES;
+    this.#offset = SEGMENT_HEADER_BYTES;
   }
 
   /**
    * With another key and an empty newest segment, the new one has the same first position. An
    * empty segment holds no evidence, so it makes way.
    */
-  #dropEmptyNamesake(name: string): void {
+  #removeEmptyNamesake(name: string): void {
     const { files, directory, tail } = this.#options;
-    if (this.#descriptor < 0 && tail.segment === name && tail.offset === HEADER_BYTES) {
+    if (this.#descriptor < 0 && tail.segment === name && tail.offset === SEGMENT_HEADER_BYTES) {
       files.remove(`${directory}/${name}`);
     }
   }
 
-  #nameNewest(name: string, descriptor: number, path: string): void {
+  #writeNewestName(name: string, descriptor: number, path: string): void {
     const { files, directory } = this.#options;
     try {
       replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
     } catch (cause) {
-      if (!isFull(cause)) throw this.#fail(`cannot name a segment (${readErrno(cause)})`, cause);
+      if (!isDiskFullError(cause))
+        throw this.#breakWith(`cannot name a segment (${readErrno(cause)})`, cause);
       this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
@@ -278,7 +281,7 @@ class SegmentWriter implements JournalWriter {
         files.remove(path);
       }
     } catch (cause) {
-      throw this.#fail(`cannot remove an unused segment (${readErrno(cause)})`, cause);
+      throw this.#breakWith(`cannot remove an unused segment (${readErrno(cause)})`, cause);
     }
   }
 }
@@ -289,12 +292,12 @@ function sealRun(run: FrameRun, lsn: number, timeUs: number): number {
   while (at < run.bytes.byteLength) {
     next++;
     sealFrame(run.bytes, at, next, timeUs);
-    at += FRAME_BYTES + frameLength(run.bytes, at);
+    at += FRAME_HEAD_BYTES + readPayloadLength(run.bytes, at);
   }
   return next;
 }
 
-function isFull(cause: unknown): boolean {
+function isDiskFullError(cause: unknown): boolean {
   const errno = readErrno(cause);
   return errno === "ENOSPC" || errno === "EDQUOT";
 }

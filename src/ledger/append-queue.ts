@@ -14,46 +14,46 @@ import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 export const QUEUE_RECORDS_MAX = 20_000;
 export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 /** Room on top for records that must not be turned away: audits, revocations, policies, configs. */
-export const FIRST_RECORDS_MAX = 2000;
-export const FIRST_BYTES_MAX = 16 * 1024 * 1024;
+export const PRIORITY_RECORDS_MAX = 2000;
+export const PRIORITY_BYTES_MAX = 16 * 1024 * 1024;
 
 const MS_PER_S = 1000;
 
-interface Waiting extends AwaitedOutcome {
+interface PendingAppend extends AwaitedOutcome {
   resolve: (receipt: OutcomeReceipt) => void;
   reject: (error: Error) => void;
 }
 
 /** One caller that waits for all records of a message. */
-interface Framed {
+interface PendingFrames {
   readonly count: number;
   readonly resolve: (receipts: FrameReceipts) => void;
   readonly reject: (error: Error) => void;
 }
 
-interface Sent {
+interface SentAppend {
   readonly byteCount: number;
   readonly count: number;
   /** Monotonic. */
   readonly sentMs: number;
-  readonly framed: Framed | undefined;
+  readonly framed: PendingFrames | undefined;
 }
 
 export class AppendQueue {
   /** Posts a message to the thread; its buffer is transferred. */
   readonly #post: (message: AppendMessage) => void;
   /** Fault for every further append; undefined while the ledger takes appends. */
-  readonly #ended: () => ServiceFault | undefined;
+  readonly #findEndFault: () => ServiceFault | undefined;
   readonly #clock: () => number;
   /** In order of append; `#answered` of them at the front are done. */
-  #waiting: Waiting[] = [];
-  #answered = 0;
+  #pending: PendingAppend[] = [];
+  #answeredCount = 0;
   #batch = new FrameBatch();
   #isFlushDue = false;
   /** Seconds from sending to the answer, a count for each record. */
-  readonly durations = new Histograms(1, DURATION_BOUNDS_SEC);
+  readonly durationsSec = new Histograms(1, DURATION_BOUNDS_SEC);
   /** Messages not yet answered, in order. */
-  #sent: Sent[] = [];
+  #unansweredMessages: SentAppend[] = [];
   #framedCount = 0;
   #queuedBytes = 0;
 
@@ -63,13 +63,13 @@ export class AppendQueue {
     clock: () => number,
   ) {
     this.#post = post;
-    this.#ended = ended;
+    this.#findEndFault = ended;
     this.#clock = clock;
   }
 
   /** Records accepted and not yet answered. */
   get count(): number {
-    return this.#waiting.length - this.#answered + this.#framedCount;
+    return this.#pending.length - this.#answeredCount + this.#framedCount;
   }
 
   /**
@@ -77,28 +77,28 @@ export class AppendQueue {
    * @throws ServiceFault as `receiptOf`, `overloaded` when the queue is full, or the fault of
    *   `ended`.
    */
-  add(
+  addRecord(
     { outcomeId, signature }: AwaitedOutcome,
     add: (batch: FrameBatch) => void,
     isFirst = false,
   ): Promise<OutcomeReceipt> {
     return new Promise((resolve, reject) => {
-      const refusal = this.#refusal(isFirst);
+      const refusal = this.#findRefusal(isFirst);
       if (refusal !== undefined) {
         reject(refusal);
         return;
       }
       add(this.#batch);
-      this.#waiting.push({ outcomeId, signature, resolve, reject });
+      this.#pending.push({ outcomeId, signature, resolve, reject });
       if (this.#batch.isFull) this.flush();
-      else this.#flushSoon();
+      else this.#scheduleFlush();
     });
   }
 
   /** Queues frames that share one commit; earlier appends stay before them. Rejects as `add`. */
   addFrames(frames: EncodedFrames): Promise<FrameReceipts> {
     return new Promise((resolve, reject) => {
-      const refusal = this.#refusal();
+      const refusal = this.#findRefusal();
       if (refusal !== undefined) {
         reject(refusal);
         return;
@@ -112,13 +112,13 @@ export class AppendQueue {
 
   /** Sends the gathered records. */
   flush(): void {
-    if (this.#batch.count > 0) this.#send(this.#batch.take(), undefined);
+    if (this.#batch.count > 0) this.#send(this.#batch.drain(), undefined);
   }
 
   /** Answers the oldest message. */
-  answer({ numbers, duplicateIds }: ReceiptsMessage): void {
-    const { byteCount, count, sentMs, framed } = this.#sent.shift() as Sent;
-    this.durations.add(0, (performance.now() - sentMs) / MS_PER_S, count);
+  settleOldestMessage({ numbers, duplicateIds }: ReceiptsMessage): void {
+    const { byteCount, count, sentMs, framed } = this.#unansweredMessages.shift() as SentAppend;
+    this.durationsSec.add(0, (performance.now() - sentMs) / MS_PER_S, count);
     this.#queuedBytes -= byteCount;
     if (framed !== undefined) {
       this.#framedCount -= framed.count;
@@ -129,7 +129,7 @@ export class AppendQueue {
     for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT) {
       const verdict = numbers[at]!;
       const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
-      const waiting = this.#waiting[this.#answered++] as Waiting;
+      const waiting = this.#pending[this.#answeredCount++] as PendingAppend;
       try {
         waiting.resolve(
           buildReceipt(waiting, verdict, numbers[at + 1]!, numbers[at + 2]!, firstId),
@@ -138,51 +138,51 @@ export class AppendQueue {
         waiting.reject(error as Error);
       }
     }
-    this.#forgetAnswered();
+    this.#dropAnswered();
   }
 
   /** Rejects all waiting callers. */
   rejectAll(why: Error): void {
-    const framed = this.#sent.splice(0).flatMap((sent) => sent.framed ?? []);
-    const waiting = [...this.#waiting.slice(this.#answered), ...framed];
-    this.#waiting = [];
-    this.#answered = 0;
+    const framed = this.#unansweredMessages.splice(0).flatMap((sent) => sent.framed ?? []);
+    const waiting = [...this.#pending.slice(this.#answeredCount), ...framed];
+    this.#pending = [];
+    this.#answeredCount = 0;
     this.#framedCount = 0;
     for (const entry of waiting) entry.reject(why);
   }
 
-  #refusal(isFirst = false): ServiceFault | undefined {
+  #findRefusal(isFirst = false): ServiceFault | undefined {
     const isOver =
-      this.count >= QUEUE_RECORDS_MAX + (isFirst ? FIRST_RECORDS_MAX : 0) ||
+      this.count >= QUEUE_RECORDS_MAX + (isFirst ? PRIORITY_RECORDS_MAX : 0) ||
       this.#queuedBytes + this.#batch.byteCount >=
-        QUEUE_BYTES_MAX + (isFirst ? FIRST_BYTES_MAX : 0);
+        QUEUE_BYTES_MAX + (isFirst ? PRIORITY_BYTES_MAX : 0);
     const overloaded = () => new ServiceFault("overloaded", "too many outcomes are waiting");
-    return this.#ended() ?? (isOver ? overloaded() : undefined);
+    return this.#findEndFault() ?? (isOver ? overloaded() : undefined);
   }
 
-  #flushSoon(): void {
+  #scheduleFlush(): void {
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
     // The check phase comes after all callbacks of this turn: one message for all of them.
     setImmediate(() => {
       this.#isFlushDue = false;
-      if (this.#ended() === undefined) this.flush();
+      if (this.#findEndFault() === undefined) this.flush();
     });
   }
 
-  #send({ bytes, count }: EncodedFrames, framed: Framed | undefined): void {
+  #send({ bytes, count }: EncodedFrames, framed: PendingFrames | undefined): void {
     const byteCount = bytes.byteLength;
     this.#queuedBytes += byteCount;
-    this.#sent.push({ byteCount, count, sentMs: performance.now(), framed });
+    this.#unansweredMessages.push({ byteCount, count, sentMs: performance.now(), framed });
     const frames = bytes.buffer as ArrayBuffer;
     const nowMs = this.#clock();
     this.#post({ kind: "append", frames, byteCount, recordCount: count, nowMs });
   }
 
   /** Drops answered entries once they are most of the list: constant work per entry. */
-  #forgetAnswered(): void {
-    if (this.#answered * 2 < this.#waiting.length) return;
-    this.#waiting = this.#waiting.slice(this.#answered);
-    this.#answered = 0;
+  #dropAnswered(): void {
+    if (this.#answeredCount * 2 < this.#pending.length) return;
+    this.#pending = this.#pending.slice(this.#answeredCount);
+    this.#answeredCount = 0;
   }
 }

@@ -18,7 +18,7 @@ export class AssessmentQueue {
   #isClosed = false;
   #recorded = 0;
   /** Of texts that were counted before. */
-  #repeated = 0;
+  #duplicates = 0;
   #dropped = 0;
 
   constructor(log: Pick<FrameLog, "appendFrames">) {
@@ -29,19 +29,19 @@ export class AssessmentQueue {
   gauges(): Record<string, number> {
     return {
       assessments_recorded_total: this.#recorded,
-      assessments_repeated_total: this.#repeated,
+      assessments_repeated_total: this.#duplicates,
       assessments_dropped_total: this.#dropped,
     };
   }
 
   /** Takes one assessment; never waits and never throws for want of room. */
-  note(assessment: Assessment): void {
+  enqueue(assessment: Assessment): void {
     if (this.#isClosed || this.#batch.isFull) {
       this.#dropped++;
       return;
     }
     this.#batch.addEvent(FRAME_KINDS.assessment, encodeAssessment(assessment));
-    this.#sendSoon();
+    this.#scheduleSend();
   }
 
   /** Sends what waits; resolves once it is answered. Later ones are dropped. */
@@ -53,7 +53,7 @@ export class AssessmentQueue {
     }
   }
 
-  #sendSoon(): void {
+  #scheduleSend(): void {
     if (this.#isSendDue || this.#sending !== undefined) return;
     this.#isSendDue = true;
     setImmediate(() => {
@@ -66,25 +66,26 @@ export class AssessmentQueue {
     if (this.#sending !== undefined || this.#batch.count === 0) return;
     this.#sending = this.#append().finally(() => {
       this.#sending = undefined;
-      if (this.#batch.count > 0) this.#sendSoon();
+      if (this.#batch.count > 0) this.#scheduleSend();
     });
   }
 
   async #append(): Promise<void> {
-    const frames = this.#batch.take();
+    const frames = this.#batch.drain();
     const { count } = frames;
     try {
       const { numbers } = await this.#log.appendFrames(frames);
-      for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT) this.#count(numbers[at]!);
+      for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT)
+        this.#countVerdict(numbers[at]!);
     } catch {
       // Full, or failed: then the ledger itself says so, louder.
       this.#dropped += count;
     }
   }
 
-  #count(verdict: number): void {
+  #countVerdict(verdict: number): void {
     if (verdict === VERDICT_RECORDED) this.#recorded++;
-    else if (verdict === VERDICT_DUPLICATE) this.#repeated++;
+    else if (verdict === VERDICT_DUPLICATE) this.#duplicates++;
     else this.#dropped++;
   }
 }

@@ -4,17 +4,17 @@ import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
-import { Asked } from "./asked.ts";
+import { PendingReplies } from "./asked.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
 import type { DiskStatus } from "./disk/watch.ts";
 import { FRAME_KINDS } from "../journal/format.ts";
 import { DamageWatch } from "./damage-watch.ts";
-import { LedgerFigures } from "./figures.ts";
+import { LedgerMetrics } from "./figures.ts";
 import type { HistogramCounts } from "../platform/histogram.ts";
 import type { FramePlace } from "../journal/places.ts";
-import { encodeEvidence, identified } from "../journal/proof.ts";
+import { encodeBatchEvidence, addEvidenceId } from "../journal/proof.ts";
 import type { FrameBatch } from "./frame-batch.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
@@ -23,13 +23,13 @@ import type { RemoteEvent } from "./ordered/apply.ts";
 import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
 import { type LedgerThread, wrapLedgerWorker } from "./thread-link.ts";
 import {
-  awaitReady,
+  waitUntilLedgerReady,
   type LedgerOptions,
   type OpenLedger,
-  type Replay,
-  startThread,
+  type ReplayStatistics,
+  startLedgerThread,
 } from "./start.ts";
-import { type AwaitedOutcome, journalUnavailable } from "./receipts.ts";
+import { type AwaitedOutcome, createJournalUnavailableFault } from "./receipts.ts";
 
 export type { OpenLedger } from "./start.ts";
 
@@ -43,9 +43,9 @@ export { QUEUE_RECORDS_MAX } from "./append-queue.ts";
 export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   const claim = await claimDataDirectory(options.dataDir);
   try {
-    const figures = new LedgerFigures();
-    const worker = startThread(options, claim, figures);
-    const ready = await awaitReady(worker);
+    const figures = new LedgerMetrics();
+    const worker = startLedgerThread(options, claim, figures);
+    const ready = await waitUntilLedgerReady(worker);
     return new LedgerClient(wrapLedgerWorker(worker), ready, claim, { ...options, figures });
   } catch (error) {
     await claim.release();
@@ -58,11 +58,11 @@ export const NOTE_RECORDS_MAX = 1000;
 export const NOTE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Records that are not outcomes have no id and no signature of their own. */
-const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
+const UNSIGNED_EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
 
 /** Ledger of the thread that started it, or of one that joined; then without a claim. */
 export class LedgerClient implements OpenLedger {
-  readonly replay: Replay;
+  readonly replay: ReplayStatistics;
   readonly engineMemory: WebAssembly.Memory;
   readonly keyEvents: readonly Uint8Array[];
   readonly policies: readonly Uint8Array[];
@@ -76,7 +76,7 @@ export class LedgerClient implements OpenLedger {
   readonly #onRemote: NonNullable<LedgerOptions["onRemote"]>;
   readonly #clock: () => number;
   readonly journal: DamageWatch;
-  readonly figures: LedgerFigures;
+  readonly figures: LedgerMetrics;
   readonly #thread: LedgerThread;
   readonly #claim: DataDirectoryClaim | undefined;
   readonly #onFatal: LedgerOptions["onFatal"];
@@ -85,11 +85,11 @@ export class LedgerClient implements OpenLedger {
   admission: AdmissionStatus = { refusedFull: 0, refusedLimited: 0, keysLimited: 0 };
   disk: DiskSpace = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
   /** Set once nothing can be appended any more. */
-  #ended: "closed" | "dead" | undefined;
-  readonly #installing = new Asked((refusal) => new RangeError(refusal));
-  readonly #rekeying = new Asked(journalUnavailable);
+  #endState: "closed" | "dead" | undefined;
+  readonly #pendingInstalls = new PendingReplies((refusal) => new RangeError(refusal));
+  readonly #pendingRotations = new PendingReplies(createJournalUnavailableFault);
   readonly #queue: AppendQueue;
-  readonly #notes = new AdmissionLimit({
+  readonly #noteLimit = new AdmissionLimit({
     countMax: NOTE_RECORDS_MAX,
     bytesMax: NOTE_BYTES_MAX,
     detail: "too many notes are waiting",
@@ -100,9 +100,9 @@ export class LedgerClient implements OpenLedger {
     thread: LedgerThread,
     ready: ReadyMessage,
     claim: DataDirectoryClaim | undefined,
-    options: Omit<LedgerOptions, "dataDir"> & { figures?: LedgerFigures },
+    options: Omit<LedgerOptions, "dataDir"> & { figures?: LedgerMetrics },
   ) {
-    this.figures = options.figures ?? new LedgerFigures();
+    this.figures = options.figures ?? new LedgerMetrics();
     this.#thread = thread;
     this.#claim = claim;
     this.#onFatal = options.onFatal;
@@ -126,12 +126,12 @@ export class LedgerClient implements OpenLedger {
     this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn, lastRecordMs };
     const post = (message: ToLedger & { kind: "append" }) =>
       this.#thread.postMessage(message, [message.frames]);
-    this.#queue = new AppendQueue(post, () => this.#whyEnded(), options.clock);
+    this.#queue = new AppendQueue(post, () => this.#findEndFault(), options.clock);
     thread.onMessage((message) => this.#receive(message));
-    thread.onError(() => this.#die(70));
+    thread.onError(() => this.#markDead(70));
     this.#whenExited = new Promise((resolve) => {
       thread.onExit(() => {
-        if (this.#ended !== "closed") this.#die(70);
+        if (this.#endState !== "closed") this.#markDead(70);
         resolve();
       });
     });
@@ -142,11 +142,11 @@ export class LedgerClient implements OpenLedger {
   }
 
   appendDurations(): HistogramCounts {
-    return this.#queue.durations.counts(0);
+    return this.#queue.durationsSec.counts(0);
   }
 
   get notes(): { count: number; bytes: number } {
-    return this.#notes;
+    return this.#noteLimit;
   }
 
   position(): number {
@@ -154,11 +154,11 @@ export class LedgerClient implements OpenLedger {
   }
 
   isHealthy(): boolean {
-    return this.#hasSpace && this.#ended === undefined;
+    return this.#hasSpace && this.#endState === undefined;
   }
 
   append(record: OutcomeRecord): Promise<OutcomeReceipt> {
-    return this.#queue.add(record, (batch) => batch.add(record));
+    return this.#queue.addRecord(record, (batch) => batch.addOutcome(record));
   }
 
   appendFrames(frames: EncodedFrames): Promise<FrameReceipts> {
@@ -166,45 +166,52 @@ export class LedgerClient implements OpenLedger {
   }
 
   async appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string> {
-    const whole = identified(evidence);
-    await this.#appendEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+    const whole = addEvidenceId(evidence);
+    await this.#appendEvent(FRAME_KINDS.evidence, encodeBatchEvidence(whole));
     return whole.evidenceId;
   }
 
-  readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.key, bytes);
-  readonly appendAccess = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.access, bytes);
-  readonly appendPolicy = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.policy, bytes);
+  readonly appendKeyEvent = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.key, bytes);
+  readonly appendApiKey = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.access, bytes);
+  readonly appendPolicy = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.policy, bytes);
   readonly appendNamespaceEvent = (bytes: Uint8Array) =>
-    this.#appendFirst(FRAME_KINDS.namespace, bytes);
+    this.#appendPriorityEvent(FRAME_KINDS.namespace, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
-  readonly appendAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.audit, bytes);
-  readonly appendConfig = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.config, bytes);
-  readonly appendStandings = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.standings, bytes);
-  readonly appendUsage = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.usage, bytes);
-  readonly appendReview = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.review, bytes);
+  readonly appendAudit = (bytes: Uint8Array) => this.#appendPriorityEvent(FRAME_KINDS.audit, bytes);
+  readonly appendConfig = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.config, bytes);
+  readonly appendStandings = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.standings, bytes);
+  readonly appendUsage = (bytes: Uint8Array) => this.#appendPriorityEvent(FRAME_KINDS.usage, bytes);
+  readonly appendReview = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.review, bytes);
   readonly appendReviewCalls = (bytes: Uint8Array) =>
     this.#appendEvent(FRAME_KINDS.reviewEvent, bytes);
   readonly appendReviewEvent = (bytes: Uint8Array) =>
-    this.#appendFirst(FRAME_KINDS.reviewEvent, bytes);
-  readonly appendKeyAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.keyAudit, bytes);
+    this.#appendPriorityEvent(FRAME_KINDS.reviewEvent, bytes);
+  readonly appendKeyAudit = (bytes: Uint8Array) =>
+    this.#appendPriorityEvent(FRAME_KINDS.keyAudit, bytes);
 
   appendProvenance(bytes: Uint8Array): Promise<number> {
     const { byteLength } = bytes;
-    return this.#notes.run(() => this.#appendEvent(FRAME_KINDS.provenance, bytes), byteLength);
+    return this.#noteLimit.run(() => this.#appendEvent(FRAME_KINDS.provenance, bytes), byteLength);
   }
 
   installConfig(config: unknown): Promise<void> {
-    if (this.#ended !== undefined)
-      return Promise.reject(journalUnavailable("the ledger is closed"));
+    if (this.#endState !== undefined)
+      return Promise.reject(createJournalUnavailableFault("the ledger is closed"));
     this.#post({ kind: "install", config });
-    return this.#installing.wait();
+    return this.#pendingInstalls.wait();
   }
 
   rotateSigningKey(actor: string): Promise<void> {
-    if (this.#ended !== undefined)
-      return Promise.reject(journalUnavailable("the ledger is closed"));
+    if (this.#endState !== undefined)
+      return Promise.reject(createJournalUnavailableFault("the ledger is closed"));
     this.#post({ kind: "rekey", nowMs: this.#clock(), actor });
-    return this.#rekeying.wait();
+    return this.#pendingRotations.wait();
   }
 
   join(port: MessagePort): void {
@@ -216,13 +223,14 @@ export class LedgerClient implements OpenLedger {
   }
 
   async #appendEvent(kind: number, payload: Uint8Array): Promise<number> {
-    return (await this.#queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
+    return (await this.#queue.addRecord(UNSIGNED_EVENT, (batch) => batch.addEvent(kind, payload)))
+      .position;
   }
 
   /** An event that must find room where outcomes have filled the queue. */
-  async #appendFirst(kind: number, payload: Uint8Array): Promise<number> {
+  async #appendPriorityEvent(kind: number, payload: Uint8Array): Promise<number> {
     const add = (batch: FrameBatch) => batch.addEvent(kind, payload);
-    return (await this.#queue.add(EVENT, add, true)).position;
+    return (await this.#queue.addRecord(UNSIGNED_EVENT, add, true)).position;
   }
 
   /** Waits for space instead of refusing: an import is as fast as the disk, not faster. */
@@ -237,9 +245,9 @@ export class LedgerClient implements OpenLedger {
   }
 
   async close(): Promise<void> {
-    if (this.#ended === undefined) {
+    if (this.#endState === undefined) {
       this.#queue.flush();
-      this.#ended = "closed";
+      this.#endState = "closed";
       this.#post({ kind: "close" });
     }
     await this.#whenExited;
@@ -247,51 +255,53 @@ export class LedgerClient implements OpenLedger {
     await this.#claim?.release();
   }
 
-  #whyEnded(): ServiceFault | undefined {
-    if (this.#ended === "closed") return journalUnavailable("the ledger is closed");
-    return this.#ended === "dead" ? journalUnavailable("the ledger has failed") : undefined;
+  #findEndFault(): ServiceFault | undefined {
+    if (this.#endState === "closed") return createJournalUnavailableFault("the ledger is closed");
+    return this.#endState === "dead"
+      ? createJournalUnavailableFault("the ledger has failed")
+      : undefined;
   }
 
   #receive(message: FromLedger): void {
-    if (message.kind === "receipts") this.#answer(message);
-    else if (message.kind === "installed") this.#installing.settle(message.refusal);
-    else if (message.kind === "rekeyed") this.#rekeying.settle(message.refusal);
+    if (message.kind === "receipts") this.#applyReceipts(message);
+    else if (message.kind === "installed") this.#pendingInstalls.settleOldest(message.refusal);
+    else if (message.kind === "rekeyed") this.#pendingRotations.settleOldest(message.refusal);
     else if (message.kind === "table") this.#onTable(message.engineMemory);
-    else if (message.kind === "health") this.#lookAt(message);
+    else if (message.kind === "health") this.#applyDiskStatus(message);
     else if (message.kind === "admission") this.admission = message;
-    else if (message.kind === "remote") this.#learn(message.events);
+    else if (message.kind === "remote") this.#dispatchRemoteEvents(message.events);
     else if (message.kind === "note") this.#log(message.event, message.detail);
-    else if (message.kind === "scrub") this.journal.take(message);
-    else if (message.kind === "failed") this.#die(message.exitCode, message.takenOver);
+    else if (message.kind === "scrub") this.journal.applyScrub(message);
+    else if (message.kind === "failed") this.#markDead(message.exitCode, message.takenOver);
   }
 
-  #lookAt({ isHealthy, space }: DiskStatus): void {
+  #applyDiskStatus({ isHealthy, space }: DiskStatus): void {
     this.#hasSpace = isHealthy;
     this.disk = space;
   }
 
   /** Further threads apply what was posted to them before they answer another request. */
-  #learn(events: readonly RemoteEvent[]): void {
+  #dispatchRemoteEvents(events: readonly RemoteEvent[]): void {
     this.#onRemote(events);
     this.#post({ kind: "taken" });
   }
 
-  #answer(message: ReceiptsMessage): void {
+  #applyReceipts(message: ReceiptsMessage): void {
     this.#lsn = message.lsn;
     this.rememberedSinceMs = message.rememberedSinceMs;
-    this.#queue.answer(message);
+    this.#queue.settleOldestMessage(message);
   }
 
-  #die(exitCode: number, why?: string): void {
-    if (this.#ended === "dead") return;
-    this.#ended = "dead";
+  #markDead(exitCode: number, why?: string): void {
+    if (this.#endState === "dead") return;
+    this.#endState = "dead";
     this.#rejectAll("the ledger has failed");
     this.#onFatal(exitCode, why);
   }
 
   #rejectAll(why: string): void {
-    this.#queue.rejectAll(journalUnavailable(why));
-    for (const asked of [this.#installing, this.#rekeying])
-      asked.rejectAll(journalUnavailable(why));
+    this.#queue.rejectAll(createJournalUnavailableFault(why));
+    for (const asked of [this.#pendingInstalls, this.#pendingRotations])
+      asked.rejectAll(createJournalUnavailableFault(why));
   }
 }

@@ -1,22 +1,22 @@
 // Port of the ledger's core, as its loop and the thread that opens it use it.
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
-import type { Admission } from "./admission/admission.ts";
-import type { TableRoom } from "../engine/reading.ts";
+import type { AgentTableAdmission } from "./admission/admission.ts";
+import type { TableCapacity } from "../engine/reading.ts";
 import type { FileLayer } from "../journal/files.ts";
 import type { Fence } from "../journal/ownership/fence.ts";
 import type { FramePlace } from "../journal/places.ts";
-import type { KnownPosition } from "../journal/recovery.ts";
+import type { KnownDurablePosition } from "../journal/recovery.ts";
 import type { BureauKey } from "../journal/signing-key.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
-import type { LedgerFigures } from "./figures.ts";
-import type { Applied } from "./ordered/apply.ts";
+import type { LedgerMetrics } from "./figures.ts";
+import type { AppliedMessages } from "./ordered/apply.ts";
 import type { OrderedMessage } from "./ordered/message.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
-import type { FreshTable } from "./refold.ts";
+import type { RefoldTable } from "./refold.ts";
 import type { CommitResult } from "./replay-guard.ts";
 import type { ReplayTable } from "./replay-table.ts";
-import type { SnapshotPoint, SnapshotStart } from "./snapshot/files.ts";
+import type { SnapshotContents, LoadedSnapshot } from "./snapshot/files.ts";
 import type { FoldTarget } from "./state.ts";
 
 export interface LedgerCoreOptions extends FoldTarget {
@@ -34,22 +34,22 @@ export interface LedgerCoreOptions extends FoldTarget {
    * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
    * compromised key affects only later records.
    */
-  freshTable?: () => FreshTable;
+  freshTable?: () => RefoldTable;
   /** Epoch ms: decides which replayed identities are still worth remembering. */
   nowMs: number;
   /** State that the table behind `fold` holds already: only later records are replayed. */
-  start?: SnapshotStart | undefined;
+  start?: LoadedSnapshot | undefined;
   /** The journal must reach at least this position. */
-  known?: KnownPosition | undefined;
+  known?: KnownDurablePosition | undefined;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
   reserveBytes?: number;
   /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
-  room?: TableRoom;
+  room?: TableCapacity;
   newcomersPerHour?: NewcomersPerHour | undefined;
   /** Counts what becomes durable. */
-  figures?: LedgerFigures | undefined;
+  figures?: LedgerMetrics | undefined;
 }
 
 export interface LedgerCore {
@@ -64,26 +64,26 @@ export interface LedgerCore {
    * @throws StreamHole when a message does not follow the last one, RulesUnknown, JournalBroken and
    *   OwnershipLost as `commit`.
    */
-  apply(messages: readonly OrderedMessage[]): Applied;
+  applyMessages(messages: readonly OrderedMessage[]): AppliedMessages;
   /** The last commit's position and chain: equal on all nodes of a cluster at the same place. */
-  readonly tip: { readonly lsn: number; readonly chain: Buffer };
+  readonly lastCommit: { readonly lsn: number; readonly chain: Buffer };
   /** Place along the ordered log. */
   readonly progress: StreamProgress;
   /**
    * Continues the re-fold that a revocation asked for, by at most `countMax` records.
    * @returns whether there is more to do.
    */
-  refold(countMax: number): boolean;
+  continueRefold(countMax: number): boolean;
   /**
    * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
    * @returns whether the ballast still grows: call again soon.
    * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
    */
-  probe(): boolean;
+  probeDisk(): boolean;
   /** Signs with another key from the next record on. */
   useKey(key: BureauKey): void;
   /** The last commit, and everything that a later start must know of the records up to it. */
-  point(): SnapshotPoint;
+  buildSnapshotContents(): SnapshotContents;
   readonly isRefolding: boolean;
   /** Payloads of all events of the reporters' registry, in order. */
   readonly keyEvents: readonly Buffer[];
@@ -101,7 +101,7 @@ export interface LedgerCore {
   readonly sources: readonly FramePlace[];
   readonly space: DiskSpace;
   /** Undefined without a room to judge by. */
-  readonly admission: Admission | undefined;
+  readonly admission: AgentTableAdmission | undefined;
   /** False while the disk is full or nearly so. */
   readonly isHealthy: boolean;
   readonly lsn: number;

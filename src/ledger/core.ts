@@ -2,7 +2,7 @@
 // sync, remember, fold, answer. In that order: nothing is folded or acknowledged before it is
 // durable.
 import type { BureauKey } from "../journal/signing-key.ts";
-import { Admission, refuseBulk } from "./admission/admission.ts";
+import { AgentTableAdmission, markBulkRefused } from "./admission/admission.ts";
 import type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
 import { DiskReserve, type DiskSpace } from "./disk/reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
@@ -10,24 +10,24 @@ import { JournalFull } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
-import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
+import { readLastRecordMs, readNewestSegmentStartMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { LedgerState } from "./state.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
-import { type Applied, OrderedApplier } from "./ordered/apply.ts";
+import { type AppliedMessages, OrderedApplier } from "./ordered/apply.ts";
 import type { OrderedMessage } from "./ordered/message.ts";
 import { Refold } from "./refold.ts";
-import type { SnapshotPoint } from "./snapshot/files.ts";
+import type { SnapshotContents } from "./snapshot/files.ts";
 import {
   type CommitResult,
   encodeReplayAudits,
-  guardCommit,
-  type Pending,
-  encodeFrameRun,
-  settleRepeat,
+  markRepeats,
+  type PendingRecord,
+  sliceFrameRun,
+  copyFirstResult,
   splitRun,
   VERDICT_RECORDED,
-  VERDICT_UNAVAILABLE,
+  VERDICT_DISK_FULL,
 } from "./replay-guard.ts";
 
 export type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
@@ -38,10 +38,10 @@ export type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
  * @throws JournalPointUnknown, before it folds, when the journal does not pass through `start`.
  */
 export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
-  return new Core(options);
+  return new JournaledLedgerCore(options);
 }
 
-class Core implements LedgerCore {
+class JournaledLedgerCore implements LedgerCore {
   readonly truncatedBytes: number;
   readonly lastRecordMs: number | undefined;
   readonly #options: LedgerCoreOptions;
@@ -49,7 +49,7 @@ class Core implements LedgerCore {
   readonly #state: LedgerState;
   readonly #reserve: DiskReserve;
   readonly #applier: OrderedApplier;
-  readonly admission: Admission | undefined;
+  readonly admission: AgentTableAdmission | undefined;
   #refolding: Refold | undefined;
   /** False after the disk was full, until a write has succeeded again. */
   #hasSpace = true;
@@ -58,18 +58,20 @@ class Core implements LedgerCore {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
     this.#options = options;
     const { room, newcomersPerHour, nowMs } = options;
-    this.admission = room && new Admission(room, newcomersPerHour);
+    this.admission = room && new AgentTableAdmission(room, newcomersPerHour);
     files.makeDirectory(directory);
     // A clock that was set forward must not make this start forget.
     // Nodes of a cluster must remember the same, whenever each was started.
     const isOrdered = options.ordered !== undefined;
-    const guardMs = isOrdered ? 0 : Math.min(nowMs, newestSegmentMs(files, directory) ?? nowMs);
+    const guardMs = isOrdered
+      ? 0
+      : Math.min(nowMs, readNewestSegmentStartMs(files, directory) ?? nowMs);
     this.#state = new LedgerState(options, guardMs, options.replayEntriesMax);
-    if (start !== undefined) this.#state.resume(start);
+    if (start !== undefined) this.#state.restoreFromSnapshot(start);
     const recovery = recoverJournal(
       files,
       directory,
-      (bytes, at, lsn, segment) => this.#state.replay(bytes, at, lsn, segment),
+      (bytes, at, lsn, segment) => this.#state.replayRecord(bytes, at, lsn, segment),
       { known: options.known, ...(start === undefined ? {} : { from: start }) },
     );
     this.truncatedBytes = recovery.truncatedBytes;
@@ -79,15 +81,15 @@ class Core implements LedgerCore {
     const { fence } = options;
     const opened = { files, directory, key, nodeId, epoch, fence, tail: recovery.tail };
     this.#journal = openJournalWriter({ ...opened, ...size });
-    this.lastRecordMs = lastRecordMs(files, directory, this.#journal.lsn);
-    if (!isOrdered) this.#state.guard.beginAt(nowMs, this.lastRecordMs);
+    this.lastRecordMs = readLastRecordMs(files, directory, this.#journal.lsn);
+    if (!isOrdered) this.#state.guard.pauseEvictionAfterLongStop(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
     const { ordered = { generation: 0, origin: "" }, figures } = options;
     const { admission } = this;
     const parts = { journal: this.#journal, state: this.#state, figures, admission };
     this.#applier = new OrderedApplier({ ...ordered, ...parts });
     // Records before their key's revocation were folded by now; no reader has seen them yet.
-    while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
+    while (this.isRefolding) this.continueRefold(Number.POSITIVE_INFINITY);
   }
 
   get lsn(): number {
@@ -142,16 +144,16 @@ class Core implements LedgerCore {
     return this.#state.replayedOutcomes;
   }
 
-  point(): SnapshotPoint {
+  buildSnapshotContents(): SnapshotContents {
     const { lsn, chain } = this.#journal;
     const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
-    const { access, weights, batches } = this.#state;
-    const beside = { access: access.values(), weights, standings: batches.newest };
+    const { access, weights, standingsOrder } = this.#state;
+    const beside = { access: access.values(), weights, standings: standingsOrder.newest };
     const stream = this.progress.encode(beside);
     return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
   }
 
-  get tip() {
+  get lastCommit() {
     return this.#journal;
   }
 
@@ -159,32 +161,32 @@ class Core implements LedgerCore {
     return this.#state.progress;
   }
 
-  apply(messages: readonly OrderedMessage[]): Applied {
-    this.#options.fence?.look();
-    this.#reserve.look();
-    const applied = this.#applier.apply(messages);
+  applyMessages(messages: readonly OrderedMessage[]): AppliedMessages {
+    this.#options.fence?.assertOwner();
+    this.#reserve.checkSpace();
+    const applied = this.#applier.applyMessages(messages);
     this.#hasSpace = !applied.isFull;
     return applied;
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
-    this.#options.fence?.check(nowMs);
+    this.#options.fence?.assertOwnerIfDue(nowMs);
     const records = runs.flatMap(splitRun);
-    guardCommit(records, (identity) => this.#state.guard.find(identity));
-    this.#reserve.look();
-    if (this.#reserve.space.isLow) refuseBulk(records);
-    this.admission?.refuse(records, nowMs);
+    markRepeats(records, (identity) => this.#state.guard.find(identity));
+    this.#reserve.checkSpace();
+    if (this.#reserve.space.isLow) markBulkRefused(records);
+    this.admission?.markRefused(records, nowMs);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = encodeReplayAudits(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
-      const toWrite = fresh.length === records.length ? runs : fresh.map(encodeFrameRun);
-      this.#record(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
+      const toWrite = fresh.length === records.length ? runs : fresh.map(sliceFrameRun);
+      this.#appendAndFold(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
     }
-    for (const record of records) settleRepeat(record);
+    for (const record of records) copyFirstResult(record);
     return records.map((record) => record.result);
   }
 
-  refold(countMax: number): boolean {
+  continueRefold(countMax: number): boolean {
     const { files, directory, freshTable } = this.#options;
     if (this.#state.isRefoldDue) {
       this.#state.isRefoldDue = false;
@@ -193,7 +195,7 @@ class Core implements LedgerCore {
       const reader = openJournalReader(files, directory);
       this.#refolding = new Refold(reader, freshTable(), this.#state.exclusions);
     }
-    if (this.#refolding?.step(this.lsn, countMax) === true) this.#refolding = undefined;
+    if (this.#refolding?.foldSlice(this.lsn, countMax) === true) this.#refolding = undefined;
     return this.isRefolding;
   }
 
@@ -201,57 +203,57 @@ class Core implements LedgerCore {
     this.#journal.useKey(key);
   }
 
-  probe(): boolean {
-    this.#options.fence?.look();
+  probeDisk(): boolean {
+    this.#options.fence?.assertOwner();
     try {
-      if (!this.#hasSpace) this.#journal.probe();
+      if (!this.#hasSpace) this.#journal.probeSpace();
       this.#hasSpace = true;
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
     }
-    this.#reserve.look();
-    return this.#reserve.restore();
+    this.#reserve.checkSpace();
+    return this.#reserve.growBallast();
   }
 
   close(): void {
     // Parts that close after the journal have files of their own to finish.
-    if (!this.isHealthy) this.#reserve.release();
+    if (!this.isHealthy) this.#reserve.releaseBallast();
     this.#refolding?.close();
     this.#journal.close();
   }
 
-  #record(fresh: readonly Pending[], runs: readonly FrameRun[], nowMs: number): void {
+  #appendAndFold(fresh: readonly PendingRecord[], runs: readonly FrameRun[], nowMs: number): void {
     const firstLsn = this.#journal.lsn + 1;
     try {
-      this.#append(runs, nowMs);
+      this.#appendOrReleaseBallast(runs, nowMs);
       this.#hasSpace = true;
     } catch (error) {
       this.#hasSpace = false;
       if (!(error instanceof JournalFull)) throw error;
-      for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
+      for (const record of fresh) record.result.verdict = VERDICT_DISK_FULL;
       return;
     }
     const { figures } = this.#options;
-    figures?.committed(fresh.length, this.#journal.lastSyncMs, this.#journal.lsn);
+    figures?.countCommit(fresh.length, this.#journal.lastSyncDurationMs, this.#journal.lsn);
     const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
-    this.admission?.begin();
+    this.admission?.beginCommit();
     for (const [index, record] of fresh.entries()) {
-      this.#state.record(record, firstLsn + index, { segment, offset: at });
-      this.admission?.book(record, nowMs);
-      figures?.recorded(record.run.bytes, record.at);
+      this.#state.applyDurableRecord(record, firstLsn + index, { segment, offset: at });
+      this.admission?.chargeRecord(record, nowMs);
+      figures?.countRecord(record.run.bytes, record.at);
       at += record.end - record.at;
     }
   }
 
   /** Runs accepted before the disk turned out to be full have the ballast's space to finish in. */
-  #append(runs: readonly FrameRun[], nowMs: number): void {
+  #appendOrReleaseBallast(runs: readonly FrameRun[], nowMs: number): void {
     try {
       this.#journal.append(runs, nowMs * 1000);
     } catch (error) {
-      if (!(error instanceof JournalFull) || !this.#reserve.release()) throw error;
+      if (!(error instanceof JournalFull) || !this.#reserve.releaseBallast()) throw error;
       this.#journal.append(runs, nowMs * 1000);
-      this.#reserve.look();
+      this.#reserve.checkSpace();
     }
   }
 }

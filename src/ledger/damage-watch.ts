@@ -20,7 +20,7 @@ export interface DamageWatchOptions {
 
 export class DamageWatch implements JournalHealth {
   readonly #options: DamageWatchOptions;
-  #known = new Map<string, JournalDamage>();
+  #damagesByKey = new Map<string, JournalDamage>();
   verifiedMs: number | undefined = undefined;
 
   constructor(options: DamageWatchOptions) {
@@ -28,28 +28,28 @@ export class DamageWatch implements JournalHealth {
   }
 
   get damages(): readonly JournalDamage[] {
-    return [...this.#known.values()];
+    return [...this.#damagesByKey.values()];
   }
 
   /** Takes the findings of a scrub so far. */
-  take({ segments, damages, isDone, isWhole }: ScrubMessage): void {
+  applyScrub({ segments, damages, isDone, isWhole }: ScrubMessage): void {
     for (const damage of damages) {
-      if (this.#known.has(buildDamageKey(damage))) continue;
-      this.#known.set(buildDamageKey(damage), damage);
+      if (this.#damagesByKey.has(buildDamageKey(damage))) continue;
+      this.#damagesByKey.set(buildDamageKey(damage), damage);
       this.#report("journal_damaged", damage, `${describeDamage(damage)}: ${DAMAGE_ADVICE}`);
     }
     if (!isDone) return;
-    if (isWhole) this.#forgetAllBut(damages);
+    if (isWhole) this.#clearRepaired(damages);
     if (isWhole) this.verifiedMs = this.#options.clock();
     const which = isWhole ? "sealed segments" : "segments before the snapshot";
     if (damages.length === 0) this.#options.log("journal_verified", `${segments} ${which}`);
   }
 
-  #forgetAllBut(damages: readonly JournalDamage[]): void {
+  #clearRepaired(damages: readonly JournalDamage[]): void {
     const found = new Set(damages.map(buildDamageKey));
-    for (const [key, damage] of this.#known) {
+    for (const [key, damage] of this.#damagesByKey) {
       if (found.has(key)) continue;
-      this.#known.delete(key);
+      this.#damagesByKey.delete(key);
       const isOther = damages.some(({ segment }) => segment === damage.segment);
       if (!isOther) this.#report("journal_mended", damage, `${damage.segment} verifies again`);
     }

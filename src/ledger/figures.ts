@@ -1,8 +1,8 @@
 // Figures of the ledger thread in shared memory: it writes, a scrape reads. No message is needed, and
 // the thread that syncs the journal never stops for one.
 import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
-import { FRAME_KINDS, frameKind } from "../journal/format.ts";
-import { outcomeGrade, outcomeSignature } from "../journal/outcome.ts";
+import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
+import { readOutcomeGradeIndex, readOutcomeSignatureIndex } from "../journal/outcome.ts";
 import {
   BATCH_SIZE_BOUNDS,
   DURATION_BOUNDS_SEC,
@@ -31,7 +31,7 @@ export interface LedgerCounts {
   readonly snapshotMs: number | undefined;
 }
 
-export class LedgerFigures {
+export class LedgerMetrics {
   /** Crosses to the other thread. */
   readonly memory: SharedArrayBuffer;
   readonly #cells: Float64Array;
@@ -48,26 +48,27 @@ export class LedgerFigures {
   }
 
   /** The record in the frame at `at` is durable. */
-  readonly recorded = (bytes: Buffer, at: number): void => {
-    if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
-    const cell = outcomeGrade(bytes, at) * SIGNATURES.length + outcomeSignature(bytes, at);
+  readonly countRecord = (bytes: Buffer, at: number): void => {
+    if (readFrameKind(bytes, at) !== FRAME_KINDS.outcome) return;
+    const cell =
+      readOutcomeGradeIndex(bytes, at) * SIGNATURES.length + readOutcomeSignatureIndex(bytes, at);
     this.#cells[cell] = this.#cells[cell]! + 1;
   };
 
   /** One commit of so many records, up to position `lsn`, has been synced, which took `syncMs`. */
-  committed(records: number, syncMs: number, lsn: number): void {
+  countCommit(records: number, syncMs: number, lsn: number): void {
     this.#cells[DURABLE_CELL] = lsn;
     this.#syncs.add(0, syncMs / MS_PER_S);
     this.#commits.add(0, records);
   }
 
   /** A snapshot of that time (epoch ms) is on disk. */
-  snapshotWritten(timeMs: number): void {
+  setSnapshotTime(timeMs: number): void {
     this.#cells[SNAPSHOT_CELL] = timeMs;
   }
 
   /** Position up to which the journal has been synced since the start; 0 before the first commit. */
-  durable(): number {
+  readDurablePosition(): number {
     return this.#cells[DURABLE_CELL]!;
   }
 

@@ -3,18 +3,18 @@
 // the ledger, opened on the one that reports.
 import { type MessagePort, MessageChannel } from "node:worker_threads";
 import { LedgerClient, type OpenLedger } from "./client.ts";
-import { portThread } from "./thread-link.ts";
+import { wrapLedgerPort } from "./thread-link.ts";
 import type { FrameLog, Ledger } from "./ledger.ts";
 
 /** Crosses to the thread that opens it; `port` is to be transferred. */
-export interface LedgerInvitation {
+export interface LedgerPortTransfer {
   readonly port: MessagePort;
   readonly lsn: number;
   readonly rememberedSinceMs: number;
 }
 
 /** Asks the ledger thread to take outcomes through another port as well. */
-export function inviteToLedger(ledger: OpenLedger): LedgerInvitation {
+export function openLedgerPort(ledger: OpenLedger): LedgerPortTransfer {
   const { port1, port2 } = new MessageChannel();
   ledger.join(port2);
   return { port: port1, lsn: ledger.position(), rememberedSinceMs: ledger.rememberedSinceMs };
@@ -25,8 +25,8 @@ export function inviteToLedger(ledger: OpenLedger): LedgerInvitation {
  * the ledger thread ends, waiting records are refused as `journal_unavailable`. `clock` is epoch
  * ms.
  */
-export function joinLedger(
-  { port, lsn, rememberedSinceMs }: LedgerInvitation,
+export function connectToLedger(
+  { port, lsn, rememberedSinceMs }: LedgerPortTransfer,
   engineMemory: WebAssembly.Memory,
   clock: () => number,
 ): Ledger & FrameLog & Pick<OpenLedger, "appendDurations"> {
@@ -34,5 +34,5 @@ export function joinLedger(
   const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
   // The thread that started the ledger sees its end too, and ends the process.
   const onFatal = () => undefined;
-  return new LedgerClient(portThread(port), ready, undefined, { engineMemory, clock, onFatal });
+  return new LedgerClient(wrapLedgerPort(port), ready, undefined, { engineMemory, clock, onFatal });
 }

@@ -65,9 +65,9 @@ export interface EventLog {
 }
 
 /** API keys of a cluster, which every node has to know. */
-export interface AccessLog {
+export interface ApiKeyLog {
   /** Makes the stored form of a key durable on the way to every node; resolves with its position. */
-  appendAccess(payload: Uint8Array): Promise<number>;
+  appendApiKey(payload: Uint8Array): Promise<number>;
 }
 
 /** Notes of people and operators, as JSON; each resolves with its position once it is durable. */
@@ -107,7 +107,7 @@ export interface ReviewLog {
 }
 
 /** The evidence vault's part of the journal. */
-export interface SourceLog {
+export interface VaultEventLog {
   /** Makes an event of the vault durable (frame kind `evidence`); resolves with its position. */
   appendSource(payload: Uint8Array): Promise<number>;
 }

@@ -12,16 +12,16 @@ import {
   type AppendMessage,
   type FromLedger,
   NUMBERS_PER_RECEIPT,
-  type RekeyMessage,
+  type RotateKeyMessage,
 } from "./messages.ts";
-import { type Arrived, LedgerPorts } from "./ports.ts";
+import { type ArrivedMessage, LedgerPorts } from "./ports.ts";
 import { OrderedFeed } from "./ordered/feed.ts";
 import type { TableHash } from "./ordered/message.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./frame-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
 /** Records of a re-fold between two looks at the port: some milliseconds. */
-const REFOLD_RECORDS = 2000;
+const REFOLD_SLICE_RECORDS = 2000;
 
 export interface LedgerLoopOptions {
   port: MessagePort;
@@ -54,30 +54,31 @@ export interface LedgerLoopOptions {
 
 /** Serves append messages until closed or broken. Returns at once. */
 export function serveLedger(options: LedgerLoopOptions): void {
-  new Loop(options).announce();
+  new LedgerLoop(options).announceDurablePosition();
 }
 
-class Loop {
+class LedgerLoop {
   readonly #options: LedgerLoopOptions;
   readonly #ports: LedgerPorts;
   readonly #disk: DiskWatch;
-  readonly #report: AdmissionReport | undefined;
-  readonly #feed: OrderedFeed | undefined;
+  readonly #admissionReport: AdmissionReport | undefined;
+  readonly #orderedFeed: OrderedFeed | undefined;
   #isOver = false;
   #isRefolding = false;
 
   constructor(options: LedgerLoopOptions) {
     this.#options = options;
-    this.#ports = new LedgerPorts(options.port, (arrived) => this.#take(arrived));
-    const send = (status: DiskStatus) => this.#ports.sendAll({ kind: "health", ...status });
+    this.#ports = new LedgerPorts(options.port, (arrived) => this.#processMessages(arrived));
+    const send = (status: DiskStatus) => this.#ports.sendToAll({ kind: "health", ...status });
     this.#disk = new DiskWatch(options.core, send, (error) => this.#fail(error));
     const { admission } = options.core;
-    const tell = (status: AdmissionStatus) => this.#ports.sendAll({ kind: "admission", ...status });
-    this.#report = admission && new AdmissionReport(admission, tell);
-    this.#feed = this.#openFeed();
+    const tell = (status: AdmissionStatus) =>
+      this.#ports.sendToAll({ kind: "admission", ...status });
+    this.#admissionReport = admission && new AdmissionReport(admission, tell);
+    this.#orderedFeed = this.#openOrderedFeed();
   }
 
-  #openFeed(): OrderedFeed | undefined {
+  #openOrderedFeed(): OrderedFeed | undefined {
     const { stream, core, tableHash } = this.#options;
     return (
       stream &&
@@ -87,61 +88,61 @@ class Loop {
         tableHash,
         answer: (port, results) => this.#answer(port, results),
         settled: (timeMs, events) => {
-          this.#settled(timeMs);
-          if (events.length > 0) this.#ports.sendOwn({ kind: "remote", events });
-          this.#lookAround(timeMs);
+          this.#runAfterSync(timeMs);
+          if (events.length > 0) this.#ports.sendToOwner({ kind: "remote", events });
+          this.#runBetweenBatches(timeMs);
         },
         fail: (error) => this.#fail(error),
       })
     );
   }
 
-  #take(first: Arrived): void {
-    let next: Arrived | undefined = first;
+  #processMessages(first: ArrivedMessage): void {
+    let next: ArrivedMessage | undefined = first;
     try {
       while (next !== undefined && !this.#isOver) {
-        const { port, message }: Arrived = next;
+        const { port, message }: ArrivedMessage = next;
         if (message.kind === "append") {
           next = this.#append({ port, message });
           continue;
         }
         if (message.kind === "close") this.#close(port);
-        else if (message.kind === "join") this.#ports.join(message.port);
-        else if (message.kind === "taken") this.#feed?.taken();
-        else if (message.kind === "rekey") this.#rekey(message);
+        else if (message.kind === "join") this.#ports.addPort(message.port);
+        else if (message.kind === "taken") this.#orderedFeed?.confirmOldestEvents();
+        else if (message.kind === "rekey") this.#rotateSigningKey(message);
         else this.#install(message.config);
-        next = this.#isOver ? undefined : this.#ports.receive();
+        next = this.#isOver ? undefined : this.#ports.receiveNext();
       }
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  announce(): void {
+  announceDurablePosition(): void {
     this.#options.storePort?.postMessage(this.#options.core.lsn);
   }
 
-  #append(append: Append): Arrived | undefined {
-    if (this.#feed === undefined) return this.#commitFrom(append);
-    this.#feed.offer(append);
-    return this.#ports.receive();
+  #append(append: ArrivedAppend): ArrivedMessage | undefined {
+    if (this.#orderedFeed === undefined) return this.#commitWithFollowing(append);
+    this.#orderedFeed.enqueueAppend(append);
+    return this.#ports.receiveNext();
   }
 
   /** Commits `first` and all that fits under the caps; returns the message that did not fit. */
-  #commitFrom(first: Append): Arrived | undefined {
+  #commitWithFollowing(first: ArrivedAppend): ArrivedMessage | undefined {
     const appends = [first];
     let records = first.message.recordCount;
     let bytes = first.message.byteCount;
-    let next = this.#ports.receive();
+    let next = this.#ports.receiveNext();
     while (next !== undefined && isAppend(next)) {
       records += next.message.recordCount;
       bytes += next.message.byteCount;
       if (records > COMMIT_RECORDS_MAX || bytes > COMMIT_BYTES_MAX) break;
       appends.push(next);
-      next = this.#ports.receive();
+      next = this.#ports.receiveNext();
     }
     this.#commit(appends);
-    return next ?? this.#ports.receive();
+    return next ?? this.#ports.receiveNext();
   }
 
   /** Between two batches: the single writer swaps configs as it folds, in order. */
@@ -156,7 +157,7 @@ class Loop {
   }
 
   /** Between two batches: its record is the last under the former key. */
-  #rekey({ nowMs, actor }: RekeyMessage): void {
+  #rotateSigningKey({ nowMs, actor }: RotateKeyMessage): void {
     const answer: FromLedger = { kind: "rekeyed" };
     const { core, rekey, synced } = this.#options;
     try {
@@ -165,25 +166,25 @@ class Loop {
       if (error instanceof JournalBroken || error instanceof OwnershipLost) throw error;
       answer.refusal = (error as Error).message;
     }
-    this.announce();
+    this.announceDurablePosition();
     synced?.(core.lsn, nowMs);
     this.#options.port.postMessage(answer);
   }
 
-  #commit(appends: readonly Append[]): void {
+  #commit(appends: readonly ArrivedAppend[]): void {
     const { core } = this.#options;
     // Threads read one clock, but their messages may have crossed on the way.
     const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
     const runs = appends.map(({ message }) => readFrameRun(message));
     const results = core.commit(runs, nowMs);
-    this.#settled(nowMs);
+    this.#runAfterSync(nowMs);
     let from = 0;
     for (const { port, message } of appends) {
       const to = from + message.recordCount;
       this.#answer(port, results.slice(from, to));
       from = to;
     }
-    this.#lookAround(nowMs);
+    this.#runBetweenBatches(nowMs);
   }
 
   #answer(port: MessagePort, results: readonly CommitResult[]): void {
@@ -192,18 +193,18 @@ class Loop {
   }
 
   /** After each sync, before it is answered. */
-  #settled(nowMs: number): void {
+  #runAfterSync(nowMs: number): void {
     const { core } = this.#options;
-    this.announce();
+    this.announceDurablePosition();
     this.#options.synced?.(core.lsn, nowMs);
   }
 
-  #lookAround(nowMs: number): void {
+  #runBetweenBatches(nowMs: number): void {
     const { core } = this.#options;
-    this.#disk.sendChange();
-    this.#report?.turn(nowMs);
-    const filling = core.admission?.warning();
-    if (filling !== undefined) this.#warn(filling);
+    this.#disk.sendIfChanged();
+    this.#admissionReport?.sendIfChanged(nowMs);
+    const filling = core.admission?.takeFillWarning();
+    if (filling !== undefined) this.#logTableFilling(filling);
     if (core.isRefolding) this.#refoldSoon();
     else this.#options.betweenBatches?.(nowMs);
   }
@@ -216,7 +217,7 @@ class Loop {
       this.#isRefolding = false;
       if (this.#isOver) return;
       try {
-        if (this.#options.core.refold(REFOLD_RECORDS)) this.#refoldSoon();
+        if (this.#options.core.continueRefold(REFOLD_SLICE_RECORDS)) this.#refoldSoon();
       } catch (error) {
         this.#fail(error);
       }
@@ -225,7 +226,7 @@ class Loop {
 
   /** A joined port has its answers by now: they come in order. */
   #close(port: MessagePort): void {
-    if (!this.#ports.isOwn(port)) {
+    if (!this.#ports.isOwnerPort(port)) {
       port.close();
       return;
     }
@@ -234,7 +235,7 @@ class Loop {
     this.#options.closed();
   }
 
-  #warn(detail: string): void {
+  #logTableFilling(detail: string): void {
     const message: FromLedger = { kind: "note", event: "agent_table_filling", detail };
     this.#options.port.postMessage(message);
   }
@@ -246,16 +247,16 @@ class Loop {
 
   #stop(): void {
     this.#isOver = true;
-    this.#feed?.stop();
-    this.#ports.closeJoined();
+    this.#orderedFeed?.stop();
+    this.#ports.closeAddedPorts();
     this.#disk.stop();
-    this.#report?.stop();
+    this.#admissionReport?.stop();
   }
 }
 
-type Append = Arrived<AppendMessage>;
+type ArrivedAppend = ArrivedMessage<AppendMessage>;
 
-function isAppend(arrived: Arrived): arrived is Append {
+function isAppend(arrived: ArrivedMessage): arrived is ArrivedAppend {
   return arrived.message.kind === "append";
 }
 

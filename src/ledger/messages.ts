@@ -33,11 +33,11 @@ export interface LedgerThreadData {
   /** Memory of LedgerFigures. */
   figures: SharedArrayBuffer;
   /** The ordered log of a cluster; left out: this process is the whole bureau. */
-  stream?: StreamLink | undefined;
+  stream?: StreamThreadLink | undefined;
 }
 
 /** Way to the stream thread, and what its log is. */
-export interface StreamLink {
+export interface StreamThreadLink {
   readonly port: MessagePort;
   /** `<node>:<epoch>:<chance>`, other for each start. */
   readonly origin: string;
@@ -50,22 +50,22 @@ export interface StreamLink {
  */
 export type ToLedger =
   | AppendMessage
-  | InstallMessage
-  | RekeyMessage
+  | InstallConfigMessage
+  | RotateKeyMessage
   | { kind: "join"; port: MessagePort }
   /** Answers one `remote` message, in order: its events are in force. */
   | { kind: "taken" }
   | { kind: "close" };
 
 /** Answered by one `installed` message, in order. */
-export interface InstallMessage {
+export interface InstallConfigMessage {
   kind: "install";
   /** The config, as the thread's engine writer takes it. */
   config: unknown;
 }
 
 /** Answered by one `rekeyed` message, in order. */
-export interface RekeyMessage {
+export interface RotateKeyMessage {
   kind: "rekey";
   nowMs: number;
   /** Id of the API key that asks. */
@@ -84,13 +84,13 @@ export interface AppendMessage {
 export type FromLedger =
   | ReadyMessage
   | ReceiptsMessage
-  | InstalledMessage
-  | RekeyedMessage
-  | TableMessage
-  | HealthMessage
+  | ConfigInstalledMessage
+  | KeyRotatedMessage
+  | TableReplacedMessage
+  | DiskStatusMessage
   | AdmissionMessage
-  | NoteMessage
-  | RemoteMessage
+  | LogEventMessage
+  | RemoteEventsMessage
   | ScrubMessage
   | FailedMessage;
 
@@ -136,25 +136,25 @@ export interface ReceiptsMessage {
 }
 
 /** The config is active for every thread's next read, or was refused. */
-export interface InstalledMessage {
+export interface ConfigInstalledMessage {
   kind: "installed";
   refusal?: string;
 }
 
 /** The next record is signed by another key; or nothing has changed. */
-export interface RekeyedMessage {
+export interface KeyRotatedMessage {
   kind: "rekeyed";
   refusal?: string;
 }
 
 /** A re-fold is done: readers switch to this table. */
-export interface TableMessage {
+export interface TableReplacedMessage {
   kind: "table";
   engineMemory: WebAssembly.Memory;
 }
 
 /** The disk filled up, has space again, or its numbers moved. */
-export interface HealthMessage extends DiskStatus {
+export interface DiskStatusMessage extends DiskStatus {
   kind: "health";
 }
 
@@ -164,14 +164,14 @@ export interface AdmissionMessage extends AdmissionStatus {
 }
 
 /** An event for the operator's log; comes after `ready`. */
-export interface NoteMessage {
+export interface LogEventMessage {
   kind: "note";
   event: string;
   detail: string;
 }
 
 /** What other nodes of the cluster have put on record, in order. Answered by `taken`. */
-export interface RemoteMessage {
+export interface RemoteEventsMessage {
   kind: "remote";
   events: readonly RemoteEvent[];
 }

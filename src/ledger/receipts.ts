@@ -5,12 +5,12 @@ import type { Signature } from "../contract/vocabulary.ts";
 import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
-  VERDICT_NEWCOMERS,
+  VERDICT_NEWCOMERS_LIMITED,
   VERDICT_RECORDED,
   VERDICT_REPLAYED,
   VERDICT_TABLE_FULL,
-  VERDICT_UNAVAILABLE,
-  VERDICT_UNHEARD,
+  VERDICT_DISK_FULL,
+  VERDICT_LOG_UNAVAILABLE,
 } from "./replay-guard.ts";
 
 /** The sender's notes on a record until its answer comes. */
@@ -43,8 +43,9 @@ export function buildReceipt(
       `the signed id was used for the record at position ${lsn} with another body`,
     );
   }
-  if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full or nearly so");
-  if (verdict === VERDICT_UNHEARD) {
+  if (verdict === VERDICT_DISK_FULL)
+    throw createJournalUnavailableFault("the disk is full or nearly so");
+  if (verdict === VERDICT_LOG_UNAVAILABLE) {
     throw new ServiceFault(
       "journal_unavailable",
       "the cluster's ordered log is not to be had; repeated under the same id, the outcome is recorded once",
@@ -56,7 +57,7 @@ export function buildReceipt(
       "there is no room for another agent or pair; outcomes of known ones are still taken",
     );
   }
-  if (verdict === VERDICT_NEWCOMERS) {
+  if (verdict === VERDICT_NEWCOMERS_LIMITED) {
     throw new ServiceFault(
       "newcomers_limited",
       "this key has named more new agents or pairs than it may by the hour",
@@ -73,6 +74,6 @@ export function buildReceipt(
   };
 }
 
-export function journalUnavailable(why: string): ServiceFault {
+export function createJournalUnavailableFault(why: string): ServiceFault {
   return new ServiceFault("journal_unavailable", `${why}; the outcome was not recorded`);
 }

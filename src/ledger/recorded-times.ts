@@ -1,17 +1,22 @@
 // Times on record at the end of a journal, to compare a clock with.
 import { join } from "node:path";
 import type { FileLayer } from "../journal/files.ts";
-import { FRAME_BYTES, frameTimeUs, HEADER_BYTES, listSegmentFiles } from "../journal/format.ts";
+import {
+  FRAME_HEAD_BYTES,
+  readFrameTimeUs,
+  SEGMENT_HEADER_BYTES,
+  parseSegmentNames,
+} from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
 
 /** Time (epoch ms) of the first record of the newest segment that has one; undefined without. */
-export function newestSegmentMs(files: FileLayer, directory: string): number | undefined {
-  for (const { name } of listSegmentFiles(files.list(directory)).toReversed()) {
+export function readNewestSegmentStartMs(files: FileLayer, directory: string): number | undefined {
+  for (const { name } of parseSegmentNames(files.list(directory)).toReversed()) {
     const descriptor = files.open(join(directory, name), "read");
     try {
-      const frame = Buffer.alloc(FRAME_BYTES);
-      const count = files.read(descriptor, frame, 0, FRAME_BYTES, HEADER_BYTES);
-      const ms = count === FRAME_BYTES ? frameTimeUs(frame, 0) / 1000 : 0;
+      const frame = Buffer.alloc(FRAME_HEAD_BYTES);
+      const count = files.read(descriptor, frame, 0, FRAME_HEAD_BYTES, SEGMENT_HEADER_BYTES);
+      const ms = count === FRAME_HEAD_BYTES ? readFrameTimeUs(frame, 0) / 1000 : 0;
       if (ms > 0) return ms;
     } finally {
       files.close(descriptor);
@@ -21,12 +26,16 @@ export function newestSegmentMs(files: FileLayer, directory: string): number | u
 }
 
 /** Time (epoch ms) of the record at `lsn`, the last one; undefined where there is none. */
-export function lastRecordMs(files: FileLayer, directory: string, lsn: number): number | undefined {
+export function readLastRecordMs(
+  files: FileLayer,
+  directory: string,
+  lsn: number,
+): number | undefined {
   if (lsn === 0) return undefined;
   const reader = openJournalReader(files, directory);
   let ms: number | undefined;
   try {
-    reader.read(lsn - 1, lsn, 1, (bytes, at) => (ms = frameTimeUs(bytes, at) / 1000));
+    reader.readRecords(lsn - 1, lsn, 1, (bytes, at) => (ms = readFrameTimeUs(bytes, at) / 1000));
   } finally {
     reader.close();
   }

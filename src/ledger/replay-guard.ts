@@ -1,17 +1,27 @@
 // Replay guard for the records of one commit: which identities each has, which of them were
 // recorded before, and the verdict that follows. An outcome has up to two identities: the id its
 // sender gave, and the one its reporter signed (kid and jti). Either one is enough to recognise it.
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../journal/format.ts";
-import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./replay-table.ts";
 import {
-  outcomeBody,
-  outcomeIdBytes,
-  outcomeProofBytes,
-  outcomeReplayParts,
-  outcomeSender,
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  readFrameKind,
+  readPayloadLength,
+} from "../journal/format.ts";
+import { type FirstReceipt, type ReplayIdentity, hashReplayIdentity } from "./replay-table.ts";
+import {
+  readOutcomeBody,
+  readOutcomeIdBytes,
+  readOutcomeProofBytes,
+  readOutcomeReplayParts,
+  readOutcomeSender,
 } from "../journal/outcome.ts";
-import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
-import { assessmentReplayParts } from "../journal/assessments.ts";
+import {
+  readBatchEvidenceId,
+  decodeBatchEvidence,
+  readProofKid,
+  readSignedIdentity,
+} from "../journal/proof.ts";
+import { readAssessmentReplayParts } from "../journal/assessments.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import { FrameBatch } from "./frame-batch.ts";
 import { formatUuid } from "../platform/uuid.ts";
@@ -20,7 +30,7 @@ import { formatUuid } from "../platform/uuid.ts";
 export const VERDICT_RECORDED = 0;
 export const VERDICT_DUPLICATE = 1;
 export const VERDICT_CONFLICT = 2;
-export const VERDICT_UNAVAILABLE = 3;
+export const VERDICT_DISK_FULL = 3;
 /** A conflict under a signed id: the reporter has signed two bodies under one id. */
 export const VERDICT_REPLAYED = 4;
 /** A row of a signed batch whose signed bytes, in the same commit, were refused. */
@@ -28,13 +38,13 @@ export const VERDICT_DROPPED = 5;
 /** The agent table has no room for what is new in it. */
 export const VERDICT_TABLE_FULL = 6;
 /** Its key has brought more new agents or pairs than it may by the hour. */
-export const VERDICT_NEWCOMERS = 7;
+export const VERDICT_NEWCOMERS_LIMITED = 7;
 /** In a cluster: the ordered log did not take it in time, or nobody could say whether it did. */
-export const VERDICT_UNHEARD = 8;
-const REFUSED: ReadonlySet<number> = new Set([
-  VERDICT_UNAVAILABLE,
+export const VERDICT_LOG_UNAVAILABLE = 8;
+const REFUSED_VERDICTS: ReadonlySet<number> = new Set([
+  VERDICT_DISK_FULL,
   VERDICT_TABLE_FULL,
-  VERDICT_NEWCOMERS,
+  VERDICT_NEWCOMERS_LIMITED,
 ]);
 
 export interface CommitResult {
@@ -52,7 +62,7 @@ export interface GuardedIdentity extends ReplayIdentity {
 }
 
 /** One record of a commit in progress. */
-export interface Pending {
+export interface PendingRecord {
   run: FrameRun;
   at: number;
   end: number;
@@ -61,9 +71,9 @@ export interface Pending {
   identities: readonly GuardedIdentity[];
   result: CommitResult;
   /** The earlier record of the same commit that this one repeats. */
-  first: Pending | undefined;
+  first: PendingRecord | undefined;
   /** The signed bytes that arrived with this row in one message. */
-  batch: Pending | undefined;
+  batch: PendingRecord | undefined;
 }
 
 /** No tenant has this name: tenants hold no control characters. */
@@ -74,55 +84,56 @@ const NO_IDENTITIES: readonly GuardedIdentity[] = [];
 
 /** Identities by which the record in the frame at `at` is recognised as a repeat. */
 export function listGuardedIdentities(bytes: Buffer, at: number): readonly GuardedIdentity[] {
-  const kind = frameKind(bytes, at);
+  const kind = readFrameKind(bytes, at);
   if (kind === FRAME_KINDS.evidence) {
-    const batch = decodeEvidence(bytes, at);
+    const batch = decodeBatchEvidence(bytes, at);
     if (batch === undefined) return NO_IDENTITIES;
     // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
-    return [signed(batch.identity, Buffer.concat([BATCH_CONTENT, batch.body]))];
+    return [buildSignedIdentity(batch.identity, Buffer.concat([BATCH_CONTENT, batch.body]))];
   }
   if (kind === FRAME_KINDS.assessment) {
-    const assessed = { tenant: ASSESSED_SCOPE, ...assessmentReplayParts(bytes, at) };
-    return [{ ...replayIdentity(assessed), isSigned: false }];
+    const assessed = { tenant: ASSESSED_SCOPE, ...readAssessmentReplayParts(bytes, at) };
+    return [{ ...hashReplayIdentity(assessed), isSigned: false }];
   }
   if (kind !== FRAME_KINDS.outcome) return NO_IDENTITIES;
-  const parts = outcomeReplayParts(bytes, at);
-  const proof = outcomeProofBytes(bytes, at);
-  const signer = proof === undefined ? undefined : signedIdentity(proof);
+  const parts = readOutcomeReplayParts(bytes, at);
+  const proof = readOutcomeProofBytes(bytes, at);
+  const signer = proof === undefined ? undefined : readSignedIdentity(proof);
   if (parts === undefined && signer === undefined) return NO_IDENTITIES;
   const identities: GuardedIdentity[] = [];
-  if (parts !== undefined) identities.push({ ...replayIdentity(parts), isSigned: false });
-  if (signer !== undefined) identities.push(signed(signer, outcomeBody(bytes, at)));
+  if (parts !== undefined) identities.push({ ...hashReplayIdentity(parts), isSigned: false });
+  if (signer !== undefined)
+    identities.push(buildSignedIdentity(signer, readOutcomeBody(bytes, at)));
   return identities;
 }
 
-function signed(key: Buffer, content: Buffer): GuardedIdentity {
-  return { ...replayIdentity({ tenant: SIGNED_SCOPE, key, content }), isSigned: true };
+function buildSignedIdentity(key: Buffer, content: Buffer): GuardedIdentity {
+  return { ...hashReplayIdentity({ tenant: SIGNED_SCOPE, key, content }), isSigned: true };
 }
 
 /**
  * Id of the record as receipts name it: outcomes and signed batches have one, and for an assessment
  * half of the digest stands in.
  */
-export function recordIdBytes(bytes: Buffer, at: number): Buffer | undefined {
-  const kind = frameKind(bytes, at);
-  if (kind === FRAME_KINDS.outcome) return outcomeIdBytes(bytes, at);
-  if (kind === FRAME_KINDS.assessment) return assessmentReplayParts(bytes, at).idBytes;
-  return kind === FRAME_KINDS.evidence ? decodeEvidence(bytes, at)?.idBytes : undefined;
+export function readRecordIdBytes(bytes: Buffer, at: number): Buffer | undefined {
+  const kind = readFrameKind(bytes, at);
+  if (kind === FRAME_KINDS.outcome) return readOutcomeIdBytes(bytes, at);
+  if (kind === FRAME_KINDS.assessment) return readAssessmentReplayParts(bytes, at).idBytes;
+  return kind === FRAME_KINDS.evidence ? decodeBatchEvidence(bytes, at)?.idBytes : undefined;
 }
 
-export function splitRun(run: FrameRun): Pending[] {
-  const records: Pending[] = [];
-  let batch: Pending | undefined;
+export function splitRun(run: FrameRun): PendingRecord[] {
+  const records: PendingRecord[] = [];
+  let batch: PendingRecord | undefined;
   let batchId: Buffer | undefined;
   let at = 0;
   while (at < run.bytes.byteLength) {
-    const end = at + FRAME_BYTES + frameLength(run.bytes, at);
+    const end = at + FRAME_HEAD_BYTES + readPayloadLength(run.bytes, at);
     const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
     const identities = listGuardedIdentities(run.bytes, at);
-    const isOutcome = frameKind(run.bytes, at) === FRAME_KINDS.outcome;
-    const sender = isOutcome ? outcomeSender(run.bytes, at) : 0;
-    const record: Pending = {
+    const isOutcome = readFrameKind(run.bytes, at) === FRAME_KINDS.outcome;
+    const sender = isOutcome ? readOutcomeSender(run.bytes, at) : 0;
+    const record: PendingRecord = {
       run,
       at,
       end,
@@ -132,9 +143,9 @@ export function splitRun(run: FrameRun): Pending[] {
       first: undefined,
       batch: undefined,
     };
-    if (frameKind(run.bytes, at) === FRAME_KINDS.evidence) {
+    if (readFrameKind(run.bytes, at) === FRAME_KINDS.evidence) {
       batch = record;
-      batchId = recordIdBytes(run.bytes, at);
+      batchId = readRecordIdBytes(run.bytes, at);
     } else if (batchId !== undefined && isRowOfBatch(batchId, run.bytes, at)) record.batch = batch;
     records.push(record);
     at = end;
@@ -144,22 +155,22 @@ export function splitRun(run: FrameRun): Pending[] {
 
 /** Whether the record at `at` is an outcome of the batch with this id. */
 function isRowOfBatch(batchId: Buffer, bytes: Buffer, at: number): boolean {
-  if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return false;
-  const proof = outcomeProofBytes(bytes, at);
-  const evidence = proof === undefined ? undefined : batchEvidenceId(proof);
+  if (readFrameKind(bytes, at) !== FRAME_KINDS.outcome) return false;
+  const proof = readOutcomeProofBytes(bytes, at);
+  const evidence = proof === undefined ? undefined : readBatchEvidenceId(proof);
   return evidence !== undefined && evidence.equals(batchId);
 }
 
-export function encodeFrameRun(record: Pending): FrameRun {
+export function sliceFrameRun(record: PendingRecord): FrameRun {
   return { bytes: record.run.bytes.subarray(record.at, record.end), count: 1 };
 }
 
 /** Marks repeats: of durable records at once, of earlier ones in this commit by link. */
-export function guardCommit(
-  records: readonly Pending[],
+export function markRepeats(
+  records: readonly PendingRecord[],
   find: (identity: ReplayIdentity) => FirstReceipt | undefined,
 ): void {
-  const firsts = new Map<string, { record: Pending; identity: GuardedIdentity }>();
+  const firsts = new Map<string, { record: PendingRecord; identity: GuardedIdentity }>();
   for (const record of records) {
     // Nothing of a contradicting batch is recorded, not even its rows.
     if (record.batch?.result.verdict === VERDICT_REPLAYED) {
@@ -168,7 +179,7 @@ export function guardCommit(
     }
     for (const identity of record.identities) {
       const known = find(identity);
-      if (known !== undefined) markRepeat(record.result, known, identity.isSigned);
+      if (known !== undefined) markDurableRepeat(record.result, known, identity.isSigned);
     }
     if (record.result.verdict !== VERDICT_RECORDED) continue;
     for (const identity of record.identities) {
@@ -176,7 +187,7 @@ export function guardCommit(
       if (first === undefined) continue;
       record.first = first.record;
       const isSameContent = first.identity.content === identity.content;
-      mark(record.result, isSameContent, identity.isSigned);
+      raiseVerdict(record.result, isSameContent, identity.isSigned);
     }
     if (record.first !== undefined) continue;
     for (const identity of record.identities) {
@@ -185,45 +196,45 @@ export function guardCommit(
   }
 }
 
-function markRepeat(result: CommitResult, known: FirstReceipt, isSigned: boolean): void {
-  mark(result, known.isSameContent, isSigned);
+function markDurableRepeat(result: CommitResult, known: FirstReceipt, isSigned: boolean): void {
+  raiseVerdict(result, known.isSameContent, isSigned);
   result.lsn = known.lsn;
   result.recordedAtMs = known.recordedAtMs;
   result.outcomeId = known.outcomeId;
 }
 
 /** A contradiction weighs more than a repetition, a signed one most. */
-function mark(result: CommitResult, isSameContent: boolean, isSigned: boolean): void {
+function raiseVerdict(result: CommitResult, isSameContent: boolean, isSigned: boolean): void {
   const conflict = isSigned ? VERDICT_REPLAYED : VERDICT_CONFLICT;
   result.verdict = Math.max(result.verdict, isSameContent ? VERDICT_DUPLICATE : conflict);
 }
 
 /** Gives a repeat within the commit the result of its first record. */
-export function settleRepeat(record: Pending): void {
+export function copyFirstResult(record: PendingRecord): void {
   const { first, result } = record;
   if (first === undefined) return;
-  if (REFUSED.has(first.result.verdict)) {
+  if (REFUSED_VERDICTS.has(first.result.verdict)) {
     result.verdict = first.result.verdict;
     return;
   }
   result.lsn = first.result.lsn;
   result.recordedAtMs = first.result.recordedAtMs;
-  const id = recordIdBytes(first.run.bytes, first.at);
+  const id = readRecordIdBytes(first.run.bytes, first.at);
   result.outcomeId = id === undefined ? "" : formatUuid(id);
 }
 
 /** Journal payload of the audit event for a reporter that signed two things under one id. */
-function equivocationEvent(record: Pending, nowMs: number): Buffer {
+function encodeEquivocationEvent(record: PendingRecord, nowMs: number): Buffer {
   const { bytes } = record.run;
-  const isOutcome = frameKind(bytes, record.at) === FRAME_KINDS.outcome;
-  const batch = isOutcome ? undefined : decodeEvidence(bytes, record.at);
-  const proof = isOutcome ? outcomeProofBytes(bytes, record.at) : undefined;
+  const isOutcome = readFrameKind(bytes, record.at) === FRAME_KINDS.outcome;
+  const batch = isOutcome ? undefined : decodeBatchEvidence(bytes, record.at);
+  const proof = isOutcome ? readOutcomeProofBytes(bytes, record.at) : undefined;
   const content = record.identities.find((identity) => identity.isSigned)?.content;
   return Buffer.from(
     JSON.stringify({
       event: "signature.replayed",
       at_ms: nowMs,
-      kid: batch?.kid ?? (proof === undefined ? "" : proofKid(proof)),
+      kid: batch?.kid ?? (proof === undefined ? "" : readProofKid(proof)),
       jti: batch?.jti ?? (proof === undefined ? "" : formatUuid(proof.subarray(33, 49))),
       content_sha256_16: Buffer.from(content ?? "", "latin1").toString("hex"),
     }),
@@ -231,11 +242,11 @@ function equivocationEvent(record: Pending, nowMs: number): Buffer {
 }
 
 /** One audit record for every record whose signer contradicts itself. */
-export function encodeReplayAudits(records: readonly Pending[], nowMs: number): FrameRun {
+export function encodeReplayAudits(records: readonly PendingRecord[], nowMs: number): FrameRun {
   const batch = new FrameBatch();
   for (const record of records) {
     if (record.result.verdict !== VERDICT_REPLAYED) continue;
-    batch.addEvent(FRAME_KINDS.audit, equivocationEvent(record, nowMs));
+    batch.addEvent(FRAME_KINDS.audit, encodeEquivocationEvent(record, nowMs));
   }
-  return batch.take();
+  return batch.drain();
 }

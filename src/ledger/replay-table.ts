@@ -28,7 +28,7 @@ const ENTRY_BYTES = 64;
 const CONTENT_AT = 16;
 const ID_AT = 32;
 const LSN_AT = 48;
-const RECORDED_AT = 56;
+const RECORDED_MS_AT = 56;
 const HASH_BYTES = 16;
 const ENTRIES_MIN = 1024;
 /** Entries lie in chunks of one MiB, so that the table grows without a pause to copy it. */
@@ -54,7 +54,7 @@ export interface FirstReceipt {
 }
 
 /** Truncated SHA-256 of the identity and of the content. */
-export function replayIdentity(parts: {
+export function hashReplayIdentity(parts: {
   tenant: Buffer;
   key: Buffer;
   content: Buffer;
@@ -64,15 +64,15 @@ export function replayIdentity(parts: {
   tenant.copy(identity);
   identity[tenant.byteLength] = 0;
   key.copy(identity, tenant.byteLength + 1);
-  return { identity: shortHash(identity), content: shortHash(content) };
+  return { identity: computeShortHash(identity), content: computeShortHash(content) };
 }
 
-function shortHash(bytes: Buffer): string {
+function computeShortHash(bytes: Buffer): string {
   return hash("sha256", bytes, "binary").slice(0, HASH_BYTES);
 }
 
 /** The first four bytes as a word, like `readUInt32LE` of the stored ones. */
-function homeWord(hashed: string): number {
+function readHashWord(hashed: string): number {
   let word = 0;
   for (let index = 3; index >= 0; index--) word = (word << 8) | hashed.charCodeAt(index);
   return word;
@@ -84,7 +84,7 @@ function computeEntryOffset(slot: number): number {
 }
 
 /** Whether the hash stands at this offset. */
-function isAt(chunk: Buffer, offset: number, hashed: string): boolean {
+function isHashAt(chunk: Buffer, offset: number, hashed: string): boolean {
   for (let index = 0; index < HASH_BYTES; index++) {
     if (chunk[offset + index] !== hashed.charCodeAt(index)) return false;
   }
@@ -97,17 +97,17 @@ export class ReplayTable {
   readonly #windowMs: number;
   /** By chunk of the ring; a chunk without entries is undefined. */
   readonly #chunks: (Buffer | undefined)[] = [];
-  readonly #spare: Buffer[] = [];
+  readonly #spareChunks: Buffer[] = [];
   /**
    * Open addressing over ring slots; 0 is free, else slot + 1. A power of 2, at least twice the
    * number of entries there can ever be: hashing them all anew would hold up every outcome for as
    * long.
    */
   readonly #index: Uint32Array;
-  #oldest = 0;
+  #oldestSlot = 0;
   #count = 0;
-  #forgottenMs = 0;
-  #restMs = 0;
+  #forgottenBeforeMs = 0;
+  #evictionPausedUntilMs = 0;
 
   constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
     this.#entriesMax = Math.max(entriesMax, ENTRIES_MIN);
@@ -117,12 +117,13 @@ export class ReplayTable {
 
   /** Every identity recorded since then (epoch ms) is remembered; 0 while none was forgotten. */
   get rememberedSinceMs(): number {
-    return this.#forgottenMs;
+    return this.#forgottenBeforeMs;
   }
 
   /** After a long stop, or where the clock was set, nothing leaves by age for an hour. */
-  beginAt(nowMs: number, lastRecordMs = nowMs): void {
-    if (nowMs - lastRecordMs > LONG_STOP_MS_MIN) this.#restMs = nowMs + CLOCK_CONFIRM_MS;
+  pauseEvictionAfterLongStop(nowMs: number, lastRecordMs = nowMs): void {
+    if (nowMs - lastRecordMs > LONG_STOP_MS_MIN)
+      this.#evictionPausedUntilMs = nowMs + CLOCK_CONFIRM_MS;
   }
 
   get size(): number {
@@ -131,32 +132,33 @@ export class ReplayTable {
 
   /** The receipt of the first outcome with this identity, if it is remembered. */
   find(identity: ReplayIdentity): FirstReceipt | undefined {
-    const slot = this.#slotOf(identity.identity);
+    const slot = this.#findSlot(identity.identity);
     if (slot < 0) return undefined;
-    const chunk = this.#chunkOf(slot);
+    const chunk = this.#getChunk(slot);
     const at = computeEntryOffset(slot);
     return {
       lsn: chunk.readDoubleLE(at + LSN_AT),
-      recordedAtMs: chunk.readDoubleLE(at + RECORDED_AT),
+      recordedAtMs: chunk.readDoubleLE(at + RECORDED_MS_AT),
       outcomeId: formatUuid(chunk.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
-      isSameContent: isAt(chunk, at + CONTENT_AT, identity.content),
+      isSameContent: isHashAt(chunk, at + CONTENT_AT, identity.content),
     };
   }
 
   /** Remembers a durable outcome. Evicts entries that are too old, and the oldest when full. */
   add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
-    if (recordedAtMs >= this.#restMs) this.#evictBefore(recordedAtMs - this.#windowMs);
+    if (recordedAtMs >= this.#evictionPausedUntilMs)
+      this.#evictBefore(recordedAtMs - this.#windowMs);
     if (this.#count === this.#entriesMax) this.#evictOldest();
-    const slot = (this.#oldest + this.#count) % this.#entriesMax;
-    const chunk = this.#roomFor(slot);
+    const slot = (this.#oldestSlot + this.#count) % this.#entriesMax;
+    const chunk = this.#getOrCreateChunk(slot);
     const at = computeEntryOffset(slot);
     chunk.write(identity.identity, at, "latin1");
     chunk.write(identity.content, at + CONTENT_AT, "latin1");
     chunk.set(outcomeId, at + ID_AT);
     chunk.writeDoubleLE(lsn, at + LSN_AT);
-    chunk.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
+    chunk.writeDoubleLE(recordedAtMs, at + RECORDED_MS_AT);
     this.#count++;
-    this.#link(slot);
+    this.#addToIndex(slot);
   }
 
   /** Number of bytes that `copyEntries` gives now. */
@@ -168,10 +170,10 @@ export class ReplayTable {
   copyEntries(target: Uint8Array): void {
     let to = 0;
     for (let done = 0; done < this.#count;) {
-      const slot = (this.#oldest + done) % this.#entriesMax;
-      const count = Math.min(this.#count - done, this.#slotsFrom(slot));
+      const slot = (this.#oldestSlot + done) % this.#entriesMax;
+      const count = Math.min(this.#count - done, this.#countContiguousSlots(slot));
       const at = computeEntryOffset(slot);
-      target.set(this.#chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
+      target.set(this.#getChunk(slot).subarray(at, at + count * ENTRY_BYTES), to);
       to += count * ENTRY_BYTES;
       done += count;
     }
@@ -183,95 +185,99 @@ export class ReplayTable {
     const count = Math.min(all, this.#entriesMax);
     let from = (all - count) * ENTRY_BYTES;
     for (let slot = 0; slot < count; slot += CHUNK_ENTRIES) {
-      from += entries.copy(this.#roomFor(slot), 0, from, from + CHUNK_BYTES);
+      from += entries.copy(this.#getOrCreateChunk(slot), 0, from, from + CHUNK_BYTES);
     }
-    this.#oldest = 0;
+    this.#oldestSlot = 0;
     this.#count = count;
-    for (let slot = 0; slot < count; slot++) this.#link(slot);
+    for (let slot = 0; slot < count; slot++) this.#addToIndex(slot);
     // A full table has forgotten entries; the copied ones do not show up to which time.
-    if (count === this.#entriesMax) this.#forgottenMs = this.#chunkOf(0).readDoubleLE(RECORDED_AT);
+    if (count === this.#entriesMax)
+      this.#forgottenBeforeMs = this.#getChunk(0).readDoubleLE(RECORDED_MS_AT);
   }
 
   /** The chunk of a slot in use. */
-  #chunkOf(slot: number): Buffer {
+  #getChunk(slot: number): Buffer {
     return this.#chunks[slot >>> CHUNK_LOG2]!;
   }
 
   /** The chunk of a slot about to be used. */
-  #roomFor(slot: number): Buffer {
+  #getOrCreateChunk(slot: number): Buffer {
     const number = slot >>> CHUNK_LOG2;
-    return (this.#chunks[number] ??= this.#spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
+    return (this.#chunks[number] ??=
+      this.#spareChunks.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
   }
 
   /** Slots from here to the end of the chunk or of the ring. */
-  #slotsFrom(slot: number): number {
+  #countContiguousSlots(slot: number): number {
     const end = ((slot >>> CHUNK_LOG2) + 1) << CHUNK_LOG2;
     return Math.min(end, this.#entriesMax) - slot;
   }
 
   #evictBefore(recordedAtMs: number): void {
     while (this.#count > 0) {
-      if (this.#oldestMs() >= recordedAtMs) return;
+      if (this.#readOldestRecordedMs() >= recordedAtMs) return;
       this.#evictOldest();
     }
   }
 
-  #oldestMs(): number {
-    return this.#chunkOf(this.#oldest).readDoubleLE(computeEntryOffset(this.#oldest) + RECORDED_AT);
+  #readOldestRecordedMs(): number {
+    return this.#getChunk(this.#oldestSlot).readDoubleLE(
+      computeEntryOffset(this.#oldestSlot) + RECORDED_MS_AT,
+    );
   }
 
   #evictOldest(): void {
-    this.#forgottenMs = Math.max(this.#forgottenMs, this.#oldestMs() + 1);
-    this.#unlink(this.#oldest);
-    const left = this.#oldest >>> CHUNK_LOG2;
-    this.#oldest = (this.#oldest + 1) % this.#entriesMax;
+    this.#forgottenBeforeMs = Math.max(this.#forgottenBeforeMs, this.#readOldestRecordedMs() + 1);
+    this.#removeFromIndex(this.#oldestSlot);
+    const left = this.#oldestSlot >>> CHUNK_LOG2;
+    this.#oldestSlot = (this.#oldestSlot + 1) % this.#entriesMax;
     this.#count--;
-    const newest = (this.#oldest + this.#count - 1) % this.#entriesMax;
-    const isLeft = this.#oldest >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
-    if (isLeft || this.#count === 0) this.#release(left);
+    const newest = (this.#oldestSlot + this.#count - 1) % this.#entriesMax;
+    const isLeft = this.#oldestSlot >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
+    if (isLeft || this.#count === 0) this.#recycleChunk(left);
   }
 
   /** Keeps one chunk for the next use: the ring goes round at a steady size. */
-  #release(number: number): void {
+  #recycleChunk(number: number): void {
     const chunk = this.#chunks[number]!;
     this.#chunks[number] = undefined;
-    if (this.#spare.length === 0) this.#spare.push(chunk);
+    if (this.#spareChunks.length === 0) this.#spareChunks.push(chunk);
   }
 
   /** The hash is SHA-256: its first word is as good an address as any. */
-  #homeOf(slot: number): number {
-    return this.#chunkOf(slot).readUInt32LE(computeEntryOffset(slot)) & (this.#index.length - 1);
+  #computeHomeIndex(slot: number): number {
+    return this.#getChunk(slot).readUInt32LE(computeEntryOffset(slot)) & (this.#index.length - 1);
   }
 
-  #slotOf(identity: string): number {
+  #findSlot(identity: string): number {
     const mask = this.#index.length - 1;
-    let place = homeWord(identity) & mask;
+    let place = readHashWord(identity) & mask;
     for (;;) {
       const slot = (this.#index[place] as number) - 1;
       if (slot < 0) return -1;
-      if (isAt(this.#chunkOf(slot), computeEntryOffset(slot), identity)) return slot;
+      if (isHashAt(this.#getChunk(slot), computeEntryOffset(slot), identity)) return slot;
       place = (place + 1) & mask;
     }
   }
 
-  #link(slot: number): void {
+  #addToIndex(slot: number): void {
     const mask = this.#index.length - 1;
-    let place = this.#homeOf(slot);
+    let place = this.#computeHomeIndex(slot);
     while (this.#index[place] !== 0) place = (place + 1) & mask;
     this.#index[place] = slot + 1;
   }
 
   /** Removes a slot's place and closes the hole, so that no probe sequence is cut (Knuth 6.4 R). */
-  #unlink(slot: number): void {
+  #removeFromIndex(slot: number): void {
     const mask = this.#index.length - 1;
-    let hole = this.#homeOf(slot);
+    let hole = this.#computeHomeIndex(slot);
     while (this.#index[hole] !== slot + 1) hole = (hole + 1) & mask;
     let place = hole;
     for (;;) {
       place = (place + 1) & mask;
       const other = this.#index[place] as number;
       if (other === 0) break;
-      const home = this.#homeOf(other - 1);
+      const home = this.#computeHomeIndex(other - 1);
       // Moving `other` into the hole is right unless its home lies behind the hole.
       if (((place - home) & mask) >= ((place - hole) & mask)) {
         this.#index[hole] = other;

@@ -4,28 +4,28 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { AUDIENCE_LENGTH_MAX } from "../contract/limits.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { nodeFiles, replaceFile } from "../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../journal/files.ts";
 
-const FILE = "service-id";
-const SERVICE_ID = /^[\x21-\x7e]+$/;
+const SERVICE_ID_FILE = "service-id";
+const SERVICE_ID_PATTERN = /^[\x21-\x7e]+$/;
 
 /** Visible ASCII, bounded: it stands in every signature. */
 export function isServiceId(text: string): boolean {
-  return SERVICE_ID.test(text) && text.length <= AUDIENCE_LENGTH_MAX;
+  return SERVICE_ID_PATTERN.test(text) && text.length <= AUDIENCE_LENGTH_MAX;
 }
 
 /**
  * Loads the stored id; `make` gives the first one.
  * @throws Error when the file holds something else.
  */
-export function loadServiceId(paths: DataPaths, make: () => string): string {
-  const path = join(paths.root, FILE);
+export function loadOrCreateServiceId(paths: DataPaths, make: () => string): string {
+  const path = join(paths.root, SERVICE_ID_FILE);
   if (fs.existsSync(path)) {
     const text = fs.readFileSync(path, "utf8").trim();
     if (isServiceId(text)) return text;
     throw new Error(`\`${path}\` does not hold a service id`);
   }
   const made = make();
-  replaceFile(nodeFiles, paths.root, FILE, Buffer.from(`${made}\n`));
+  replaceFile(diskFileLayer, paths.root, SERVICE_ID_FILE, Buffer.from(`${made}\n`));
   return made;
 }

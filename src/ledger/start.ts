@@ -5,12 +5,12 @@ import type { AdmissionStatus } from "./admission/admission.ts";
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
 import type { HistogramCounts } from "../platform/histogram.ts";
-import type { LedgerFigures } from "./figures.ts";
+import type { LedgerMetrics } from "./figures.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type {
-  AccessLog,
+  ApiKeyLog,
   EventLog,
   FrameLog,
   KaizenLog,
@@ -18,7 +18,7 @@ import type {
   NoteLog,
   ReviewLog,
   PolicyLog,
-  SourceLog,
+  VaultEventLog,
   UsageLog,
 } from "./ledger.ts";
 import type {
@@ -26,7 +26,7 @@ import type {
   FromLedger,
   LedgerThreadData,
   ReadyMessage,
-  StreamLink,
+  StreamThreadLink,
 } from "./messages.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
@@ -66,7 +66,7 @@ export interface LedgerOptions {
   /** Called for snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The ordered log of a cluster; its port is transferred. */
-  stream?: StreamLink | undefined;
+  stream?: StreamThreadLink | undefined;
   /** Called with what other nodes of the cluster have put on record, in order. */
   onRemote?: ((events: readonly RemoteEvent[]) => void) | undefined;
   /** The thread's file; the default is the composition root's. */
@@ -74,7 +74,7 @@ export interface LedgerOptions {
 }
 
 /** Figures of the start. */
-export interface Replay {
+export interface ReplayStatistics {
   outcomes: number;
   durationMs: number;
   truncatedBytes: number;
@@ -87,16 +87,16 @@ export interface Replay {
 export interface OpenLedger
   extends
     Ledger,
-    AccessLog,
+    ApiKeyLog,
     EventLog,
     FrameLog,
-    SourceLog,
+    VaultEventLog,
     PolicyLog,
     KaizenLog,
     NoteLog,
     ReviewLog,
     UsageLog {
-  readonly replay: Replay;
+  readonly replay: ReplayStatistics;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
    */
@@ -139,7 +139,7 @@ export interface OpenLedger
   /** Provenance notes accepted and not yet durable. */
   readonly notes: { readonly count: number; readonly bytes: number };
   /** What the ledger thread has counted. */
-  readonly figures: LedgerFigures;
+  readonly figures: LedgerMetrics;
   /** Seconds from handing over to acknowledgement, of the records of this thread. */
   appendDurations(): HistogramCounts;
   /** Known damage in the journal's sealed segments. */
@@ -147,10 +147,10 @@ export interface OpenLedger
 }
 
 /** The caller has to watch for its end. */
-export function startThread(
+export function startLedgerThread(
   options: LedgerOptions,
   claim: DataDirectoryClaim,
-  figures: LedgerFigures,
+  figures: LedgerMetrics,
 ): Worker {
   const data: LedgerThreadData = {
     root: claim.paths.root,
@@ -181,7 +181,7 @@ export function startThread(
  * Waits for the thread to be ready.
  * @throws JournalDamaged or JournalBroken when the thread reports it or ends.
  */
-export function awaitReady(worker: Worker): Promise<ReadyMessage> {
+export function waitUntilLedgerReady(worker: Worker): Promise<ReadyMessage> {
   return new Promise((resolve, reject) => {
     const onMessage = (message: FromLedger) => {
       settle();

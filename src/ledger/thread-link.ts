@@ -19,7 +19,7 @@ export function wrapLedgerWorker(worker: Worker): LedgerThread {
 }
 
 /** A port has no errors of its own; its end is that of the thread behind it. */
-export function portThread(port: MessagePort): LedgerThread {
+export function wrapLedgerPort(port: MessagePort): LedgerThread {
   return {
     postMessage: (message, transfer) => port.postMessage(message, transfer),
     onMessage: (listener) => void port.on("message", listener),

@@ -14,9 +14,9 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { TrustRankError } from "../client/errors.ts";
-import { type FetchLike, globalFetch } from "../client/runtime.ts";
-import { senderTo } from "../client/nodes/fail-over.ts";
-import type { CallOptions, Sender } from "../client/transport.ts";
+import { type FetchLike, callGlobalFetch } from "../client/runtime.ts";
+import { createRequestSender } from "../client/nodes/fail-over.ts";
+import type { SendOptions, RequestSender } from "../client/transport.ts";
 import { MCP_RESOURCES, listTools } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
@@ -35,12 +35,12 @@ const BODY_BYTES_MAX = 64 * 1024;
 const MCP_PATH = "/mcp";
 
 /** One for all callers: what it knows of the nodes is nobody's in particular. */
-const createServiceSender = ({ baseUrl, fetch = globalFetch }: McpOptions) =>
-  senderTo({ baseUrl, apiKey: undefined, fetch });
+const createServiceSender = ({ baseUrl, fetch = callGlobalFetch }: McpOptions) =>
+  createRequestSender({ baseUrl, apiKey: undefined, fetch });
 
-function bindApiKey(sender: Sender, apiKey: string): Sender {
+function bindApiKey(sender: RequestSender, apiKey: string): RequestSender {
   const headers = { Authorization: `Bearer ${apiKey}` };
-  const own = (call: CallOptions) => ({ ...call, headers: { ...call.headers, ...headers } });
+  const own = (call: SendOptions) => ({ ...call, headers: { ...call.headers, ...headers } });
   return {
     post: (path, body, call) => sender.post(path, body, own(call)),
     send: (method, path, body, call) => sender.send(method, path, body, own(call)),
@@ -48,7 +48,7 @@ function bindApiKey(sender: Sender, apiKey: string): Sender {
   };
 }
 
-function createMcpServer({ version, allowsReports }: McpOptions, service: Sender): Server {
+function createMcpServer({ version, allowsReports }: McpOptions, service: RequestSender): Server {
   const tools = listTools(allowsReports);
   const capabilities = { tools: {}, resources: {} };
   const server = new Server({ name: "trustrank", version }, { capabilities });
@@ -153,7 +153,7 @@ export async function serveMcpHttp(
 
 async function handleMcpRequest(
   options: McpOptions,
-  sender: Sender,
+  sender: RequestSender,
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<void> {

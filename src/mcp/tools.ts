@@ -2,7 +2,7 @@
 // with the caller's own key, so that its scopes, its limits and the decision log hold as for anyone.
 import { REASON_CODES } from "../contract/vocabulary.ts";
 import type { ReasonCode } from "../contract/vocabulary.ts";
-import type { CallKind, Sender } from "../client/transport.ts";
+import type { CallKind, RequestSender } from "../client/transport.ts";
 
 /** Milliseconds for one request; a model waits longer than a gateway. */
 const TIMEOUT_MS = 10_000;
@@ -21,7 +21,7 @@ export interface McpTool {
    * Asks the service; resolves with its document.
    * @throws TrustRankError with the service's code, detail and the members at fault.
    */
-  readonly call: (service: Sender, given: ToolArguments) => Promise<unknown>;
+  readonly call: (service: RequestSender, given: ToolArguments) => Promise<unknown>;
 }
 
 const buildAgentSchema = (description: string) => ({
@@ -35,7 +35,7 @@ const STAKES_SCHEMA = {
 };
 
 async function postToService(
-  service: Sender,
+  service: RequestSender,
   path: string,
   body: ToolArguments,
   kind: CallKind = "read",
@@ -149,7 +149,7 @@ export interface McpResource {
   readonly uri: string;
   readonly name: string;
   readonly description: string;
-  readonly read: (service: Sender) => Promise<unknown>;
+  readonly read: (service: RequestSender) => Promise<unknown>;
 }
 
 const REASON_MEANINGS: Readonly<Record<ReasonCode, string>> = {

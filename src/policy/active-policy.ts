@@ -1,10 +1,10 @@
 // The policy in force for each tenant, as the decisions of one thread see it. Named by its content,
 // so that a logged decision says exactly which rules it was made by.
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../contract/canonical-json.ts";
+import { formatCanonicalJson } from "../contract/canonical-json.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy } from "../contract/policy.ts";
-import { vouchedNamespaces } from "./vouching.ts";
+import { buildVouchedNamespaces } from "./vouching.ts";
 import type { VouchedNamespace } from "./vouching.ts";
 
 /** A policy under the name that every verdict made by it carries: `p-` and 16 hex digits. */
@@ -17,21 +17,21 @@ export interface ActivePolicy {
 
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
 export interface PolicySource {
-  of(tenant: string): ActivePolicy;
+  findActivePolicy(tenant: string): ActivePolicy;
   /** A policy that is or was in force for any tenant, by its version. */
-  find(version: string): Policy | undefined;
+  findPolicyVersion(version: string): Policy | undefined;
 }
 
 /** Names a policy by the sha256 of its canonical JSON, members sorted. */
-export function activePolicy(policy: Policy): ActivePolicy {
-  const digest = createHash("sha256").update(canonicalJson(policy)).digest("hex");
+export function createActivePolicy(policy: Policy): ActivePolicy {
+  const digest = createHash("sha256").update(formatCanonicalJson(policy)).digest("hex");
   const version = `p-${digest.slice(0, 16)}`;
-  return Object.freeze({ version, policy, vouched: vouchedNamespaces(policy) });
+  return Object.freeze({ version, policy, vouched: buildVouchedNamespaces(policy) });
 }
 
 /** The shipped policy for everyone: bureaus without a policy book. */
-export const shippedPolicies: PolicySource = (() => {
-  const shipped = activePolicy(DEFAULT_POLICY);
+export const defaultPolicySource: PolicySource = (() => {
+  const shipped = createActivePolicy(DEFAULT_POLICY);
   const find = (version: string) => (version === shipped.version ? shipped.policy : undefined);
-  return { of: () => shipped, find };
+  return { findActivePolicy: () => shipped, findPolicyVersion: find };
 })();

@@ -5,13 +5,13 @@ import type { LevelPolicy } from "../contract/policy.ts";
 import type { BacktestCurve, BacktestReason, BacktestRow } from "../contract/schemas/backtest.ts";
 import { VERDICTS } from "../contract/vocabulary.ts";
 import type { PolicyLabel, ToolLevel } from "../contract/vocabulary.ts";
-import { effectiveTrials, wilsonInterval } from "./interval.ts";
-import { decidePolicy } from "./rules.ts";
-import type { Risk, Ruling } from "./rules.ts";
-import { areStakesVouched, vouchingFor } from "./vouching.ts";
-import type { JudgedRecord, VouchedNamespace } from "./vouching.ts";
+import { computeEffectiveTrials, computeWilsonInterval } from "./interval.ts";
+import { applyPolicyRules } from "./rules.ts";
+import type { PolicyRisk, Ruling } from "./rules.ts";
+import { areStakesVouched, findVouching } from "./vouching.ts";
+import type { VouchableRecord, VouchedNamespace } from "./vouching.ts";
 
-export const ALLOW = VERDICTS.indexOf("ALLOW");
+export const ALLOW_INDEX = VERDICTS.indexOf("ALLOW");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 const SCORE_MIN = 300;
 const FINE_STEPS = 60;
@@ -19,11 +19,11 @@ const FINE_STEP = 0.005;
 const COARSE_STEPS = 20;
 
 /** What a back-test reads of an agent: what verify reads. */
-export type BacktestReading = Risk & JudgedRecord & { readonly scoreInternal: number };
+export type BacktestScore = PolicyRisk & VouchableRecord & { readonly scoreInternal: number };
 
 /** One outcome, as it would have been asked about. */
 export interface BacktestCase {
-  readonly reading: BacktestReading;
+  readonly reading: BacktestScore;
   /** Index of the subject, and its identifier. */
   readonly agent: number;
   readonly agentId: string;
@@ -39,13 +39,17 @@ export class BoundGrid {
   readonly bounds: Float64Array;
 
   constructor(own: readonly number[]) {
-    const fine = Array.from({ length: FINE_STEPS + 1 }, (_, i) => round(i * FINE_STEP));
-    const coarse = Array.from({ length: COARSE_STEPS + 1 }, (_, i) => round(i / COARSE_STEPS));
+    const fine = Array.from({ length: FINE_STEPS + 1 }, (_, i) =>
+      roundToThousandths(i * FINE_STEP),
+    );
+    const coarse = Array.from({ length: COARSE_STEPS + 1 }, (_, i) =>
+      roundToThousandths(i / COARSE_STEPS),
+    );
     this.bounds = Float64Array.from(new Set([...fine, ...coarse, ...own])).toSorted();
   }
 
   /** Index of the smallest bound that is at least `probability`, 0 to 1. */
-  binOf(probability: number): number {
+  findBin(probability: number): number {
     let low = 0;
     let high = this.bounds.length - 1;
     while (low < high) {
@@ -57,17 +61,17 @@ export class BoundGrid {
   }
 }
 
-function round(bound: number): number {
+function roundToThousandths(bound: number): number {
   return Math.round(bound * 1000) / 1000;
 }
 
 /** Money to two decimals: sums in another order must not differ in the last bit. */
-export function roundStakes(stakes: number): number {
+export function roundStakesToHundredths(stakes: number): number {
   return Math.round(stakes * 100) / 100;
 }
 
 /** Good and bad outcomes, by number and by stakes. */
-class Pair {
+class GoodBadCounts {
   good = 0;
   bad = 0;
 
@@ -77,7 +81,7 @@ class Pair {
   }
 }
 
-export interface TallyOptions {
+export interface LevelTallyOptions {
   readonly name: ToolLevel;
   readonly level: LevelPolicy;
   /** Namespaces that the policy vouches for. */
@@ -88,21 +92,21 @@ export interface TallyOptions {
   readonly grid: BoundGrid;
 }
 
-export class Tally {
-  readonly #options: TallyOptions;
+export class LevelTally {
+  readonly #options: LevelTallyOptions;
   readonly #bound: number;
-  readonly #verdicts = VERDICTS.map(() => new Pair());
-  readonly #seen = new Pair();
-  readonly #flagged = new Pair();
-  readonly #stakes = new Pair();
-  readonly #stakesAllowed = new Pair();
-  readonly #reasons = new Map<PolicyLabel, Pair & { verdictIndex: number }>();
+  readonly #verdicts = VERDICTS.map(() => new GoodBadCounts());
+  readonly #seen = new GoodBadCounts();
+  readonly #flagged = new GoodBadCounts();
+  readonly #stakes = new GoodBadCounts();
+  readonly #stakesAllowed = new GoodBadCounts();
+  readonly #reasons = new Map<PolicyLabel, GoodBadCounts & { verdictIndex: number }>();
   /** Good outcomes denied, by agent. */
-  readonly #alarms = new Map<number, number>();
+  readonly #falseAlarmsByAgent = new Map<number, number>();
   /** Good and bad counts, then good and bad stakes, by the bin that first allows them. */
   readonly #bins: readonly Float64Array[];
 
-  constructor(options: TallyOptions) {
+  constructor(options: LevelTallyOptions) {
     this.#options = options;
     const { level, isHandshake, grid } = options;
     this.#bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
@@ -116,19 +120,19 @@ export class Tally {
   add(each: BacktestCase, bin: number): number {
     const { level } = this.#options;
     const { agent, isBad, stakes } = each;
-    const ruling = this.#rule(each, this.#bound);
+    const ruling = this.#decideRuling(each, this.#bound);
     const { verdictIndex } = ruling;
     this.#seen.add(isBad, 1);
     this.#stakes.add(isBad, stakes);
     this.#verdicts[verdictIndex]!.add(isBad, 1);
-    if (verdictIndex === ALLOW) {
+    if (verdictIndex === ALLOW_INDEX) {
       this.#stakesAllowed.add(isBad, stakes);
       if (ruling.isFlagged) this.#flagged.add(isBad, 1);
     } else {
       // No text was assessed: what decided is a rule of the policy.
       this.#addReason(ruling.logReason as PolicyLabel, verdictIndex, isBad);
       if (verdictIndex >= QUARANTINE && !isBad) {
-        this.#alarms.set(agent, (this.#alarms.get(agent) ?? 0) + 1);
+        this.#falseAlarmsByAgent.set(agent, (this.#falseAlarmsByAgent.get(agent) ?? 0) + 1);
       }
     }
     if (level.enforce) this.#addToCurve(each, bin);
@@ -136,12 +140,12 @@ export class Tally {
   }
 
   /** The verdict for a key that names no minimum score, if the allow bound were this. */
-  #rule({ reading, agentId, nowMs, stakes }: BacktestCase, allowUpTo: number): Ruling {
+  #decideRuling({ reading, agentId, nowMs, stakes }: BacktestCase, allowUpTo: number): Ruling {
     const { name, level, isHandshake, vouched, areStakesNamed } = this.#options;
     const score = Math.round(reading.scoreInternal);
     const isMet = isHandshake || score >= (level.minimum_score ?? SCORE_MIN);
-    const vouching = vouchingFor(vouched, reading, agentId, name, nowMs);
-    return decidePolicy(
+    const vouching = findVouching(vouched, reading, agentId, name, nowMs);
+    return applyPolicyRules(
       name,
       level,
       reading,
@@ -157,14 +161,15 @@ export class Tally {
   #addReason(logReason: PolicyLabel, verdictIndex: number, isBad: boolean): void {
     let found = this.#reasons.get(logReason);
     if (found === undefined) {
-      found = Object.assign(new Pair(), { verdictIndex });
+      found = Object.assign(new GoodBadCounts(), { verdictIndex });
       this.#reasons.set(logReason, found);
     }
     found.add(isBad, 1);
   }
 
   #addToCurve(each: BacktestCase, bin: number): void {
-    const isAllowedAt = (bound: number) => this.#rule(each, bound).verdictIndex === ALLOW;
+    const isAllowedAt = (bound: number) =>
+      this.#decideRuling(each, bound).verdictIndex === ALLOW_INDEX;
     if (!isAllowedAt(1)) return;
     // A thin record that the level lets through is allowed whatever the bound.
     const from = isAllowedAt(0) ? 0 : bin;
@@ -173,12 +178,17 @@ export class Tally {
   }
 
   /** The counts as a row. `goodByAgent`: good outcomes seen of each agent. */
-  row(goodByAgent: Uint32Array): Omit<BacktestRow, "policy" | "policy_version" | "question"> {
-    const [allowed, challenged, quarantined, blocked] = this.#verdicts as [Pair, Pair, Pair, Pair];
+  buildRow(goodByAgent: Uint32Array): Omit<BacktestRow, "policy" | "policy_version" | "question"> {
+    const [allowed, challenged, quarantined, blocked] = this.#verdicts as [
+      GoodBadCounts,
+      GoodBadCounts,
+      GoodBadCounts,
+      GoodBadCounts,
+    ];
     const falseAlarms = quarantined.good + blocked.good;
     const rate = this.#seen.good === 0 ? null : falseAlarms / this.#seen.good;
-    const count = effectiveTrials({ trials: goodByAgent, hits: this.#alarms });
-    const interval = rate === null ? undefined : wilsonInterval(rate, count);
+    const count = computeEffectiveTrials({ trials: goodByAgent, hits: this.#falseAlarmsByAgent });
+    const interval = rate === null ? undefined : computeWilsonInterval(rate, count);
     return {
       level: this.#options.name,
       good: this.#seen.good,
@@ -193,10 +203,10 @@ export class Tally {
       bad_blocked: blocked.bad,
       good_flagged: this.#flagged.good,
       bad_flagged: this.#flagged.bad,
-      stakes_good: roundStakes(this.#stakes.good),
-      stakes_bad: roundStakes(this.#stakes.bad),
-      stakes_lost: roundStakes(this.#stakesAllowed.bad),
-      stakes_turned_away: roundStakes(this.#stakes.good - this.#stakesAllowed.good),
+      stakes_good: roundStakesToHundredths(this.#stakes.good),
+      stakes_bad: roundStakesToHundredths(this.#stakes.bad),
+      stakes_lost: roundStakesToHundredths(this.#stakesAllowed.bad),
+      stakes_turned_away: roundStakesToHundredths(this.#stakes.good - this.#stakesAllowed.good),
       false_alarms: falseAlarms,
       false_alarm_rate: rate,
       false_alarm_low: interval?.low ?? null,
@@ -205,9 +215,9 @@ export class Tally {
   }
 
   /** The curve; undefined where nothing is held back, whatever the bound. */
-  curve(): Omit<BacktestCurve, "policy" | "question"> | undefined {
+  buildCurve(): Omit<BacktestCurve, "policy" | "question"> | undefined {
     if (!this.#options.level.enforce) return undefined;
-    const [good, bad, stakesGood, stakesBad] = this.#bins.map(runningSums) as [
+    const [good, bad, stakesGood, stakesBad] = this.#bins.map(computeRunningSums) as [
       number[],
       number[],
       number[],
@@ -218,13 +228,15 @@ export class Tally {
       bound: this.#bound,
       good_allowed: good,
       bad_allowed: bad,
-      stakes_lost: stakesBad.map(roundStakes),
-      stakes_turned_away: stakesGood.map((allowed) => roundStakes(this.#stakes.good - allowed)),
+      stakes_lost: stakesBad.map(roundStakesToHundredths),
+      stakes_turned_away: stakesGood.map((allowed) =>
+        roundStakesToHundredths(this.#stakes.good - allowed),
+      ),
     };
   }
 
   /** Rules that did not allow, the one that held back most good outcomes first. */
-  reasons(): Omit<BacktestReason, "policy" | "question">[] {
+  listReasons(): Omit<BacktestReason, "policy" | "question">[] {
     return [...this.#reasons]
       .map(([logReason, { verdictIndex, good, bad }]) => ({
         level: this.#options.name,
@@ -237,7 +249,7 @@ export class Tally {
   }
 }
 
-function runningSums(values: Float64Array): number[] {
+function computeRunningSums(values: Float64Array): number[] {
   let sum = 0;
   return Array.from(values, (value) => (sum += value));
 }

@@ -13,13 +13,16 @@ import type {
 import { TOOL_LEVELS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
-import { ALLOW, BoundGrid, roundStakes, Tally } from "./backtest-tally.ts";
+import { ALLOW_INDEX, BoundGrid, roundStakesToHundredths, LevelTally } from "./backtest-tally.ts";
 import type { BacktestCase } from "./backtest-tally.ts";
 
 /** Agents listed for each question and level. */
 const AGENTS_MAX = 20;
 /** Questions held to the bound of handshakes, and to no minimum score. */
-const HANDSHAKES: ReadonlySet<BacktestQuestion> = new Set(["handshake", "handshake_with_stakes"]);
+const HANDSHAKE_QUESTIONS: ReadonlySet<BacktestQuestion> = new Set([
+  "handshake",
+  "handshake_with_stakes",
+]);
 const QUESTIONS_WITH_STAKES: ReadonlySet<BacktestQuestion> = new Set([
   "verify_with_stakes",
   "handshake_with_stakes",
@@ -39,7 +42,7 @@ type PolicyFindings = Pick<
 >;
 
 /** Outcomes that one policy allows and the other does not, at one level. */
-class Changes {
+class LevelChanges {
   /** Good newly allowed, bad newly allowed, good newly turned away, bad newly turned away. */
   readonly #counts = new Float64Array(4);
   readonly #stakes = new Float64Array(4);
@@ -59,32 +62,32 @@ class Changes {
     own[kind]! += 1;
   }
 
-  total(): Omit<BacktestChange, "question" | "level"> {
-    const [admitted, lost, turnedAway, saved] = this.#stakes as unknown as Four;
+  buildChange(): Omit<BacktestChange, "question" | "level"> {
+    const [admitted, lost, turnedAway, saved] = this.#stakes as unknown as FourCounts;
     return {
-      ...counted(this.#counts),
-      stakes_newly_lost: roundStakes(lost),
-      stakes_newly_saved: roundStakes(saved),
-      stakes_newly_admitted: roundStakes(admitted),
-      stakes_newly_turned_away: roundStakes(turnedAway),
+      ...buildChangeCounts(this.#counts),
+      stakes_newly_lost: roundStakesToHundredths(lost),
+      stakes_newly_saved: roundStakesToHundredths(saved),
+      stakes_newly_admitted: roundStakesToHundredths(admitted),
+      stakes_newly_turned_away: roundStakesToHundredths(turnedAway),
     };
   }
 
   /** Agents with the most changes, by name where they have as many. */
-  agents(names: readonly string[]): Omit<BacktestAgent, "question" | "level">[] {
+  listAgentsByChanges(names: readonly string[]): Omit<BacktestAgent, "question" | "level">[] {
     const sum = (counts: Uint32Array) => counts.reduce((all, count) => all + count, 0);
     return [...(this.#byAgent ?? [])]
       .map(([agent, counts]) => ({ agent: names[agent]!, counts, changed: sum(counts) }))
       .toSorted((a, b) => b.changed - a.changed || (a.agent < b.agent ? -1 : 1))
       .slice(0, AGENTS_MAX)
-      .map(({ agent, counts }) => ({ agent, ...counted(counts) }));
+      .map(({ agent, counts }) => ({ agent, ...buildChangeCounts(counts) }));
   }
 }
 
-type Four = [number, number, number, number];
+type FourCounts = [number, number, number, number];
 
-function counted(counts: Float64Array | Uint32Array) {
-  const [goodAllowed, badAllowed, goodTurnedAway, badTurnedAway] = counts as unknown as Four;
+function buildChangeCounts(counts: Float64Array | Uint32Array) {
+  const [goodAllowed, badAllowed, goodTurnedAway, badTurnedAway] = counts as unknown as FourCounts;
   return {
     good_newly_allowed: goodAllowed,
     bad_newly_allowed: badAllowed,
@@ -94,10 +97,10 @@ function counted(counts: Float64Array | Uint32Array) {
 }
 
 /** One question: a tally for each policy and level, and the changes between the two. */
-class Asked {
+class QuestionTallies {
   readonly goodByAgent: Uint32Array;
-  readonly tallies: readonly { readonly of: BacktestPolicy; readonly at: readonly Tally[] }[];
-  readonly changes: readonly Changes[];
+  readonly tallies: readonly { readonly of: BacktestPolicy; readonly at: readonly LevelTally[] }[];
+  readonly changes: readonly LevelChanges[];
 
   constructor(options: BacktestOptions, grid: BoundGrid, question: BacktestQuestion) {
     const { live, given, agentCount } = options;
@@ -105,12 +108,12 @@ class Asked {
     const talliesOf = ({ policy: { levels }, vouched }: ActivePolicy) =>
       TOOL_LEVELS.map(
         (name) =>
-          new Tally({
+          new LevelTally({
             name,
             level: levels[name],
             vouched,
             areStakesNamed: QUESTIONS_WITH_STAKES.has(question),
-            isHandshake: HANDSHAKES.has(question),
+            isHandshake: HANDSHAKE_QUESTIONS.has(question),
             grid,
           }),
       );
@@ -121,7 +124,7 @@ class Asked {
     this.changes =
       given === undefined
         ? []
-        : TOOL_LEVELS.map((name) => new Changes(LEVELS_WITH_AGENTS.has(name)));
+        : TOOL_LEVELS.map((name) => new LevelChanges(LEVELS_WITH_AGENTS.has(name)));
   }
 
   add(each: BacktestCase, bin: number): void {
@@ -131,8 +134,8 @@ class Asked {
     for (let level = 0; level < TOOL_LEVELS.length; level++) {
       const before = live!.at[level]!.add(each, bin);
       if (given === undefined) continue;
-      const isAllowed = given.at[level]!.add(each, bin) === ALLOW;
-      if (isAllowed === (before === ALLOW)) continue;
+      const isAllowed = given.at[level]!.add(each, bin) === ALLOW_INDEX;
+      if (isAllowed === (before === ALLOW_INDEX)) continue;
       this.changes[level]!.add(isAllowed, agent, isBad, stakes);
     }
   }
@@ -141,13 +144,15 @@ class Asked {
 export class PolicyBacktest {
   readonly #options: BacktestOptions;
   readonly #grid: BoundGrid;
-  readonly #asked: readonly Asked[];
+  readonly #questions: readonly QuestionTallies[];
 
   constructor(options: BacktestOptions) {
     this.#options = options;
     const policies = [options.live, options.given].flatMap((each) => each?.policy ?? []);
     this.#grid = new BoundGrid(policies.flatMap(listProbabilityBounds));
-    this.#asked = BACKTEST_QUESTIONS.map((question) => new Asked(options, this.#grid, question));
+    this.#questions = BACKTEST_QUESTIONS.map(
+      (question) => new QuestionTallies(options, this.#grid, question),
+    );
   }
 
   /**
@@ -155,11 +160,11 @@ export class PolicyBacktest {
    * @param question index into BACKTEST_QUESTIONS.
    */
   add(question: number, each: BacktestCase): void {
-    this.#asked[question]!.add(each, this.#grid.binOf(each.reading.failureProbability));
+    this.#questions[question]!.add(each, this.#grid.findBin(each.reading.failureProbability));
   }
 
   /** Figures of all that was added. `names`: agents by their index. */
-  findings(names: readonly string[]): PolicyFindings {
+  buildFindings(names: readonly string[]): PolicyFindings {
     const found: PolicyFindings = {
       bounds: [...this.#grid.bounds],
       rows: [],
@@ -169,14 +174,14 @@ export class PolicyBacktest {
       agents: [],
     };
     for (const [index, question] of BACKTEST_QUESTIONS.entries()) {
-      this.#collect(found, this.#asked[index]!, question, names);
+      this.#collectQuestionFindings(found, this.#questions[index]!, question, names);
     }
     return found;
   }
 
-  #collect(
+  #collectQuestionFindings(
     found: PolicyFindings,
-    asked: Asked,
+    asked: QuestionTallies,
     question: BacktestQuestion,
     names: readonly string[],
   ) {
@@ -184,16 +189,22 @@ export class PolicyBacktest {
       const { version } = this.#options[policy]!;
       for (const tally of at) {
         const named = { policy, question };
-        found.rows.push({ ...named, policy_version: version, ...tally.row(asked.goodByAgent) });
-        const curve = tally.curve();
+        found.rows.push({
+          ...named,
+          policy_version: version,
+          ...tally.buildRow(asked.goodByAgent),
+        });
+        const curve = tally.buildCurve();
         if (curve !== undefined) found.curves.push({ ...named, ...curve });
-        found.reasons.push(...tally.reasons().map((reason) => ({ ...named, ...reason })));
+        found.reasons.push(...tally.listReasons().map((reason) => ({ ...named, ...reason })));
       }
     }
     for (const [index, changes] of asked.changes.entries()) {
       const named = { question, level: TOOL_LEVELS[index]! };
-      found.changes.push({ ...named, ...changes.total() });
-      found.agents.push(...changes.agents(names).map((agent) => ({ ...named, ...agent })));
+      found.changes.push({ ...named, ...changes.buildChange() });
+      found.agents.push(
+        ...changes.listAgentsByChanges(names).map((agent) => ({ ...named, ...agent })),
+      );
     }
   }
 }

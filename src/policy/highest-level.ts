@@ -3,21 +3,21 @@
 import { TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
-import { decidePolicy, isMinimumMet } from "./rules.ts";
-import type { Risk } from "./rules.ts";
-import { areStakesVouched, vouchingFor } from "./vouching.ts";
-import type { JudgedRecord } from "./vouching.ts";
+import { applyPolicyRules, isMinimumMet } from "./rules.ts";
+import type { PolicyRisk } from "./rules.ts";
+import { areStakesVouched, findVouching } from "./vouching.ts";
+import type { VouchableRecord } from "./vouching.ts";
 
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const L1 = TOOL_LEVELS.indexOf("L1");
 
-type ScoredRisk = Risk & JudgedRecord & { readonly scoreInternal: number };
+type ScoredRisk = PolicyRisk & VouchableRecord & { readonly scoreInternal: number };
 
 /**
  * "L3", "L2", or "L1" where the policy allows neither at `nowMs` (epoch ms), at these stakes and with
  * the minimum scores of the asking key. `isHandshake`: the reading knows who looks.
  */
-export function highestLevelAllowed(
+export function findHighestAllowedLevel(
   { policy, vouched }: Pick<ActivePolicy, "policy" | "vouched">,
   risk: ScoredRisk,
   agentId: string,
@@ -29,9 +29,9 @@ export function highestLevelAllowed(
   for (let index = TOOL_LEVELS.length - 1; index > L1; index -= 1) {
     const name = TOOL_LEVELS[index]!;
     const level = policy.levels[name];
-    const vouching = vouchingFor(vouched, risk, agentId, name, nowMs);
+    const vouching = findVouching(vouched, risk, agentId, name, nowMs);
     const isVouched = vouching !== undefined;
-    const decided = decidePolicy(
+    const decided = applyPolicyRules(
       name,
       level,
       risk,

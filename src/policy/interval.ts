@@ -2,10 +2,10 @@
 // together, so that ten thousand outcomes of three agents say little about the next agent.
 
 /** 97.5 % point of the normal distribution. */
-const Z = 1.959964;
+const NORMAL_QUANTILE = 1.959964;
 
 /** Hits and trials of one cluster are added up here; `hits` has the clusters that have any. */
-export interface Clusters {
+export interface ClusterCounts {
   /** Trials by cluster; 0 for none. */
   readonly trials: Uint32Array;
   readonly hits: ReadonlyMap<number, number>;
@@ -16,7 +16,7 @@ export interface Clusters {
  * of the share over clusters, never more than there are. All of them where nothing or everything was
  * hit: then there is no variance to go by.
  */
-export function effectiveTrials({ trials, hits }: Clusters): number {
+export function computeEffectiveTrials({ trials, hits }: ClusterCounts): number {
   let clusters = 0;
   let total = 0;
   let squares = 0;
@@ -40,11 +40,13 @@ export function effectiveTrials({ trials, hits }: Clusters): number {
 }
 
 /** 95 % interval of a share (Wilson 1927); `count` need not be whole. 0 to 1. */
-export function wilsonInterval(share: number, count: number): { low: number; high: number } {
+export function computeWilsonInterval(share: number, count: number): { low: number; high: number } {
   if (!(count > 0)) return { low: 0, high: 1 };
-  const square = (Z * Z) / count;
+  const square = (NORMAL_QUANTILE * NORMAL_QUANTILE) / count;
   const middle = (share + square / 2) / (1 + square);
-  const half = (Z * Math.sqrt((share * (1 - share)) / count + square / (4 * count))) / (1 + square);
+  const half =
+    (NORMAL_QUANTILE * Math.sqrt((share * (1 - share)) / count + square / (4 * count))) /
+    (1 + square);
   const low = share === 0 ? 0 : Math.max(0, middle - half);
   return { low, high: share === 1 ? 1 : Math.min(1, middle + half) };
 }

@@ -1,16 +1,16 @@
 // Policies of all tenants as one thread knows them: the one in force for each, and every earlier
 // one by its version, so that a logged decision can be judged again by its own rules. A fold over
 // the journal's policy events: the same events in the same order give the same book.
-import { completePolicy } from "../contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
-import { activePolicy } from "./active-policy.ts";
+import { createActivePolicy } from "./active-policy.ts";
 import type { ActivePolicy, PolicySource } from "./active-policy.ts";
-import { vouchedNamespaces } from "./vouching.ts";
+import { buildVouchedNamespaces } from "./vouching.ts";
 
-const SHIPPED = activePolicy(DEFAULT_POLICY);
+const DEFAULT_ACTIVE_POLICY = createActivePolicy(DEFAULT_POLICY);
 /** Shipped before: decisions in the log bear its version, and are judged again by it. */
-const SHIPPED_BEFORE = activePolicy({
+const FORMER_DEFAULT_POLICY = createActivePolicy({
   ...DEFAULT_POLICY,
   levels: {
     ...DEFAULT_POLICY.levels,
@@ -19,43 +19,47 @@ const SHIPPED_BEFORE = activePolicy({
 });
 
 /** The policy of a tenant, and who set it when; null for the shipped one. */
-export interface SetPolicy extends ActivePolicy {
+export interface TenantPolicy extends ActivePolicy {
   readonly setBy: string | null;
   readonly setAtMs: number | null;
 }
 
-const UNSET: SetPolicy = Object.freeze({ ...SHIPPED, setBy: null, setAtMs: null });
+const DEFAULT_TENANT_POLICY: TenantPolicy = Object.freeze({
+  ...DEFAULT_ACTIVE_POLICY,
+  setBy: null,
+  setAtMs: null,
+});
 
 export class PolicyBook implements PolicySource {
-  readonly #inForce = new Map<string, SetPolicy>();
+  readonly #activeByTenant = new Map<string, TenantPolicy>();
   readonly #byVersion = new Map<string, Policy>(
-    [SHIPPED, SHIPPED_BEFORE].map(({ version, policy }) => [version, policy]),
+    [DEFAULT_ACTIVE_POLICY, FORMER_DEFAULT_POLICY].map(({ version, policy }) => [version, policy]),
   );
 
   /** `events`: journal payloads so far, in order. */
   constructor(events: readonly Uint8Array[] = []) {
-    for (const payload of events) this.apply(readPolicyEvent(payload));
+    for (const payload of events) this.apply(decodePolicyEvent(payload));
   }
 
-  of(tenant: string): SetPolicy {
-    return this.#inForce.get(tenant) ?? UNSET;
+  findActivePolicy(tenant: string): TenantPolicy {
+    return this.#activeByTenant.get(tenant) ?? DEFAULT_TENANT_POLICY;
   }
 
-  find(version: string): Policy | undefined {
+  findPolicyVersion(version: string): Policy | undefined {
     return this.#byVersion.get(version);
   }
 
   /** Puts a policy in force. Its version stays as recorded, whatever rules were added since. */
   apply(event: PolicyEvent): void {
-    const policy = completePolicy(event.policy);
+    const policy = fillPolicyDefaults(event.policy);
     const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
-    const vouched = vouchedNamespaces(policy);
-    this.#inForce.set(tenant, Object.freeze({ version, policy, vouched, setBy, setAtMs }));
+    const vouched = buildVouchedNamespaces(policy);
+    this.#activeByTenant.set(tenant, Object.freeze({ version, policy, vouched, setBy, setAtMs }));
     this.#byVersion.set(version, policy);
   }
 }
 
 /** The event in a journal payload. */
-export function readPolicyEvent(payload: Uint8Array): PolicyEvent {
+export function decodePolicyEvent(payload: Uint8Array): PolicyEvent {
   return JSON.parse(Buffer.from(payload).toString()) as PolicyEvent;
 }

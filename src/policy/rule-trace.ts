@@ -5,12 +5,12 @@ import type { LevelPolicy } from "../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 import type { FindingCode, LogReason, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import {
-  isAboveBorder,
-  type Risk,
+  isAboveDenialThreshold,
+  type PolicyRisk,
   RISK_BOUNDS,
-  ruleOnThin,
-  rulingAtStakes,
-  verdictOfFailure,
+  decideThinRecordRuling,
+  selectStakesRuling,
+  selectFailureVerdictIndex,
 } from "./rules.ts";
 
 /** One rule: its bound, the value it was held against, what it would say. */
@@ -31,10 +31,10 @@ export interface RuleStep {
 export interface RuleInputs {
   readonly toolLevel: ToolLevel;
   readonly level: LevelPolicy;
-  readonly risk: Risk;
-  readonly isThresholdMet: boolean;
+  readonly risk: PolicyRisk;
+  readonly isMinimumMet: boolean;
   readonly failureCode: FindingCode | "";
-  readonly isSourced: boolean;
+  readonly areSourcesVerified: boolean;
   readonly allowUpTo: number;
   readonly isVouched: boolean;
   readonly areStakesVouched: boolean;
@@ -48,18 +48,24 @@ const REFUSE = DECISIONS.indexOf("refuse");
 /** Every rule that applies at the level, in the order in which they are asked. */
 export function traceRules(inputs: RuleInputs): RuleStep[] {
   const { level } = inputs;
-  const onRecord = level.enforce ? enforcedRecord(inputs) : watchedRecord(inputs);
+  const onRecord = level.enforce
+    ? traceEnforcedRecordRules(inputs)
+    : traceUnenforcedRecordRules(inputs);
   // Of the rules on the record the first that holds settles it; those behind it are not asked.
   const first = onRecord.findIndex(({ holds }) => holds);
   for (const behind of onRecord.slice(first + 1)) behind.holds = null;
-  const steps = [...onRecord, ...(level.enforce ? stricterRules(inputs) : []), ...broken(inputs)];
+  const steps = [
+    ...onRecord,
+    ...(level.enforce ? traceStricterRules(inputs) : []),
+    ...traceProvenanceFailure(inputs),
+  ];
   const strictness = ({ holds, verdict }: RuleStep) => (holds ? VERDICTS.indexOf(verdict) : -1);
   const decided = steps.reduce((best, each) => (strictness(each) > strictness(best) ? each : best));
   decided.decides = true;
   return steps;
 }
 
-function step(
+function createRuleStep(
   rule: LogReason,
   verdict: Verdict,
   member: RuleStep["member"],
@@ -70,16 +76,17 @@ function step(
   return { rule, verdict, member, bound, value, holds, decides: false };
 }
 
-function enforcedRecord({ level, risk, allowUpTo, isVouched }: RuleInputs): RuleStep[] {
+function traceEnforcedRecordRules({ level, risk, allowUpTo, isVouched }: RuleInputs): RuleStep[] {
   const { failureProbability: expected, failureOptimistic: optimistic } = risk;
   const border = level.deny_from;
-  const isRefused = isAboveBorder(level, risk, optimistic, risk.isRefused) || risk.isRefused;
-  const isDenied = isAboveBorder(level, risk, expected, risk.isDenied);
-  const thin = ruleOnThin(level, isVouched);
+  const isRefused =
+    isAboveDenialThreshold(level, risk, optimistic, risk.isRefused) || risk.isRefused;
+  const isDenied = isAboveDenialThreshold(level, risk, expected, risk.isDenied);
+  const thin = decideThinRecordRuling(level, isVouched);
   return [
-    step("REFUSE_RULE", "BLOCK", "deny_from", border, optimistic, isRefused),
-    step("RISK_ABOVE_BORDER", "QUARANTINE", "deny_from", border, expected, isDenied),
-    step(
+    createRuleStep("REFUSE_RULE", "BLOCK", "deny_from", border, optimistic, isRefused),
+    createRuleStep("RISK_ABOVE_BORDER", "QUARANTINE", "deny_from", border, expected, isDenied),
+    createRuleStep(
       thin.logReason,
       VERDICTS[thin.verdictIndex]!,
       "thin",
@@ -87,50 +94,66 @@ function enforcedRecord({ level, risk, allowUpTo, isVouched }: RuleInputs): Rule
       risk.isThin,
       risk.isThin,
     ),
-    step("RISK_ABOVE_BOUND", "CHALLENGE", "allow_up_to", allowUpTo, expected, expected > allowUpTo),
-    ...flagging(level, expected),
-    step("TRUST_SUFFICIENT", "ALLOW", null, null, null, true),
+    createRuleStep(
+      "RISK_ABOVE_BOUND",
+      "CHALLENGE",
+      "allow_up_to",
+      allowUpTo,
+      expected,
+      expected > allowUpTo,
+    ),
+    ...traceFlagRule(level, expected),
+    createRuleStep("TRUST_SUFFICIENT", "ALLOW", null, null, null, true),
   ];
 }
 
-function watchedRecord({ level, risk, allowUpTo, isVouched }: RuleInputs): RuleStep[] {
+function traceUnenforcedRecordRules({ level, risk, allowUpTo, isVouched }: RuleInputs): RuleStep[] {
   const { failureProbability: expected } = risk;
-  const isDenied = isAboveBorder(level, risk, expected, risk.isDenied) || risk.isRefused;
-  const thin = ruleOnThin(level, isVouched);
+  const isDenied = isAboveDenialThreshold(level, risk, expected, risk.isDenied) || risk.isRefused;
+  const thin = decideThinRecordRuling(level, isVouched);
   const isThin = risk.isThin && level.thin !== "challenge";
   const bound = Math.min(allowUpTo, RISK_BOUNDS[0]);
   const { deny_from: border } = level;
   return [
-    step("DENIAL_FLAGGED_FOR_REVIEW", "ALLOW", "deny_from", border, expected, isDenied),
-    step(thin.logReason, VERDICTS[thin.verdictIndex]!, "thin", level.thin, risk.isThin, isThin),
-    ...flagging(level, expected),
-    step("RISK_TOLERATED", "ALLOW", "allow_up_to", bound, expected, expected > bound),
-    step("TRUST_SUFFICIENT", "ALLOW", null, null, null, true),
+    createRuleStep("DENIAL_FLAGGED_FOR_REVIEW", "ALLOW", "deny_from", border, expected, isDenied),
+    createRuleStep(
+      thin.logReason,
+      VERDICTS[thin.verdictIndex]!,
+      "thin",
+      level.thin,
+      risk.isThin,
+      isThin,
+    ),
+    ...traceFlagRule(level, expected),
+    createRuleStep("RISK_TOLERATED", "ALLOW", "allow_up_to", bound, expected, expected > bound),
+    createRuleStep("TRUST_SUFFICIENT", "ALLOW", null, null, null, true),
   ];
 }
 
-function flagging({ flag_above: bound }: LevelPolicy, expected: number): RuleStep[] {
+function traceFlagRule({ flag_above: bound }: LevelPolicy, expected: number): RuleStep[] {
   const isAbove = expected > bound;
-  return [step("RISK_FLAGGED_FOR_REVIEW", "ALLOW", "flag_above", bound, expected, isAbove)];
+  return [
+    createRuleStep("RISK_FLAGGED_FOR_REVIEW", "ALLOW", "flag_above", bound, expected, isAbove),
+  ];
 }
 
 /** Rules that can only make it stricter. */
-function stricterRules(inputs: RuleInputs): RuleStep[] {
-  const { level, risk, isThresholdMet, isSourced } = inputs;
+function traceStricterRules(inputs: RuleInputs): RuleStep[] {
+  const { level, risk, isMinimumMet, areSourcesVerified } = inputs;
   const isWordEnough = inputs.areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
-  const atStakes = rulingAtStakes(risk.decisionIndex);
+  const atStakes = selectStakesRuling(risk.decisionIndex);
   const doStakesCount = level.counts_stakes && !isWordEnough && atStakes.verdictIndex > 0;
-  const areSourcesMissed = level.require_verified_sources && !isSourced;
+  const areSourcesMissed = level.require_verified_sources && !areSourcesVerified;
   return [
-    step(
+    createRuleStep(
       "BELOW_TENANT_MINIMUM",
       "CHALLENGE",
       "minimum_score",
       inputs.scoreMinimum,
       inputs.scoreInternal,
-      !isThresholdMet,
+      !isMinimumMet,
     ),
-    step(
+    createRuleStep(
       atStakes.verdictIndex > 0 ? atStakes.logReason : "STAKES_NEED_VERIFICATION",
       atStakes.verdictIndex > 0 ? VERDICTS[atStakes.verdictIndex]! : "CHALLENGE",
       "counts_stakes",
@@ -138,19 +161,19 @@ function stricterRules(inputs: RuleInputs): RuleStep[] {
       DECISIONS[risk.decisionIndex],
       doStakesCount,
     ),
-    step(
+    createRuleStep(
       "VERIFIED_SOURCES_REQUIRED",
       "CHALLENGE",
       "require_verified_sources",
       level.require_verified_sources,
-      isSourced,
+      areSourcesVerified,
       areSourcesMissed,
     ),
   ];
 }
 
-function broken({ toolLevel, failureCode }: RuleInputs): RuleStep[] {
+function traceProvenanceFailure({ toolLevel, failureCode }: RuleInputs): RuleStep[] {
   if (failureCode === "") return [];
-  const verdict = VERDICTS[verdictOfFailure(toolLevel, failureCode)]!;
-  return [step(failureCode, verdict, null, toolLevel, failureCode, verdict !== "ALLOW")];
+  const verdict = VERDICTS[selectFailureVerdictIndex(toolLevel, failureCode)]!;
+  return [createRuleStep(failureCode, verdict, null, toolLevel, failureCode, verdict !== "ALLOW")];
 }

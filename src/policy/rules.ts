@@ -16,7 +16,7 @@ export interface Ruling {
 }
 
 /** The part of a reading that the policy goes by. */
-export interface Risk {
+export interface PolicyRisk {
   /** 0 to 1, expected. */
   readonly failureProbability: number;
   readonly failureOptimistic: number;
@@ -34,44 +34,48 @@ const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 const BLOCK = VERDICTS.indexOf("BLOCK");
 
-function ruling(verdictIndex: number, logReason: LogReason, isFlagged = false): Ruling {
+function createRuling(verdictIndex: number, logReason: LogReason, isFlagged = false): Ruling {
   return Object.freeze({ verdictIndex, logReason, isFlagged });
 }
 
-const SUFFICIENT = ruling(ALLOW, "TRUST_SUFFICIENT");
-const TOLERATED = ruling(ALLOW, "RISK_TOLERATED");
-const RISK_FLAGGED = ruling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
-export const THIN_TOLERATED = ruling(ALLOW, "THIN_FILE_TOLERATED");
-export const THIN_FLAGGED = ruling(ALLOW, "THIN_FILE_FLAGGED", true);
+const SUFFICIENT = createRuling(ALLOW, "TRUST_SUFFICIENT");
+const TOLERATED = createRuling(ALLOW, "RISK_TOLERATED");
+const RISK_FLAGGED = createRuling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
+export const THIN_TOLERATED = createRuling(ALLOW, "THIN_FILE_TOLERATED");
+export const THIN_FLAGGED = createRuling(ALLOW, "THIN_FILE_FLAGGED", true);
 /** The operator's word stands in for a thin record. */
-export const VOUCHED = ruling(ALLOW, "VOUCHED");
+export const VOUCHED = createRuling(ALLOW, "VOUCHED");
 /** Held back by its record, and let through by lot (audit.ts). */
-export const AUDITED = ruling(ALLOW, "AUDIT_SAMPLE", true);
-const DENIED_FLAGGED = ruling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
-const THIN_RECORD = ruling(CHALLENGE, "THIN_FILE");
-const RISK_ABOVE_BOUND = ruling(CHALLENGE, "RISK_ABOVE_BOUND");
-const BELOW_MINIMUM = ruling(CHALLENGE, "BELOW_TENANT_MINIMUM");
-const SOURCES_REQUIRED = ruling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
-const RISK_ABOVE_BORDER = ruling(QUARANTINE, "RISK_ABOVE_BORDER");
-const REFUSED = ruling(BLOCK, "REFUSE_RULE");
+export const AUDIT_SAMPLED = createRuling(ALLOW, "AUDIT_SAMPLE", true);
+const DENIED_FLAGGED = createRuling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
+const THIN_RECORD = createRuling(CHALLENGE, "THIN_FILE");
+const RISK_ABOVE_BOUND = createRuling(CHALLENGE, "RISK_ABOVE_BOUND");
+const BELOW_MINIMUM = createRuling(CHALLENGE, "BELOW_TENANT_MINIMUM");
+const SOURCES_REQUIRED = createRuling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
+const RISK_ABOVE_BORDER = createRuling(QUARANTINE, "RISK_ABOVE_BORDER");
+const REFUSED = createRuling(BLOCK, "REFUSE_RULE");
 /** A person has let through what was held back; or has said that it stays so. */
-export const OVERTURNED = ruling(ALLOW, "REVIEW_OVERTURNED");
-export const UPHELD = ruling(BLOCK, "REVIEW_UPHELD");
+export const OVERTURNED = createRuling(ALLOW, "REVIEW_OVERTURNED");
+export const UPHELD = createRuling(BLOCK, "REVIEW_UPHELD");
 /** Label of stakes at which the connection would open with verification. */
 export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 /** What the decision of `check` at the stakes given draws, by its index. */
-const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
+const RULING_BY_DECISION: readonly Ruling[] = DECISIONS.map((decision) => {
   if (decision === "connect") return SUFFICIENT;
   if (decision === "refuse") return REFUSED;
   const isVerified = decision === "connect_with_verification";
-  return ruling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
+  return createRuling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
 });
 
 /**
  * Whether a ruling holds the request back until a person has looked: above the border, or challenged
  * at stakes at which `check` would escalate, whatever rule named the challenge.
  */
-export function asksPerson(ruled: Ruling, level: LevelPolicy, { decisionIndex }: Risk): boolean {
+export function isReviewRequired(
+  ruled: Ruling,
+  level: LevelPolicy,
+  { decisionIndex }: PolicyRisk,
+): boolean {
   if (ruled === RISK_ABOVE_BORDER) return true;
   const doStakesCount = level.enforce && level.counts_stakes && decisionIndex === ESCALATE;
   return doStakesCount && ruled.verdictIndex === CHALLENGE;
@@ -81,7 +85,7 @@ export function asksPerson(ruled: Ruling, level: LevelPolicy, { decisionIndex }:
 export const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
 
 /** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
-const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
+const HARD_FAILURE_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
   L0: CHALLENGE,
   L1: CHALLENGE,
   L2: QUARANTINE,
@@ -92,7 +96,7 @@ const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
  * Provenance that leaves room for a mistake: a score, a near copy, a source that changed its state.
  * These ask for a second look where the tool is sensitive; every other code is a hard failure.
  */
-const DOUBTS: ReadonlySet<string> = new Set([
+const DOUBT_CODES: ReadonlySet<string> = new Set([
   "CITATION_DOUBTFUL",
   "CITATIONS_CHANGED",
   "CONTENT_NEAR_RECORDED_FALSE",
@@ -102,7 +106,7 @@ const DOUBTS: ReadonlySet<string> = new Set([
   "SOURCE_REVOKED",
   "UNSUPPORTED_CONTENT",
 ]);
-const DOUBT_VERDICT: Readonly<Record<ToolLevel, number>> = {
+const DOUBT_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
   L0: ALLOW,
   L1: ALLOW,
   L2: CHALLENGE,
@@ -110,16 +114,16 @@ const DOUBT_VERDICT: Readonly<Record<ToolLevel, number>> = {
 };
 
 /** Index into RISK_LEVELS of a failure probability: 5, 15 and 40 % part the levels. */
-export function riskIndex(failureProbability: number): number {
+export function computeRiskIndex(failureProbability: number): number {
   let index = 0;
   while (index < RISK_BOUNDS.length && failureProbability > RISK_BOUNDS[index]!) index += 1;
   return index;
 }
 
 /** Whether the record denies under a level: by the fitted border, by the tenant's own, or never. */
-export function isAboveBorder(
+export function isAboveDenialThreshold(
   level: LevelPolicy,
-  risk: Risk,
+  risk: PolicyRisk,
   probability: number,
   fitted: boolean,
 ) {
@@ -128,32 +132,37 @@ export function isAboveBorder(
 }
 
 /** Risk and doubt alone: bounds, thin record, border. */
-function ruleOnRecord(
+function decideRecordRuling(
   level: LevelPolicy,
-  risk: Risk,
+  risk: PolicyRisk,
   allowUpTo: number,
   isVouched: boolean,
 ): Ruling {
-  const isDenied = isAboveBorder(level, risk, risk.failureProbability, risk.isDenied);
+  const isDenied = isAboveDenialThreshold(level, risk, risk.failureProbability, risk.isDenied);
   if (!level.enforce) {
     if (isDenied || risk.isRefused) return DENIED_FLAGGED;
-    if (risk.isThin && level.thin !== "challenge") return ruleOnThin(level, isVouched);
+    if (risk.isThin && level.thin !== "challenge") return decideThinRecordRuling(level, isVouched);
     if (risk.failureProbability > level.flag_above) return RISK_FLAGGED;
     return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0]
       ? TOLERATED
       : SUFFICIENT;
   }
   // Rules that hold of a record itself (a fraud flag, a revoked key) refuse under any border.
-  const isOptimisticDenied = isAboveBorder(level, risk, risk.failureOptimistic, risk.isRefused);
+  const isOptimisticDenied = isAboveDenialThreshold(
+    level,
+    risk,
+    risk.failureOptimistic,
+    risk.isRefused,
+  );
   if (isOptimisticDenied || risk.isRefused) return REFUSED;
   if (isDenied) return RISK_ABOVE_BORDER;
-  if (risk.isThin) return ruleOnThin(level, isVouched);
+  if (risk.isThin) return decideThinRecordRuling(level, isVouched);
   if (risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
   return risk.failureProbability > level.flag_above ? RISK_FLAGGED : SUFFICIENT;
 }
 
 /** Doubt alone. Where it costs nothing the operator's word has nothing to stand in for. */
-export function ruleOnThin({ thin }: LevelPolicy, isVouched: boolean): Ruling {
+export function decideThinRecordRuling({ thin }: LevelPolicy, isVouched: boolean): Ruling {
   if (thin === "allow") return THIN_TOLERATED;
   if (isVouched) return VOUCHED;
   return thin === "flag" ? THIN_FLAGGED : THIN_RECORD;
@@ -185,10 +194,10 @@ export function isMinimumMet(
  * `failureCode` is empty when provenance holds or was not assessed. `isVouched`: the operator's word
  * stands in for the record where that is thin (vouching.ts); `areStakesVouched`: at these stakes too.
  */
-export function decidePolicy(
+export function applyPolicyRules(
   toolLevel: ToolLevel,
   level: LevelPolicy,
-  risk: Risk,
+  risk: PolicyRisk,
   isThresholdMet: boolean,
   failureCode: FindingCode | "",
   isSourced = true,
@@ -196,38 +205,41 @@ export function decidePolicy(
   isVouched = false,
   areStakesVouched = false,
 ): Ruling {
-  let decided = ruleOnRecord(level, risk, allowUpTo, isVouched);
+  let decided = decideRecordRuling(level, risk, allowUpTo, isVouched);
   if (level.enforce) {
-    if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
+    if (!isThresholdMet) decided = selectStricterRuling(decided, BELOW_MINIMUM);
     const isWordEnough = areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
     if (level.counts_stakes && !isWordEnough) {
-      decided = stricter(decided, rulingAtStakes(risk.decisionIndex));
+      decided = selectStricterRuling(decided, selectStakesRuling(risk.decisionIndex));
     }
-    if (level.require_verified_sources && !isSourced) decided = stricter(decided, SOURCES_REQUIRED);
+    if (level.require_verified_sources && !isSourced)
+      decided = selectStricterRuling(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
-  const verdictIndex = verdictOfFailure(toolLevel, failureCode);
-  return verdictIndex > decided.verdictIndex ? ruling(verdictIndex, failureCode) : decided;
+  const verdictIndex = selectFailureVerdictIndex(toolLevel, failureCode);
+  return verdictIndex > decided.verdictIndex ? createRuling(verdictIndex, failureCode) : decided;
 }
 
 /** Index of the verdict that broken provenance draws at a level. */
-export function verdictOfFailure(toolLevel: ToolLevel, failureCode: FindingCode): number {
-  return (DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT)[toolLevel];
+export function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
+  return (DOUBT_CODES.has(failureCode) ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[
+    toolLevel
+  ];
 }
 
 /** What the decision of `check` draws where stakes count. */
-export function rulingAtStakes(decisionIndex: number): Ruling {
-  return AT_STAKES[decisionIndex]!;
+export function selectStakesRuling(decisionIndex: number): Ruling {
+  return RULING_BY_DECISION[decisionIndex]!;
 }
 
 /**
  * Whether the policy only watches what names no tool level (check, handshake): both levels that are
  * held back as shipped, L2 and L3, are in shadow mode.
  */
-export function isShadowed({ levels }: Policy): boolean {
+export function isInShadowMode({ levels }: Policy): boolean {
   return levels.L2.shadow && levels.L3.shadow;
 }
 
-function stricter(current: Ruling, candidate: Ruling): Ruling {
+function selectStricterRuling(current: Ruling, candidate: Ruling): Ruling {
   return candidate.verdictIndex > current.verdictIndex ? candidate : current;
 }

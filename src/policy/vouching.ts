@@ -5,8 +5,8 @@ import { isAgentId } from "../contract/identifiers.ts";
 import type { Policy, Vouching } from "../contract/policy.ts";
 import { REASON_CODES, RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
-import { riskIndex } from "./rules.ts";
-import type { Risk } from "./rules.ts";
+import { computeRiskIndex } from "./rules.ts";
+import type { PolicyRisk } from "./rules.ts";
 
 /** One entry of a policy, ready for the hot path. */
 export interface VouchedNamespace {
@@ -21,19 +21,19 @@ export interface VouchedNamespace {
 }
 
 /** What a reading says of the record that the word may stand in for. */
-export interface JudgedRecord extends Pick<Risk, "isThin" | "failureProbability"> {
+export interface VouchableRecord extends Pick<PolicyRisk, "isThin" | "failureProbability"> {
   /** Indexes into REASON_CODES, of which the first `reasonCount` count. */
   readonly reasonIndexes: ArrayLike<number>;
   readonly reasonCount: number;
 }
 
-const NOBODY: readonly VouchedNamespace[] = Object.freeze([]);
+const NO_NAMESPACES: readonly VouchedNamespace[] = Object.freeze([]);
 const HIGH = RISK_LEVELS.indexOf("HIGH");
 const FAILURE_HISTORY = REASON_CODES.indexOf("FAILURE_HISTORY");
 
 /** The namespaces that a policy vouches for; the same empty list for all that have none. */
-export function vouchedNamespaces({ vouched }: Policy): readonly VouchedNamespace[] {
-  if (vouched === undefined) return NOBODY;
+export function buildVouchedNamespaces({ vouched }: Policy): readonly VouchedNamespace[] {
+  if (vouched === undefined) return NO_NAMESPACES;
   return vouched.map((vouching) => ({
     vouching,
     prefix: vouching.namespace.slice(0, -1),
@@ -48,14 +48,14 @@ export function vouchedNamespaces({ vouched }: Policy): readonly VouchedNamespac
  * largest stakes; undefined where none does: no namespace covers the agent, the word has expired, the
  * record is not thin, or it speaks against the agent.
  */
-export function vouchingFor(
+export function findVouching(
   vouched: readonly VouchedNamespace[],
-  record: JudgedRecord,
+  record: VouchableRecord,
   agentId: string,
   level: ToolLevel,
   nowMs: number,
 ): VouchedNamespace | undefined {
-  if (vouched.length === 0 || !record.isThin || isAgainst(record)) return undefined;
+  if (vouched.length === 0 || !record.isThin || hasAdverseRecord(record)) return undefined;
   const levelIndex = TOOL_LEVELS.indexOf(level);
   let found: VouchedNamespace | undefined;
   for (const each of vouched) {
@@ -76,8 +76,12 @@ export function areStakesVouched(found: VouchedNamespace | undefined, stakes: nu
  * is HIGH for failures on file. At MEDIUM a failure is borne: else one word of a stranger's key, which
  * moves a newcomer's risk by a point or two, would undo the operator's.
  */
-function isAgainst({ failureProbability, reasonIndexes, reasonCount }: JudgedRecord): boolean {
-  const risk = riskIndex(failureProbability);
+function hasAdverseRecord({
+  failureProbability,
+  reasonIndexes,
+  reasonCount,
+}: VouchableRecord): boolean {
+  const risk = computeRiskIndex(failureProbability);
   if (risk !== HIGH) return risk > HIGH;
   for (let index = 0; index < reasonCount; index += 1) {
     if (reasonIndexes[index] === FAILURE_HISTORY) return true;

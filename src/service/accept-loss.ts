@@ -3,10 +3,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { claimDataDirectory } from "../journal/data-directory.ts";
-import type { ClaimOptions, DataPaths } from "../journal/data-directory.ts";
-import { nodeFiles } from "../journal/files.ts";
+import type { DataDirectoryClaimOptions, DataPaths } from "../journal/data-directory.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { recoverJournal } from "../journal/recovery.ts";
-import { knownPosition, setHighWater } from "../ledger/snapshot/high-water.ts";
+import { readKnownDurablePosition, setHighWater } from "../ledger/snapshot/high-water.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { DATABASE_FILE, moveDatabaseAside } from "../store/files.ts";
 
@@ -23,7 +23,7 @@ export interface AcceptedLoss {
 export async function acceptLoss(
   dataDir: string,
   nowMs: number,
-  claiming: ClaimOptions,
+  claiming: DataDirectoryClaimOptions,
 ): Promise<AcceptedLoss | undefined> {
   const claim = await claimDataDirectory(dataDir, claiming);
   try {
@@ -35,15 +35,15 @@ export async function acceptLoss(
 
 /** The same in a directory that this process holds. */
 export function acceptJournalEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undefined {
-  const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
-  nodeFiles.makeDirectory(paths.journal);
+  const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
+  diskFileLayer.makeDirectory(paths.journal);
   const isReadOnly = true;
-  const { tail } = recoverJournal(nodeFiles, paths.journal, () => undefined, { isReadOnly });
+  const { tail } = recoverJournal(diskFileLayer, paths.journal, () => undefined, { isReadOnly });
   if (tail.lsn >= known.lsn) return undefined;
-  removeSnapshots(nodeFiles, paths.snapshots);
+  removeSnapshots(diskFileLayer, paths.snapshots);
   // Rows of lost records would stand beside those that come to their positions.
   if (existsSync(join(paths.store, DATABASE_FILE))) moveDatabaseAside(paths.store, nowMs);
-  setHighWater(nodeFiles, paths.root, tail.lsn);
+  setHighWater(diskFileLayer, paths.root, tail.lsn);
   return { firstLost: tail.lsn + 1, lastLost: known.lsn };
 }
 

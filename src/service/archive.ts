@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { OpenLedger } from "../ledger/client.ts";
-import { loadServiceId } from "../ledger/service-id.ts";
+import { loadOrCreateServiceId } from "../ledger/service-id.ts";
 import type { Log } from "../platform/log.ts";
 import {
   ArchiveScheduler,
@@ -33,7 +33,7 @@ export class ServiceArchive {
     const thread = startArchiveThread({
       dataDir: this.#paths.root,
       target,
-      serviceId: serviceId ?? loadServiceId(this.#paths, () => `trustrank:${randomUUID()}`),
+      serviceId: serviceId ?? loadOrCreateServiceId(this.#paths, () => `trustrank:${randomUUID()}`),
       madeBy: readPackageVersion(),
       figures: ledger.figures.memory,
     });

@@ -4,26 +4,26 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
-import { Notes } from "../bureau/notes.ts";
+import { JournaledNotes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
-import { ReviewDesk } from "../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../bureau/reviews/desk.ts";
 import { ReviewQueue } from "../bureau/reviews/queue.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
-import type { ReviewNews } from "../contract/reviews/events.ts";
+import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
-import { type NamespaceOwners, ownersAfter } from "../contract/namespaces.ts";
+import { type NamespaceOwners, foldNamespaceOwners } from "../contract/namespaces.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { TableReader } from "../engine/reader.ts";
 import { openEvidenceVault } from "./vault.ts";
 import type { OpenVault } from "./vault.ts";
-import { dataPaths } from "../journal/data-directory.ts";
+import { resolveDataPaths } from "../journal/data-directory.ts";
 import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import { computeSnapshotPace } from "../ledger/snapshot/taker.ts";
-import type { StreamLink } from "../ledger/messages.ts";
+import type { StreamThreadLink } from "../ledger/messages.ts";
 import type { RemoteEvent } from "../ledger/ordered/apply.ts";
 import type { Log } from "../platform/log.ts";
 import { UuidV7Generator } from "../platform/uuid-v7.ts";
@@ -53,10 +53,10 @@ export interface ServiceCore {
   /** Owners of namespaces, by which this thread's reports are judged. */
   readonly owners: NamespaceOwners;
   readonly sources: OpenVault;
-  readonly notes: Notes;
+  readonly notes: JournaledNotes;
   readonly reviews: ReviewQueue;
   /** This thread's calls that wait for a person. */
-  readonly reviewDesk: ReviewDesk;
+  readonly reviewDesk: ReviewDecisionCache;
   /** Closes the vault and the ledger, once what waits for it is durable. */
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export interface ServiceCoreOptions {
   readonly onFatal: (exitCode: number, why?: string) => void;
   readonly storePort?: MessagePort;
   /** The ordered log of a cluster; left out: this process is the whole bureau. */
-  readonly stream?: StreamLink | undefined;
+  readonly stream?: StreamThreadLink | undefined;
   /** Called with what other nodes of the cluster have put on record. */
   readonly onRemote?: (events: readonly RemoteEvent[]) => void;
   readonly decisions?: DecisionLog;
@@ -93,7 +93,7 @@ export interface ServiceCoreOptions {
   /** Called when a revocation has made another table; the core's own reader reads it by then. */
   readonly onTable?: (memory: WebAssembly.Memory) => void;
   /** Called with news of reviews for other deciding threads, before it is answered. */
-  readonly onReviewNews?: (news: ReviewNews) => void;
+  readonly onReviewNews?: (news: ReviewUpdate) => void;
 }
 
 /**
@@ -147,13 +147,13 @@ function assembleCore(
   engine: TableReader,
 ): ServiceCore {
   const clock = options.clock ?? Date.now;
-  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal, {
+  const sources = openEvidenceVault(ledger, resolveDataPaths(options.dataDir).journal, {
     ...options,
     clock,
   });
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
-  const owners = ownersAfter(ledger.keyEvents);
+  const owners = foldNamespaceOwners(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const { reviews, reviewDesk } = openReviews(options, ledger, clock);
   const bureau = openBureau({
@@ -183,7 +183,7 @@ function assembleCore(
       await ledger.close();
     }
   };
-  const notes = new Notes(ledger);
+  const notes = new JournaledNotes(ledger);
   const parts = { bureau, assessments, policies, owners, sources, notes, reviews, reviewDesk };
   return { engineMemory, ledger, engine, ...parts, close };
 }
@@ -192,11 +192,14 @@ function assembleCore(
 function openReviews(options: ServiceCoreOptions, ledger: OpenLedger, clock: () => number) {
   const stored = ledger.reviews.map((text) => JSON.parse(Buffer.from(text).toString()));
   const book = new ReviewBook(stored as StoredReview[]);
-  const reviewDesk = new ReviewDesk((asked) => reviews.take(asked), book.rulings());
+  const reviewDesk = new ReviewDecisionCache(
+    (asked) => reviews.addCalls(asked),
+    book.listRulings(),
+  );
   const reviews = new ReviewQueue({
     log: ledger,
     book,
-    onNews: (news) => {
+    onUpdate: (news) => {
       reviewDesk.apply(news);
       options.onReviewNews?.(news);
     },

@@ -13,12 +13,12 @@ import { moveOldNotes } from "./old-notes.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { ChangeBroadcaster } from "./subscribers.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
-import { Policies } from "../bureau/policies.ts";
+import { TenantPolicies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
-import { nodeFiles } from "../journal/files.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import type { Log } from "../platform/log.ts";
 import { computeDefaultThreads } from "../platform/pool.ts";
@@ -55,7 +55,7 @@ export async function openStorage(
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openServiceDecisionLog(config);
   const store = await openStore(config, log, decisions, (position, durableLsn) => {
-    raiseHighWater(nodeFiles, paths.root, position);
+    raiseHighWater(diskFileLayer, paths.root, position);
     onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
   });
   closers.push(() => store.close());
@@ -109,7 +109,7 @@ function openPolicies(
   subscribers: ChangeBroadcaster,
   clock: SteadyClockWriter,
 ) {
-  return new Policies({
+  return new TenantPolicies({
     log: ledger,
     book: policies,
     onPolicy: (event) => subscribers.sendPolicy(event),

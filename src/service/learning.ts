@@ -1,6 +1,6 @@
 // Parts of the service that look back on the evidence, each on threads of its own at low priority:
 // weights (kaizen), reporters' credibility, and back-tests of policies.
-import { defaultConfig } from "../engine/config.ts";
+import { loadDefaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import { buildBacktestRow } from "../kaizen/service/backtest-row.ts";
 import { BacktestService } from "../kaizen/service/backtest-service.ts";
@@ -16,7 +16,7 @@ import type { OpenCluster } from "./cluster/cluster.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { ServiceCore } from "./core.ts";
 
-const SHIPPED_CONFIG = defaultConfig();
+const SHIPPED_CONFIG = loadDefaultConfig();
 
 export interface LearningServices {
   readonly kaizen: OpenKaizen;
@@ -74,7 +74,7 @@ export async function openLearning(
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
     onEnd: (ended) => {
-      notes.note("backtests", buildBacktestRow(ended, clock())).catch((error: unknown) => {
+      notes.recordNote("backtests", buildBacktestRow(ended, clock())).catch((error: unknown) => {
         log.warn("backtest_not_on_record", { detail: (error as Error).message });
       });
     },

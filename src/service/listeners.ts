@@ -7,7 +7,7 @@ import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
-import type { ReviewNews } from "../contract/reviews/events.ts";
+import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { SeriesCounts } from "../http/metrics/pulse.ts";
 import { openSeriesSampler } from "./health/sampler.ts";
 import { SeriesBuffer } from "../http/metrics/series.ts";
@@ -63,7 +63,7 @@ export interface Listeners {
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
   /** Passes on news of reviews. */
-  sendReview(news: ReviewNews): void;
+  sendReview(news: ReviewUpdate): void;
   /** Passes on a change of a namespace's owner. */
   sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
@@ -279,7 +279,7 @@ function startHttpThreads(
       keys: dependencies.keyring.listStoredKeys(),
       adminKey,
       policies: evidence.ledger.policies,
-      reviews: evidence.reviews.book.rulings(),
+      reviews: evidence.reviews.book.listRulings(),
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
@@ -301,7 +301,7 @@ function startHttpThreads(
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.addBatch(batch),
     onWatched: (batch, thread) => watchSink?.take(batch, thread),
-    onAsked: (asked) => evidence.reviews.take(asked),
+    onAsked: (asked) => evidence.reviews.addCalls(asked),
     onBroken: parts.onBroken,
   });
 }

@@ -1,17 +1,17 @@
 // Moves notes that an older version kept in the store's database alone into the journal, once: from
 // then on they can be made again like everything else.
 import { ServiceFault } from "../contract/faults.ts";
-import type { MovedNote } from "../contract/notes.ts";
+import type { MigratedNote } from "../contract/notes.ts";
 import type { Log } from "../platform/log.ts";
 
 interface NoteSource {
-  listUnjournaledNotes(): Promise<MovedNote[]>;
+  listUnjournaledNotes(): Promise<MigratedNote[]>;
   waitUntilApplied(position: number): Promise<void>;
 }
 
 interface NoteTarget {
   readonly ledger: { position(): number };
-  readonly notes: { move(note: MovedNote): Promise<number> };
+  readonly notes: { move(note: MigratedNote): Promise<number> };
 }
 
 /**

@@ -1,7 +1,7 @@
 // The data directory of a service, claimed while a dying owner may still hold it; and the address that
 // commands find there while it listens.
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
-import { publishServer, withdrawServer } from "../journal/ownership/server-address.ts";
+import { writeServerAddress, removeOwnServerAddress } from "../journal/ownership/server-address.ts";
 import type { Log } from "../platform/log.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
@@ -16,6 +16,6 @@ export function claimServiceDirectory(config: ServeConfig, log: Log): Promise<Da
 
 /** Tells commands where the service listens; returns what takes it back. */
 export function publishServiceUrl({ paths, owner }: DataDirectoryClaim, url: string): () => void {
-  publishServer(paths.root, owner, url);
-  return () => withdrawServer(paths.root, owner);
+  writeServerAddress(paths.root, owner, url);
+  return () => removeOwnServerAddress(paths.root, owner);
 }

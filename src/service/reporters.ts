@@ -8,7 +8,7 @@ import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { OpenLedger } from "../ledger/client.ts";
-import { loadServiceId } from "../ledger/service-id.ts";
+import { loadOrCreateServiceId } from "../ledger/service-id.ts";
 import { openOutcomeIntake } from "../threads/signatures/outcome-intake.ts";
 import { SignaturePool } from "../threads/signatures/pool.ts";
 import type { OpenStore } from "../store/client.ts";
@@ -47,7 +47,8 @@ export interface ReporterServices {
 export function openReporters(options: ReportersOptions): ReporterServices {
   const { paths, ledger, isSignatureRequired } = options;
   const pool = new SignaturePool(ledger.keyEvents);
-  const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
+  const serviceId =
+    options.serviceId ?? loadOrCreateServiceId(paths, () => `trustrank:${randomUUID()}`);
   const rememberedSinceMs = options.rememberedSinceMs ?? (() => ledger.rememberedSinceMs);
   const clock = options.clock ?? Date.now;
   const { reporterKeys, namespaces, learn } = openReporterKeys({

@@ -15,10 +15,10 @@ export function startReviewTimers(
   const timers = [
     setInterval(() => reviewDesk.flush(clock()), COUNT_INTERVAL_MS),
     setInterval(() => void reviews.flush(), JOURNAL_INTERVAL_MS),
-    setInterval(() => reviews.waiting.sweep(), SWEEP_INTERVAL_MS),
+    setInterval(() => reviews.waiters.endExpired(), SWEEP_INTERVAL_MS),
   ];
   return () => {
     for (const timer of timers) clearInterval(timer);
-    reviews.waiting.release();
+    reviews.waiters.endAll();
   };
 }

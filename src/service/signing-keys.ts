@@ -3,8 +3,8 @@
 import { ServiceFault } from "../contract/faults.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import {
-  encodedKey,
-  publishedKeys,
+  encodePublicKey,
+  buildPublishedKeySet,
   readKeySet,
   computeThumbprint,
 } from "../journal/signing/key-set.ts";
@@ -22,14 +22,14 @@ export function openSigningKeys({
   const { signer } = evidence.sources;
   const read = () => {
     const keys = readKeySet(paths.root, signer.publicKey);
-    return publishedKeys(keys, encodedKey(signer.publicKey));
+    return buildPublishedKeySet(keys, encodePublicKey(signer.publicKey));
   };
   let published = read();
   return {
-    published: () => published,
+    listPublishedKeys: () => published,
     sign(typ, payload) {
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-      const kid = computeThumbprint(encodedKey(signer.publicKey));
+      const kid = computeThumbprint(encodePublicKey(signer.publicKey));
       const input = `${part({ alg: "EdDSA", kid, typ })}.${part(payload)}`;
       const signature = Buffer.from(signer.sign(Buffer.from(input))).toString("base64url");
       return { jws: `${input}.${signature}`, kid };

@@ -178,7 +178,7 @@ async function catchUpWithCluster(
     await keyring.applyReplicatedKey(parseStoredKey(payload));
   remote.attach(buildEventLearners(ground, reporting, log));
   keyring.appendChangesTo((stored) =>
-    evidence.ledger.appendAccess(Buffer.from(JSON.stringify(stored))),
+    evidence.ledger.appendApiKey(Buffer.from(JSON.stringify(stored))),
   );
   await cluster.caughtUp(clock.now);
   await keyring.waitForChanges();
@@ -197,8 +197,8 @@ function buildEventLearners(
       });
     },
     weights: (payload, lsn) => sharedWeights.learn(payload, lsn),
-    policy: (event) => policies.learn(event),
-    review: (event) => evidence.reviews.learn(event),
+    policy: (event) => policies.applyRemotePolicy(event),
+    review: (event) => evidence.reviews.applyRemoteEvent(event),
     registry: (payload) => reporting.learn(payload),
     source: (payload, place) => evidence.sources.vault.replay(payload, place),
   };
@@ -217,8 +217,8 @@ function openScorer(config: ServeConfig, evidence: ServiceCore, decisions: OpenD
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
     assessments: evidence.assessments,
-    reviews: evidence.reviews.book.rulings(),
-    onAsked: (asked) => evidence.reviews.take(asked),
+    reviews: evidence.reviews.book.listRulings(),
+    onAsked: (asked) => evidence.reviews.addCalls(asked),
   });
 }
 

@@ -2,7 +2,7 @@
 // after the parts that make the changes, so those are given this.
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
-import type { ReviewNews } from "../contract/reviews/events.ts";
+import type { ReviewUpdate } from "../contract/reviews/events.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import type { Listeners } from "./listeners.ts";
@@ -37,7 +37,7 @@ export class ChangeBroadcaster {
   }
 
   /** A person has decided on a review: no later request is judged as before. */
-  sendReview(news: ReviewNews): void {
+  sendReview(news: ReviewUpdate): void {
     this.scorer?.sendReview(news);
     this.#send((listeners) => listeners.sendReview(news));
   }

@@ -1,15 +1,15 @@
 // Fill of the agent table for `doctor`: folds the journal into a table of the configured size, as a start
 // would, and says how full it is and what found no room.
-import { defaultConfig } from "../engine/config.ts";
+import { loadDefaultConfig } from "../engine/config.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { createEngineMemory } from "../engine/memory.ts";
-import { Exclusions } from "../journal/exclusions.ts";
-import { nodeFiles } from "../journal/files.ts";
-import { FRAME_KINDS, frameKind } from "../journal/format.ts";
+import { OutcomeExclusions } from "../journal/exclusions.ts";
+import { diskFileLayer } from "../journal/files.ts";
+import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
-import { WARNING_FROM } from "../ledger/admission/admission.ts";
+import { WARNING_SHARE } from "../ledger/admission/admission.ts";
 import { Refold } from "../ledger/refold.ts";
-import { copyPayload } from "../ledger/state.ts";
+import { copyFramePayload } from "../ledger/state.ts";
 
 /** Keys the index alone: any seed fills the table alike. */
 const SEED = 1n;
@@ -28,13 +28,14 @@ export interface TableFill {
  * @throws JournalDamaged when one of them does not verify.
  */
 export function measureTableFill(journal: string, lsn: number, bytesMax: number): TableFill {
-  const table = new LiveTable(createEngineMemory(), defaultConfig(), SEED, bytesMax);
+  const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), SEED, bytesMax);
   table.open(false);
   const everything = Number.POSITIVE_INFINITY;
-  const exclusions = new Exclusions();
-  const keys = openJournalReader(nodeFiles, journal);
-  keys.read(0, lsn, everything, (bytes, at) => {
-    if (frameKind(bytes, at) === FRAME_KINDS.key) exclusions.apply(copyPayload(bytes, at));
+  const exclusions = new OutcomeExclusions();
+  const keys = openJournalReader(diskFileLayer, journal);
+  keys.readRecords(0, lsn, everything, (bytes, at) => {
+    if (readFrameKind(bytes, at) === FRAME_KINDS.key)
+      exclusions.applyKeyEvent(copyFramePayload(bytes, at));
   });
   keys.close();
   const target = {
@@ -44,20 +45,20 @@ export function measureTableFill(journal: string, lsn: number, bytesMax: number)
     markKeyRevoked: table.markKeyRevoked.bind(table),
     publish: () => undefined,
   };
-  const reader = openJournalReader(nodeFiles, journal);
-  new Refold(reader, target, exclusions).step(lsn, everything);
+  const reader = openJournalReader(diskFileLayer, journal);
+  new Refold(reader, target, exclusions).foldSlice(lsn, everything);
   return describeTableFill(table, bytesMax);
 }
 
 function describeTableFill(table: LiveTable, bytesMax: number): TableFill {
   const { agents, pairs, overflow } = table;
   const mebibytes = Math.round(bytesMax / MEBIBYTE);
-  const share = Math.floor(table.share() * 100);
+  const share = Math.floor(table.computeFillShare() * 100);
   const filled = `${agents} agents and ${pairs} pairs fill ${share} % of ${mebibytes} MiB`;
   const advice = "raise TRUSTRANK_TABLE_MB, or partition agents over processes";
   if (overflow > 0) {
     const detail = `${filled}; ${overflow} records of the journal find no room and do not count`;
     return { detail, advice, overflow };
   }
-  return { detail: filled, advice: share < WARNING_FROM * 100 ? "" : advice, overflow };
+  return { detail: filled, advice: share < WARNING_SHARE * 100 ? "" : advice, overflow };
 }

@@ -6,11 +6,14 @@ import { dirname } from "node:path";
 import { openAssessingPool } from "../threads/texts/pool.ts";
 import { openAssessor, viewPayloadAt } from "../threads/texts/records.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
-import { dataPaths } from "../journal/data-directory.ts";
-import { nodeFiles } from "../journal/files.ts";
-import { readFrames } from "../journal/places.ts";
+import { resolveDataPaths } from "../journal/data-directory.ts";
+import { diskFileLayer } from "../journal/files.ts";
+import { visitFramesAt } from "../journal/places.ts";
 import type { OpenLedger } from "../ledger/client.ts";
-import { DeferringAssessor, type LaterAssessment } from "../vault/assessment/deferring-assessor.ts";
+import {
+  DeferringAssessor,
+  type DeferredAssessor,
+} from "../vault/assessment/deferring-assessor.ts";
 import { isVaultEvent } from "../vault/sources/events.ts";
 import type { SourceLimits } from "../vault/sources/entry-use.ts";
 import type { RootSigner } from "../vault/sources/signed-root.ts";
@@ -24,7 +27,7 @@ export interface OpenVault {
   /** The HTTP thread's assessor: large texts go to a thread of their own. */
   readonly assessor: DeferringAssessor;
   /** Assessment of those texts, for the assessors of all threads. */
-  readonly assessLater: LaterAssessment;
+  readonly assessLater: DeferredAssessor;
   /** Texts that wait for their thread. */
   readonly waiting: number;
   close(): Promise<void>;
@@ -41,7 +44,7 @@ export function openEvidenceVault(
 ): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
-  const signer = new ReloadableRootSigner(dataPaths(dirname(journal)).bureauKey);
+  const signer = new ReloadableRootSigner(resolveDataPaths(dirname(journal)).bureauKey);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
@@ -51,7 +54,7 @@ export function openEvidenceVault(
     measure: pool.measure,
     indexLater: pool.index,
   });
-  readFrames(nodeFiles, journal, ledger.sources, (bytes, at, place) => {
+  visitFramesAt(diskFileLayer, journal, ledger.sources, (bytes, at, place) => {
     const payload = viewPayloadAt(bytes, at);
     if (isVaultEvent(payload)) vault.replay(payload, place);
   });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { OpenLedger } from "../ledger/client.ts";
-import { loadServiceId } from "../ledger/service-id.ts";
+import { loadOrCreateServiceId } from "../ledger/service-id.ts";
 import type { Log } from "../platform/log.ts";
 import type { OpenStore } from "../store/client.ts";
 import { WebhookThreadClient } from "../threads/webhooks/keeper.ts";
@@ -30,7 +30,8 @@ export function openWebhooks(
   closers: { push(close: () => Promise<void>): unknown },
 ): WebhookThreadClient {
   const { ledger } = evidence;
-  const serviceId = config.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
+  const serviceId =
+    config.serviceId ?? loadOrCreateServiceId(paths, () => `trustrank:${randomUUID()}`);
   const keeper = new WebhookThreadClient({
     data: () => ({
       dataDir: paths.root,

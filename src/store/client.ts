@@ -5,7 +5,7 @@ import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import type { UsageRow } from "../contract/usage.ts";
-import type { MovedNote } from "../contract/notes.ts";
+import type { MigratedNote } from "../contract/notes.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
@@ -235,7 +235,7 @@ class StoreClient implements OpenStore {
     return this.#isStandalone ? this.#callWithinReadLimit(call) : this.#call(call);
   }
 
-  listUnjournaledNotes(): Promise<MovedNote[]> {
+  listUnjournaledNotes(): Promise<MigratedNote[]> {
     return this.#call({ name: "unjournaled" });
   }
 

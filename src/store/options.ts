@@ -1,6 +1,6 @@
 // Options of the store thread with their defaults, and its port as the main thread sees it.
 import type { MessagePort } from "node:worker_threads";
-import type { MovedNote } from "../contract/notes.ts";
+import type { MigratedNote } from "../contract/notes.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { StoreState, StoreThreadData } from "./messages.ts";
 import type { Store } from "./store.ts";
@@ -52,7 +52,7 @@ export interface OpenStore extends Store {
   /** True when `close` did not wait for the thread any longer: native code still runs there. */
   readonly hasCloseTimedOut: boolean;
   /** Notes that only the rows of an older version hold, some of them: none is left at last. */
-  listUnjournaledNotes(): Promise<MovedNote[]>;
+  listUnjournaledNotes(): Promise<MigratedNote[]>;
   /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
   setAgentTable(engineMemory: WebAssembly.Memory): void;
 }

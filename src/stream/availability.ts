@@ -2,58 +2,59 @@
 // Told by the connection, by who leads, and by what became of messages and reports; time heals nothing.
 
 /** A connection is lost for a moment whenever a server restarts: the client finds the next one. */
-const DOWN_MS = 1000;
+const DISCONNECTED_TOLERANCE_MS = 1000;
 /** Without word of a leader for so long: a failed look and a half, and less than most elections. */
-const LEADERLESS_MS = 4000;
+const LEADERLESS_TOLERANCE_MS = 4000;
 
-export class Availability {
+export class LogAvailability {
   #isUp = true;
   /** When the connection was lost, epoch ms. */
-  #downMs = 0;
+  #disconnectedAtMs = 0;
   /** When a leader was last heard of. */
-  #ledMs: number;
+  #leaderSeenAtMs: number;
   /** When a message last found no place though somebody leads; 0 for since taken. */
-  #failedMs = 0;
+  #appendFailedAtMs = 0;
 
   /** `nowMs`: the log answers at that moment. */
   constructor(nowMs: number) {
-    this.#ledMs = nowMs;
+    this.#leaderSeenAtMs = nowMs;
   }
 
   /** The connection is lost, or there again. */
-  connected(isUp: boolean, nowMs: number): void {
-    if (this.#isUp && !isUp) this.#downMs = nowMs;
+  setConnected(isUp: boolean, nowMs: number): void {
+    if (this.#isUp && !isUp) this.#disconnectedAtMs = nowMs;
     this.#isUp = isUp;
   }
 
   /** A server was said to lead. */
-  led(nowMs: number): void {
-    this.#ledMs = nowMs;
+  recordLeader(nowMs: number): void {
+    this.#leaderSeenAtMs = nowMs;
   }
 
   /** A message has a place, so that a majority is there. */
-  taken(nowMs: number): void {
-    this.#ledMs = nowMs;
-    this.#failedMs = 0;
+  recordAppend(nowMs: number): void {
+    this.#leaderSeenAtMs = nowMs;
+    this.#appendFailedAtMs = 0;
   }
 
   /** A message was tried for as long as may be. */
-  failed(nowMs: number): void {
-    this.#failedMs = nowMs;
+  recordAppendFailure(nowMs: number): void {
+    this.#appendFailedAtMs = nowMs;
   }
 
   /** A majority has taken something else, begun at that moment: a message may be tried again. */
-  reported(sinceMs: number): void {
-    if (sinceMs > this.#failedMs) this.#failedMs = 0;
+  recordReport(sinceMs: number): void {
+    if (sinceMs > this.#appendFailedAtMs) this.#appendFailedAtMs = 0;
   }
 
   /** Why the log takes nothing now; undefined while it may. */
-  whyAway(nowMs: number): string | undefined {
-    if (!this.#isUp && nowMs - this.#downMs >= DOWN_MS) {
+  describeOutage(nowMs: number): string | undefined {
+    if (!this.#isUp && nowMs - this.#disconnectedAtMs >= DISCONNECTED_TOLERANCE_MS) {
       return "no server of the ordered log is connected";
     }
-    if (nowMs - this.#ledMs > LEADERLESS_MS) return "no server of the ordered log leads";
-    if (this.#failedMs > 0) return "no majority of the ordered log takes messages";
+    if (nowMs - this.#leaderSeenAtMs > LEADERLESS_TOLERANCE_MS)
+      return "no server of the ordered log leads";
+    if (this.#appendFailedAtMs > 0) return "no majority of the ordered log takes messages";
     return undefined;
   }
 }

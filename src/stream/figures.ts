@@ -16,9 +16,9 @@ const AWAY = 10;
 /** Until when each job is this node's. */
 const LEADS = 11;
 /** Jobs that one node does for the whole cluster. */
-export const LED_JOBS = ["kaizen", "credibility"] as const;
-export type LedJob = (typeof LED_JOBS)[number];
-const TABLES_DIFFER = LEADS + LED_JOBS.length;
+export const CLUSTER_JOBS = ["kaizen", "credibility"] as const;
+export type ClusterJob = (typeof CLUSTER_JOBS)[number];
+const TABLES_DIFFER = LEADS + CLUSTER_JOBS.length;
 const BYTES = TABLES_DIFFER + 1;
 const BYTES_MAX = BYTES + 1;
 const SHIPPED = BYTES_MAX + 1;
@@ -28,9 +28,9 @@ const COUNT = PARTS_BEHIND + 1;
 const PUBLISHED_AT = COUNT * Float64Array.BYTES_PER_ELEMENT;
 const MS_PER_S = 1000;
 /** So long after its leader was last heard of, in ms, a log counts as having none. */
-export const LED_MS = 4000;
+export const LEADER_SILENCE_MS_MAX = 4000;
 
-export class StreamFigures {
+export class StreamMetrics {
   readonly memory: SharedArrayBuffer;
   readonly #numbers: Float64Array;
   readonly #published: Histograms;
@@ -59,12 +59,12 @@ export class StreamFigures {
   }
 
   /** How often the log was followed anew. */
-  get followed(): number {
+  get followCount(): number {
     return this.#numbers[FOLLOWED]!;
   }
 
   /** When a server was last said to lead, epoch ms; 0 for never. */
-  get ledMs(): number {
+  get leaderSeenAtMs(): number {
     return this.#numbers[LED]!;
   }
 
@@ -79,17 +79,17 @@ export class StreamFigures {
   }
 
   /** Messages applied since the start. */
-  get messages(): number {
+  get appliedMessages(): number {
     return this.#numbers[MESSAGES]!;
   }
 
   /** Messages that found no place in the log in time. */
-  get failed(): number {
+  get failedMessages(): number {
     return this.#numbers[FAILED]!;
   }
 
   /** Since when the log takes nothing, epoch ms; 0 while it does. */
-  get awaySinceMs(): number {
+  get unavailableSinceMs(): number {
     return this.#numbers[AWAY]!;
   }
 
@@ -104,7 +104,7 @@ export class StreamFigures {
   }
 
   /** Bytes of own decisions sent to nodes that keep copies. */
-  get shipped(): number {
+  get shippedBytes(): number {
     return this.#numbers[SHIPPED]!;
   }
 
@@ -114,13 +114,13 @@ export class StreamFigures {
   }
 
   /** Seconds from offering a message to the log until a majority had it. */
-  get published(): HistogramCounts {
+  get publishDurationsSec(): HistogramCounts {
     return this.#published.counts(0);
   }
 
   /** Whether the log had a leader a moment ago. */
-  isLed(nowMs: number): boolean {
-    return nowMs - this.ledMs <= LED_MS;
+  hasLeader(nowMs: number): boolean {
+    return nowMs - this.leaderSeenAtMs <= LEADER_SILENCE_MS_MAX;
   }
 
   /**
@@ -144,23 +144,23 @@ export class StreamFigures {
     this.#numbers[ANSWERED] = ms;
   }
 
-  set followed(count: number) {
+  set followCount(count: number) {
     this.#numbers[FOLLOWED] = count;
   }
 
-  set ledMs(ms: number) {
+  set leaderSeenAtMs(ms: number) {
     this.#numbers[LED] = ms;
   }
 
-  set messages(count: number) {
+  set appliedMessages(count: number) {
     this.#numbers[MESSAGES] = count;
   }
 
-  set failed(count: number) {
+  set failedMessages(count: number) {
     this.#numbers[FAILED] = count;
   }
 
-  set awaySinceMs(ms: number) {
+  set unavailableSinceMs(ms: number) {
     this.#numbers[AWAY] = ms;
   }
 
@@ -174,7 +174,7 @@ export class StreamFigures {
   }
 
   addShipped(bytes: number): void {
-    this.#numbers[SHIPPED] = this.shipped + bytes;
+    this.#numbers[SHIPPED] = this.shippedBytes + bytes;
   }
 
   addCollected(bytes: number, behind: number): void {
@@ -183,28 +183,28 @@ export class StreamFigures {
   }
 
   /** The job is this node's until then, epoch ms; 0: it is not. */
-  lead(job: LedJob, untilMs: number): void {
-    this.#numbers[LEADS + LED_JOBS.indexOf(job)] = untilMs;
+  setLeaseEnd(job: ClusterJob, untilMs: number): void {
+    this.#numbers[LEADS + CLUSTER_JOBS.indexOf(job)] = untilMs;
   }
 
   /** Whether the job is this node's: a process that stood still finds that its time has run out. */
-  leads(job: LedJob, nowMs: number): boolean {
-    return nowMs < this.#numbers[LEADS + LED_JOBS.indexOf(job)]!;
+  isJobOwner(job: ClusterJob, nowMs: number): boolean {
+    return nowMs < this.#numbers[LEADS + CLUSTER_JOBS.indexOf(job)]!;
   }
 
   /** As the connection is now. */
-  connection({ isUp, lost }: { readonly isUp: boolean; readonly lost: number }): void {
+  setConnection({ isUp, lost }: { readonly isUp: boolean; readonly lost: number }): void {
     this.#numbers[CONNECTED] = isUp ? 1 : 0;
     this.#numbers[LOST] = lost;
   }
 
   /** A message has a place in the log, which took so many ms. */
-  publishedIn(ms: number): void {
+  recordPublishMs(ms: number): void {
     this.#published.add(0, ms / MS_PER_S);
   }
 
   /** Everything that stood in the log at that moment (epoch ms) is applied. */
-  caughtUp(atMs: number): void {
+  setCaughtUpAt(atMs: number): void {
     this.#numbers[CAUGHT_UP] = Math.max(atMs, this.#numbers[CAUGHT_UP]!);
   }
 }

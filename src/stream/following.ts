@@ -1,19 +1,19 @@
 // Follows the log from a place on, for good: one reading after the other, each on a connection of its own,
 // without a hole and without a repeat.
-import type { MessageName, OrderedMessage } from "../ledger/ordered/message.ts";
+import type { MessageId, OrderedMessage } from "../ledger/ordered/message.ts";
 import { pause } from "./tries.ts";
-import { type LogSource, readWatched } from "./watched-reading.ts";
+import { type LogSource, readUntilStalled } from "./watched-reading.ts";
 
 /** First and longest pause in ms between two readings of a log that gives nothing. */
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 3000;
 /** Readings in a row with another message than is known, after which it is for the ledger to say. */
-const STRANGE_MAX = 8;
+const MISMATCHES_MAX = 8;
 
-export interface FollowOptions<Message extends { readonly seq: number }> {
+export interface LogFollowerOptions<Message extends { readonly seq: number }> {
   readonly from: number;
   /** The message at `from`, where it is known already. */
-  readonly last?: MessageName | undefined;
+  readonly last?: MessageId | undefined;
   /** Opens a reading at a place. */
   readonly source: (from: number) => Promise<LogSource<Message>>;
   readonly read: (message: Message) => OrderedMessage;
@@ -23,28 +23,28 @@ export interface FollowOptions<Message extends { readonly seq: number }> {
 }
 
 export function followLog<Message extends { readonly seq: number }>(
-  options: FollowOptions<Message>,
+  options: LogFollowerOptions<Message>,
 ): { readonly stop: () => void } {
-  const following = new Following(options);
+  const following = new LogFollower(options);
   void following.run();
   return following;
 }
 
-class Following<Message extends { readonly seq: number }> {
-  readonly #options: FollowOptions<Message>;
+class LogFollower<Message extends { readonly seq: number }> {
+  readonly #options: LogFollowerOptions<Message>;
   #next: number;
   /**
    * The newest message that is known. Each reading begins with it: a server's copy may have lost one, and
    * then all that come after it stand elsewhere.
    */
-  #known: (MessageName & { readonly seq: number }) | undefined;
-  #strange = 0;
+  #known: (MessageId & { readonly seq: number }) | undefined;
+  #mismatchCount = 0;
   #source: LogSource<Message> | undefined;
   #isStopped = false;
   #pauseMs = PAUSE_MS;
-  #told = "";
+  #lastLoggedDetail = "";
 
-  constructor(options: FollowOptions<Message>) {
+  constructor(options: LogFollowerOptions<Message>) {
     this.#options = options;
     this.#next = options.from;
     this.#known = options.last && { seq: options.from, ...options.last };
@@ -62,10 +62,10 @@ class Following<Message extends { readonly seq: number }> {
         this.#source = await this.#options.source(from);
         // Stopped while this one was made: there is nothing to read then.
         if (!this.#isStopped) {
-          await readWatched(this.#source, from - 1, (message) => this.#onMessage(message));
+          await readUntilStalled(this.#source, from - 1, (message) => this.#onMessage(message));
         }
       } catch (error) {
-        this.#log("stream_read_failed", (error as Error).message);
+        this.#logOnce("stream_read_failed", (error as Error).message);
       }
       await this.#source?.close().catch(() => undefined);
       this.#source = undefined;
@@ -78,42 +78,42 @@ class Following<Message extends { readonly seq: number }> {
   async #onMessage(message: Message): Promise<boolean> {
     if (this.#isStopped) return false;
     const read = this.#options.read(message);
-    if (this.#isStrange(read)) {
-      if (++this.#strange >= STRANGE_MAX) await this.#options.take(read);
+    if (this.#isMismatch(read)) {
+      if (++this.#mismatchCount >= MISMATCHES_MAX) await this.#options.take(read);
       return false;
     }
     if (message.seq < this.#next) return true;
     // The consumer makes itself anew after a gap of its own: a hole that stays is not for us to close.
     if (message.seq > this.#next) {
       const detail = `message ${this.#next} is due, the log gives ${message.seq}`;
-      this.#log("stream_hole", detail);
+      this.#logOnce("stream_hole", detail);
       return false;
     }
     await this.#options.take(read);
     this.#known = { seq: read.seq, origin: read.origin, n: read.n };
     this.#next++;
     this.#pauseMs = PAUSE_MS;
-    this.#told = "";
+    this.#lastLoggedDetail = "";
     return true;
   }
 
   /** Whether this is of a copy that is not the log: another server is to be asked. */
-  #isStrange({ seq, origin, n }: OrderedMessage): boolean {
+  #isMismatch({ seq, origin, n }: OrderedMessage): boolean {
     const known = this.#known;
     // Messages that no node has sent have no name by which to know them again.
     if (known?.seq !== seq || known.origin === "") return false;
     if (origin === known.origin && n === known.n) {
-      this.#strange = 0;
+      this.#mismatchCount = 0;
       return false;
     }
     const detail = `message ${seq} is number ${known.n} of ${known.origin}, a server has number ${n} of ${origin} there`;
-    this.#log("stream_copy_differs", detail);
+    this.#logOnce("stream_copy_differs", detail);
     return true;
   }
 
-  #log(event: string, detail: string): void {
-    if (this.#isStopped || this.#told === detail) return;
-    this.#told = detail;
+  #logOnce(event: string, detail: string): void {
+    if (this.#isStopped || this.#lastLoggedDetail === detail) return;
+    this.#lastLoggedDetail = detail;
     this.#options.log(event, detail);
   }
 }

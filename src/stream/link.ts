@@ -1,7 +1,7 @@
 // Connection to the servers of the log as others see it: up or not, and how often it was lost.
 
 /** State of the connection over which a node writes. */
-export interface LogLink {
+export interface LogConnectionState {
   readonly isUp: boolean;
   /** Times that it was lost since the start. */
   readonly lost: number;
@@ -10,30 +10,30 @@ export interface LogLink {
 }
 
 /** What a client tells of its connection. */
-interface Telling {
+interface ConnectionStatusSource {
   status(): AsyncIterable<{ readonly type: string }>;
 }
 
-export class WatchedLink implements LogLink {
+export class LogConnectionMonitor implements LogConnectionState {
   isUp = false;
   lost = 0;
   onChange: (() => void) | undefined;
 
   /** Follows what the client tells, until it is closed. */
-  watch(connection: Telling): void {
+  watch(connection: ConnectionStatusSource): void {
     this.isUp = true;
-    void this.#follow(connection);
+    void this.#followStatus(connection);
   }
 
-  async #follow(connection: Telling): Promise<void> {
+  async #followStatus(connection: ConnectionStatusSource): Promise<void> {
     for await (const { type } of connection.status()) {
-      if (type === "disconnect" || type === "close") this.#set(false);
-      else if (type === "reconnect") this.#set(true);
+      if (type === "disconnect" || type === "close") this.#setUp(false);
+      else if (type === "reconnect") this.#setUp(true);
     }
-    this.#set(false);
+    this.#setUp(false);
   }
 
-  #set(isUp: boolean): void {
+  #setUp(isUp: boolean): void {
     if (isUp === this.isUp) return;
     this.isUp = isUp;
     if (!isUp) this.lost++;

@@ -2,28 +2,28 @@
 // moment.
 
 /** Looks that wait; of more, every second is given up. */
-const LOOKS_MAX = 1024;
+const PROBES_MAX = 1024;
 
-interface Look {
+interface FreshnessProbe {
   readonly atMs: number;
   readonly seq: number;
 }
 
-export class Looks {
-  #waiting: Look[] = [];
+export class FreshnessProbes {
+  #waiting: FreshnessProbe[] = [];
 
   /** At that moment the log's newest message was `seq`. */
   add(atMs: number, seq: number): void {
     // The later of two looks at the same place says more.
     if (this.#waiting.at(-1)?.seq === seq) this.#waiting.pop();
     this.#waiting.push({ atMs, seq });
-    if (this.#waiting.length > LOOKS_MAX) {
+    if (this.#waiting.length > PROBES_MAX) {
       this.#waiting = this.#waiting.filter((_, at) => at % 2 === 0);
     }
   }
 
   /** Takes those with nothing beyond `applied`; the moment of the newest, undefined without any. */
-  settle(applied: number): number | undefined {
+  takeReached(applied: number): number | undefined {
     let newestMs: number | undefined;
     while (this.#waiting[0] !== undefined && this.#waiting[0].seq <= applied) {
       newestMs = this.#waiting.shift()!.atMs;

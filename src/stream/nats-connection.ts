@@ -12,7 +12,7 @@ import {
 } from "@nats-io/transport-node";
 import { ClusterRefused } from "./ordered-log.ts";
 
-export interface ServerSettings {
+export interface NatsServerSettings {
   /** `host:port` of each server. */
   readonly servers: readonly string[];
   /** File with credentials (`.creds`). */
@@ -31,13 +31,14 @@ const RECONNECT_MS = 100;
 /** Interval in ms at which a dead connection shows. */
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
-const CONNECT_MS = 2000;
+const CONNECT_TIMEOUT_MS = 2000;
 /** Codes of what TLS may find wrong with a server's certificate, as Node names them. */
-const OTHER_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
-const UNTRUSTED = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_)/;
+const NAME_MISMATCH_CODE = "ERR_TLS_CERT_ALTNAME_INVALID";
+const UNTRUSTED_CODES =
+  /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|CERT_)/;
 
 /** One try. The connection then looks for its servers for ever. @throws ClusterRefused, Error. */
-export async function connectTo(settings: ServerSettings): Promise<LogConnection> {
+export async function connectToServers(settings: NatsServerSettings): Promise<LogConnection> {
   const { servers, credentialsFile, tls } = settings;
   const options: ConnectionOptions = {
     servers: [...servers],
@@ -48,7 +49,7 @@ export async function connectTo(settings: ServerSettings): Promise<LogConnection
     ignoreAuthErrorAbort: true,
     pingInterval: PING_MS,
     maxPingOut: PINGS_MISSED_MAX,
-    timeout: CONNECT_MS,
+    timeout: CONNECT_TIMEOUT_MS,
     ...(tls && { tls }),
     // Read for every login: a file that was changed counts from the next one on.
     ...(credentialsFile !== undefined && {
@@ -89,10 +90,10 @@ function describePermanentError(
       ? "the servers of the log ask for credentials: name a `.creds` file in TRUSTRANK_CLUSTER_CREDS"
       : `the servers of the log refuse the credentials of \`${credentialsFile}\` (${message}): name those of a user they know in TRUSTRANK_CLUSTER_CREDS`;
   }
-  if (code === OTHER_NAME) {
+  if (code === NAME_MISMATCH_CODE) {
     return `the certificate of a server of the log is for another name (${message}): name the servers by host name in TRUSTRANK_CLUSTER, as their certificates do`;
   }
-  if (UNTRUSTED.test(code)) {
+  if (UNTRUSTED_CODES.test(code)) {
     return `the certificate of a server of the log is not trusted (${message}): name the certificates that have signed it in TRUSTRANK_CLUSTER_CA`;
   }
   return undefined;

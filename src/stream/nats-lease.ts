@@ -55,7 +55,7 @@ export class NatsLease implements Lease {
       this.#revision = await this.#bucket.update(this.#job, String(this.token), this.#revision);
       this.#renewedMs = startedMs;
     } catch (error) {
-      if (!isTaken(error)) return;
+      if (!isRevisionConflict(error)) return;
       this.#isOver = true;
       clearInterval(this.#timer);
     }
@@ -63,7 +63,7 @@ export class NatsLease implements Lease {
 }
 
 /** Whether a key of a bucket has another revision than was expected. */
-export function isTaken(error: unknown): boolean {
+export function isRevisionConflict(error: unknown): boolean {
   return (error as { code?: number }).code === WRONG_LAST_SEQUENCE;
 }
 

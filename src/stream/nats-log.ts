@@ -8,21 +8,25 @@ import {
 import { type KV, Kvm } from "@nats-io/kv";
 import type { OutgoingMessage } from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
-import { NatsParts } from "./decisions/nats-parts.ts";
+import { NatsDecisionParts } from "./decisions/nats-parts.ts";
 import { followLog } from "./following.ts";
-import { WatchedLink } from "./link.ts";
-import { connectTo, type LogConnection, type ServerSettings } from "./nats-connection.ts";
-import { isTaken, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import { buildMessageHead, readMessage } from "./nats-message.ts";
+import { LogConnectionMonitor } from "./link.ts";
+import {
+  connectToServers,
+  type LogConnection,
+  type NatsServerSettings,
+} from "./nats-connection.ts";
+import { isRevisionConflict, LEASE_MS, NatsLease } from "./nats-lease.ts";
+import { encodeMessageHeaders, decodeOrderedMessage } from "./nats-message.ts";
 import { readBucketEntries, NatsPolling } from "./nats-polling.ts";
 import {
-  doubtOfStream,
-  faultOfStream,
-  full,
-  isFull,
-  newStream,
-  noStream,
-  listReplicas,
+  describeReplicaShortage,
+  describeStreamFault,
+  createStreamFullError,
+  isStreamFull,
+  buildStreamConfig,
+  describeMissingStream,
+  buildLogReplicas,
 } from "./nats-stream.ts";
 import {
   ClusterRefused,
@@ -31,9 +35,9 @@ import {
   type NodeReports,
   type OrderedLog,
 } from "./ordered-log.ts";
-import { available, pause, unavailable } from "./tries.ts";
+import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./tries.ts";
 
-export interface NatsSettings extends ServerSettings {
+export interface NatsSettings extends NatsServerSettings {
   /** Prefix of the names of stream, subject and buckets. */
   readonly name: string;
   /** Bound of the stream in bytes; full, it refuses. */
@@ -81,7 +85,7 @@ class NatsLog implements NatsOrderedLog {
   #stream = "";
   #subject = "";
   generation = 0;
-  readonly link = new WatchedLink();
+  readonly link = new LogConnectionMonitor();
   polling!: NatsPolling;
   #connection: LogConnection | undefined;
   #client!: JetStreamClient;
@@ -89,7 +93,7 @@ class NatsLog implements NatsOrderedLog {
   #leases!: KV;
   #nodes!: KV;
   #isClosed = false;
-  readonly #ends = new Set<() => void>();
+  readonly #stopFollowers = new Set<() => void>();
 
   constructor(settings: NatsSettings) {
     this.#settings = settings;
@@ -97,33 +101,35 @@ class NatsLog implements NatsOrderedLog {
 
   async open(): Promise<void> {
     const { name, servers } = this.#settings;
-    const connection = await available(() => connectTo(this.#settings));
+    const connection = await retryUntilAvailable(() => connectToServers(this.#settings));
     this.#connection = connection;
     this.link.watch(connection);
     this.polling = new NatsPolling(connection, `${name}.applied`);
     this.#client = jetstream(connection, { timeout: REQUEST_MS });
-    this.#manager = await available(() => jetstreamManager(connection, { timeout: REQUEST_MS }));
+    this.#manager = await retryUntilAvailable(() =>
+      jetstreamManager(connection, { timeout: REQUEST_MS }),
+    );
     const { beginsAfter } = this.#settings;
-    const newest = await available(() => this.#newestGeneration());
+    const newest = await retryUntilAvailable(() => this.#findNewestGeneration());
     this.generation =
       beginsAfter === undefined ? Math.max(1, newest) : Math.max(newest, beginsAfter) + 1;
     this.#stream = `${name}_p0_g${this.generation}`;
     this.#subject = `${name}.p0.g${this.generation}`;
     const replicas = Math.min(REPLICAS_MAX, servers.length);
-    await available(() => this.#openStream(replicas));
+    await retryUntilAvailable(() => this.#openStream(replicas));
     const buckets = new Kvm(this.#client);
     const open = async (bucket: string, ttl: number) => {
       // One that is there is taken as it is: its copies may have been raised since.
-      const isThere = await this.#configOf(`KV_${bucket}`);
+      const isThere = await this.#findStreamConfig(`KV_${bucket}`);
       if (isThere !== undefined || this.#settings.onlyReads) return buckets.open(bucket);
       return buckets.create(bucket, { replicas, storage: "file", history: 1, ttl });
     };
-    this.#nodes = await available(() => open(`${name}_nodes`, REPORT_TTL_MS));
-    this.#leases = await available(() => open(`${name}_leases`, LEASE_MS));
+    this.#nodes = await retryUntilAvailable(() => open(`${name}_nodes`, REPORT_TTL_MS));
+    this.#leases = await retryUntilAvailable(() => open(`${name}_leases`, LEASE_MS));
   }
 
   /** Of the streams that are there; 0 where there is none. */
-  async #newestGeneration(): Promise<number> {
+  async #findNewestGeneration(): Promise<number> {
     const prefix = `${this.#settings.name}_p0_g`;
     let newest = 0;
     for await (const name of this.#manager.streams.names()) {
@@ -132,7 +138,7 @@ class NatsLog implements NatsOrderedLog {
     return newest;
   }
 
-  async #configOf(stream: string) {
+  async #findStreamConfig(stream: string) {
     try {
       return (await this.#manager.streams.info(stream)).config;
     } catch (error) {
@@ -143,18 +149,19 @@ class NatsLog implements NatsOrderedLog {
 
   async #openStream(replicas: number): Promise<void> {
     const { bytesMax, log } = this.#settings;
-    const found = await this.#configOf(this.#stream);
+    const found = await this.#findStreamConfig(this.#stream);
     const { onlyReads = false } = this.#settings;
-    if (found === undefined && onlyReads) throw new ClusterRefused(noStream(this.#settings));
+    if (found === undefined && onlyReads)
+      throw new ClusterRefused(describeMissingStream(this.#settings));
     if (found === undefined) {
       const [name, subject] = [this.#stream, this.#subject];
-      await this.#manager.streams.add(newStream({ name, subject, replicas, bytesMax }));
+      await this.#manager.streams.add(buildStreamConfig({ name, subject, replicas, bytesMax }));
       return;
     }
-    const fault = faultOfStream(found);
+    const fault = describeStreamFault(found);
     if (fault !== undefined) throw new ClusterRefused(fault);
     if (onlyReads) return;
-    const doubt = doubtOfStream(found, replicas);
+    const doubt = describeReplicaShortage(found, replicas);
     if (doubt !== undefined) log("stream_doubtful", doubt);
     // The highest bound that any node was given holds: no node takes room from the others.
     if (found.max_bytes > 0 && found.max_bytes < bytesMax) {
@@ -165,14 +172,14 @@ class NatsLog implements NatsOrderedLog {
 
   get decisions(): DecisionParts {
     const { name, servers, decisionBytesMax: bytesMax = DECISION_BYTES } = this.#settings;
-    return new NatsParts({
+    return new NatsDecisionParts({
       name,
       bytesMax,
       replicas: Math.min(REPLICAS_MAX, servers.length),
       client: this.#client,
       manager: this.#manager,
       source: async (stream, from) =>
-        openMessageSource(await connectTo(this.#settings), stream, from),
+        openMessageSource(await connectToServers(this.#settings), stream, from),
     });
   }
 
@@ -180,7 +187,7 @@ class NatsLog implements NatsOrderedLog {
     const { origin, n, frames } = message;
     const options = {
       msgID: `${origin}:${n}`,
-      headers: buildMessageHead(message),
+      headers: encodeMessageHeaders(message),
       timeout: REQUEST_MS,
     };
     const until = performance.now() + deadlineMs;
@@ -191,9 +198,9 @@ class NatsLog implements NatsOrderedLog {
         if (seq > 0) return seq;
         throw new Error("a majority of the servers has not taken the message");
       } catch (error) {
-        if (isFull(error)) throw full(error);
+        if (isStreamFull(error)) throw createStreamFullError(error);
         const isOver = this.#isClosed || !mayTry() || performance.now() + RETRY_MS > until;
-        if (isOver) throw unavailable(error);
+        if (isOver) throw wrapAsStreamUnavailable(error);
         await pause(RETRY_MS);
       }
     }
@@ -204,60 +211,60 @@ class NatsLog implements NatsOrderedLog {
       from,
       last,
       take,
-      read: readMessage,
+      read: decodeOrderedMessage,
       log: this.#settings.log,
       source: async (next) =>
-        openMessageSource(await connectTo(this.#settings), this.#stream, next),
+        openMessageSource(await connectToServers(this.#settings), this.#stream, next),
     });
-    this.#ends.add(following.stop);
+    this.#stopFollowers.add(following.stop);
     return {
       stop: () => {
-        this.#ends.delete(following.stop);
+        this.#stopFollowers.delete(following.stop);
         following.stop();
       },
     };
   };
 
-  async state(): Promise<LogState> {
-    const { state, cluster, config } = await available(() => this.#info(), 0);
+  async readState(): Promise<LogState> {
+    const { state, cluster, config } = await retryUntilAvailable(() => this.#readStreamInfo(), 0);
     const { first_seq: firstSeq, last_seq: lastSeq, bytes } = state;
     const leader = cluster === undefined ? this.#settings.servers[0] : cluster.leader;
-    const replicas = listReplicas(cluster?.replicas);
+    const replicas = buildLogReplicas(cluster?.replicas);
     return { firstSeq, lastSeq, bytes, bytesMax: Math.max(0, config.max_bytes), leader, replicas };
   }
 
-  #info() {
+  #readStreamInfo() {
     return this.#manager.streams.info(this.#stream);
   }
 
   async trim(before: number): Promise<void> {
     // To the server it is the first message that stays.
-    await available(() => this.#manager.streams.purge(this.#stream, { seq: before }), 0);
+    await retryUntilAvailable(() => this.#manager.streams.purge(this.#stream, { seq: before }), 0);
   }
 
-  async lease(job: string): Promise<Lease | undefined> {
+  async acquireLease(job: string): Promise<Lease | undefined> {
     const startedMs = performance.now();
     try {
       const token = await this.#leases.create(job, this.#settings.name);
       return new NatsLease(this.#leases, job, token, startedMs);
     } catch (error) {
       // Held by another, or nobody to ask: no lease either way.
-      if (isTaken(error)) return undefined;
-      throw unavailable(error);
+      if (isRevisionConflict(error)) return undefined;
+      throw wrapAsStreamUnavailable(error);
     }
   }
 
-  async report(node: string, report: unknown): Promise<void> {
-    await available(() => this.#nodes.put(node, JSON.stringify(report)), 0);
+  async publishReport(node: string, report: unknown): Promise<void> {
+    await retryUntilAvailable(() => this.#nodes.put(node, JSON.stringify(report)), 0);
   }
 
-  reports(): Promise<NodeReports> {
-    return available(() => readBucketEntries(this.#nodes), 0);
+  readReports(): Promise<NodeReports> {
+    return retryUntilAvailable(() => readBucketEntries(this.#nodes), 0);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const end of this.#ends) end();
+    for (const end of this.#stopFollowers) end();
     await this.#connection?.close();
   }
 }
@@ -265,14 +272,14 @@ class NatsLog implements NatsOrderedLog {
 /** A consumer from a place on, on a connection of its own. */
 async function openMessageSource(connection: LogConnection, stream: string, from: number) {
   try {
-    return await createConsumer(connection, stream, from);
+    return await createMessageSource(connection, stream, from);
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-async function createConsumer(connection: LogConnection, stream: string, from: number) {
+async function createMessageSource(connection: LogConnection, stream: string, from: number) {
   const options = { timeout: REQUEST_MS };
   const manager = await jetstreamManager(connection, options);
   const consumer = await jetstream(connection, options).consumers.get(stream, {

@@ -1,5 +1,9 @@
 // A message of the ordered log as NATS carries it: the frames are its payload, its name stands in headers.
-import { type OrderedMessage, type OutgoingMessage, RULES } from "../ledger/ordered/message.ts";
+import {
+  type OrderedMessage,
+  type OutgoingMessage,
+  MESSAGE_RULES_VERSION,
+} from "../ledger/ordered/message.ts";
 import { buildMessageHeaders } from "./nats-connection.ts";
 
 const ORIGIN = "Tr-Origin";
@@ -8,23 +12,28 @@ const COUNT = "Tr-Count";
 const MESSAGE_RULES = "Tr-Rules";
 
 /** What a consumer of the stream hands over, as far as it is read. */
-interface Delivered {
+interface DeliveredMessage {
   readonly headers?: { get(name: string): string } | undefined;
   readonly seq: number;
   readonly info: { readonly timestampNanos: number };
   readonly data: Uint8Array;
 }
 
-export function buildMessageHead({ origin, n, count }: OutgoingMessage) {
+export function encodeMessageHeaders({ origin, n, count }: OutgoingMessage) {
   return buildMessageHeaders({
     [ORIGIN]: origin,
     [NUMBER]: String(n),
     [COUNT]: String(count),
-    [MESSAGE_RULES]: String(RULES),
+    [MESSAGE_RULES]: String(MESSAGE_RULES_VERSION),
   });
 }
 
-export function readMessage({ headers, seq, info, data }: Delivered): OrderedMessage {
+export function decodeOrderedMessage({
+  headers,
+  seq,
+  info,
+  data,
+}: DeliveredMessage): OrderedMessage {
   return {
     seq,
     timeMs: Math.floor(info.timestampNanos / 1e6),

@@ -18,7 +18,7 @@ export interface StreamConfig {
 const DUPLICATE_WINDOW_NS = 120_000_000_000;
 
 /** A stream as it is made: nothing of it is ever deleted singly; what all nodes have is purged from its beginning. */
-export function newStream(from: {
+export function buildStreamConfig(from: {
   readonly name: string;
   readonly subject: string;
   readonly replicas: number;
@@ -38,7 +38,7 @@ export function newStream(from: {
 }
 
 /** The sentence that says why a stream may not be the log, and mends it; undefined when it may. */
-export function faultOfStream(stream: StreamConfig): string | undefined {
+export function describeStreamFault(stream: StreamConfig): string | undefined {
   const { name, retention = "limits", storage, discard, max_age: age, max_msgs: count } = stream;
   if (storage !== "file") {
     return `stream \`${name}\` is kept in memory and ends with its servers: remove it, this node makes it anew on files`;
@@ -54,38 +54,47 @@ export function faultOfStream(stream: StreamConfig): string | undefined {
 }
 
 /** What an operator should know of a stream that is taken as it is; undefined when there is nothing. */
-export function doubtOfStream(stream: StreamConfig, replicas: number): string | undefined {
+export function describeReplicaShortage(
+  stream: StreamConfig,
+  replicas: number,
+): string | undefined {
   const { name, num_replicas: kept } = stream;
   if (kept >= replicas) return undefined;
   return `stream \`${name}\` is kept on ${kept} of ${replicas} servers: raise it with \`nats stream edit ${name} --replicas ${replicas}\``;
 }
 
 /** There is no log of this name. */
-export function noStream({ name, servers }: { name: string; servers: readonly string[] }): string {
+export function describeMissingStream({
+  name,
+  servers,
+}: {
+  name: string;
+  servers: readonly string[];
+}): string {
   return `there is no log \`${name}\` at ${servers.join(", ")}: see TRUSTRANK_CLUSTER_NAME`;
 }
 
 /** The bound of the stream, and that of its servers. */
-const FULL: ReadonlySet<number> = new Set([10_077, 10_047, 10_002]);
+const STREAM_FULL_CODES: ReadonlySet<number> = new Set([10_077, 10_047, 10_002]);
 
-export function isFull(error: unknown): boolean {
-  return FULL.has((error as { code?: number }).code ?? 0);
+export function isStreamFull(error: unknown): boolean {
+  return STREAM_FULL_CODES.has((error as { code?: number }).code ?? 0);
 }
 
-export function full(cause: unknown): StreamUnavailable {
+export function createStreamFullError(cause: unknown): StreamUnavailable {
   const detail = `the ordered log is full (${(cause as Error).message}): raise TRUSTRANK_CLUSTER_STREAM_GB and the servers' \`max_file\`, then start a node again`;
   return new StreamUnavailable(detail, { cause });
 }
 
 /** One of the stream's followers, under JetStream's names. */
-interface Peer {
+interface JetStreamPeer {
   readonly name: string;
   readonly current: boolean;
   readonly offline?: boolean;
   readonly lag?: number;
 }
 
-export function listReplicas(peers: readonly Peer[] = []): LogReplica[] {
+export function buildLogReplicas(peers: readonly JetStreamPeer[] = []): LogReplica[] {
   return peers.map(({ name: server, current, offline, lag }) => {
     return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
   });

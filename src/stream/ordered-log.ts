@@ -1,8 +1,8 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
-import type { MessageName, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
-import type { LogLink } from "./link.ts";
-import type { Polling } from "./spread.ts";
+import type { MessageId, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
+import type { LogConnectionState } from "./link.ts";
+import type { NodePolling } from "./spread.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
 export class StreamUnavailable extends Error {}
@@ -51,9 +51,9 @@ export interface OrderedLog {
   /** Counts how often the log was begun anew from a node's journal; from 1. */
   readonly generation: number;
   /** The connection over which messages are appended. */
-  readonly link: LogLink;
+  readonly link: LogConnectionState;
   /** Questions to all nodes, beside the log. */
-  readonly polling: Polling;
+  readonly polling: NodePolling;
   /**
    * Appends a message once: repeats of the same origin and number are recognised for a while.
    * `mayTry` is asked before it is tried again.
@@ -69,16 +69,16 @@ export interface OrderedLog {
   follow(
     from: number,
     take: (message: OrderedMessage) => void | Promise<void>,
-    last?: MessageName,
+    last?: MessageId,
   ): { stop(): void };
   /** @throws StreamUnavailable when no server answers. */
-  state(): Promise<LogState>;
+  readState(): Promise<LogState>;
   /** Removes the messages before that place. @throws StreamUnavailable when no server answers. */
   trim(before: number): Promise<void>;
   /** Undefined while another node holds it. */
-  lease(job: string): Promise<Lease | undefined>;
+  acquireLease(job: string): Promise<Lease | undefined>;
   /** Tells the others of this node. */
-  report(node: string, report: unknown): Promise<void>;
-  reports(): Promise<NodeReports>;
+  publishReport(node: string, report: unknown): Promise<void>;
+  readReports(): Promise<NodeReports>;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 // the same on every node, or one of them is wrong.
 import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { available } from "./tries.ts";
+import { retryUntilAvailable } from "./tries.ts";
 
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;
@@ -45,16 +45,18 @@ export interface ClusterView {
 
 /** @throws StreamUnavailable when no server answers. */
 export async function readClusterView(
-  log: Pick<OrderedLog, "generation" | "reports" | "state">,
+  log: Pick<OrderedLog, "generation" | "readReports" | "readState">,
 ): Promise<ClusterView> {
-  const [state, found] = await Promise.all([log.state(), log.reports()]);
-  const reports = [...found].filter((entry): entry is [string, NodeReport] => isReport(entry[1]));
-  const strangers = [...found].flatMap(([node, told]) => (isReport(told) ? [] : [node]));
+  const [state, found] = await Promise.all([log.readState(), log.readReports()]);
+  const reports = [...found].filter((entry): entry is [string, NodeReport] =>
+    isNodeReport(entry[1]),
+  );
+  const strangers = [...found].flatMap(([node, told]) => (isNodeReport(told) ? [] : [node]));
   return { generation: log.generation, state, reports, strangers };
 }
 
 /** Another release may tell more, or other things. */
-function isReport(value: unknown): value is NodeReport {
+function isNodeReport(value: unknown): value is NodeReport {
   const told = (value ?? {}) as Record<string, unknown>;
   const { generation, key, seq, lsn, chain, version, atMs, checkpoints, tables = [] } = told;
   const areNumbers = [generation, seq, lsn, atMs].every((each) => typeof each === "number");
@@ -63,12 +65,12 @@ function isReport(value: unknown): value is NodeReport {
 }
 
 /** Whether another node than this one keeps copies of decisions. */
-export function isCollectedBeside(node: string, { reports }: ClusterView): boolean {
+export function hasOtherCollector(node: string, { reports }: ClusterView): boolean {
   return reports.some(([name, { role }]) => name !== node && role === "analytics");
 }
 
 /** What a node says of one thing at a place of the log. */
-interface Claim {
+interface CheckpointClaim {
   readonly node: string;
   /** Only claims about the same are compared. */
   readonly about: string;
@@ -77,7 +79,7 @@ interface Claim {
 }
 
 /** Places at which two nodes or more say something of the same, and the newest at which they contradict. */
-function compare(claims: readonly Claim[]) {
+function compareClaims(claims: readonly CheckpointClaim[]) {
   const told = new Map<string, { seq: number; sides: Map<string, string[]> }>();
   for (const { node, about, seq, value } of claims) {
     const key = `${about} ${seq}`;
@@ -104,7 +106,7 @@ export function compareChains(reports: ClusterView["reports"], generation: numbe
     if (report.chain !== "") own.set(report.seq, report.chain);
     return [...own].map(([seq, value]) => ({ node, about: "", seq, value }));
   });
-  return compare(claims);
+  return compareClaims(claims);
 }
 
 /** Of the agent tables, for each engine by itself. */
@@ -114,16 +116,16 @@ export function compareTables(reports: ClusterView["reports"], generation: numbe
     if (report.generation !== generation) return [];
     return [...new Map(tables)].map(([seq, value]) => ({ node, about, seq, value }));
   });
-  return compare(claims);
+  return compareClaims(claims);
 }
 
 /** What a node tells of its checkpoints. */
-export class Checkpoints {
+export class CheckpointHistory {
   #list: (readonly [seq: number, chain: string])[] = [];
   #tables: (readonly [seq: number, hash: string])[] = [];
   #engine: string | undefined;
 
-  get told(): Pick<NodeReport, "checkpoints" | "engine" | "tables"> {
+  get reportMembers(): Pick<NodeReport, "checkpoints" | "engine" | "tables"> {
     return { checkpoints: this.#list, engine: this.#engine, tables: this.#tables };
   }
 
@@ -140,7 +142,7 @@ export class Checkpoints {
  * The place at which most nodes have another chain than this one; undefined where none is known. Where
  * two nodes contradict each other nobody knows which one is right: both are told.
  */
-export function divergedAt(
+export function findDivergence(
   own: NodeReport,
   others: readonly NodeReport[],
 ): { readonly seq: number; readonly isOutvoted: boolean } | undefined {
@@ -158,18 +160,18 @@ export function divergedAt(
 }
 
 /** A node that has told nothing for so long is away: twelve reports. Its key may be a former one. */
-const AWAY_MS = 60_000;
+const NODE_AWAY_MS = 60_000;
 
 /** Why a node may not join those that tell of themselves; undefined when it may. */
 export async function findJoinRefusal(
-  log: Pick<OrderedLog, "reports" | "state">,
+  log: Pick<OrderedLog, "readReports" | "readState">,
   { node, key, nowMs }: { readonly node: string; readonly key: string; readonly nowMs: number },
 ): Promise<string | undefined> {
   // As any other step of a start: the servers may be electing.
-  const reports = await available(() => log.reports());
+  const reports = await retryUntilAvailable(() => log.readReports());
   const other = [...reports].find(([name, told]) => {
     const { key: theirs, atMs } = told as NodeReport;
-    return name !== node && theirs !== key && nowMs - atMs < AWAY_MS;
+    return name !== node && theirs !== key && nowMs - atMs < NODE_AWAY_MS;
   });
   if (other === undefined) return undefined;
   const [name] = other;

@@ -4,14 +4,16 @@ import type { LogState, OrderedLog } from "./ordered-log.ts";
 import { type ClusterView, compareChains } from "./reports.ts";
 
 /** A node whose report is younger is there. */
-const THERE_MS = 60_000;
+const NODE_PRESENT_MS = 60_000;
 /** Nodes that must be there and have the messages: one disk is no second copy. */
 const NODES_MIN = 2;
 /** Fewest messages that are kept behind the slowest node: each is followed from its last message on. */
-export const KEEP_MIN = 1000;
+export const KEPT_MESSAGES_MIN = 1000;
 
 /** Place before which messages may go, or the sentence that says why none may. */
-export type Trim = { readonly before: number; readonly slowest: string } | { readonly why: string };
+export type TrimDecision =
+  | { readonly before: number; readonly slowest: string }
+  | { readonly why: string };
 
 export interface TrimOptions {
   /** Messages kept behind the slowest node. */
@@ -25,7 +27,10 @@ export interface TrimOptions {
  * By what every node has told in the last seven days, for so long the log keeps reports. One that was away for
  * longer copies the journal of another.
  */
-export function computeTrim(view: ClusterView, { keep, nowMs, without = [] }: TrimOptions): Trim {
+export function computeTrim(
+  view: ClusterView,
+  { keep, nowMs, without = [] }: TrimOptions,
+): TrimDecision {
   const { generation, strangers = [] } = view;
   const stranger = strangers.find((node) => !without.includes(node));
   if (stranger !== undefined)
@@ -40,14 +45,14 @@ export function computeTrim(view: ClusterView, { keep, nowMs, without = [] }: Tr
   if (compareChains(view.reports, generation).diverged !== undefined) {
     return { why: "journals differ: the log is the evidence" };
   }
-  const there = reports.filter(([, { atMs }]) => nowMs - atMs < THERE_MS);
+  const there = reports.filter(([, { atMs }]) => nowMs - atMs < NODE_PRESENT_MS);
   if (there.length < NODES_MIN) {
     return { why: `${there.length} of ${NODES_MIN} nodes that must have the messages are there` };
   }
   const [[slowest, { seq }]] = reports.toSorted(([, a], [, b]) => a.seq - b.seq) as [
     (typeof reports)[number],
   ];
-  return { before: Math.max(0, seq - Math.max(keep, KEEP_MIN) + 1), slowest };
+  return { before: Math.max(0, seq - Math.max(keep, KEPT_MESSAGES_MIN) + 1), slowest };
 }
 
 /** Says what a journal needs that the log no longer has; undefined where it has all of it. */
@@ -66,9 +71,9 @@ export function describeMissingMessages(
 }
 
 /** Interval in ms between two looks whether messages may go. */
-const LOOK_MS = 600_000;
+const CHECK_INTERVAL_MS = 600_000;
 /** Share of the margin that is removed at once, and no less: a removal is a message to all servers. */
-const STEP_SHARE = 0.1;
+const TRIM_STEP_SHARE = 0.1;
 
 export interface RetentionOptions {
   readonly log: Pick<OrderedLog, "trim">;
@@ -79,23 +84,23 @@ export interface RetentionOptions {
 }
 
 /** A node's part in it: every node does the same. */
-export class Retention {
+export class LogRetention {
   readonly #options: RetentionOptions;
-  #lookedMs: number;
+  #checkedMs: number;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
-    this.#lookedMs = options.clock();
+    this.#checkedMs = options.clock();
   }
 
   /** Removes what may go, by a look at the cluster. @throws StreamUnavailable when no server answers. */
-  async look(view: ClusterView): Promise<void> {
+  async trimIfDue(view: ClusterView): Promise<void> {
     const { log, keep, clock, tell } = this.#options;
     const nowMs = clock();
-    if (keep === undefined || nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = nowMs;
+    if (keep === undefined || nowMs - this.#checkedMs < CHECK_INTERVAL_MS) return;
+    this.#checkedMs = nowMs;
     const trim = computeTrim(view, { keep, nowMs });
-    if ("why" in trim || trim.before - view.state.firstSeq < keep * STEP_SHARE) return;
+    if ("why" in trim || trim.before - view.state.firstSeq < keep * TRIM_STEP_SHARE) return;
     await log.trim(trim.before);
     const detail = `messages before ${trim.before} are removed: every node has them`;
     tell({ kind: "note", event: "stream_trimmed", detail });

@@ -3,25 +3,30 @@
 import type { MessagePort } from "node:worker_threads";
 import type { OrderedMessage } from "../ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
-import { Agreement } from "./agreement.ts";
-import { Availability } from "./availability.ts";
-import type { LedJob, StreamFigures } from "./figures.ts";
-import { Leases } from "./leases.ts";
-import { Looks } from "./looks.ts";
+import { AgreementMonitor } from "./agreement.ts";
+import { LogAvailability } from "./availability.ts";
+import type { ClusterJob, StreamMetrics } from "./figures.ts";
+import { JobLeases } from "./leases.ts";
+import { FreshnessProbes } from "./looks.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { Checkpoints, type ClusterView, type NodeReport, readClusterView } from "./reports.ts";
-import { describeMissingMessages, Retention } from "./retention.ts";
+import {
+  CheckpointHistory,
+  type ClusterView,
+  type NodeReport,
+  readClusterView,
+} from "./reports.ts";
+import { describeMissingMessages, LogRetention } from "./retention.ts";
 
 /** Longest time that a message is tried before its outcomes are refused; at once while the log is away. */
-const APPEND_MS = 10_000;
+const APPEND_DEADLINE_MS = 10_000;
 /** A message that is refused sooner was not waited for: the log is full. */
-const WAITED_MS = 5000;
+const FAILURE_MS_MIN = 5000;
 /** Interval between two questions for the log's newest message. */
-const LOOK_MS = 500;
+const PROBE_INTERVAL_MS = 500;
 /** Interval between two reports to the other nodes. */
-const REPORT_MS = 5000;
+const REPORT_INTERVAL_MS = 5000;
 /** Looks in a row, half a second apart, after which a log without what this journal has is not late but another. */
-const SHORT_LOOKS_MAX = 20;
+const MISSING_PROBES_MAX = 20;
 /** Bytes handed to the ledger and not yet applied. */
 const UNAPPLIED_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -33,7 +38,7 @@ export type StreamEvent =
   | { kind: "refused"; detail: string }
   | { kind: "note"; event: string; detail: string }
   /** A job of the whole cluster has become this node's, or is not any more. */
-  | { kind: "leads"; job: LedJob; isHeld: boolean }
+  | { kind: "leads"; job: ClusterJob; isHeld: boolean }
   /** How many nodes have in force what was in the log when this was asked. */
   | { kind: "spread"; id: number; nodes: number }
   /** What a look at the whole cluster has found. */
@@ -54,9 +59,9 @@ export interface StreamServeOptions {
   readonly role: NodeReport["role"];
   /** The bureau's public key, in hex. */
   readonly key: string;
-  readonly figures: StreamFigures;
+  readonly figures: StreamMetrics;
   /** Jobs of the whole cluster that this node may do. */
-  readonly jobs: readonly LedJob[];
+  readonly jobs: readonly ClusterJob[];
   /** Messages kept behind the slowest node; undefined: none is removed. */
   readonly keep: number | undefined;
   readonly clock: () => number;
@@ -67,17 +72,17 @@ export interface StreamServeOptions {
 
 /** Serves until the ledger closes. Returns at once. */
 export function serveStream(options: StreamServeOptions): void {
-  new Server(options).start();
+  new StreamServer(options).start();
 }
 
-class Server {
+class StreamServer {
   readonly #options: StreamServeOptions;
-  readonly #checkpoints = new Checkpoints();
-  readonly #looks = new Looks();
-  readonly #leases: Leases;
-  readonly #availability: Availability;
-  readonly #agreement: Agreement;
-  readonly #retention: Retention;
+  readonly #checkpoints = new CheckpointHistory();
+  readonly #probes = new FreshnessProbes();
+  readonly #leases: JobLeases;
+  readonly #availability: LogAvailability;
+  readonly #agreement: AgreementMonitor;
+  readonly #retention: LogRetention;
   #following: { stop(): void } | undefined;
   #timers: NodeJS.Timeout[] = [];
   /** Bytes of messages handed over, by place, until they are applied. */
@@ -85,61 +90,65 @@ class Server {
   #unappliedBytes = 0;
   #resume = () => {};
   /** Numbers of messages that are tried, until they have a place or are given up. */
-  readonly #tried = new Set<number>();
-  #tip = { lsn: 0, chain: "" };
-  #isTold = false;
+  readonly #inFlight = new Set<number>();
+  #lastCommit = { lsn: 0, chain: "" };
+  #isDivergenceReported = false;
   /** Place from which the ledger follows: where it is not the first, the journal has that message. */
-  #from = 1;
-  #shortLooks = 0;
+  #followedFrom = 1;
+  #missingProbes = 0;
 
   constructor(options: StreamServeOptions) {
     this.#options = options;
-    this.#availability = new Availability(options.clock());
-    this.#agreement = new Agreement(options.figures, options.tell);
-    this.#retention = new Retention(options);
-    const changed = (job: LedJob, isHeld: boolean) => options.tell({ kind: "leads", job, isHeld });
-    this.#leases = new Leases({ ...options, changed });
+    this.#availability = new LogAvailability(options.clock());
+    this.#agreement = new AgreementMonitor(options.figures, options.tell);
+    this.#retention = new LogRetention(options);
+    const changed = (job: ClusterJob, isHeld: boolean) =>
+      options.tell({ kind: "leads", job, isHeld });
+    this.#leases = new JobLeases({ ...options, changed });
   }
 
   start(): void {
-    this.#options.port.on("message", (message: ToStream) => this.#take(message));
+    this.#options.port.on("message", (message: ToStream) => this.#receive(message));
     // A ledger that refuses its journal ends without a word.
     this.#options.port.on("close", () => void this.#close());
-    const look = () => void this.#look();
-    this.#timers = [setInterval(look, LOOK_MS), setInterval(() => void this.#report(), REPORT_MS)];
+    const look = () => void this.#probeLog();
+    this.#timers = [
+      setInterval(look, PROBE_INTERVAL_MS),
+      setInterval(() => void this.#publishReport(), REPORT_INTERVAL_MS),
+    ];
     const { log, figures, clock } = this.#options;
     log.link.onChange = () => {
-      figures.connection(log.link);
-      this.#availability.connected(log.link.isUp, clock());
+      figures.setConnection(log.link);
+      this.#availability.setConnected(log.link.isUp, clock());
     };
     log.link.onChange();
     look();
     this.#leases.start();
   }
 
-  #take(message: ToStream): void {
+  #receive(message: ToStream): void {
     if (message.kind === "publish") void this.#publish(message);
     else if (message.kind === "follow") this.#follow(message);
-    else if (message.kind === "applied") this.#note(message);
+    else if (message.kind === "applied") this.#recordApplied(message);
     else void this.#close();
   }
 
   async #publish({ n, count, frames }: ToStream & { kind: "publish" }): Promise<void> {
     const { log, origin, figures, clock } = this.#options;
-    if (this.#isAway()) return this.#refuse(n);
+    if (this.#updateAvailability()) return this.#refuse(n);
     const [startedMs, startedAt] = [clock(), performance.now()];
     try {
-      const mayTry = () => !this.#isAway();
-      this.#tried.add(n);
-      const seq = await log.append({ origin, n, count, frames }, APPEND_MS, mayTry);
+      const mayTry = () => !this.#updateAvailability();
+      this.#inFlight.add(n);
+      const seq = await log.append({ origin, n, count, frames }, APPEND_DEADLINE_MS, mayTry);
       figures.known = seq;
-      figures.publishedIn(performance.now() - startedAt);
-      this.#availability.taken(clock());
+      figures.recordPublishMs(performance.now() - startedAt);
+      this.#availability.recordAppend(clock());
       // Given up, it is applied all the same; whoever waited repeats it and learns of it.
-      if (this.#tried.delete(n)) this.#send({ kind: "published", n });
+      if (this.#inFlight.delete(n)) this.#send({ kind: "published", n });
     } catch (error) {
-      if (!this.#tried.delete(n)) return;
-      if (clock() - startedMs >= WAITED_MS) this.#availability.failed(clock());
+      if (!this.#inFlight.delete(n)) return;
+      if (clock() - startedMs >= FAILURE_MS_MIN) this.#availability.recordAppendFailure(clock());
       const detail = (error as Error).message;
       this.#options.tell({ kind: "note", event: "stream_append_failed", detail });
       this.#refuse(n);
@@ -147,24 +156,24 @@ class Server {
   }
 
   #refuse(n: number): void {
-    this.#options.figures.failed++;
+    this.#options.figures.failedMessages++;
     this.#send({ kind: "unpublished", n });
   }
 
   /** Whether messages are refused at once; told where that changes. */
-  #isAway(): boolean {
+  #updateAvailability(): boolean {
     const { figures, clock, tell } = this.#options;
     const nowMs = clock();
-    const why = this.#availability.whyAway(nowMs);
-    const sinceMs = figures.awaySinceMs;
+    const why = this.#availability.describeOutage(nowMs);
+    const sinceMs = figures.unavailableSinceMs;
     if (why !== undefined && sinceMs === 0) {
-      figures.awaySinceMs = nowMs;
+      figures.unavailableSinceMs = nowMs;
       tell({ kind: "note", event: "stream_away", detail: `${why}: records are refused at once` });
       // Answers leave in order: what is under way would hold up those behind it.
-      for (const n of this.#tried) this.#refuse(n);
-      this.#tried.clear();
+      for (const n of this.#inFlight) this.#refuse(n);
+      this.#inFlight.clear();
     } else if (why === undefined && sinceMs > 0) {
-      figures.awaySinceMs = 0;
+      figures.unavailableSinceMs = 0;
       const detail = `after ${Math.round((nowMs - sinceMs) / 1000)} s`;
       tell({ kind: "note", event: "stream_back", detail });
     }
@@ -175,15 +184,15 @@ class Server {
     const { log, figures } = this.#options;
     this.#following?.stop();
     this.#resume();
-    this.#from = from;
+    this.#followedFrom = from;
     this.#unapplied = [];
     this.#unappliedBytes = 0;
-    figures.followed++;
-    this.#following = log.follow(from, (message) => this.#hand(message), last);
+    figures.followCount++;
+    this.#following = log.follow(from, (message) => this.#handToLedger(message), last);
   }
 
   /** Waits while the ledger has enough to do. */
-  #hand(message: OrderedMessage): Promise<void> | undefined {
+  #handToLedger(message: OrderedMessage): Promise<void> | undefined {
     const { figures } = this.#options;
     figures.known = message.seq;
     // Its bytes are part of what the client has read at once: only they may cross.
@@ -199,80 +208,85 @@ class Server {
   }
 
   /** Place up to which the journal has the log. */
-  get #applied(): number {
-    return Math.max(this.#options.figures.applied, this.#from > 1 ? this.#from : 0);
+  get #appliedSeq(): number {
+    return Math.max(this.#options.figures.applied, this.#followedFrom > 1 ? this.#followedFrom : 0);
   }
 
-  #note({ seq, lsn, chain, table }: ToStream & { kind: "applied" }): void {
+  #recordApplied({ seq, lsn, chain, table }: ToStream & { kind: "applied" }): void {
     const { figures } = this.#options;
-    figures.messages += Math.max(0, seq - this.#applied);
+    figures.appliedMessages += Math.max(0, seq - this.#appliedSeq);
     figures.applied = seq;
-    this.#tip = { lsn, chain };
+    this.#lastCommit = { lsn, chain };
     this.#checkpoints.add({ seq, chain, table });
     while (this.#unapplied[0] !== undefined && this.#unapplied[0].seq <= seq) {
       this.#unappliedBytes -= this.#unapplied.shift()!.bytes;
     }
     if (this.#unappliedBytes <= UNAPPLIED_BYTES_MAX / 2) this.#resume();
-    this.#settleLooks();
+    this.#settleProbes();
   }
 
-  async #look(): Promise<void> {
+  async #probeLog(): Promise<void> {
     const { log, figures, clock } = this.#options;
     const atMs = clock();
-    this.#isAway();
+    this.#updateAvailability();
     try {
-      const state = await log.state();
+      const state = await log.readState();
       figures.answeredMs = clock();
       if (state.leader !== undefined) {
-        figures.ledMs = figures.answeredMs;
-        this.#availability.led(figures.answeredMs);
+        figures.leaderSeenAtMs = figures.answeredMs;
+        this.#availability.recordLeader(figures.answeredMs);
       }
       figures.known = state.lastSeq;
       figures.size = state;
-      this.#looks.add(atMs, state.lastSeq);
-      this.#settleLooks();
-      this.#judge(state);
+      this.#probes.add(atMs, state.lastSeq);
+      this.#settleProbes();
+      this.#checkMissingMessages(state);
     } catch {
       // Not to be had: what this node answers gets older, which the figures say.
     }
   }
 
   /** A log that has lost what this journal has, or what comes next, would be waited for in vain. */
-  #judge(state: LogState): void {
-    const detail = describeMissingMessages(state, this.#applied);
-    this.#shortLooks = detail === undefined ? 0 : this.#shortLooks + 1;
-    if (detail === undefined || this.#shortLooks < SHORT_LOOKS_MAX || this.#isTold) return;
-    this.#isTold = true;
+  #checkMissingMessages(state: LogState): void {
+    const detail = describeMissingMessages(state, this.#appliedSeq);
+    this.#missingProbes = detail === undefined ? 0 : this.#missingProbes + 1;
+    if (
+      detail === undefined ||
+      this.#missingProbes < MISSING_PROBES_MAX ||
+      this.#isDivergenceReported
+    )
+      return;
+    this.#isDivergenceReported = true;
     this.#options.tell({ kind: "diverged", detail });
   }
 
-  #settleLooks(): void {
+  #settleProbes(): void {
     const { figures } = this.#options;
-    const atMs = this.#looks.settle(figures.applied);
-    if (atMs !== undefined) figures.caughtUp(atMs);
+    const atMs = this.#probes.takeReached(figures.applied);
+    if (atMs !== undefined) figures.setCaughtUpAt(atMs);
   }
 
-  async #report(): Promise<void> {
+  async #publishReport(): Promise<void> {
     const { log, node, version, url, role, key, figures, clock } = this.#options;
     const own: NodeReport = {
       generation: log.generation,
       key,
       seq: figures.applied,
-      ...this.#tip,
+      ...this.#lastCommit,
       version,
       url,
       atMs: clock(),
-      ...this.#checkpoints.told,
+      ...this.#checkpoints.reportMembers,
       role,
-      leads: this.#leases.held,
+      leads: this.#leases.listHeldJobs,
     };
     try {
-      await log.report(node, own);
-      this.#availability.reported(own.atMs);
+      await log.publishReport(node, own);
+      this.#availability.recordReport(own.atMs);
       const view = await readClusterView(log);
       this.#options.tell({ kind: "view", view });
-      this.#agreement.look(node, own, view);
-      await this.#retention.look(view);
+      this.#agreement.compareReports(node, own, view);
+      await this.#retention.trimIfDue(view);
     } catch {
       // The next one comes soon.
     }

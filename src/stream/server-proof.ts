@@ -3,7 +3,7 @@
 import { ClusterRefused } from "./ordered-log.ts";
 
 /** Earlier releases sync the stream but not the log of their elections (nats-server#6041). */
-export const VERSION_MIN = "2.10.23";
+export const NATS_VERSION_MIN = "2.10.23";
 const TIMEOUT_MS = 3000;
 
 interface Varz {
@@ -52,8 +52,8 @@ export function describeServerFault(
   messageBytesMax: number,
 ): string | undefined {
   const { name, version, hasJetStream, isSynced, payloadBytesMax } = server;
-  if (!isAtLeast(version, VERSION_MIN)) {
-    return `${name} is nats-server ${version || "of an unknown release"}: acknowledged outcomes would be lost in a power cut; install ${VERSION_MIN} or later`;
+  if (!isVersionAtLeast(version, NATS_VERSION_MIN)) {
+    return `${name} is nats-server ${version || "of an unknown release"}: acknowledged outcomes would be lost in a power cut; install ${NATS_VERSION_MIN} or later`;
   }
   if (!hasJetStream) {
     return `${name} runs without JetStream: give it a \`jetstream\` block with \`store_dir\` and \`sync_interval: always\``;
@@ -72,7 +72,7 @@ export function describeServerFault(
  * they are back.
  * @throws ClusterRefused naming the first server that may lose what it acknowledges.
  */
-export async function proveServers(
+export async function verifyServers(
   monitors: readonly string[],
   messageBytesMax: number,
   silent: (monitor: string, error: ClusterRefused) => void = () => undefined,
@@ -91,7 +91,7 @@ export async function proveServers(
   return servers;
 }
 
-function isAtLeast(version: string, least: string): boolean {
+function isVersionAtLeast(version: string, least: string): boolean {
   const [found, wanted] = [version, least].map((text) =>
     text.split("-")[0]!.split(".").map(Number),
   );

@@ -2,26 +2,29 @@
 import { ClusterRefused, StreamUnavailable } from "./ordered-log.ts";
 
 /** Tries of what a cluster may refuse for a moment, while it elects. */
-const TRIES = 20;
-const TRY_PAUSE_MS = 500;
+const RETRIES_MAX = 20;
+const RETRY_PAUSE_MS = 500;
 
 /**
  * Tries again what a cluster refuses for a moment.
  * @throws StreamUnavailable in the end; ClusterRefused at once.
  */
-export async function available<T>(act: () => Promise<T>, triesMore = TRIES): Promise<T> {
+export async function retryUntilAvailable<T>(
+  act: () => Promise<T>,
+  triesMore = RETRIES_MAX,
+): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await act();
     } catch (error) {
       if (error instanceof ClusterRefused) throw error;
-      if (tries >= triesMore) throw unavailable(error);
-      await pause(TRY_PAUSE_MS);
+      if (tries >= triesMore) throw wrapAsStreamUnavailable(error);
+      await pause(RETRY_PAUSE_MS);
     }
   }
 }
 
-export function unavailable(cause: unknown): StreamUnavailable {
+export function wrapAsStreamUnavailable(cause: unknown): StreamUnavailable {
   if (cause instanceof StreamUnavailable) return cause;
   return new StreamUnavailable(`the ordered log is not to be had: ${(cause as Error).message}`, {
     cause,

@@ -11,13 +11,13 @@ export interface LogSource<Message> {
 }
 
 /** Without a message for so long in ms, while the log has more, a consumer is taken for dead. */
-const STALLED_MS = 3000;
+const STALL_MS = 3000;
 const WATCH_MS = 1000;
 
 /**
  * Reads from the place after `before` until the source ends, stalls, or `take` says that one is missing.
  */
-export async function readWatched<Message extends { readonly seq: number }>(
+export async function readUntilStalled<Message extends { readonly seq: number }>(
   source: LogSource<Message>,
   before: number,
   take: (message: Message) => Promise<boolean>,
@@ -25,7 +25,7 @@ export async function readWatched<Message extends { readonly seq: number }>(
   let seen = before;
   let sinceMs = performance.now();
   let isTaking = false;
-  const isQuiet = () => !isTaking && performance.now() - sinceMs >= STALLED_MS;
+  const isQuiet = () => !isTaking && performance.now() - sinceMs >= STALL_MS;
   const look = async () => {
     if (!isQuiet()) return;
     const last = await source.lastSeq().catch(() => Number.POSITIVE_INFINITY);

@@ -3,32 +3,36 @@
 import { statSync } from "node:fs";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
-import { engineDigest, tableImage } from "../engine/image.ts";
+import { loadDefaultConfig, type ScoringConfig } from "../engine/config.ts";
+import { computeEngineDigest, openTableImage } from "../engine/image.ts";
 import { openThreadClock } from "./clock.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
 import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use.ts";
-import { engineName, tableHash } from "../engine/table-hash.ts";
+import { computeEngineName, computeTableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
-import { nodeFiles } from "../journal/files.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
 import { Fence } from "../journal/ownership/fence.ts";
-import { listSegmentFiles } from "../journal/format.ts";
+import { parseSegmentNames } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
-import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
+import {
+  HighWaterMark,
+  readKnownDurablePosition,
+  MARK_INTERVAL_MS,
+} from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
-import { LedgerFigures } from "../ledger/figures.ts";
+import { LedgerMetrics } from "../ledger/figures.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { SnapshotRefused } from "../ledger/snapshot/files.ts";
-import { keyedJournal } from "../ledger/signing/keyed-journal.ts";
+import { createCoreRotationJournal } from "../ledger/signing/keyed-journal.ts";
 import { rotateBureauKey } from "../journal/signing/rotation.ts";
-import { snapshotName, deriveTableSeed } from "../ledger/snapshot/format.ts";
+import { formatSnapshotName, readOrDeriveTableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
-  SnapshotTaker,
-  type SnapshotTakerOptions,
+  SnapshotScheduler,
+  type SnapshotSchedulerOptions,
 } from "../ledger/snapshot/taker.ts";
 
 /**
@@ -58,7 +62,7 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
     send({ kind: "failed", exitCode, detail: String(error), damage, file, takenOver });
     end();
   };
-  let snapshots: SnapshotTaker | undefined;
+  let snapshots: SnapshotScheduler | undefined;
   let closeMark = () => {};
   const end = () => {
     snapshots?.close();
@@ -76,15 +80,15 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
     for (const note of notes) log("snapshot_ignored", note);
     if (overflow > 0) log("agent_table_overflow", describeTableOverflow(overflow));
     const { now } = openThreadClock();
-    const mark = new HighWaterMark(nodeFiles, data.root, log);
+    const mark = new HighWaterMark(diskFileLayer, data.root, log);
     // Under load the thread never comes back to its timers; at rest no batch comes.
-    const timer = setInterval(() => mark.mark(core.lsn, now()), MARK_INTERVAL_MS).unref();
+    const timer = setInterval(() => mark.advance(core.lsn, now()), MARK_INTERVAL_MS).unref();
     closeMark = () => {
       clearInterval(timer);
       mark.close(core.lsn);
     };
-    const synced = (lsn: number, nowMs: number) => mark.mark(lsn, nowMs);
-    const betweenBatches = (nowMs: number) => taker.turn(nowMs);
+    const synced = (lsn: number, nowMs: number) => mark.advance(lsn, nowMs);
+    const betweenBatches = (nowMs: number) => taker.runIfDue(nowMs);
     const { storePort } = data;
     serveLedger({
       port,
@@ -97,7 +101,7 @@ function runLedgerThread(port: MessagePort, data: LedgerWorkerData): void {
       fail,
       closed: end,
     });
-    taker.turn(data.nowMs);
+    taker.runIfDue(data.nowMs);
     const { journal, scrubEveryMs: everyMs } = data;
     startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, send });
   } catch (error) {
@@ -109,41 +113,43 @@ function describeTableOverflow(overflow: number): string {
   return `${overflow} records of the journal found no room in the agent table and do not count: raise TRUSTRANK_TABLE_MB and start again`;
 }
 
+const OTHER_TABLE_BOUND = "its table was made under another bound, and something was left out";
+
 /** Opens table and journal, from the newest usable snapshot on. */
 function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) {
   let key = loadOrCreateBureauKey(data);
-  const figures = new LedgerFigures(data.figures);
-  const config = data.engineSettings?.config ?? defaultConfig();
-  const seed = data.engineSettings?.seed ?? deriveTableSeed(data.root, key);
-  const image = tableImage(data.engineMemory);
+  const figures = new LedgerMetrics(data.figures);
+  const config = data.engineSettings?.config ?? loadDefaultConfig();
+  const seed = data.engineSettings?.seed ?? readOrDeriveTableSeed(data.root, key);
+  const image = openTableImage(data.engineMemory);
   const tableBytesMax = data.tableBytesMax ?? convertMebibytesToTableBytes(TABLE_MIB_MAX);
-  const identity = { layoutVersion: image.layoutVersion, engineDigest: engineDigest(config), seed };
+  const engineDigest = computeEngineDigest(config);
+  const identity = { layoutVersion: image.layoutVersion, engineDigest, seed };
   const notes: string[] = [];
   const ignored = (why: string) => notes.push(why);
-  const source = { files: nodeFiles, directory: data.snapshots, identity, image, ignored };
-  const known = knownPosition(nodeFiles, data.root, data.snapshots);
+  const source = { files: diskFileLayer, directory: data.snapshots, identity, image, ignored };
+  const known = readKnownDurablePosition(diskFileLayer, data.root, data.snapshots);
   // An empty table's image is what every image has beside the heap.
-  const imageBytesMax = image.bytes() + tableBytesMax;
+  const imageBytesMax = image.countBytes() + tableBytesMax;
   const table = new LiveTable(data.engineMemory, config, seed, tableBytesMax);
   const { core, start } = startFromSnapshot({ ...source, imageBytesMax }, (snapshot) => {
     if (!table.open(snapshot !== undefined)) {
-      throw new SnapshotRefused(
-        "its table was made under another bound, and something was left out",
-      );
+      throw new SnapshotRefused(OTHER_TABLE_BOUND);
     }
     const opened = openLedgerCore({
-      files: nodeFiles,
+      files: diskFileLayer,
       directory: data.journal,
       key,
       // Nodes of a cluster write the same bytes.
       epoch: data.stream?.generation ?? data.epoch,
       ordered: data.stream,
-      fence: new Fence(nodeFiles, data.root, data),
+      fence: new Fence(diskFileLayer, data.root, data),
       fold: (outcome) => table.fold(outcome),
       foldAssessment: (assessment) => table.foldAssessment(assessment),
       applyStandings: (standings) => table.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
-      freshTable: () => table.fresh((engineMemory) => send({ kind: "table", engineMemory })),
+      freshTable: () =>
+        table.createUnpublishedTable((engineMemory) => send({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,
       room: table,
@@ -158,18 +164,18 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
   const written = trackSnapshotTimes(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
   const taker = createSnapshotTaker(data, core, table, saved, send);
-  const engineMemory = table.announce();
+  const engineMemory = table.startAnnouncing();
   const ready = { ...buildReadyMessage(core), engineMemory, snapshotLsn: start?.lsn };
-  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
+  const install = (wanted: unknown) => table.installConfig(wanted as ScoringConfig);
   const rekey = (nowMs: number, actor: string) => {
     if (data.stream !== undefined) throw new Error("the nodes of a cluster share one signing key");
     const former = key;
-    const journal = keyedJournal(core);
-    const place = { files: nodeFiles, path: data.bureauKey, journal };
+    const journal = createCoreRotationJournal(core);
+    const place = { files: diskFileLayer, path: data.bureauKey, journal };
     key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
   };
-  const engine = engineName(identity);
-  const hashOf = (round: number) => ({ engine, hash: tableHash(table.memory, round) });
+  const engine = computeEngineName(identity);
+  const hashOf = (round: number) => ({ engine, hash: computeTableHash(table.memory, round) });
   return { core, taker, ready, notes, overflow: table.overflow, install, rekey, tableHash: hashOf };
 }
 
@@ -198,7 +204,7 @@ function assertSameOrderedLog(
 
 /** What the ledger's owner is told of the journal. */
 function buildReadyMessage(core: LedgerCore) {
-  const { outcomes, reviews } = core.point();
+  const { outcomes, reviews } = core.buildSnapshotContents();
   return {
     kind: "ready" as const,
     lsn: core.lsn,
@@ -216,25 +222,25 @@ function buildReadyMessage(core: LedgerCore) {
 }
 
 /** Tells the time of the snapshot that this start came from, and of each that is written. */
-function trackSnapshotTimes(figures: LedgerFigures, directory: string, lsn: number | undefined) {
+function trackSnapshotTimes(figures: LedgerMetrics, directory: string, lsn: number | undefined) {
   if (lsn !== undefined) {
-    figures.snapshotWritten(statSync(`${directory}/${snapshotName(lsn)}`).mtimeMs);
+    figures.setSnapshotTime(statSync(`${directory}/${formatSnapshotName(lsn)}`).mtimeMs);
   }
-  return () => figures.snapshotWritten(openThreadClock().now());
+  return () => figures.setSnapshotTime(openThreadClock().now());
 }
 
 function createSnapshotTaker(
   data: LedgerWorkerData,
   core: LedgerCore,
   table: LiveTable,
-  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved" | "written">,
+  from: Pick<SnapshotSchedulerOptions, "identity" | "outcomesSaved" | "written">,
   send: LedgerMessageSender,
-): SnapshotTaker {
-  return new SnapshotTaker({
-    point: () => core.point(),
+): SnapshotScheduler {
+  return new SnapshotScheduler({
+    point: () => core.buildSnapshotContents(),
     isRefolding: () => core.isRefolding,
     guard: core.guard,
-    image: () => tableImage(table.memory),
+    image: () => openTableImage(table.memory),
     ...from,
     pace: data.snapshotPace ?? SNAPSHOT_PACE,
     nowMs: data.nowMs,
@@ -256,8 +262,8 @@ function startSnapshotWriter(data: LedgerWorkerData, died: (detail: string) => v
 
 /** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
 function loadOrCreateBureauKey(data: LedgerWorkerData): BureauKey {
-  nodeFiles.makeDirectory(data.journal);
-  const [first] = listSegmentFiles(nodeFiles.list(data.journal));
+  diskFileLayer.makeDirectory(data.journal);
+  const [first] = parseSegmentNames(diskFileLayer.list(data.journal));
   try {
     return loadBureauKey(data.bureauKey, first === undefined);
   } catch (error) {

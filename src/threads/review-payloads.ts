@@ -1,7 +1,11 @@
 // Decodes events of the review queue into store rows: the queue's own, and audit events of what people
 // did. Openings by calls and counts are no audit events: nobody did them.
-import { namespaceOf } from "../contract/namespaces.ts";
-import type { ReviewCounted, ReviewEvent, ReviewOpened } from "../contract/reviews/events.ts";
+import { extractNamespace } from "../contract/namespaces.ts";
+import type {
+  ReviewCountedEvent,
+  ReviewEvent,
+  ReviewOpenedEvent,
+} from "../contract/reviews/events.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { ReviewCallRow, ReviewEventRow } from "../store/rows/review-queue.ts";
 
@@ -46,7 +50,7 @@ export function decodeReviewRows(payload: Buffer, recordedAtMs: number): Partial
   return { reviewEvents: [row], audits: [audit] };
 }
 
-function buildReviewCallRow(each: ReviewCounted["reviews"][number]): ReviewCallRow {
+function buildReviewCallRow(each: ReviewCountedEvent["reviews"][number]): ReviewCallRow {
   return {
     reviewId: each.id,
     calls: each.count,
@@ -76,7 +80,7 @@ const EMPTY_REVIEW_EVENT = {
 function describeReviewOpening({
   dispute,
   ...event
-}: ReviewOpened): Partial<ReviewEventRow> & { atMs: number } {
+}: ReviewOpenedEvent): Partial<ReviewEventRow> & { atMs: number } {
   return {
     atMs: event.first_ms,
     kind: dispute === undefined ? "held" : "dispute",
@@ -97,6 +101,6 @@ function buildReviewAudit(
   detail: string,
   recordedAtMs: number,
 ): AuditRow {
-  const namespace = agent.startsWith("agent://") ? namespaceOf(agent) : null;
+  const namespace = agent.startsWith("agent://") ? extractNamespace(agent) : null;
   return { event, tenant, agent, namespace, kid: null, recordedAtMs, detail };
 }

@@ -3,8 +3,8 @@
 // its own that ends with it. Part of the ledger thread.
 import { Worker } from "node:worker_threads";
 import type { JournalDamage } from "../journal/faults.ts";
-import { nodeFiles } from "../journal/files.ts";
-import { listSegmentFiles } from "../journal/format.ts";
+import { diskFileLayer } from "../journal/files.ts";
+import { parseSegmentNames } from "../journal/format.ts";
 import type { FromLedger } from "../ledger/messages.ts";
 import type { ScrubNote } from "./scrub.ts";
 
@@ -37,7 +37,7 @@ class ScrubPass {
   /** A scrub that takes longer than the interval goes on instead of the next. */
   start(uptoLsn: number): void {
     const { journal, send } = this.#options;
-    if (this.#isRunning || listSegmentFiles(nodeFiles.list(journal)).length < 2) return;
+    if (this.#isRunning || parseSegmentNames(diskFileLayer.list(journal)).length < 2) return;
     this.#isRunning = true;
     const damages: JournalDamage[] = [];
     const isWhole = uptoLsn === Infinity;

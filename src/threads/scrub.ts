@@ -3,7 +3,7 @@
 import { setTimeout as rest } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { JournalDamage } from "../journal/faults.ts";
-import { nodeFiles } from "../journal/files.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { scrubSegments } from "../journal/scrub.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 
@@ -28,7 +28,7 @@ async function runScrub(send: (note: ScrubNote) => void): Promise<void> {
   lowerThreadPriority();
   let segments = 0;
   let startedAt = performance.now();
-  for (const { damage } of scrubSegments(nodeFiles, journal, uptoLsn)) {
+  for (const { damage } of scrubSegments(diskFileLayer, journal, uptoLsn)) {
     segments++;
     if (damage !== undefined) send({ segments, damage });
     await rest(Math.max(REST_MS_MIN, (performance.now() - startedAt) * REST_FACTOR));

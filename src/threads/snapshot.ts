@@ -1,6 +1,6 @@
 // Entry of the thread that writes one snapshot, started by the ledger thread when one is due.
 import { type MessagePort, workerData } from "node:worker_threads";
-import { nodeFiles } from "../journal/files.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { serveSnapshotWriter } from "../ledger/snapshot/writer.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 
@@ -12,4 +12,4 @@ interface SnapshotWorkerData {
 
 lowerThreadPriority();
 const { port, directory, spareBytes } = workerData as SnapshotWorkerData;
-serveSnapshotWriter(port, nodeFiles, directory, spareBytes);
+serveSnapshotWriter(port, diskFileLayer, directory, spareBytes);

@@ -1,35 +1,35 @@
 // Decodes journal records other than outcomes (keys, configs, sources, audits) into store rows:
 // only the composition knows the payloads of all folders. A record of an unknown kind or version is
 // not shown; it stays in the journal.
-import { canonicalJson } from "../contract/canonical-json.ts";
+import { formatCanonicalJson } from "../contract/canonical-json.ts";
 import { decodeSharedChange } from "../kaizen/service/shared-promotions.ts";
 import { createHash } from "node:crypto";
-import { BACKTEST_EVENT } from "../bureau/notes.ts";
+import { BACKTEST_AUDIT_EVENT } from "../bureau/notes.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
-import { type NamespaceEvent, namespaceOf } from "../contract/namespaces.ts";
+import { type NamespaceEvent, extractNamespace } from "../contract/namespaces.ts";
 import type { NoteTable } from "../contract/notes.ts";
-import { configName } from "../engine/config.ts";
+import { formatConfigVersion } from "../engine/config.ts";
 import {
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameTimeUs,
+  readFrameKind,
+  readPayloadLength,
+  readFrameTimeUs,
 } from "../journal/format.ts";
 import { decodeUsage } from "../contract/usage-records.ts";
-import { readPolicyEvent } from "../policy/policy-book.ts";
+import { decodePolicyEvent } from "../policy/policy-book.ts";
 import { decodeReviewRows } from "./review-payloads.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { NoteRow } from "../store/rows/notes.ts";
-import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
+import { decodeSourceEvent, isSourceEvent } from "../vault/sources/events.ts";
 
 /** The rows that a record adds; see DescribeRecord. Never throws. */
 export function decodeStoreRows(bytes: Buffer, at: number): Partial<JournalRows> {
-  const start = at + FRAME_BYTES;
-  const payload = bytes.subarray(start, start + frameLength(bytes, at));
-  const recordedAtMs = frameTimeUs(bytes, at) / 1000;
+  const start = at + FRAME_HEAD_BYTES;
+  const payload = bytes.subarray(start, start + readPayloadLength(bytes, at));
+  const recordedAtMs = readFrameTimeUs(bytes, at) / 1000;
   try {
-    const kind = frameKind(bytes, at);
+    const kind = readFrameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return decodeSourceRows(payload);
     if (kind === FRAME_KINDS.key) return buildAuditRows(decodeKeyAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.namespace)
@@ -65,7 +65,7 @@ function buildAuditRows(row: AuditRow): Partial<JournalRows> {
 
 function decodeSourceRows(payload: Buffer): Partial<JournalRows> {
   if (!isSourceEvent(payload)) return {};
-  const event = decodeEvent(payload);
+  const event = decodeSourceEvent(payload);
   return {
     sources: [
       {
@@ -85,7 +85,7 @@ function decodeSourceRows(payload: Buffer): Partial<JournalRows> {
 }
 
 function decodePolicyRows(payload: Buffer): Partial<JournalRows> {
-  const { policy: rules, reason = null, ...event } = readPolicyEvent(payload);
+  const { policy: rules, reason = null, ...event } = decodePolicyEvent(payload);
   const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
   const policy = JSON.stringify(rules);
   return { policies: [{ tenant, version, setBy, setAtMs, policy, reason }] };
@@ -101,7 +101,7 @@ function decodeNoteRows(table: NoteTable, payload: Buffer): Partial<JournalRows>
 
 function decodeBacktestRows(payload: Buffer): Partial<JournalRows> {
   const { event, backtest } = JSON.parse(payload.toString()) as { event: string; backtest: object };
-  if (event !== BACKTEST_EVENT) return {};
+  if (event !== BACKTEST_AUDIT_EVENT) return {};
   return decodeNoteRows("backtests", Buffer.from(JSON.stringify(backtest)));
 }
 
@@ -112,7 +112,7 @@ function decodeKeyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
     event: `reporter_key.${event.event}`,
     tenant: event.tenant,
     agent,
-    namespace: agent === null ? null : namespaceOf(agent),
+    namespace: agent === null ? null : extractNamespace(agent),
     kid: event.kid,
     recordedAtMs,
     detail: payload.toString(),
@@ -146,8 +146,8 @@ function decodeNamedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
 /** The payload is the config's canonical JSON, whose digest is its version. */
 function decodeConfigAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const { config } = decodeSharedChange(payload) ?? {};
-  const bytes = config === undefined ? payload : Buffer.from(canonicalJson(config));
-  const version = configName(createHash("sha256").update(bytes).digest());
+  const bytes = config === undefined ? payload : Buffer.from(formatCanonicalJson(config));
+  const version = formatConfigVersion(createHash("sha256").update(bytes).digest());
   return {
     event: "config.promoted",
     tenant: null,

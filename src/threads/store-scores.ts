@@ -1,42 +1,46 @@
 // Scores of the agent table as rows of the store, read in the store's own thread: no other thread
 // waits, and no row crosses between threads.
-import { normalizeScore } from "../bureau/decisions/verify.ts";
-import { agentOfKey } from "../contract/identifiers.ts";
-import { namespaceOf } from "../contract/namespaces.ts";
+import { scaleScoreTo100 } from "../bureau/decisions/verify.ts";
+import { decodeAgentKey } from "../contract/identifiers.ts";
+import { extractNamespace } from "../contract/namespaces.ts";
 import { STANDING_BITS } from "../contract/standings.ts";
 import { REGIMES, TIERS } from "../contract/vocabulary.ts";
 import { openEngineReader } from "../engine/reader.ts";
-import type { AgentReading } from "../engine/reading.ts";
-import { readIdentifiers, ROSTER_SLOT } from "../engine/roster.ts";
+import type { AgentScoreDetails } from "../engine/reading.ts";
+import { readAgentIdentifiers, AGENT_LISTING_SLOT } from "../engine/roster.ts";
 import type { ScoreRow } from "../store/rows/scores.ts";
 import type { ScoreSource } from "../store/score-keeper.ts";
 
 export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
-  const engine = openEngineReader(memory, ROSTER_SLOT);
+  const engine = openEngineReader(memory, AGENT_LISTING_SLOT);
   return {
     get agentCount() {
       return engine.agentCount;
     },
     read(first, countMax, nowMs) {
       const end = Math.min(engine.agentCount, first + countMax);
-      return readIdentifiers(memory, first, end).map((key) => {
+      return readAgentIdentifiers(memory, first, end).map((key) => {
         const reading = engine.explain(key, nowMs);
-        return buildScoreRow(agentOfKey(key), reading, engine.configVersion(reading.configNumber));
+        return buildScoreRow(
+          decodeAgentKey(key),
+          reading,
+          engine.findConfigVersion(reading.configNumber),
+        );
       });
     },
   };
 }
 
-function buildScoreRow(agent: string, reading: AgentReading, configVersion: string): ScoreRow {
+function buildScoreRow(agent: string, reading: AgentScoreDetails, configVersion: string): ScoreRow {
   const internal = Math.round(reading.scoreInternal);
   const isBelieved = (reading.flags & STANDING_BITS.believed) !== 0;
   return {
     agent,
-    namespace: agent.startsWith("agent://") ? namespaceOf(agent) : "",
+    namespace: agent.startsWith("agent://") ? extractNamespace(agent) : "",
     tier: TIERS[reading.tierIndex] ?? "",
     regime: reading.regimeIndex < 0 ? "" : (REGIMES[reading.regimeIndex] ?? ""),
     config_version: configVersion,
-    score: normalizeScore(internal),
+    score: scaleScoreTo100(internal),
     internal_score: internal,
     effective_score: reading.scoreEffective,
     failure_probability: reading.failureProbability,

@@ -1,7 +1,7 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
 // Composition only; the work is in store/loop.ts and store/core.ts.
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { nodeFiles } from "../journal/files.ts";
+import { diskFileLayer } from "../journal/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
@@ -27,7 +27,7 @@ function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
   const mayExpire = () => clock.isConfirmed;
   const core = new JournalFollower({
     directory: data.store,
-    reader: openJournalReader(nodeFiles, data.journal),
+    reader: openJournalReader(diskFileLayer, data.journal),
     describeRecord: decodeStoreRows,
     outcomesKeptDays: data.outcomesKeptDays,
     provenanceKeptDays: data.provenanceKeptDays,
@@ -87,9 +87,9 @@ function buildSandboxOptions({ store, queryMemoryMegabytes, timeZone }: StoreThr
  * it.
  */
 function readJournalEndLsn(journal: string): number {
-  nodeFiles.makeDirectory(journal);
+  diskFileLayer.makeDirectory(journal);
   const isReadOnly = true;
-  return recoverJournal(nodeFiles, journal, () => undefined, { isReadOnly }).tail.lsn;
+  return recoverJournal(diskFileLayer, journal, () => undefined, { isReadOnly }).tail.lsn;
 }
 
 if (parentPort !== null) runStoreThread(parentPort, workerData as StoreWorkerData);

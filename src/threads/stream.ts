@@ -4,13 +4,13 @@ import { parentPort, type MessagePort, workerData } from "node:worker_threads";
 import { OutgoingSegments } from "../store/decisions/outgoing.ts";
 import { SegmentCopies } from "../store/decisions/copies.ts";
 import type { SpoolPosition } from "../store/decisions/segments.ts";
-import { Collecting } from "../stream/decisions/collecting.ts";
-import { type DecisionParts, PART_BYTES_MAX } from "../stream/decisions/parts.ts";
-import { Shipping } from "../stream/decisions/shipping.ts";
-import { isCollectedBeside, type NodeRole, findJoinRefusal } from "../stream/reports.ts";
-import { type LedJob, StreamFigures } from "../stream/figures.ts";
+import { DecisionCollector } from "../stream/decisions/collecting.ts";
+import { type DecisionParts, DECISION_PART_BYTES_MAX } from "../stream/decisions/parts.ts";
+import { DecisionShipper } from "../stream/decisions/shipping.ts";
+import { hasOtherCollector, type NodeRole, findJoinRefusal } from "../stream/reports.ts";
+import { type ClusterJob, StreamMetrics } from "../stream/figures.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
-import { Spread } from "../stream/spread.ts";
+import { AppliedNodeCounter } from "../stream/spread.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { openThreadClock } from "./clock.ts";
 
@@ -29,7 +29,7 @@ export interface StreamThreadData {
   /** The bureau's public key, in hex. */
   readonly key: string;
   readonly figures: SharedArrayBuffer;
-  readonly jobs: readonly LedJob[];
+  readonly jobs: readonly ClusterJob[];
   /** Messages of the log kept behind the slowest node; undefined: none is removed. */
   readonly keep: number | undefined;
 }
@@ -59,8 +59,8 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
   let log: NatsOrderedLog | undefined;
   try {
     log = await openNatsLog({ ...settings, log: note });
-    const figures = new StreamFigures(memory);
-    const spread = new Spread(log.polling, figures, rest.node);
+    const figures = new StreamMetrics(memory);
+    const spread = new AppliedNodeCounter(log.polling, figures, rest.node);
     const refusal = await findJoinRefusal(log, { ...rest, nowMs: clock() });
     if (refusal !== undefined) throw new Error(refusal);
     const decisions = openDecisionExchange(log.decisions, {
@@ -73,12 +73,12 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
       if (message.kind === "written") decisions.shipping.mark = message.mark;
       else {
         const { id, of } = message;
-        void spread.count(of).then((nodes) => send({ kind: "spread", id, nodes }));
+        void spread.countNodes(of).then((nodes) => send({ kind: "spread", id, nodes }));
       }
     });
     const tell = (event: StreamEvent) => {
       if (event.kind === "view") {
-        decisions.shipping.isWanted = isCollectedBeside(rest.node, event.view);
+        decisions.shipping.isWanted = hasOtherCollector(rest.node, event.view);
       }
       send(event);
     };
@@ -95,15 +95,15 @@ async function runStreamThread(parent: MessagePort, data: StreamThreadData): Pro
 }
 
 interface DecisionTransferOptions extends Pick<StreamThreadData, "node" | "role" | "segments"> {
-  readonly figures: StreamFigures;
+  readonly figures: StreamMetrics;
   readonly log: (event: string, detail: string) => void;
 }
 
 /** The way of decisions between nodes: own ones to those that keep copies, others' to here. */
 function openDecisionExchange(parts: DecisionParts, options: DecisionTransferOptions) {
   const { node, role, segments, figures, log } = options;
-  const outgoing = new OutgoingSegments(segments, PART_BYTES_MAX);
-  const shipping = new Shipping({
+  const outgoing = new OutgoingSegments(segments, DECISION_PART_BYTES_MAX);
+  const shipping = new DecisionShipper({
     node,
     parts,
     read: (place, mark) => outgoing.readPartAfter(place, mark),
@@ -112,7 +112,7 @@ function openDecisionExchange(parts: DecisionParts, options: DecisionTransferOpt
   });
   const collecting =
     role === "analytics"
-      ? new Collecting({
+      ? new DecisionCollector({
           node,
           parts,
           copies: new SegmentCopies(segments),

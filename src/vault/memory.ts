@@ -2,7 +2,7 @@
 // be sent as it is.
 import { createCatalogueMemory } from "./sources/catalogue.ts";
 import type { CatalogueMemory } from "./sources/catalogue.ts";
-import { createCitationMemory } from "./assessment/citation-memory.ts";
+import { createCitationCacheMemory } from "./assessment/citation-memory.ts";
 import { createGroundingMemory } from "./grounding/module.ts";
 import { createBacklogMemory } from "./grounding/index-backlog.ts";
 import { createMinHashMemory } from "./grounding/minhash.ts";
@@ -28,7 +28,7 @@ export function createVaultMemory(journal = ""): VaultMemory {
     grounding: createGroundingMemory(),
     catalogue: createCatalogueMemory(),
     tainted: createMinHashMemory(),
-    citations: createCitationMemory(),
+    citations: createCitationCacheMemory(),
     thresholds: createThresholdMemory(),
     epochs: createEpochMemory(),
     indexBacklog: createBacklogMemory(),

@@ -1,7 +1,7 @@
 // Options of the vault: its memory, the journal of its events, and the signer.
 import type { VerifyContext } from "../contract/schemas/scores.ts";
-import type { Measured } from "./calibration/labels.ts";
-import type { IndexLater } from "./grounding/indexing.ts";
+import type { TextMeasurement } from "./calibration/labels.ts";
+import type { TextPreparer } from "./grounding/indexing.ts";
 import type { VaultMemory } from "./memory.ts";
 import type { SourceLimits } from "./sources/entry-use.ts";
 import type { RootSigner } from "./sources/signed-root.ts";
@@ -12,10 +12,10 @@ export interface SourceJournal {
 }
 
 /** Scores labelled texts as for an answer to `tenant`, on any thread. */
-export type MeasureTexts = (
+export type TextMeasurer = (
   contexts: readonly VerifyContext[],
   tenant: string,
-) => Promise<(Measured | undefined)[]>;
+) => Promise<(TextMeasurement | undefined)[]>;
 
 export interface VaultOptions extends SourceLimits {
   /** New and empty: the vault is its one writer. */
@@ -24,7 +24,7 @@ export interface VaultOptions extends SourceLimits {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly signer: RootSigner;
-  readonly measure: MeasureTexts;
+  readonly measure: TextMeasurer;
   /** Prepares large texts on another thread; without it all are prepared in place. */
-  readonly indexLater?: IndexLater;
+  readonly indexLater?: TextPreparer;
 }

@@ -1,14 +1,14 @@
 // Writer's side of the vault's shared memory: makes versions of sources visible to readers, and frees
 // the memory of old ones when the last guard that could see them is gone.
-import { Catalogue, isTaint, NOT_FOUND } from "./sources/catalogue.ts";
-import { tenantWord } from "./sources/catalogue-keys.ts";
+import { Catalogue, isTaintingState, NOT_FOUND } from "./sources/catalogue.ts";
+import { encodeTenantWord } from "./sources/catalogue-keys.ts";
 import type { SourceEvent } from "./sources/events.ts";
 import { GroundingWriter } from "./grounding/grounding.ts";
-import { INDEX_INLINE_UNITS_MAX, inParts, makeReady } from "./grounding/indexing.ts";
-import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { INDEX_INLINE_UNITS_MAX, splitIntoParts, prepareText } from "./grounding/indexing.ts";
+import type { TextPreparer, PreparedText, TextToIndex } from "./grounding/indexing.ts";
 import { IndexBacklog } from "./grounding/index-backlog.ts";
 import { TaintedTexts } from "./grounding/minhash.ts";
-import { Retirement } from "./sources/epochs.ts";
+import { EpochReclaimer } from "./sources/epochs.ts";
 import type { VaultMemory } from "./memory.ts";
 
 /** A published version, as far as its successor needs it. */
@@ -21,15 +21,15 @@ export class SourcePublisher {
   readonly #writer: GroundingWriter;
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
-  readonly #retirement: Retirement;
+  readonly #retirement: EpochReclaimer;
   readonly #backlog: IndexBacklog;
 
   constructor(memory: VaultMemory) {
     this.#writer = new GroundingWriter(memory.grounding);
-    this.#writer.install();
+    this.#writer.installNumbersAndWeights();
     this.#catalogue = new Catalogue(memory.catalogue);
     this.#tainted = new TaintedTexts(memory.tainted);
-    this.#retirement = new Retirement(memory.epochs);
+    this.#retirement = new EpochReclaimer(memory.epochs);
     this.#backlog = new IndexBacklog(memory.indexBacklog, memory.grounding);
   }
 
@@ -40,55 +40,55 @@ export class SourcePublisher {
 
   /** Texts that are not indexed yet. */
   get backlogCount(): number {
-    return this.#backlog.left;
+    return this.#backlog.remainingCount;
   }
 
   /** Prepares a text in place. */
-  makeReady(text: TextToIndex): ReadyText {
-    return makeReady(text, (flat, leaves) => this.#writer.build(flat, leaves));
+  prepareText(text: TextToIndex): PreparedText {
+    return prepareText(text, (flat, leaves) => this.#writer.build(flat, leaves));
   }
 
   /** Prepares texts: in place while that is quick, else on another thread. */
-  async makeAllReady(
+  async prepareTexts(
     texts: readonly TextToIndex[],
-    later: IndexLater | undefined,
-  ): Promise<ReadyText[]> {
+    later: TextPreparer | undefined,
+  ): Promise<PreparedText[]> {
     const units = texts.reduce((sum, { text }) => sum + text.length, 0);
     if (later === undefined || units <= INDEX_INLINE_UNITS_MAX) {
-      return texts.map((text) => this.makeReady(text));
+      return texts.map((text) => this.prepareText(text));
     }
-    const ready: ReadyText[] = [];
+    const ready: PreparedText[] = [];
     try {
-      for (const part of inParts(texts, ({ text }) => text.length)) {
+      for (const part of splitIntoParts(texts, ({ text }) => text.length)) {
         ready.push(...(await later(part)));
       }
     } catch (error) {
       // What was prepared before a later part failed is not needed.
-      for (const each of ready) this.discard(each);
+      for (const each of ready) this.discardPrepared(each);
       throw error;
     }
     return ready;
   }
 
   /** Frees a prepared text that is not needed. */
-  discard(ready: ReadyText | undefined): void {
+  discardPrepared(ready: PreparedText | undefined): void {
     if (ready === undefined || ready.document === 0) return;
-    this.#retirement.add(() => this.#writer.discard(ready.document));
+    this.#retirement.retire(() => this.#writer.tryDiscard(ready.document));
   }
 
   /** Forgets a source: its entry is used again once no reader can hold it. */
-  forget(number: number): void {
+  removeSource(number: number): void {
     if (number === NOT_FOUND) return;
-    this.#catalogue.unname(number);
-    this.#release(this.#catalogue.dropDocument(number));
-    this.#retirement.add(() => {
-      this.#catalogue.free(number);
+    this.#catalogue.removeNames(number);
+    this.#releaseIndex(this.#catalogue.dropDocument(number));
+    this.#retirement.retire(() => {
+      this.#catalogue.releaseEntry(number);
       return true;
     });
   }
 
   /** Whether the entry of a replaced version stays in use: its content is listed as tainted. */
-  staysListed(number: number): boolean {
+  isContentListed(number: number): boolean {
     return number !== NOT_FOUND && this.#catalogue.isListed(number);
   }
 
@@ -96,18 +96,18 @@ export class SourcePublisher {
    * Publishes an event: a state, or a version with its prepared text. Returns the number of its
    * entry; NOT_FOUND when there was none left for it.
    */
-  put(
+  publishEvent(
     event: SourceEvent,
     before: PublishedVersion | undefined,
-    ready: ReadyText | undefined,
+    ready: PreparedText | undefined,
   ): number {
-    this.#retirement.sweep();
-    this.#taint(event, ready);
+    this.#retirement.runDueReleases();
+    this.#addTaint(event, ready);
     const isPlaced = before !== undefined && before.number !== NOT_FOUND;
-    if (isPlaced && before.isSameContent && !this.#isBetter(ready, before.number)) {
+    if (isPlaced && before.isSameContent && !this.#hasMissingIndex(ready, before.number)) {
       this.#catalogue.setState(before.number, event.state);
-      if (event.state !== "active") this.#withdraw(before.number);
-      this.discard(ready);
+      if (event.state !== "active") this.#dropText(before.number);
+      this.discardPrepared(ready);
       return before.number;
     }
     const number = this.#catalogue.add({
@@ -115,43 +115,43 @@ export class SourcePublisher {
       sourceId: event.source_id,
       sha256: event.sha256,
       state: event.state,
-      document: this.#publish(ready),
+      document: this.#publishIndex(ready),
       isStructured: ready?.isStructured ?? false,
-      registeredAt: Math.floor(event.registered_at / 1000),
+      registeredAtSec: Math.floor(event.registered_at / 1000),
     });
     // The previous version no longer answers for the id, and its text supports nothing.
-    if (before !== undefined && before.number !== NOT_FOUND) this.#retire(before);
+    if (before !== undefined && before.number !== NOT_FOUND) this.#retireVersion(before);
     return number;
   }
 
   /** Whether a text has an index and the published version has none. */
-  #isBetter(ready: ReadyText | undefined, number: number): boolean {
+  #hasMissingIndex(ready: PreparedText | undefined, number: number): boolean {
     if (ready === undefined || (ready.document === 0 && ready.deferred === undefined)) return false;
-    return this.#catalogue.documentOf(number) < 0;
+    return this.#catalogue.readDocument(number) < 0;
   }
 
-  #publish(ready: ReadyText | undefined): number {
+  #publishIndex(ready: PreparedText | undefined): number {
     try {
-      if (ready?.deferred !== undefined) return this.#reserve(ready.deferred);
+      if (ready?.deferred !== undefined) return this.#deferIndex(ready.deferred);
       return ready === undefined || ready.document === 0
         ? -1
         : this.#writer.publish(ready.document);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.discard(ready);
+      this.discardPrepared(ready);
       return -1;
     }
   }
 
-  #reserve({ place, bytes }: NonNullable<ReadyText["deferred"]>): number {
-    const number = this.#writer.reserve();
+  #deferIndex({ place, bytes }: NonNullable<PreparedText["deferred"]>): number {
+    const number = this.#writer.reserveNumber();
     this.#backlog.add(number, place, bytes);
     return number;
   }
 
-  #taint(event: SourceEvent, ready: ReadyText | undefined): void {
-    if (ready?.signature === undefined || !isTaint(event.state)) return;
-    const owner = event.visibility === "public" ? 0 : tenantWord(event.tenant);
+  #addTaint(event: SourceEvent, ready: PreparedText | undefined): void {
+    if (ready?.signature === undefined || !isTaintingState(event.state)) return;
+    const owner = event.visibility === "public" ? 0 : encodeTenantWord(event.tenant);
     this.#tainted.add(ready.signature, owner);
   }
 
@@ -159,34 +159,34 @@ export class SourcePublisher {
    * No slot names the previous version any more. A reader that found it still answers with the
    * state of a moment ago, text and all: so nothing of it changes until no such reader is left.
    */
-  #retire({ number, isSameContent }: PublishedVersion): void {
+  #retireVersion({ number, isSameContent }: PublishedVersion): void {
     // Other content that was recorded as false stays so, whatever its id answers now.
-    const isTaintOver = isSameContent && isTaint(this.#catalogue.stateOf(number));
+    const isTaintOver = isSameContent && isTaintingState(this.#catalogue.readState(number));
     if (isTaintOver) this.#catalogue.setState(number, "revoked");
-    const document = this.#catalogue.documentOf(number);
-    this.#release(document);
-    this.#retirement.add(() => {
-      this.#catalogue.free(number);
+    const document = this.#catalogue.readDocument(number);
+    this.#releaseIndex(document);
+    this.#retirement.retire(() => {
+      this.#catalogue.releaseEntry(number);
       return true;
     });
   }
 
   /** Drops the text of a source that stays: readers read its document before its state. */
-  #withdraw(number: number): void {
-    this.#release(this.#catalogue.dropDocument(number));
+  #dropText(number: number): void {
+    this.#releaseIndex(this.#catalogue.dropDocument(number));
   }
 
-  #release(document: number): void {
+  #releaseIndex(document: number): void {
     if (document < 0) return;
-    const release = () => this.#retirement.add(() => this.#writer.release(document));
-    if (this.#backlog.bytesOf(document) === 0) {
+    const release = () => this.#retirement.retire(() => this.#writer.tryRelease(document));
+    if (this.#backlog.readRecordBytes(document) === 0) {
       release();
       return;
     }
     // Readers of this version may still index it. Once they are gone no new build can begin, and
     // once the builds under way have ended its number is free.
-    this.#retirement.add(() => {
-      this.#backlog.strike(document);
+    this.#retirement.retire(() => {
+      this.#backlog.remove(document);
       release();
       return true;
     });

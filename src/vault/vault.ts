@@ -2,7 +2,7 @@
 // prepared first, events are journaled, then applied once durable, in order; a replay applies the
 // same events to an empty vault. Records live here, in the one thread that writes; the facts for a
 // verify are in shared memory.
-import type { EvidenceQuestion, EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
+import type { EvidenceQuery, EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
 import type {
   EvidenceItem,
   EvidenceList,
@@ -15,44 +15,49 @@ import type {
 } from "../contract/schemas/sources.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { NOT_FOUND } from "./sources/catalogue.ts";
-import { EntryUse, type Forgettable, ownerOfHeld, type SourceGauges } from "./sources/entry-use.ts";
 import {
-  canonicalBytes,
-  CHAIN_START,
-  chainHash,
-  decodeEvent,
+  SourceQuota,
+  type EvictableSource,
+  selectEntryOwner,
+  type SourceMetrics,
+} from "./sources/entry-use.ts";
+import {
+  encodeCanonicalRecord,
+  INITIAL_CHAIN_HASH,
+  computeChainHash,
+  decodeSourceEvent,
   decodeLabels,
-  encodeEvent,
+  encodeSourceEvent,
   encodeLabels,
 } from "./sources/events.ts";
 import type { SourceEvent } from "./sources/events.ts";
-import { numbersModel, readNumbers } from "./grounding/tables.ts";
-import { leaveForLater } from "./grounding/indexing.ts";
-import type { ReadyText } from "./grounding/indexing.ts";
-import { LabelBook, buildLabelEvent, labelledItems } from "./calibration/labels.ts";
-import type { TextPlace } from "./grounding/index-backlog.ts";
-import { leafHash, MerkleTree } from "./sources/merkle.ts";
+import { computeGroundingModelName, readGroundingNumbers } from "./grounding/tables.ts";
+import { deferIndexing } from "./grounding/indexing.ts";
+import type { PreparedText } from "./grounding/indexing.ts";
+import { LabelBook, buildLabelEvent, buildLabelledItems } from "./calibration/labels.ts";
+import type { TextLocation } from "./grounding/index-backlog.ts";
+import { computeLeafHash, MerkleTree } from "./sources/merkle.ts";
 import {
   buildSourceEvent,
-  isRepeat,
-  isSameContent,
-  keepsText,
+  isRepeatedEvent,
+  hasSameContent,
+  hasTextAfter,
   buildSourceKey,
-  nameOfEvent,
+  buildEventSourceKey,
   buildEvidenceRecord,
   selectTextToIndex,
 } from "./sources/records.ts";
-import type { Held } from "./sources/records.ts";
+import type { SourceVersion } from "./sources/records.ts";
 import { listEvidencePage } from "./sources/listing.ts";
 import { SourcePublisher } from "./publisher.ts";
-import { RootSeal } from "./sources/signed-root.ts";
+import { RootSignatureCache } from "./sources/signed-root.ts";
 import { TenantThresholds } from "./calibration/thresholds.ts";
 import type { VaultMemory } from "./memory.ts";
 import type { VaultOptions } from "./options.ts";
 
-type Registered = { record: EvidenceRecord; isNew: boolean };
+type RegistrationResult = { record: EvidenceRecord; isNew: boolean };
 
-const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
+const formatSha256 = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
 /** The vault of one process. Calls of `replay` precede the first call of anything else. */
 export class Vault implements EvidenceVault {
@@ -60,26 +65,26 @@ export class Vault implements EvidenceVault {
   readonly #options: VaultOptions;
   readonly #publisher: SourcePublisher;
   readonly #labels: LabelBook;
-  readonly #held = new Map<string, Held>();
+  readonly #newestByKey = new Map<string, SourceVersion>();
   /** By place in the chain; undefined where a later record replaced it. */
-  readonly #byIndex: (Held | undefined)[] = [];
+  readonly #byIndex: (SourceVersion | undefined)[] = [];
   readonly #tree = new MerkleTree();
-  readonly #seal: RootSeal;
-  readonly #use: EntryUse;
-  #chain = CHAIN_START;
+  readonly #rootSignatures: RootSignatureCache;
+  readonly #quota: SourceQuota;
+  #chainHash = INITIAL_CHAIN_HASH;
 
   constructor(options: VaultOptions) {
     this.memory = options.memory;
     this.#options = options;
     this.#publisher = new SourcePublisher(this.memory);
-    this.#use = new EntryUse(options, (source) => this.#forget(source));
+    this.#quota = new SourceQuota(options, (source) => this.#evictSource(source));
     const thresholds = new TenantThresholds(this.memory.thresholds);
-    this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
-    this.#seal = new RootSeal(options.signer, options.clock);
+    this.#labels = new LabelBook(readGroundingNumbers(), computeGroundingModelName(), thresholds);
+    this.#rootSignatures = new RootSignatureCache(options.signer, options.clock);
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#newestByKey.size;
   }
 
   /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
@@ -88,8 +93,8 @@ export class Vault implements EvidenceVault {
   }
 
   /** Use of the bounds on sources. */
-  gauges(): SourceGauges {
-    return this.#use.gauges();
+  gauges(): SourceMetrics {
+    return this.#quota.gauges();
   }
 
   /** Texts of the journal that are not indexed yet. */
@@ -102,10 +107,10 @@ export class Vault implements EvidenceVault {
    * later (grounding/index-backlog.ts).
    * @throws Error when the event is of an unknown version.
    */
-  replay(payload: Uint8Array, place?: TextPlace): void {
-    const left = place && leaveForLater(payload, place);
+  replay(payload: Uint8Array, place?: TextLocation): void {
+    const left = place && deferIndexing(payload, place);
     if (left !== undefined) {
-      this.#apply(left.event, left.ready);
+      this.#applyEvent(left.event, left.ready);
       return;
     }
     const labels = decodeLabels(payload);
@@ -113,9 +118,9 @@ export class Vault implements EvidenceVault {
       this.#labels.apply(labels);
       return;
     }
-    const event = decodeEvent(payload);
+    const event = decodeSourceEvent(payload);
     const text = selectTextToIndex(event);
-    this.#apply(event, text && this.#publisher.makeReady(text));
+    this.#applyEvent(event, text && this.#publisher.prepareText(text));
   }
 
   /**
@@ -124,25 +129,30 @@ export class Vault implements EvidenceVault {
    * @throws ServiceFault `insufficient_scope` for a public source without `admin`,
    *   `invalid_request` when digest and text disagree, `source_quota_exceeded`, `vault_full`.
    */
-  async register(items: readonly EvidenceItem[], by: EvidenceRegistrar): Promise<Registered[]> {
+  async register(
+    items: readonly EvidenceItem[],
+    by: EvidenceRegistrar,
+  ): Promise<RegistrationResult[]> {
     const events = items.map((item, at) =>
       buildSourceEvent(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    const release = this.#use.reserve(events.filter((event) => this.#needsEntry(event)));
+    const release = this.#quota.reserve(events.filter((event) => this.#needsEntry(event)));
     return this.#registerAll(events).finally(release);
   }
 
-  async #registerAll(events: readonly SourceEvent[]): Promise<Registered[]> {
-    const fresh = events.filter((event) => !isRepeat(this.#heldBefore(event), event));
-    const ready = await this.#makeReady(fresh);
+  async #registerAll(events: readonly SourceEvent[]): Promise<RegistrationResult[]> {
+    const fresh = events.filter(
+      (event) => !isRepeatedEvent(this.#findPreviousVersion(event), event),
+    );
+    const ready = await this.#prepareTexts(fresh);
     return Promise.all(
       events.map(async (event) => {
-        const before = this.#heldBefore(event);
-        if (isRepeat(before, event)) {
-          this.#publisher.discard(ready.get(event));
+        const before = this.#findPreviousVersion(event);
+        if (isRepeatedEvent(before, event)) {
+          this.#publisher.discardPrepared(ready.get(event));
           return { record: buildEvidenceRecord(before), isNew: false };
         }
-        const held = await this.#append(event, ready.get(event));
+        const held = await this.#journalAndApply(event, ready.get(event));
         return { record: buildEvidenceRecord(held), isNew: before === undefined };
       }),
     );
@@ -153,7 +163,7 @@ export class Vault implements EvidenceVault {
    * @throws ServiceFault `not_found`, or `insufficient_scope` for a public source without `admin`.
    */
   async revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord> {
-    const held = this.#find(sourceId, by.tenant);
+    const held = this.#requireVisibleSource(sourceId, by.tenant);
     const isOwn = held.visibility === "tenant" || by.isAdmin;
     if (!isOwn) throw new ServiceFault("insufficient_scope", "only `admin` revokes public sources");
     if (held.state === "revoked") return buildEvidenceRecord(held);
@@ -161,7 +171,7 @@ export class Vault implements EvidenceVault {
     const event = { source_id, sha256, size, kind, title, tenant, visibility };
     const changes = { registered_at: this.#options.clock(), registrar: by.keyId };
     return buildEvidenceRecord(
-      await this.#append({ ...event, ...changes, state: "revoked" }, undefined),
+      await this.#journalAndApply({ ...event, ...changes, state: "revoked" }, undefined),
     );
   }
 
@@ -170,11 +180,11 @@ export class Vault implements EvidenceVault {
    * @throws ServiceFault `not_found`.
    */
   read(sourceId: string, tenant: string): EvidenceProof {
-    const held = this.#find(sourceId, tenant);
-    const { root, tree_size, jws } = this.root();
-    const bytes = canonicalBytes(held, held.previousHash);
-    const [leaf, leaf_text] = [named(leafHash(bytes)), bytes.toString()];
-    const path = this.#tree.path(held.index).map(named);
+    const held = this.#requireVisibleSource(sourceId, tenant);
+    const { root, tree_size, jws } = this.readSignedRoot();
+    const bytes = encodeCanonicalRecord(held, held.previousHash);
+    const [leaf, leaf_text] = [formatSha256(computeLeafHash(bytes)), bytes.toString()];
+    const path = this.#tree.computeInclusionPath(held.index).map(formatSha256);
     return {
       ...buildEvidenceRecord(held),
       merkle: { root, tree_size, leaf_text, leaf, path, jws },
@@ -182,22 +192,22 @@ export class Vault implements EvidenceVault {
   }
 
   /** Records that this tenant may cite, the last registered first, at most 1,000 at a time. */
-  list(tenant: string, question: EvidenceQuestion = {}): EvidenceList {
+  list(tenant: string, question: EvidenceQuery = {}): EvidenceList {
     const page = listEvidencePage(this.#byIndex, tenant, question);
-    return { root: named(this.#tree.root()), tree_size: this.#tree.size, ...page };
+    return { root: formatSha256(this.#tree.computeRoot()), tree_size: this.#tree.size, ...page };
   }
 
   /** The head of all records, signed by the bureau. */
-  root(): SignedRoot {
-    return this.#seal.seal({
-      root: named(this.#tree.root()),
+  readSignedRoot(): SignedRoot {
+    return this.#rootSignatures.signRoot({
+      root: formatSha256(this.#tree.computeRoot()),
       tree_size: this.#tree.size,
-      chain_hash: `sha256:${this.#chain}`,
+      chain_hash: `sha256:${this.#chainHash}`,
     });
   }
 
   /** Stores labels of these texts; resolves once durable, with the thresholds that follow. */
-  async label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult> {
+  async recordLabels(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult> {
     const { tenant, keyId: registrar } = by;
     const measured = await this.#options.measure(items, tenant);
     const { model } = this.#labels;
@@ -207,93 +217,96 @@ export class Vault implements EvidenceVault {
       await this.#options.journal.appendSource(encodeLabels(event));
       this.#labels.apply(event);
     }
-    return { ...this.thresholds(tenant), items: labelledItems(measured) };
+    return { ...this.listThresholds(tenant), items: buildLabelledItems(measured) };
   }
 
   /** Thresholds of each kind of text for this tenant. */
-  thresholds(tenant: string): ThresholdList {
+  listThresholds(tenant: string): ThresholdList {
     return this.#labels.list(tenant);
   }
 
-  #find(sourceId: string, tenant: string): Held {
+  #requireVisibleSource(sourceId: string, tenant: string): SourceVersion {
     const held =
-      this.#held.get(buildSourceKey(tenant, "tenant", sourceId)) ??
-      this.#held.get(buildSourceKey(tenant, "public", sourceId));
+      this.#newestByKey.get(buildSourceKey(tenant, "tenant", sourceId)) ??
+      this.#newestByKey.get(buildSourceKey(tenant, "public", sourceId));
     if (held === undefined) throw new ServiceFault("not_found", "no such source");
     return held;
   }
 
-  #heldBefore(event: SourceEvent): Held | undefined {
-    return this.#held.get(nameOfEvent(event));
+  #findPreviousVersion(event: SourceEvent): SourceVersion | undefined {
+    return this.#newestByKey.get(buildEventSourceKey(event));
   }
 
   /** A new version takes the entry of the one before, unless that one's content stays listed. */
   #needsEntry(event: SourceEvent): boolean {
-    const before = this.#heldBefore(event);
+    const before = this.#findPreviousVersion(event);
     if (before === undefined || before.number === NOT_FOUND) return true;
-    return !isSameContent(before, event) && this.#publisher.staysListed(before.number);
+    return !hasSameContent(before, event) && this.#publisher.isContentListed(before.number);
   }
 
-  async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
+  async #prepareTexts(events: readonly SourceEvent[]): Promise<Map<SourceEvent, PreparedText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => selectTextToIndex(event)!);
-    const ready = await this.#publisher.makeAllReady(texts, this.#options.indexLater);
+    const ready = await this.#publisher.prepareTexts(texts, this.#options.indexLater);
     return new Map(withText.map((event, at) => [event, ready[at]!]));
   }
 
-  async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
+  async #journalAndApply(
+    event: SourceEvent,
+    ready: PreparedText | undefined,
+  ): Promise<SourceVersion> {
     try {
-      await this.#options.journal.appendSource(encodeEvent(event));
+      await this.#options.journal.appendSource(encodeSourceEvent(event));
     } catch (error) {
-      this.#publisher.discard(ready);
+      this.#publisher.discardPrepared(ready);
       throw error;
     }
-    return this.#apply(event, ready);
+    return this.#applyEvent(event, ready);
   }
 
   /** A revoked source gives its entry back; its events stay in the chain. */
-  #forget({ name, held }: Forgettable): void {
-    this.#held.delete(name);
+  #evictSource({ name, held }: EvictableSource): void {
+    this.#newestByKey.delete(name);
     this.#byIndex[held.index] = undefined;
-    this.#use.forget(name, held);
+    this.#quota.untrackRevoked(name, held);
     if (held.number === NOT_FOUND) return;
-    this.#use.add(ownerOfHeld(held), -1);
-    this.#publisher.forget(held.number);
+    this.#quota.addEntries(selectEntryOwner(held), -1);
+    this.#publisher.removeSource(held.number);
   }
 
   /** Books the entry of a version that was just put, and that of the one before. */
-  #bookEntry(held: Held, old = NOT_FOUND): void {
+  #updateEntryCount(held: SourceVersion, old = NOT_FOUND): void {
     if (held.number === old) return;
-    if (held.number !== NOT_FOUND) this.#use.add(ownerOfHeld(held), 1);
-    if (old === NOT_FOUND || this.#publisher.staysListed(old)) return;
-    this.#use.add(ownerOfHeld(held), -1);
+    if (held.number !== NOT_FOUND) this.#quota.addEntries(selectEntryOwner(held), 1);
+    if (old === NOT_FOUND || this.#publisher.isContentListed(old)) return;
+    this.#quota.addEntries(selectEntryOwner(held), -1);
   }
 
-  #apply(event: SourceEvent, ready: ReadyText | undefined): Held {
-    if (event.state !== "revoked") this.#use.makeRoom();
-    const before = this.#heldBefore(event);
-    const previousHash = this.#chain;
-    const canonical = canonicalBytes(event, previousHash);
-    this.#chain = chainHash(previousHash, canonical);
+  #applyEvent(event: SourceEvent, ready: PreparedText | undefined): SourceVersion {
+    if (event.state !== "revoked") this.#quota.evictOneIfFull();
+    const before = this.#findPreviousVersion(event);
+    const previousHash = this.#chainHash;
+    const canonical = encodeCanonicalRecord(event, previousHash);
+    this.#chainHash = computeChainHash(previousHash, canonical);
     const published = before && {
       number: before.number,
-      isSameContent: isSameContent(before, event),
+      isSameContent: hasSameContent(before, event),
     };
     const { text: _text, ...members } = event;
-    const held: Held = {
+    const held: SourceVersion = {
       ...members,
-      number: this.#publisher.put(event, published, ready),
+      number: this.#publisher.publishEvent(event, published, ready),
       index: this.#tree.size,
       previousHash,
-      chainHash: this.#chain,
-      hasText: keepsText(before, event),
+      chainHash: this.#chainHash,
+      hasText: hasTextAfter(before, event),
     };
-    this.#tree.append(leafHash(canonical));
+    this.#tree.append(computeLeafHash(canonical));
     if (before !== undefined) this.#byIndex[before.index] = undefined;
     this.#byIndex.push(held);
-    this.#held.set(nameOfEvent(event), held);
-    this.#bookEntry(held, before?.number);
-    this.#use.note(nameOfEvent(event), held);
+    this.#newestByKey.set(buildEventSourceKey(event), held);
+    this.#updateEntryCount(held, before?.number);
+    this.#quota.trackState(buildEventSourceKey(event), held);
     return held;
   }
 }

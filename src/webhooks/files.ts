@@ -11,7 +11,7 @@ import {
   type WebhookPause,
 } from "../contract/webhooks/events.ts";
 import { FileUnusable } from "../journal/faults.ts";
-import { nodeFiles, replaceFile } from "../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../journal/files.ts";
 import type { SourceCursor, OutgoingWebhookEvent } from "./event.ts";
 import type { DeliveryHealth, PendingDelivery } from "./outbox.ts";
 
@@ -154,8 +154,8 @@ export class WebhookFiles {
   }
 
   #replace(name: string, content: object): void {
-    nodeFiles.makeDirectory(this.#root);
-    replaceFile(nodeFiles, this.#root, name, Buffer.from(JSON.stringify(content)));
+    diskFileLayer.makeDirectory(this.#root);
+    replaceFile(diskFileLayer, this.#root, name, Buffer.from(JSON.stringify(content)));
   }
 }
 

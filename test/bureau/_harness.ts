@@ -6,12 +6,12 @@ import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
-import type { ReviewSource } from "../../src/bureau/reviews/desk.ts";
+import type { ReviewDecisionSource } from "../../src/bureau/reviews/desk.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { EngineReader } from "../../src/engine/reading.ts";
@@ -51,11 +51,11 @@ export function openSampleBureau(
     clock?: () => number;
     assessments?: AssessmentLog;
     decisions?: DecisionLog;
-    reviews?: ReviewSource;
+    reviews?: ReviewDecisionSource;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   const sample = new URL("../../data/sample/outcomes.ndjson", import.meta.url);
   for (const line of readFileSync(sample, "utf8").trim().split("\n")) {
     const row = JSON.parse(line);

@@ -6,8 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FRAME_BYTES, FRAME_KIND_MAX, HEADER_BYTES } from "../../src/journal/format.ts";
-import { FRAME_KINDS, openFrame, sealFrame } from "../../src/journal/format.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KIND_MAX,
+  SEGMENT_HEADER_BYTES,
+} from "../../src/journal/format.ts";
+import { FRAME_KINDS, writeFrameHead, sealFrame } from "../../src/journal/format.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { openCore, recordOf, runOf, NOW_MS } from "../ledger/_fixtures.ts";
 import { endAll, runCommand, startCommand } from "./_process.ts";
@@ -83,16 +87,16 @@ describe("what a newer release has written", () => {
 
   const directories: Record<string, (bytes: Buffer) => Buffer> = {
     "a record of a kind that is not known": (bytes) => {
-      const frame = Buffer.alloc(FRAME_BYTES + 5);
-      openFrame(frame, 0, FRAME_KINDS.audit, 5);
-      frame[FRAME_BYTES - 1] = KIND;
+      const frame = Buffer.alloc(FRAME_HEAD_BYTES + 5);
+      writeFrameHead(frame, 0, FRAME_KINDS.audit, 5);
+      frame[FRAME_HEAD_BYTES - 1] = KIND;
       sealFrame(frame, 0, 4, NOW_MS * 1000);
       return Buffer.concat([bytes, frame]);
     },
     "a segment of another version": (bytes) => {
       bytes.writeUInt32LE(2, 8);
       bytes.writeUInt32LE(0, 12);
-      bytes.writeUInt32LE(crc32(bytes.subarray(0, HEADER_BYTES)), 12);
+      bytes.writeUInt32LE(crc32(bytes.subarray(0, SEGMENT_HEADER_BYTES)), 12);
       return bytes;
     },
   };

@@ -102,7 +102,7 @@ print(json.dumps([[node.address for node in nodes.order(agent)[0]] for agent in 
       clock: () => 1,
       turn: 0,
     });
-    const expected = agents.map((agent) => nodes.order(agent).live.map(({ node }) => node));
+    const expected = agents.map((agent) => nodes.orderFor(agent).live.map(({ node }) => node));
     expect(JSON.parse(stdout)).toEqual(expected);
   });
 

@@ -3,18 +3,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  agentKey,
-  agentOfKey,
+  encodeAgentKey,
+  decodeAgentKey,
   isAction,
   isAgentId,
   isContentHash,
   isPlainText,
   isScoredId,
   isToken,
-  namespaceOfKey,
+  extractKeyNamespace,
   parseAgentId,
 } from "../../src/contract/identifiers.ts";
-import { isEpochMs, parseDateTime } from "../../src/contract/timestamps.ts";
+import { isEpochMs, parseDateTimeMs } from "../../src/contract/timestamps.ts";
 
 const SEGMENT = "[A-Za-z0-9._~-]{1,128}";
 const AGENT = new RegExp(`^agent://${SEGMENT}(/${SEGMENT})+$`);
@@ -96,7 +96,7 @@ describe("scored agents", () => {
     "may be named %s",
     (id) => {
       expect(isScoredId(id)).toBe(true);
-      expect(namespaceOfKey(agentKey(id))).toBe("plain:");
+      expect(extractKeyNamespace(encodeAgentKey(id))).toBe("plain:");
     },
   );
 
@@ -122,15 +122,15 @@ describe("scored agents", () => {
     );
     fc.assert(
       fc.property(id, id, (first, second) => {
-        expect(agentKey(first) === agentKey(second)).toBe(first === second);
-        expect(agentOfKey(agentKey(first))).toBe(first);
-        if (isAgentId(first)) expect(agentKey(first)).toBe(first);
-        else if (isScoredId(first)) expect(isAgentId(agentKey(first))).toBe(false);
+        expect(encodeAgentKey(first) === encodeAgentKey(second)).toBe(first === second);
+        expect(decodeAgentKey(encodeAgentKey(first))).toBe(first);
+        if (isAgentId(first)) expect(encodeAgentKey(first)).toBe(first);
+        else if (isScoredId(first)) expect(isAgentId(encodeAgentKey(first))).toBe(false);
       }),
       { numRuns: 5000 },
     );
-    expect(namespaceOfKey("agent://acme/x/y")).toBe("acme");
-    expect(namespaceOfKey("neither")).toBeUndefined();
+    expect(extractKeyNamespace("agent://acme/x/y")).toBe("acme");
+    expect(extractKeyNamespace("neither")).toBeUndefined();
   });
 });
 
@@ -183,7 +183,7 @@ describe("RFC 3339 times", () => {
     ["2016-12-31T23:59:60Z", Date.UTC(2017, 0, 1)],
     ["2017-01-01T00:59:60+01:00", Date.UTC(2017, 0, 1)],
   ])("reads %s", (text, timeMs) => {
-    expect(parseDateTime(text)).toBe(timeMs);
+    expect(parseDateTimeMs(text)).toBe(timeMs);
   });
 
   it.each([
@@ -208,14 +208,14 @@ describe("RFC 3339 times", () => {
     "2026-01-01T00:00:00Z ",
     "1767225600000",
   ])("refuses %j", (text) => {
-    expect(parseDateTime(text)).toBeUndefined();
+    expect(parseDateTimeMs(text)).toBeUndefined();
   });
 
   it("reads back what a Date prints", () => {
     const year9999 = Date.UTC(9999, 11, 31);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: year9999 }), (timeMs) => {
-        expect(parseDateTime(new Date(timeMs).toISOString())).toBe(timeMs);
+        expect(parseDateTimeMs(new Date(timeMs).toISOString())).toBe(timeMs);
       }),
     );
   });

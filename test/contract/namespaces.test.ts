@@ -2,10 +2,10 @@
 import { expect, test } from "vitest";
 import type { KeyEvent, KeyRight } from "../../src/contract/key-events.ts";
 import {
-  actAfter,
+  transferKeyAuthority,
   type NamespaceEvent,
   NamespaceOwners,
-  ownersAfter,
+  foldNamespaceOwners,
   type RegistryEvent,
 } from "../../src/contract/namespaces.ts";
 
@@ -30,7 +30,7 @@ function registered(tenant: string, by?: KeyRight): KeyEvent {
 }
 
 function ownerAfter(...events: RegistryEvent[]): unknown[] {
-  const owners = ownersAfter(events.map((event) => Buffer.from(JSON.stringify(event))));
+  const owners = foldNamespaceOwners(events.map((event) => Buffer.from(JSON.stringify(event))));
   const owner = owners.find("acme");
   return [owner?.tenant, owner?.state];
 }
@@ -70,9 +70,9 @@ test("in whose right an old event was: the owner's, else an admin's, nobody else
   const owners = new NamespaceOwners();
   owners.apply(registered("first"));
   const agent = "agent://acme/x";
-  expect(owners.actOf(registered("first"), agent).right).toBe("owner");
-  expect(owners.actOf(registered("operator"), agent).right).toBe("admin");
-  expect(owners.actOf(registered("operator", "owner"), agent).right).toBe("owner");
+  expect(owners.selectKeyAuthority(registered("first"), agent).right).toBe("owner");
+  expect(owners.selectKeyAuthority(registered("operator"), agent).right).toBe("admin");
+  expect(owners.selectKeyAuthority(registered("operator", "owner"), agent).right).toBe("owner");
 });
 
 test.each<[string, KeyRight, string, NamespaceEvent, string | undefined]>([
@@ -84,5 +84,5 @@ test.each<[string, KeyRight, string, NamespaceEvent, string | undefined]>([
   ["an admin's, transferred", "admin", "operator", change("transferred", "b"), "operator"],
   ["an admin's, taken back", "admin", "operator", change("revoked", "a"), "operator"],
 ])("an act on a key: %s", (_what, right, tenant, event, left) => {
-  expect(actAfter({ right, tenant }, event)?.tenant).toBe(left);
+  expect(transferKeyAuthority({ right, tenant }, event)?.tenant).toBe(left);
 });

@@ -4,17 +4,17 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { decodeUsage, encodeUsage } from "../../src/contract/usage-records.ts";
 import {
-  dayName,
-  noUsage,
-  paidReads,
-  USAGE_COUNTS,
+  formatDayNumber,
+  createUsageCounts,
+  countPaidReads,
+  USAGE_KINDS,
   type UsageRow,
   UsageSums,
 } from "../../src/contract/usage.ts";
 
 const count = fc.record(
-  Object.fromEntries(USAGE_COUNTS.map((kind) => [kind, fc.nat({ max: 50 })])) as Record<
-    (typeof USAGE_COUNTS)[number],
+  Object.fromEntries(USAGE_KINDS.map((kind) => [kind, fc.nat({ max: 50 })])) as Record<
+    (typeof USAGE_KINDS)[number],
     fc.Arbitrary<number>
   >,
 );
@@ -27,11 +27,16 @@ const meterRecords = (meter: string) =>
       const sums = new Map<string, UsageRow>();
       return steps.map(([key, day, added]) => {
         const name = `${key} ${day}`;
-        const before = sums.get(name) ?? noUsage();
+        const before = sums.get(name) ?? createUsageCounts();
         const counts = Object.fromEntries(
-          USAGE_COUNTS.map((kind) => [kind, before[kind] + added[kind]]),
+          USAGE_KINDS.map((kind) => [kind, before[kind] + added[kind]]),
         );
-        const names = { meter, day: dayName(20_000 + day), key_id: `key-${key}`, tenant: "acme" };
+        const names = {
+          meter,
+          day: formatDayNumber(20_000 + day),
+          key_id: `key-${key}`,
+          tenant: "acme",
+        };
         const row = { ...names, ...counts } as UsageRow;
         sums.set(name, row);
         return row;
@@ -40,9 +45,9 @@ const meterRecords = (meter: string) =>
 
 const sumsOf = (rows: readonly UsageRow[]) => {
   const sums = new UsageSums();
-  for (const row of rows) sums.take(row);
+  for (const row of rows) sums.merge(row);
   const name = ({ meter, day, key_id: key }: UsageRow) => `${meter} ${day} ${key}`;
-  return sums.rows().toSorted((a, b) => (name(a) < name(b) ? -1 : 1));
+  return sums.listRows().toSorted((a, b) => (name(a) < name(b) ? -1 : 1));
 };
 
 it("any order, and any repetition, gives the same sums", () => {
@@ -87,7 +92,7 @@ it("a payload gives its rows back, in parts of a bounded size", () => {
     day: "2026-01-31",
     key_id: "k",
     tenant: "t",
-    ...noUsage(),
+    ...createUsageCounts(),
     verify: 1,
   };
   const many = Array.from({ length: 4001 }, (_, index) => ({ ...row, key_id: `k${index}` }));
@@ -100,5 +105,5 @@ it("a payload of another version is refused, a count that is none is nothing", (
   expect(() => decodeUsage(Buffer.from('{"v":2,"meter":"a","rows":[]}'))).toThrow(/version 2/);
   const odd = { day: "2026-01-31", key: "k", tenant: "t", verify: -1, check: 1.5, explain: "7" };
   const [row] = decodeUsage(Buffer.from(JSON.stringify({ v: 1, meter: "a", rows: [odd] })));
-  expect(paidReads(row!)).toBe(0);
+  expect(countPaidReads(row!)).toBe(0);
 });

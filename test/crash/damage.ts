@@ -4,19 +4,19 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../cli/_process.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import {
   COMMIT_FRAME_BYTES,
-  FRAME_BYTES,
-  frameLength,
-  HEADER_BYTES,
-  listSegmentFiles,
+  FRAME_HEAD_BYTES,
+  readPayloadLength,
+  SEGMENT_HEADER_BYTES,
+  parseSegmentNames,
 } from "../../src/journal/format.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
-import { knownPosition } from "../../src/ledger/snapshot/high-water.ts";
-import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
+import { readKnownDurablePosition } from "../../src/ledger/snapshot/high-water.ts";
+import { selectSnapshotNames } from "../../src/ledger/snapshot/format.ts";
 import { Evidence } from "./evidence.ts";
 import { launchServer, startServer } from "./server.ts";
 import type { Writers } from "./writers.ts";
@@ -79,13 +79,17 @@ async function refusesToStart(dataDir: string): Promise<string[]> {
 
 function newestSegment(dataDir: string): string {
   const journal = join(dataDir, "journal");
-  return join(journal, listSegmentFiles(fs.readdirSync(journal)).at(-1)?.name ?? "");
+  return join(journal, parseSegmentNames(fs.readdirSync(journal)).at(-1)?.name ?? "");
 }
 
 /** Byte offsets of the frames of a segment that verifies. */
 function framesOf(bytes: Buffer): number[] {
   const frames: number[] = [];
-  for (let at = HEADER_BYTES; at < bytes.byteLength; at += FRAME_BYTES + frameLength(bytes, at)) {
+  for (
+    let at = SEGMENT_HEADER_BYTES;
+    at < bytes.byteLength;
+    at += FRAME_HEAD_BYTES + readPayloadLength(bytes, at)
+  ) {
     frames.push(at);
   }
   return frames;
@@ -94,7 +98,7 @@ function framesOf(bytes: Buffer): number[] {
 /** Records that verify in a journal, or -1 when it is refused. */
 function recordsIn(journal: string): number {
   try {
-    return recoverJournal(nodeFiles, journal, () => undefined).tail.lsn;
+    return recoverJournal(diskFileLayer, journal, () => undefined).tail.lsn;
   } catch (error) {
     if (error instanceof JournalDamaged) return -1;
     throw error;
@@ -117,8 +121,8 @@ export async function cutTail(sound: Sound): Promise<Outcome> {
   }
   fs.writeFileSync(path, bytes.subarray(0, bytes.byteLength - 60));
   // The mark may know of the positions; after a kill it may lag by a second.
-  const { snapshots } = dataPaths(copy);
-  if (knownPosition(nodeFiles, copy, snapshots).lsn > before) {
+  const { snapshots } = resolveDataPaths(copy);
+  if (readKnownDurablePosition(diskFileLayer, copy, snapshots).lsn > before) {
     faults.push(...(await refusesToStart(copy)));
     await runCommand(["doctor", "--accept-loss", "--data-dir", copy]);
   }
@@ -141,22 +145,23 @@ export async function zeroTail(sound: Sound): Promise<Outcome> {
 /** One flipped bit in each part of the journal: refused, and mended by `doctor --repair`. */
 export async function flipJournal(sound: Sound): Promise<Outcome> {
   const bytes = fs.readFileSync(newestSegment(sound.dataDir));
-  const isCommit = (at: number) => frameLength(bytes, at) + FRAME_BYTES === COMMIT_FRAME_BYTES;
+  const isCommit = (at: number) =>
+    readPayloadLength(bytes, at) + FRAME_HEAD_BYTES === COMMIT_FRAME_BYTES;
   const frames = framesOf(bytes);
   const records = frames.filter((at) => !isCommit(at));
   const middle = records[Math.floor(records.length / 2)] ?? 0;
   const commit = frames.find(isCommit);
   const places = {
     header: 40,
-    chain: HEADER_BYTES - 1,
+    chain: SEGMENT_HEADER_BYTES - 1,
     length: middle,
     checksum: middle + 5,
     position: middle + 9,
     time: middle + 17,
     kind: middle + 24,
-    payload: middle + FRAME_BYTES + 70,
-    signature: (commit ?? 0) + FRAME_BYTES + 10,
-    commit: (commit ?? 0) + FRAME_BYTES + 80,
+    payload: middle + FRAME_HEAD_BYTES + 70,
+    signature: (commit ?? 0) + FRAME_HEAD_BYTES + 10,
+    commit: (commit ?? 0) + FRAME_HEAD_BYTES + 80,
   };
   const faults: string[] = [];
   for (const [name, at] of Object.entries(places)) {
@@ -224,7 +229,7 @@ export function spoilDatabaseLog(sound: Sound): Promise<Outcome> {
 export function spoilSnapshot(sound: Sound): Promise<Outcome> {
   const directory = join(sound.dataDir, "snapshots");
   const [newest = "none"] = fs.existsSync(directory)
-    ? listSnapshots(fs.readdirSync(directory))
+    ? selectSnapshotNames(fs.readdirSync(directory))
     : [];
   return spoilDerived(sound, "snapshot", join("snapshots", newest));
 }

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { CHAIN_START, FRAME_KINDS, frameKind } from "../../src/journal/format.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { CHAIN_START, FRAME_KINDS, readFrameKind } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import type { FoldAssessment } from "../../src/engine/reading.ts";
 import { decodeAssessment } from "../../src/journal/assessments.ts";
-import { copyPayload } from "../../src/ledger/state.ts";
+import { copyFramePayload } from "../../src/ledger/state.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import { KeyRecords, type SignedFold } from "./key-records.ts";
 import type { CrashServer } from "./server.ts";
@@ -31,7 +31,7 @@ export class Evidence {
   readonly keys = new KeyRecords();
   lsn = 0;
   readonly #journal: string;
-  #reference = new ReferenceBureau(defaultConfig());
+  #reference = new ReferenceBureau(loadDefaultConfig());
   /** Every outcome and assessment, in order of position. */
   readonly #records: (SignedFold | FoldAssessment)[] = [];
   #chain: Uint8Array = CHAIN_START;
@@ -49,15 +49,15 @@ export class Evidence {
     const excluded = this.keys.excludedCount;
     const foldedBefore = this.#records.length;
     const visit = (bytes: Buffer, at: number, lsn: number) => {
-      if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(copyPayload(bytes, at));
-      if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
+      if (readFrameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(copyFramePayload(bytes, at));
+      if (readFrameKind(bytes, at) === FRAME_KINDS.assessment) {
         const assessment = decodeAssessment(bytes, at);
         const text = `${assessment.agent} ${assessment.digest}`;
         if (this.#seen.has(text)) wrong.push(`${text} is in the journal twice`);
         this.#seen.add(text);
         this.#records.push(assessment);
       }
-      if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
+      if (readFrameKind(bytes, at) !== FRAME_KINDS.outcome) return;
       const record = decodeOutcome(bytes, at);
       const id = record.idempotencyKey.split("\n").at(-1) ?? "";
       if (this.found.has(id) || this.#seen.has(record.outcomeId)) {
@@ -69,12 +69,12 @@ export class Evidence {
       this.#records.push({ kid: proof?.kid, recordedAtMs, outcome: foldedOf(record) });
     };
     const mode = { isReadOnly: true, ...from };
-    const { tail } = recoverJournal(nodeFiles, this.#journal, visit, mode);
+    const { tail } = recoverJournal(diskFileLayer, this.#journal, visit, mode);
     this.lsn = tail.lsn;
     this.#chain = tail.chain;
     if (this.keys.excludedCount === excluded) this.#fold(foldedBefore);
     else {
-      this.#reference = new ReferenceBureau(defaultConfig());
+      this.#reference = new ReferenceBureau(loadDefaultConfig());
       this.#fold(0);
     }
     return wrong;

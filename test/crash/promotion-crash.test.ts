@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { computeConfigVersion } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
 import { endAll } from "../cli/_process.ts";
@@ -16,7 +16,7 @@ import { startServer } from "./server.ts";
 import type { CrashServer } from "./server.ts";
 import { openStage, outcomesOf } from "../kaizen/_service.ts";
 
-const SHIPPED = computeConfigVersion(defaultConfig());
+const SHIPPED = computeConfigVersion(loadDefaultConfig());
 const PROMOTING = fileURLToPath(new URL("../kaizen/_promoting-child.ts", import.meta.url));
 const SWITCH = fileURLToPath(new URL("../kaizen/_kill-switch.ts", import.meta.url));
 /** Enough for a challenger that wins once a person signs the structural change. */

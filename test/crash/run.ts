@@ -16,7 +16,7 @@ import { type RefoldPlan, type RefoldReport, refoldRounds } from "./refolds.ts";
 import { clockJump, failedSync, frozen, fullDisk } from "./outside.ts";
 import { startServer } from "./server.ts";
 import { Writers } from "./writers.ts";
-import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
+import { selectSnapshotNames } from "../../src/ledger/snapshot/format.ts";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { WAIT_MS_MAX } from "../_patience.ts";
@@ -89,7 +89,7 @@ export async function makeSound(folder: string): Promise<Sound> {
   const snapshots = join(dataDir, "snapshots");
   const until = Date.now() + WAIT_MS_MAX;
   const hasSnapshot = () =>
-    existsSync(snapshots) && listSnapshots(readdirSync(snapshots)).length > 0;
+    existsSync(snapshots) && selectSnapshotNames(readdirSync(snapshots)).length > 0;
   while (!hasSnapshot() && Date.now() < until) await wait(50);
   // Some records behind it, as a kill leaves them.
   await wait(200);

@@ -5,7 +5,7 @@ import {
   type OutcomeSigner,
   type SigningKeyPair,
 } from "../../src/client/reporting/sign.ts";
-import { registerKey } from "../../src/client/reporting/reporter-key.ts";
+import { registerSigningKey } from "../../src/client/reporting/reporter-key.ts";
 import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import type { CrashServer } from "./server.ts";
 import { type Acknowledged, AGENTS, agentOf } from "./writers.ts";
@@ -104,7 +104,7 @@ function register(
   agentId: string,
   keyPair: SigningKeyPair,
 ): Promise<OutcomeSigner> {
-  return registerKey({ agentId, keyPair }, async (method, path, document) => {
+  return registerSigningKey({ agentId, keyPair }, async (method, path, document) => {
     const body = JSON.stringify(document);
     const answer = await (method === "PUT" ? server.put(path, body) : server.post(path, body));
     return { value: answer.body };

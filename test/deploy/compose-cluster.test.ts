@@ -12,7 +12,7 @@ import { MESSAGE_BYTES_MAX } from "../../src/ledger/ordered/message.ts";
 import { layerSettings } from "../../src/service/settings/config-file.ts";
 import { parseServeConfig } from "../../src/service/settings/config.ts";
 import { openNatsLog } from "../../src/stream/nats-log.ts";
-import { proveServers } from "../../src/stream/server-proof.ts";
+import { verifyServers } from "../../src/stream/server-proof.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { freePorts } from "../_ports.ts";
 import { messageOf } from "../stream/_messages.ts";
@@ -177,7 +177,7 @@ describe("the servers", needs("nats-server"), () => {
     for (const monitor of monitors) {
       await expect.poll(() => isWell(monitor), { timeout: 30_000, interval: 100 }).toBe(true);
     }
-    await proveServers(monitors, MESSAGE_BYTES_MAX, (_, error) => {
+    await verifyServers(monitors, MESSAGE_BYTES_MAX, (_, error) => {
       throw error;
     });
     const tls = {

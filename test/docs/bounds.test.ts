@@ -54,10 +54,10 @@ const OTHERS = new Set([
   "src/ledger/admission/admission.ts ID_BYTES_MAX",
   "src/vault/grounding/flatten.ts JOINED_LENGTH_MAX",
   "src/vault/grounding/citation-markers.ts GAP_MAX",
-  "src/bureau/decisions/leg.ts OPEN_MAX",
-  "src/bureau/decisions/log-entry.ts OPEN_MAX",
+  "src/bureau/decisions/leg.ts LAST_OPEN_DECISION_INDEX",
+  "src/bureau/decisions/log-entry.ts LAST_OPEN_DECISION_INDEX",
   "src/bureau/decisions/level-ruling.ts REASONS_MAX",
-  "src/bureau/decisions/verify.ts PENALTY_MAX",
+  "src/bureau/decisions/verify.ts FULL_PENALTY_POINTS",
 ]);
 
 const UNITS: Readonly<Record<string, number>> = {

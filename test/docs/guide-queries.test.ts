@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
 import type { OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
@@ -66,7 +66,7 @@ async function openOn(records: OutcomeRecord[]): Promise<OpenStore> {
   journal.close();
   const store = await startStore({ dataDir, isStandalone: true });
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   for (const record of records) writer.fold({ ...record, signatureIndex: 0, voice: 0 });
   store.setAgentTable(memory);
   return store;

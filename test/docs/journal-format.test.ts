@@ -5,29 +5,29 @@ import { expect, test } from "vitest";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import {
   CHAIN_START,
-  COMMIT_BYTES,
-  encodeCommit,
-  encodeGap,
-  encodeHeader,
-  FRAME_BYTES,
+  COMMIT_PAYLOAD_BYTES,
+  encodeCommitFrame,
+  encodeGapFrame,
+  encodeSegmentHeader,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  GAP_BYTES,
-  HEADER_BYTES,
+  GAP_PAYLOAD_BYTES,
+  SEGMENT_HEADER_BYTES,
   PAYLOAD_BYTES_MAX,
   sealFrame,
-  SEGMENT_BYTES_MAX,
-  segmentName,
+  JOURNAL_SEGMENT_BYTES_MAX,
+  formatSegmentName,
 } from "../../src/journal/format.ts";
 import {
-  encodeOutcomeFrame,
+  writeOutcomeFrame,
   OUTCOME_HEAD_BYTES,
-  outcomeFrameBytesMax,
+  computeOutcomeFrameBytesMax,
 } from "../../src/journal/outcome.ts";
-import { encodeEvidence, identified } from "../../src/journal/proof.ts";
+import { encodeBatchEvidence, addEvidenceId } from "../../src/journal/proof.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
-import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { buildBureauKey } from "../../src/journal/signing-key.ts";
 import { ASSESSMENT_HEAD_BYTES, encodeAssessment } from "../../src/journal/assessments.ts";
-import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../src/journal/standings.ts";
 import { readPage } from "./_generated.ts";
 import { layoutUnder, readField, rowsUnder, sizeOf } from "./_tables.ts";
 
@@ -61,8 +61,8 @@ function recordOf(changes: Partial<OutcomeRecord> = {}): OutcomeRecord {
 }
 
 function frameOf(record: OutcomeRecord): Buffer {
-  const bytes = Buffer.alloc(outcomeFrameBytesMax(record));
-  const end = encodeOutcomeFrame(record, bytes, 0);
+  const bytes = Buffer.alloc(computeOutcomeFrameBytesMax(record));
+  const end = writeOutcomeFrame(record, bytes, 0);
   sealFrame(bytes, 0, 42, 1_700_000_000_000_001);
   return bytes.subarray(0, end);
 }
@@ -71,18 +71,18 @@ test("kinds of records and limits", () => {
   const kinds = rowsUnder(page, "## Kinds").map(([kind, number]) => `${kind} ${number}`);
   const known = Object.entries(FRAME_KINDS).map(([kind, number]) => `\`${kind}\` ${number}`);
   expect(kinds).toEqual(known);
-  expect(page).toContain(`(${SEGMENT_BYTES_MAX} bytes)`);
+  expect(page).toContain(`(${JOURNAL_SEGMENT_BYTES_MAX} bytes)`);
   expect(page).toContain(`${PAYLOAD_BYTES_MAX} bytes)`);
-  expect(segmentName(1)).toBe(`seg-${"1".padStart(20, "0")}.log`);
+  expect(formatSegmentName(1)).toBe(`seg-${"1".padStart(20, "0")}.log`);
 });
 
 test("the segment header", () => {
   const layout = layoutUnder(page, "## Segment header");
-  expect(sizeOf(layout)).toBe(HEADER_BYTES);
-  const { publicKey } = bureauKeyFrom(generateKeyPairSync("ed25519").privateKey);
+  expect(sizeOf(layout)).toBe(SEGMENT_HEADER_BYTES);
+  const { publicKey } = buildBureauKey(generateKeyPairSync("ed25519").privateKey);
   const nodeId = publicKey.subarray(0, 16);
   const previousChain = Buffer.alloc(32, 9);
-  const bytes = encodeHeader({ nodeId, epoch: 3, firstLsn: 77, publicKey, previousChain });
+  const bytes = encodeSegmentHeader({ nodeId, epoch: 3, firstLsn: 77, publicKey, previousChain });
   const read = (name: string) => readField(layout, bytes, 0, name);
   expect([read("magic"), read("version"), read("epoch"), read("first position")]).toEqual([
     "TRJOURNL",
@@ -97,26 +97,28 @@ test("the segment header", () => {
 });
 
 test("the frame, the commit and the gap", () => {
-  expect(sizeOf(frame)).toBe(FRAME_BYTES);
+  expect(sizeOf(frame)).toBe(FRAME_HEAD_BYTES);
   const commit = layoutUnder(page, "## Commit");
-  expect(sizeOf(commit)).toBe(COMMIT_BYTES);
+  expect(sizeOf(commit)).toBe(COMMIT_PAYLOAD_BYTES);
   const chain = Buffer.alloc(32, 5);
-  const bytes = encodeCommit({ lsn: 8, timeUs: 99, count: 2, chain, signature: SIGNATURE });
+  const bytes = encodeCommitFrame({ lsn: 8, timeUs: 99, count: 2, chain, signature: SIGNATURE });
   const head = ["length", "position", "time", "kind"].map((name) =>
     readField(frame, bytes, 0, name),
   );
-  expect(head).toEqual([COMMIT_BYTES, 8, 99, FRAME_KINDS.commit]);
-  expect(readField(commit, bytes, FRAME_BYTES, "records")).toBe(2);
-  expect(readField(commit, bytes, FRAME_BYTES, "Ed25519")).toBe(SIGNATURE.toString("hex"));
-  expect(readField(commit, bytes, FRAME_BYTES, "chain")).toBe(chain.toString("hex"));
+  expect(head).toEqual([COMMIT_PAYLOAD_BYTES, 8, 99, FRAME_KINDS.commit]);
+  expect(readField(commit, bytes, FRAME_HEAD_BYTES, "records")).toBe(2);
+  expect(readField(commit, bytes, FRAME_HEAD_BYTES, "Ed25519")).toBe(SIGNATURE.toString("hex"));
+  expect(readField(commit, bytes, FRAME_HEAD_BYTES, "chain")).toBe(chain.toString("hex"));
 
   const gap = layoutUnder(page, "## Gap");
-  expect(sizeOf(gap)).toBe(GAP_BYTES);
+  expect(sizeOf(gap)).toBe(GAP_PAYLOAD_BYTES);
   const lost = { firstLost: 5, lastLost: 6, bytesLost: 70 };
-  const cut = encodeGap(lost, 1, SIGNATURE, CHAIN_START);
-  const stated = ["first", "last", "bytes"].map((name) => readField(gap, cut, FRAME_BYTES, name));
+  const cut = encodeGapFrame(lost, 1, SIGNATURE, CHAIN_START);
+  const stated = ["first", "last", "bytes"].map((name) =>
+    readField(gap, cut, FRAME_HEAD_BYTES, name),
+  );
   expect(stated).toEqual([5, 6, 70]);
-  expect(readField(gap, cut, FRAME_BYTES, "Ed25519")).toBe(SIGNATURE.toString("hex"));
+  expect(readField(gap, cut, FRAME_HEAD_BYTES, "Ed25519")).toBe(SIGNATURE.toString("hex"));
 });
 
 test("an outcome with its strings, proof and body", () => {
@@ -125,7 +127,7 @@ test("an outcome with its strings, proof and body", () => {
   expect(sizeOf(layout)).toBe(OUTCOME_HEAD_BYTES);
   const record = recordOf();
   const bytes = frameOf(record);
-  const read = (name: string) => readField(layout, bytes, FRAME_BYTES, name);
+  const read = (name: string) => readField(layout, bytes, FRAME_HEAD_BYTES, name);
   expect([readField(frame, bytes, 0, "position"), readField(frame, bytes, 0, "time")]).toEqual([
     42, 1_700_000_000_000_001,
   ]);
@@ -139,7 +141,7 @@ test("an outcome with its strings, proof and body", () => {
       .split(", ");
   expect(names("grade: ")[Number(read("grade"))]).toBe(GRADES[record.gradeIndex]);
   expect(names("signature: ")).toEqual([...SIGNATURES]);
-  let at = FRAME_BYTES + OUTCOME_HEAD_BYTES;
+  let at = FRAME_HEAD_BYTES + OUTCOME_HEAD_BYTES;
   const texts = layout
     .filter(({ name }) => name.startsWith("length of") && !name.includes("proof"))
     .map(({ name }) => {
@@ -159,7 +161,7 @@ test("the voice of an unsigned outcome, and the flag of a first-party key", () =
   const layout = layoutUnder(page, "## Outcome");
   const { proof: _, ...unsigned } = recordOf({ signature: "none", voice: 0x3ffffff1 });
   const read = (record: OutcomeRecord, name: string) =>
-    readField(layout, frameOf(record), FRAME_BYTES, name);
+    readField(layout, frameOf(record), FRAME_HEAD_BYTES, name);
   expect([read(unsigned, "voice"), read(unsigned, "flags")]).toEqual([0x3ffffff1, 3]);
   expect(read({ ...unsigned, isFirstParty: true }, "flags")).toBe(11);
   expect(read(recordOf({ voice: 5 }), "voice"), "signed: its reporter's").toBe(0);
@@ -168,8 +170,8 @@ test("the voice of an unsigned outcome, and the flag of a first-party key", () =
 test("a signed batch and standings", () => {
   const layout = layoutUnder(page, "## Signed batch");
   const signed = { kid: KID, jti: JTI, protectedText: "eyJ9", signature: SIGNATURE };
-  const evidence = identified({ ...signed, recordedAtMs: 5, body: Buffer.from("[]") });
-  const bytes = encodeEvidence(evidence);
+  const evidence = addEvidenceId({ ...signed, recordedAtMs: 5, body: Buffer.from("[]") });
+  const bytes = encodeBatchEvidence(evidence);
   const read = (name: string) => readField(layout, bytes, 0, name);
   expect([read("1"), read("recorded"), read("length")]).toEqual([1, 5, 4]);
   expect(read("evidence id")).toBe(evidence.evidenceId.replaceAll("-", ""));
@@ -179,7 +181,7 @@ test("a signed batch and standings", () => {
   const head = layoutUnder(page, "## Standings");
   const agents = [{ agent: "agent://a/b", flags: 8, credibility: 0.5, cluster: 3 }];
   const batch = { isInForce: true, stakesHigh: 9, agents, computedFrom: 11 };
-  const [part] = encodeStandings(batch, NO_STANDINGS);
+  const [part] = encodeStandings(batch, RULES_BEFORE_STANDINGS);
   const stated = ["version", "flags", "count", "position", "stakes"].map((name) =>
     readField(head, part!, 0, name),
   );

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { writeReasons } from "../../src/bureau/decisions/reasons.ts";
+import { appendReasons } from "../../src/bureau/decisions/reasons.ts";
 import { FAULTS } from "../../src/contract/faults.ts";
 import {
   DECISIONS,
@@ -19,7 +19,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../../src/contract/vocabulary.ts";
-import type { Reading } from "../../src/engine/reading.ts";
+import type { AgentScore } from "../../src/engine/reading.ts";
 import { GENERATED, readPage, withMadePart } from "./_generated.ts";
 import { namesUnder, plain, rowsUnder } from "./_tables.ts";
 
@@ -94,7 +94,7 @@ function filledIn(sentence: string): string {
 }
 
 function sentenceOf(reasonIndex: number, isUnknown: boolean): string {
-  const reading: Partial<Reading> = {
+  const reading: Partial<AgentScore> = {
     isKnown: !isUnknown,
     failureProbability: 0.25,
     failurePessimistic: 0.5,
@@ -102,7 +102,7 @@ function sentenceOf(reasonIndex: number, isUnknown: boolean): string {
     reasonCount: 1,
   };
   const reasons: string[] = [];
-  writeReasons(reading as Reading, STAKES, reasons, []);
+  appendReasons(reading as AgentScore, STAKES, reasons, []);
   return reasons[0]!;
 }
 
@@ -136,7 +136,7 @@ describe("docs/reference/metrics.md", () => {
 /** Calls of a log, messages that become one, and audit events that are logged as they are. */
 const LOG_CALLS = [
   /(?:\blog|[lL]ogger)(?:\(\))?(?:\?\.)?\.?(?:debug|info|warn|error)(?:\?\.)?\(\s*"([^"]+)"/g,
-  /(?:\blog|#log)\(\s*"([a-z_ ]+)"/g,
+  /(?:\blog|#log|#logOnce)\(\s*"([a-z_ ]+)"/g,
   /kind: "(?:note|log)",\s*event: "([^"]+)"/g,
   /#report\(\s*"([a-z]+_[a-z_]+)"/g,
   /event: "(access\.denied)"/g,

@@ -7,7 +7,7 @@ import {
   VOICE_STRANGER,
 } from "../../src/contract/voices.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import type { FoldAssessment, FoldOutcome } from "../../src/engine/reading.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
@@ -18,7 +18,7 @@ export const DAY_MS = 86_400_000;
 
 export function openEngine(overrides: Partial<ScoringConfig> = {}, seed = 1n) {
   const memory = createEngineMemory();
-  const config = { ...defaultConfig(), ...overrides };
+  const config = { ...loadDefaultConfig(), ...overrides };
   const writer = openEngineWriter(memory, config, seed);
   const reader = openEngineReader(memory, 1);
   return { memory, config, writer, reader };

@@ -20,7 +20,7 @@ parentPort!.postMessage("ready");
 function turn(): void {
   for (let i = 0; i < 2000; i++) {
     const reading = reader.check(anchor, 10, nowMs);
-    const version = reader.configVersion(reading.configNumber);
+    const version = reader.findConfigVersion(reading.configNumber);
     const score = reading.scoreInternal;
     seen.set(`${version} ${score}`, [version, score]);
     readings++;

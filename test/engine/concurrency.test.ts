@@ -10,7 +10,11 @@ import {
   ROW_MEAN_A,
   ROW_SEQ,
 } from "../../assembly/layout.ts";
-import { configDigest, configName, defaultConfig } from "../../src/engine/config.ts";
+import {
+  computeConfigDigest,
+  formatConfigVersion,
+  loadDefaultConfig,
+} from "../../src/engine/config.ts";
 import { openEngine, START_MS } from "./_engine.ts";
 
 const READER = new URL("./_reader-thread.ts", import.meta.url);
@@ -25,9 +29,9 @@ test("growth and config swaps under readers", async () => {
   const versions = new Map<string, number>();
   for (let i = 0; i < SWAPS; i++) {
     const swapped = { ...config, score_offset: 380 + (i % 50) };
-    versions.set(configName(configDigest(swapped)), i % 50);
+    versions.set(formatConfigVersion(computeConfigDigest(swapped)), i % 50);
   }
-  versions.set(configName(configDigest(config)), 0);
+  versions.set(formatConfigVersion(computeConfigDigest(config)), 0);
   const workers = [1, 2].map(
     (slot) => new Worker(READER, { workerData: { memory, slot, anchor, nowMs: START_MS } }),
   );
@@ -54,7 +58,7 @@ test("growth and config swaps under readers", async () => {
     expect(anchored.size).toBe(1);
     expect(seen.length).toBeGreaterThan(3);
   }
-  expect(writer.tableBytes().agents).toBe(AGENTS + 11);
+  expect(writer.readTableByteCounts().agents).toBe(AGENTS + 11);
 
   function fold(subject: string, reporter: string): void {
     writer.fold({
@@ -128,5 +132,5 @@ test("every identifier folded is found again, through all growth steps", () => {
 test("a second writer over one memory is refused", async () => {
   const { openEngineWriter } = await import("../../src/engine/writer.ts");
   const { memory } = openEngine();
-  expect(() => openEngineWriter(memory, defaultConfig(), 2n)).toThrow("already has a writer");
+  expect(() => openEngineWriter(memory, loadDefaultConfig(), 2n)).toThrow("already has a writer");
 });

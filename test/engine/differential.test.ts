@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import type { Reading, Standings } from "../../src/engine/reading.ts";
+import type { AgentScore, StandingsPart } from "../../src/engine/reading.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
@@ -12,7 +12,7 @@ import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.t
 /** Software and hardware exp differ in the last bits; f32 counters may round the other way. */
 const TOLERANCE = 1e-5;
 
-function expectSame(reading: Reading, leg: ReferenceLeg, label: string): void {
+function expectSame(reading: AgentScore, leg: ReferenceLeg, label: string): void {
   const close = (actual: number, expected: number, name: string) =>
     expect(
       Math.abs(actual - expected),
@@ -31,14 +31,14 @@ function expectSame(reading: Reading, leg: ReferenceLeg, label: string): void {
   ]).toEqual([leg.tier, leg.regime, leg.decision, leg.isRefused]);
 }
 
-const shipped = defaultConfig().handshake;
+const shipped = loadDefaultConfig().handshake;
 const NOVEL = {
   ...shipped,
   weights: { ...shipped.weights, stakes_novelty: 0.3, beta: 0.2, age: -0.1 },
 };
 
 /** Standings as a batch may write them: any bits, any rho, a few clusters. */
-const standingsArbitrary: fc.Arbitrary<Standings> = fc.record({
+const standingsArbitrary: fc.Arbitrary<StandingsPart> = fc.record({
   isInForce: fc.constantFrom(true, true, true, false),
   stakesHigh: fc.constantFrom(0, 3, 250),
   agents: fc.array(

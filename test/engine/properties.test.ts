@@ -2,13 +2,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DECISIONS, REASON_CODES } from "../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { assertConfig } from "../../src/engine/config-layout.ts";
 import { referenceDecision } from "../reference/score.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const ids = Array.from({ length: 9 }, (_, i) => `agent://t/${i}`);
-const shipped = defaultConfig();
+const shipped = loadDefaultConfig();
 const novel = { ...shipped.check, weights: { ...shipped.check.weights, stakes_novelty: 0.1 } };
 /** The shipped config, and one in which stakes above those proven raise the probability. */
 const CONFIGS = [{}, { check: novel, handshake: { ...novel, viewer: 1 } }];
@@ -235,11 +235,11 @@ test("evidence of one pair and sign never exceeds its cap", () => {
   };
   flood("agent://t/friend", 10_000);
   const { successes90 } = reader.explain("agent://t/flooded", START_MS);
-  expect(successes90).toBeLessThanOrEqual(defaultConfig().pair_cap + 1e-3);
+  expect(successes90).toBeLessThanOrEqual(loadDefaultConfig().pair_cap + 1e-3);
 });
 
 test("a config that would break monotonicity is refused by name", () => {
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   expect(() => assertConfig({ ...config, human_cost: 0.5 })).toThrow("human_cost");
   expect(() => assertConfig({ ...config, base_rate: Number.NaN })).toThrow("base_rate");
   const check = { ...config.check, weights: { recent_failure: -1 } };

@@ -6,7 +6,7 @@ import * as layout from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
-import type { Reading } from "../../src/engine/reading.ts";
+import type { AgentScore } from "../../src/engine/reading.ts";
 import { reasonPoints, voicesOf } from "../reference/reasons.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
@@ -32,7 +32,7 @@ function isBorderline(points: Map<ReasonCode, number>, mutual: number, least: nu
 }
 
 function expectSame(
-  reading: Reading,
+  reading: AgentScore,
   words: Float64Array,
   points: Map<ReasonCode, number>,
   least: number,

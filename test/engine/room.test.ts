@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { HEADER_BASE, HEAP_BASE, SCRATCH_BASE } from "../../assembly/layout.ts";
 import { VOICE_STRANGER } from "../../src/contract/voices.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
@@ -17,7 +17,7 @@ const SEED = 7n;
 
 function openTable(bytesMax: number) {
   const memory = createEngineMemory();
-  return { memory, writer: openEngineWriter(memory, defaultConfig(), SEED, bytesMax) };
+  return { memory, writer: openEngineWriter(memory, loadDefaultConfig(), SEED, bytesMax) };
 }
 
 /** Outcomes of ever new agents of all lengths, old ones among them, by reporters and strangers. */
@@ -49,9 +49,9 @@ test("what has room is folded, what adds nothing is folded in a full table too",
   const { header } = writer;
   let refused = 0;
   for (const outcome of outcomes(12_000)) {
-    const need = { ...writer.needOf(outcome) };
+    const need = { ...writer.estimateNewEntries(outcome) };
     const before = [header.agents, header.pairs, header.overflow] as const;
-    const fits = writer.hasRoomFor(need);
+    const fits = writer.hasCapacityFor(need);
     writer.fold(outcome);
     const more = [header.agents - before[0], header.pairs - before[1]];
     const isLeftOut = header.overflow > before[2];
@@ -66,11 +66,11 @@ test("what has room is folded, what adds nothing is folded in a full table too",
     if (need.agents + need.pairs === 0) expect(isLeftOut).toBe(false);
     // Room for the most that an outcome may add is more than it needs.
     const most = { agents: 2, identifierBytes: 1036, pairs: 3 };
-    if (fits && writer.hasRoomFor(most)) expect(isLeftOut).toBe(false);
+    if (fits && writer.hasCapacityFor(most)) expect(isLeftOut).toBe(false);
     expect(header.heapTop).toBeLessThanOrEqual(computeHeapEnd(BOUND));
   }
   expect(refused).toBeGreaterThan(1000);
-  expect(header.share()).toBeGreaterThan(0.95);
+  expect(header.computeFillShare()).toBeGreaterThan(0.95);
 });
 
 test("the same log under the same bound gives the same bytes, whatever was left out", () => {
@@ -96,7 +96,7 @@ test("a table with standings in force: pools and clusters have room as well", ()
   }));
   writer.applyStandings({ isInForce: true, stakesHigh: 0, agents });
   for (const outcome of outcomes(12_000, 5)) {
-    const need = { ...writer.needOf(outcome) };
+    const need = { ...writer.estimateNewEntries(outcome) };
     const { pairs, overflow } = writer.header;
     writer.fold(outcome);
     const added = writer.header.pairs - pairs;
@@ -132,11 +132,14 @@ test("a reader sees the fill grow to whole", () => {
   const shares: number[] = [];
   for (const [at, outcome] of outcomes(12_000).entries()) {
     writer.fold(outcome);
-    if (at % 1000 === 999) shares.push(reader.tableUse().share);
+    if (at % 1000 === 999) shares.push(reader.readTableUse().share);
   }
   expect(shares[0]).toBeLessThan(0.6);
   expect(shares.at(-1)).toBeGreaterThan(0.95);
-  expect(reader.tableUse()).toMatchObject({ bytesMax: BOUND, overflow: writer.header.overflow });
+  expect(reader.readTableUse()).toMatchObject({
+    bytesMax: BOUND,
+    overflow: writer.header.overflow,
+  });
 });
 
 test("a snapshot's table goes on under another bound only where nothing was left out", () => {
@@ -159,13 +162,13 @@ test("what needOf says of each fits in all: nothing that was admitted by it is l
   const admitted: FoldOutcome[] = [];
   let refused = 0;
   for (const [at, outcome] of outcomes(12_000, 11).entries()) {
-    const need = writer.needOf(outcome);
+    const need = writer.estimateNewEntries(outcome);
     const more = {
       agents: sum.agents + need.agents,
       identifierBytes: sum.identifierBytes + need.identifierBytes,
       pairs: sum.pairs + need.pairs,
     };
-    if (writer.hasRoomFor(more)) {
+    if (writer.hasCapacityFor(more)) {
       Object.assign(sum, more);
       admitted.push(outcome);
     } else refused++;

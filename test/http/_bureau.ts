@@ -150,11 +150,11 @@ export class MemoryBureau implements Bureau {
     });
   }
 
-  objections() {
+  listObjections() {
     return [];
   }
 
-  explain(agentId: string): AgentExplanation {
+  explainScore(agentId: string): AgentExplanation {
     this.calls.explain += 1;
     const leg = legOf(agentId);
     return {
@@ -202,11 +202,14 @@ export class MemoryBureau implements Bureau {
     return false;
   }
 
-  trace(): never {
+  traceDecision(): never {
     throw new ServiceFault("not_found", "no decision has this request id");
   }
 
-  replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay {
+  replayDecision(
+    legs: readonly ReplayableLeg[],
+    configVersion: string | undefined,
+  ): DecisionReplay {
     const [first] = legs;
     if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
     return {

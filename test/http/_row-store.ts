@@ -1,6 +1,10 @@
 // Store of fixed rows for the HTTP suite: what the transport does with a result is what is tested.
-import { type DecisionCounts, type DecisionFilter, FACETS } from "../../src/contract/decisions.ts";
-import type { NoteTaker } from "../../src/contract/notes.ts";
+import {
+  type DecisionCounts,
+  type DecisionFilter,
+  DECISION_FACETS,
+} from "../../src/contract/decisions.ts";
+import type { NoteRecorder } from "../../src/contract/notes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import type { ExportOptions, Store } from "../../src/store/store.ts";
@@ -9,9 +13,9 @@ import type { ExportOptions, Store } from "../../src/store/store.ts";
 const READ_MS = Date.parse("2026-03-01T12:00:00.000Z");
 
 /** Takes notes into the store's list of what was noted, if it is one of these. */
-export function notesTo(store: Store | undefined): NoteTaker {
+export function notesTo(store: Store | undefined): NoteRecorder {
   return {
-    note: async (table, event) => {
+    recordNote: async (table, event) => {
       if (store instanceof RowStore) await store.recordRun(table, event);
       return 1;
     },
@@ -121,7 +125,7 @@ export class RowStore implements Store {
   }
 
   async countDecisions(): Promise<DecisionCounts> {
-    const facets = Object.fromEntries(FACETS.map((facet) => [facet, []])) as never;
+    const facets = Object.fromEntries(DECISION_FACETS.map((facet) => [facet, []])) as never;
     const none = { entries: 0, lookedAt: 0, decisions: 0, oldestMs: undefined };
     return { ...none, isComplete: true, facets, stepMs: 1000, times: [] };
   }

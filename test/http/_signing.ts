@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open.ts";
-import { Policies } from "../../src/bureau/policies.ts";
-import { ownersAfter } from "../../src/contract/namespaces.ts";
-import { thumbprint } from "../../src/contract/public-key.ts";
-import { tableImage } from "../../src/engine/image.ts";
+import { TenantPolicies } from "../../src/bureau/policies.ts";
+import { foldNamespaceOwners } from "../../src/contract/namespaces.ts";
+import { computeKeyThumbprint } from "../../src/contract/public-key.ts";
+import { openTableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader, type TableReader } from "../../src/engine/reader.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { PolicyBook } from "../../src/policy/policy-book.ts";
@@ -39,7 +39,7 @@ export interface Pair {
 export function newPair(): Pair {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const { x } = publicKey.export({ format: "jwk" });
-  return { privateKey, jwk: { kty: "OKP", crv: "Ed25519", x: x! }, kid: thumbprint(x!) };
+  return { privateKey, jwk: { kty: "OKP", crv: "Ed25519", x: x! }, kid: computeKeyThumbprint(x!) };
 }
 
 let jtiCount = 0;
@@ -158,12 +158,12 @@ export async function openService(
   const environment = { delay: () => Promise.resolve(), outcomeIds, isReservedEnabled: false };
   const book = new PolicyBook();
   const onPolicy = () => undefined;
-  const policies = new Policies({ log: ledger, book, onPolicy, clock: now });
-  const owners = ownersAfter(ledger.keyEvents);
+  const policies = new TenantPolicies({ log: ledger, book, onPolicy, clock: now });
+  const owners = foldNamespaceOwners(ledger.keyEvents);
   const parts = { engine, ledger, events: ledger, policies: book, owners };
   const bureau = openBureau({ ...parts, clock: now, environment });
   const reporting = openReporters({
-    paths: dataPaths(dataDir),
+    paths: resolveDataPaths(dataDir),
     ledger,
     serviceId: SERVICE_ID,
     isSignatureRequired: options.isSignatureRequired ?? false,
@@ -210,7 +210,7 @@ export async function openService(
     tables: 0,
     digest() {
       const digest = createHash("sha256");
-      for (const part of tableImage(memory).parts()) digest.update(part);
+      for (const part of openTableImage(memory).viewParts()) digest.update(part);
       return digest.digest("hex");
     },
     call: (method, route, body, key = ADMIN) =>

@@ -63,7 +63,7 @@ test("a wait that cannot help ends at once", async () => {
   const directory = temporaryDirectory();
   const first = await holder(directory);
   const isPointless = () => true;
-  const refused = claimDataDirectory(directory, { waitMs: 1e9, isPointless });
+  const refused = claimDataDirectory(directory, { waitMs: 1e9, isWaitOver: isPointless });
   await expect(refused).rejects.toThrow(DataDirectoryInUse);
   await first.kill();
 });

@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
-import { decodeFold, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
+import { decodeFoldedOutcome, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import {
   decodeOutcome,
-  outcomeRecordedAtMs,
-  outcomeReplayParts,
+  readOutcomeRecordedAtMs,
+  readOutcomeReplayParts,
 } from "../../src/journal/outcome.ts";
-import { sealFrame, intactFrameBytes } from "../../src/journal/format.ts";
+import { sealFrame, measureIntactFrame } from "../../src/journal/format.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { outcomeIdOf, recordOf, runOf } from "../ledger/_fixtures.ts";
@@ -69,7 +69,7 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
       const fold = {} as FoldedOutcome;
       for (const [index, record] of several.entries()) {
         sealFrame(bytes, at, index + 1, 1);
-        expect(decodeFold(bytes, at, fold)).toBe(record.isAgentFault);
+        expect(decodeFoldedOutcome(bytes, at, fold)).toBe(record.isAgentFault);
         if (record.isAgentFault) {
           expect(fold).toEqual({
             subject: record.subject,
@@ -90,8 +90,8 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
             voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : (record.voice ?? 0),
           });
         }
-        expect(outcomeRecordedAtMs(bytes, at)).toBe(record.recordedAtMs);
-        at += intactFrameBytes(bytes, at, bytes.byteLength);
+        expect(readOutcomeRecordedAtMs(bytes, at)).toBe(record.recordedAtMs);
+        at += measureIntactFrame(bytes, at, bytes.byteLength);
       }
       expect(at).toBe(bytes.byteLength);
     }),
@@ -101,15 +101,15 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
 /** What is compared when an outcome comes again under the same key. */
 function contentOf(changes: Partial<OutcomeRecord>): string | undefined {
   const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", ...changes })]);
-  return outcomeReplayParts(bytes, 0)?.content.toString("hex");
+  return readOutcomeReplayParts(bytes, 0)?.content.toString("hex");
 }
 
 test("replay identity: key and tenant as stored; none without a key", () => {
   const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", tenant: "t" })]);
-  const parts = outcomeReplayParts(bytes, 0);
+  const parts = readOutcomeReplayParts(bytes, 0);
   expect(parts?.key.toString()).toBe("k");
   expect(parts?.tenant.toString()).toBe("t");
-  expect(outcomeReplayParts(runOf([recordOf(1)]).bytes, 0)).toBeUndefined();
+  expect(readOutcomeReplayParts(runOf([recordOf(1)]).bytes, 0)).toBeUndefined();
 });
 
 test("the content is what was said, not the bytes it came in nor who vouches for it", () => {
@@ -156,5 +156,5 @@ test("an import's content is without the time that a rebase changes", () => {
 });
 
 test("an id that is not a UUID is a programmer's error", () => {
-  expect(() => new FrameBatch().add(recordOf(1, { outcomeId: "nope" }))).toThrow("UUID");
+  expect(() => new FrameBatch().addOutcome(recordOf(1, { outcomeId: "nope" }))).toThrow("UUID");
 });

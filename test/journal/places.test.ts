@@ -3,10 +3,15 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameLength, segmentName } from "../../src/journal/format.ts";
-import { type FramePlace, readFrames } from "../../src/journal/places.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  readPayloadLength,
+  formatSegmentName,
+} from "../../src/journal/format.ts";
+import { type FramePlace, visitFramesAt } from "../../src/journal/places.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { decodePlaces, encodePlaces } from "../../src/ledger/snapshot/format.ts";
 import { newKey, NOW_MS, openCore, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -21,14 +26,14 @@ function writeHistory(directory: string): { written: string[]; places: readonly 
   for (let index = 1; index <= 60; index++) {
     const batch = new FrameBatch();
     // An id that repeats: what is not written must not move what comes after it.
-    batch.add(recordOf(index, { idempotencyKey: "same" }));
-    batch.add(recordOf(index));
+    batch.addOutcome(recordOf(index, { idempotencyKey: "same" }));
+    batch.addOutcome(recordOf(index));
     for (let count = index % 3; count > 0; count--) {
       written.push(textOf(written.length));
       batch.addEvent(FRAME_KINDS.evidence, Buffer.from(written.at(-1)!));
       batch.addEvent(FRAME_KINDS.audit, Buffer.from("{}"));
     }
-    core.commit([batch.take()], NOW_MS);
+    core.commit([batch.drain()], NOW_MS);
   }
   core.close();
   return { written, places: core.sources };
@@ -36,9 +41,9 @@ function writeHistory(directory: string): { written: string[]; places: readonly 
 
 function textsAt(directory: string, places: readonly FramePlace[]): string[] {
   const texts: string[] = [];
-  readFrames(nodeFiles, directory, places, (bytes, at) => {
-    const start = at + FRAME_BYTES;
-    texts.push(bytes.toString("utf8", start, start + frameLength(bytes, at)));
+  visitFramesAt(diskFileLayer, directory, places, (bytes, at) => {
+    const start = at + FRAME_HEAD_BYTES;
+    texts.push(bytes.toString("utf8", start, start + readPayloadLength(bytes, at)));
   });
   return texts;
 }
@@ -58,12 +63,12 @@ test("a source that does not verify, or is cut off, is damage with its place", (
   const directory = temporaryDirectory();
   const { places } = writeHistory(directory);
   const place = places.at(-1)!;
-  const path = join(directory, segmentName(place.segment));
+  const path = join(directory, formatSegmentName(place.segment));
   const intact = fs.readFileSync(path);
-  const where = { segment: segmentName(place.segment), offset: place.offset };
+  const where = { segment: formatSegmentName(place.segment), offset: place.offset };
   const damage = { damage: expect.objectContaining(where) };
   const spoiled = Buffer.from(intact);
-  spoiled[place.offset + FRAME_BYTES + 3]! ^= 1;
+  spoiled[place.offset + FRAME_HEAD_BYTES + 3]! ^= 1;
   for (const bytes of [spoiled, intact.subarray(0, place.offset + 40), intact.subarray(0, 130)]) {
     fs.writeFileSync(path, bytes);
     expect(() => textsAt(directory, [place])).toThrow(JournalDamaged);

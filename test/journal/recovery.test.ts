@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import {
   COMMIT_FRAME_BYTES,
-  frameLsn,
-  frameTimeUs,
-  HEADER_BYTES,
+  readFrameLsn,
+  readFrameTimeUs,
+  SEGMENT_HEADER_BYTES,
   sealFrame,
-  listSegmentFiles,
+  parseSegmentNames,
 } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
@@ -36,12 +36,14 @@ beforeEach(() => {
 });
 
 const segmentPaths = () =>
-  listSegmentFiles(fs.readdirSync(directory)).map(({ name }) => join(directory, name));
+  parseSegmentNames(fs.readdirSync(directory)).map(({ name }) => join(directory, name));
 
 /** Ids in the journal, by recovery; throws what recovery throws. */
 function idsOf(): string[] {
   const ids: string[] = [];
-  recoverJournal(nodeFiles, directory, (bytes, at) => ids.push(decodeOutcome(bytes, at).outcomeId));
+  recoverJournal(diskFileLayer, directory, (bytes, at) =>
+    ids.push(decodeOutcome(bytes, at).outcomeId),
+  );
   return ids;
 }
 
@@ -124,7 +126,10 @@ describe("the end of the last segment", () => {
     expect(core.truncatedBytes).toBe((ends[1] as number) - (ends[0] as number) - 1);
     expect(core.commit([runOf([recordOf(9)])], NOW_MS)[0]?.lsn).toBe(2);
     core.close();
-    expect(verifyJournal(nodeFiles, directory)).toMatchObject({ records: 2, damage: undefined });
+    expect(verifyJournal(diskFileLayer, directory)).toMatchObject({
+      records: 2,
+      damage: undefined,
+    });
   });
 
   test("a lost sector inside the last batch is a torn write, though its commit survived", () => {
@@ -147,7 +152,8 @@ describe("one flipped bit", () => {
       bytes[at] = (bytes[at] as number) ^ (1 << (at % 8));
       fs.writeFileSync(path, bytes);
       const damage = damageOf();
-      const expected = at < HEADER_BYTES ? 0 : at < (ends[0] as number) ? HEADER_BYTES : ends[0];
+      const expected =
+        at < SEGMENT_HEADER_BYTES ? 0 : at < (ends[0] as number) ? SEGMENT_HEADER_BYTES : ends[0];
       expect(damage.offset, `bit at ${at}`).toBe(expected);
     }
   });
@@ -192,7 +198,7 @@ describe("segments as files", () => {
   test("many segments read as one log", () => {
     expect(segmentPaths().length).toBeGreaterThan(4);
     expect(idsOf()).toHaveLength(40);
-    const report = verifyJournal(nodeFiles, directory);
+    const report = verifyJournal(diskFileLayer, directory);
     expect(report).toMatchObject({ records: 40, lsn: 40, commits: 20, damage: undefined });
     expect(report.publicKeys).toEqual([key.publicKey.toString("hex")]);
   });
@@ -254,16 +260,16 @@ test("a signature made by nobody is refused at start (last commit) and by verify
   expect(damageOf().reason).toContain("signature");
   fs.writeFileSync(path, forge(ends[0] as number));
   expect(idsOf()).toHaveLength(2);
-  expect(verifyJournal(nodeFiles, directory).damage?.reason).toContain("signature");
+  expect(verifyJournal(diskFileLayer, directory).damage?.reason).toContain("signature");
 });
 
 test("a forged record with a mended checksum breaks the chain", () => {
   const { path, ends } = commitEnds(2, 1);
   const bytes = fs.readFileSync(path);
   bytes.write("seller-9", bytes.indexOf("seller-1"));
-  reseal(bytes, HEADER_BYTES);
+  reseal(bytes, SEGMENT_HEADER_BYTES);
   fs.writeFileSync(path, bytes);
-  expect(damageOf()).toMatchObject({ offset: HEADER_BYTES, afterLsn: 0 });
+  expect(damageOf()).toMatchObject({ offset: SEGMENT_HEADER_BYTES, afterLsn: 0 });
   expect(ends).toHaveLength(2);
 });
 
@@ -273,11 +279,11 @@ test("another bureau key begins another segment; both remain verifiable", () => 
   const { core } = openCore(directory, second);
   core.commit([runOf([recordOf(3)])], NOW_MS);
   core.close();
-  const report = verifyJournal(nodeFiles, directory);
+  const report = verifyJournal(diskFileLayer, directory);
   expect(report).toMatchObject({ records: 3, damage: undefined });
   expect(report.publicKeys).toEqual([key, second].map((each) => each.publicKey.toString("hex")));
 });
 
 function reseal(bytes: Buffer, at: number): void {
-  sealFrame(bytes, at, frameLsn(bytes, at), frameTimeUs(bytes, at));
+  sealFrame(bytes, at, readFrameLsn(bytes, at), readFrameTimeUs(bytes, at));
 }

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { HEADER_BYTES, listSegmentFiles } from "../../src/journal/format.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { SEGMENT_HEADER_BYTES, parseSegmentNames } from "../../src/journal/format.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
-import { repairJournal, RepairRefused } from "../../src/journal/repair.ts";
+import { repairJournal, JournalRepairRefused } from "../../src/journal/repair.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import {
   newKey,
@@ -30,9 +30,10 @@ beforeEach(() => {
   writeJournal(directory, key, RECORDS / 3, 3, 2500);
 });
 
-const names = () => listSegmentFiles(fs.readdirSync(directory)).map(({ name }) => name);
+const names = () => parseSegmentNames(fs.readdirSync(directory)).map(({ name }) => name);
 const pathOf = (name: string | undefined) => join(directory, name ?? "");
-const repair = () => repairJournal({ files: nodeFiles, directory, key, epoch: 2, nowMs: NOW_MS });
+const repair = () =>
+  repairJournal({ files: diskFileLayer, directory, key, epoch: 2, nowMs: NOW_MS });
 
 function flip(path: string, at: number): void {
   const bytes = fs.readFileSync(path);
@@ -43,10 +44,10 @@ function flip(path: string, at: number): void {
 /** Positions the mended journal still holds, as a start and as the store would read them. */
 function positions(): number[] {
   const read: number[] = [];
-  const reader = openJournalReader(nodeFiles, directory);
-  const report = verifyJournal(nodeFiles, directory);
+  const reader = openJournalReader(diskFileLayer, directory);
+  const report = verifyJournal(diskFileLayer, directory);
   expect(report.damage).toBeUndefined();
-  reader.read(0, report.lsn, Infinity, (_bytes, _at, lsn) => read.push(lsn));
+  reader.readRecords(0, report.lsn, Infinity, (_bytes, _at, lsn) => read.push(lsn));
   reader.close();
   const { core, folded } = openCore(directory, key);
   expect(folded).toHaveLength(read.length);
@@ -67,19 +68,19 @@ test("a whole journal is left alone", () => {
 test("one rotten record costs one record", () => {
   const name = names()[1];
   const original = fs.readFileSync(pathOf(name));
-  const first = listSegmentFiles([name ?? ""])[0]?.firstLsn ?? 0;
-  flip(pathOf(name), HEADER_BYTES + 40);
+  const first = parseSegmentNames([name ?? ""])[0]?.firstLsn ?? 0;
+  flip(pathOf(name), SEGMENT_HEADER_BYTES + 40);
   expect(() => openCore(directory, key)).toThrow(JournalDamaged);
   const damaged = fs.readFileSync(pathOf(name));
   const report = repair();
-  expect(report.damages).toMatchObject([{ segment: name, offset: HEADER_BYTES }]);
+  expect(report.damages).toMatchObject([{ segment: name, offset: SEGMENT_HEADER_BYTES }]);
   expect(report.lost).toEqual([{ firstLost: first, lastLost: first }]);
   expect(report.bytesLost).toBeGreaterThan(100);
   expect(report.quarantined).toEqual([`quarantine-1-${name}`]);
   expect(fs.readFileSync(pathOf(report.quarantined[0]))).toEqual(damaged);
   expect(original).not.toEqual(damaged);
   expect(positions()).toEqual(allBut(first));
-  expect(verifyJournal(nodeFiles, directory).gaps).toMatchObject([
+  expect(verifyJournal(diskFileLayer, directory).gaps).toMatchObject([
     { firstLost: first, lastLost: first },
   ]);
 });
@@ -87,7 +88,7 @@ test("one rotten record costs one record", () => {
 test("a rotten commit costs nothing: its records stand for themselves", () => {
   const { path, ends } = oneSegment();
   flip(path, (ends[0] as number) - 10);
-  expect(repair()).toMatchObject({ lost: [], damages: [{ offset: HEADER_BYTES }] });
+  expect(repair()).toMatchObject({ lost: [], damages: [{ offset: SEGMENT_HEADER_BYTES }] });
   expect(positions()).toHaveLength(9);
 });
 
@@ -99,7 +100,7 @@ test("a rotten header costs nothing", () => {
 });
 
 test("a missing segment costs its positions", () => {
-  const [, second, third] = listSegmentFiles(names());
+  const [, second, third] = parseSegmentNames(names());
   fs.rmSync(pathOf(second?.name));
   const lost = { firstLost: second?.firstLsn ?? 0, lastLost: (third?.firstLsn ?? 0) - 1 };
   expect(repair().lost).toEqual([lost]);
@@ -111,7 +112,7 @@ test("a missing segment costs its positions", () => {
 });
 
 test("a missing newest segment is told, its extent is not known", () => {
-  const last = listSegmentFiles(names()).at(-1);
+  const last = parseSegmentNames(names()).at(-1);
   fs.rmSync(pathOf(last?.name));
   expect(repair().lost).toEqual([{ firstLost: last?.firstLsn, lastLost: Infinity }]);
   expect(positions()).toEqual(allBut().filter((lsn) => lsn < (last?.firstLsn ?? 0)));
@@ -127,7 +128,7 @@ test("segments that changed places get their names back", () => {
 });
 
 test("a middle segment cut short costs what was cut", () => {
-  const [first, second] = listSegmentFiles(names());
+  const [first, second] = parseSegmentNames(names());
   const path = pathOf(first?.name);
   fs.truncateSync(path, fs.statSync(path).size - 150);
   const [lost] = repair().lost;
@@ -145,7 +146,7 @@ test("another journal's segment is not explained away", () => {
   core.close();
   const name = names()[1] ?? "";
   fs.copyFileSync(join(other, name), pathOf(name));
-  expect(repair).toThrow(RepairRefused);
+  expect(repair).toThrow(JournalRepairRefused);
 });
 
 test("random damage: repair ends, and what is not reported lost is there", () => {
@@ -154,12 +155,16 @@ test("random damage: repair ends, and what is not reported lost is there", () =>
     fs.rmSync(directory, { recursive: true });
     fs.mkdirSync(directory);
     writeJournal(directory, key, RECORDS / 3, 3, 2500);
-    const { records } = verifyJournal(nodeFiles, directory);
+    const { records } = verifyJournal(diskFileLayer, directory);
     // The newest segment's end may be cut as a torn write: damage the others.
     const damageable = names().slice(0, -1);
     for (let count = 1 + Math.floor(random() * 4); count > 0; count--) {
       const path = pathOf(damageable[Math.floor(random() * damageable.length)]);
-      flip(path, HEADER_BYTES + Math.floor(random() * (fs.statSync(path).size - HEADER_BYTES)));
+      flip(
+        path,
+        SEGMENT_HEADER_BYTES +
+          Math.floor(random() * (fs.statSync(path).size - SEGMENT_HEADER_BYTES)),
+      );
     }
     const report = repair();
     const lost = report.lost.reduce((sum, range) => sum + range.lastLost - range.firstLost + 1, 0);

@@ -9,7 +9,7 @@ const revoked = (kid: string) => ({ event: "revoked", kid });
 function changes(events: readonly object[]): (string | undefined)[] {
   const standings = new RevokedAgents();
   return events.map((event) => {
-    const [changed] = standings.apply(Buffer.from(JSON.stringify(event)));
+    const [changed] = standings.applyRegistryEvent(Buffer.from(JSON.stringify(event)));
     return changed && `${changed.agent} ${changed.isRevoked ? "revoked" : "stands"}`;
   });
 }

@@ -5,9 +5,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { COMMIT_FRAME_BYTES, FRAME_BYTES, listSegmentFiles } from "../../src/journal/format.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import {
+  COMMIT_FRAME_BYTES,
+  FRAME_HEAD_BYTES,
+  parseSegmentNames,
+} from "../../src/journal/format.ts";
 import { scrubSegments } from "../../src/journal/scrub.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import { NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -17,11 +21,11 @@ const OUTCOMES = 120;
 /** A journal of several small segments, with the key that the real thread will look for. */
 function writeSegments(): { dataDir: string; journal: string; names: string[] } {
   const dataDir = temporaryDirectory();
-  const { journal, bureauKey } = dataPaths(dataDir);
+  const { journal, bureauKey } = resolveDataPaths(dataDir);
   const { core } = openCore(journal, loadBureauKey(bureauKey), { segmentBytesMax: 5000 });
   for (let index = 1; index <= OUTCOMES; index++) core.commit([runOf([recordOf(index)])], NOW_MS);
   core.close();
-  const names = listSegmentFiles(fs.readdirSync(journal)).map(({ name }) => name);
+  const names = parseSegmentNames(fs.readdirSync(journal)).map(({ name }) => name);
   expect(names.length).toBeGreaterThan(4);
   return { dataDir, journal, names };
 }
@@ -34,13 +38,13 @@ function flip(path: string, at: number): void {
 
 test("a sound journal: every sealed segment up to the position, and no other", () => {
   const { journal, names } = writeSegments();
-  const sealed = [...scrubSegments(nodeFiles, journal, OUTCOMES)];
+  const sealed = [...scrubSegments(diskFileLayer, journal, OUTCOMES)];
   expect(sealed.map(({ name }) => name)).toEqual(names.slice(0, -1));
   expect(sealed.every(({ damage }) => damage === undefined)).toBe(true);
-  const [, second] = listSegmentFiles(names);
-  const before = [...scrubSegments(nodeFiles, journal, second!.firstLsn + 1)];
+  const [, second] = parseSegmentNames(names);
+  const before = [...scrubSegments(diskFileLayer, journal, second!.firstLsn + 1)];
   expect(before.map(({ name }) => name)).toEqual(names.slice(0, 1));
-  expect([...scrubSegments(nodeFiles, journal, 0)]).toEqual([]);
+  expect([...scrubSegments(diskFileLayer, journal, 0)]).toEqual([]);
 });
 
 test("damage anywhere in a segment is found in that segment alone", () => {
@@ -49,7 +53,7 @@ test("damage anywhere in a segment is found in that segment alone", () => {
   const path = join(journal, name);
   const intact = fs.readFileSync(path);
   const size = intact.byteLength;
-  const lastCommit = size - COMMIT_FRAME_BYTES + FRAME_BYTES;
+  const lastCommit = size - COMMIT_FRAME_BYTES + FRAME_HEAD_BYTES;
   const cases: [number, RegExp][] = [
     [50, /header/],
     [1000, /a batch/],
@@ -58,14 +62,14 @@ test("damage anywhere in a segment is found in that segment alone", () => {
   ];
   for (const [at, reason] of cases) {
     flip(path, at);
-    const found = [...scrubSegments(nodeFiles, journal, OUTCOMES)];
+    const found = [...scrubSegments(diskFileLayer, journal, OUTCOMES)];
     const damages = found.flatMap(({ damage }) => (damage === undefined ? [] : [damage]));
     expect(damages, `byte ${at}`).toHaveLength(1);
     expect(damages[0]).toMatchObject({ segment: name, reason: expect.stringMatching(reason) });
     fs.writeFileSync(path, intact);
   }
   fs.truncateSync(path, size - 200);
-  const cut = [...scrubSegments(nodeFiles, journal, OUTCOMES)][1];
+  const cut = [...scrubSegments(diskFileLayer, journal, OUTCOMES)][1];
   expect(cut?.damage?.segment).toBe(name);
 });
 

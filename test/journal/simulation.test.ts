@@ -54,7 +54,7 @@ function workUntilDown(
   let index = from;
   try {
     for (;;) {
-      if (random() < 0.2) core.probe();
+      if (random() < 0.2) core.probeDisk();
       const size = 1 + Math.floor(random() * 6);
       const records = Array.from({ length: size }, () =>
         recordOf(++index, { body: Buffer.alloc(Math.floor(random() * 900), "x") }),

@@ -2,16 +2,25 @@
 // that is alone drops nothing.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FRAME_BYTES, FRAME_KINDS, openFrame, sealFrame } from "../../src/journal/format.ts";
-import { encodeStandings, NO_STANDINGS, StandingsOrder } from "../../src/journal/standings.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  writeFrameHead,
+  sealFrame,
+} from "../../src/journal/format.ts";
+import {
+  encodeStandings,
+  RULES_BEFORE_STANDINGS,
+  StandingsOrder,
+} from "../../src/journal/standings.ts";
 
 /** One record at a position, of a batch computed from another. */
 function frameOf(lsn: number, computedFrom: number): Buffer {
   const batch = { isInForce: true, stakesHigh: 1, agents: [], computedFrom };
-  const [payload] = encodeStandings(batch, NO_STANDINGS);
-  const frame = Buffer.alloc(FRAME_BYTES + payload!.byteLength);
-  openFrame(frame, 0, FRAME_KINDS.standings, payload!.byteLength);
-  payload!.copy(frame, FRAME_BYTES);
+  const [payload] = encodeStandings(batch, RULES_BEFORE_STANDINGS);
+  const frame = Buffer.alloc(FRAME_HEAD_BYTES + payload!.byteLength);
+  writeFrameHead(frame, 0, FRAME_KINDS.standings, payload!.byteLength);
+  payload!.copy(frame, FRAME_HEAD_BYTES);
   sealFrame(frame, 0, lsn, 0);
   return frame;
 }
@@ -20,7 +29,7 @@ function frameOf(lsn: number, computedFrom: number): Buffer {
 function holding(records: readonly (readonly [lsn: number, from: number])[]): number[] {
   const order = new StandingsOrder();
   return records.flatMap(([lsn, from]) =>
-    order.next(frameOf(lsn, from), 0) === undefined ? [] : [lsn],
+    order.decodeIfInOrder(frameOf(lsn, from), 0) === undefined ? [] : [lsn],
   );
 }
 

@@ -1,8 +1,8 @@
 // Signatures checked again from the journal's bytes, and records that claim more than was signed.
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
-import { thumbprint } from "../../src/contract/public-key.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { computeKeyThumbprint } from "../../src/contract/public-key.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { openLocalLedger } from "../ledger/_local-ledger.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
@@ -10,7 +10,7 @@ import { newKey, NOW_MS, openCore, recordOf, temporaryDirectory } from "../ledge
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const x = publicKey.export({ format: "jwk" }).x!;
-const kid = thumbprint(x);
+const kid = computeKeyThumbprint(x);
 const REGISTERED = Buffer.from(JSON.stringify({ event: "registered", kid, x }));
 
 function signed(index: number, body: Buffer) {
@@ -51,7 +51,7 @@ test("outcomes and batches verify; what was not signed so is named by position",
     return { ...row, signature: "reporter", proof: { kind: "batch", kid, jti, evidenceId, index } };
   };
   await ledger.appendBatch(rows.map(inBatch));
-  expect(verifyJournal(nodeFiles, directory)).toMatchObject({
+  expect(verifyJournal(diskFileLayer, directory)).toMatchObject({
     records: 6,
     signatures: 2,
     forged: [],
@@ -63,7 +63,7 @@ test("outcomes and batches verify; what was not signed so is named by position",
   await ledger.append(inBatch(recordOf(22, { gradeIndex: 3, body: Buffer.alloc(0) }), 1));
   await ledger.append(inBatch(recordOf(23, { gradeIndex: 3, body: Buffer.alloc(0) }), 7));
   await ledger.close();
-  const report = verifyJournal(nodeFiles, directory);
+  const report = verifyJournal(diskFileLayer, directory);
   expect(report.damage).toBeUndefined();
   expect(report.forged).toEqual([7, 8, 9, 10]);
 });

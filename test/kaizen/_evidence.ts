@@ -1,6 +1,6 @@
 // Made-up evidence for the kaizen tests: rows drawn at random, labels from a known truth.
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
 import { createSeededRandom } from "../../src/kaizen/model/random.ts";
 import {
@@ -10,7 +10,7 @@ import {
   computeRowLogit,
 } from "../../src/kaizen/model/scorecard.ts";
 
-export const CONFIG: ScoringConfig = defaultConfig();
+export const CONFIG: ScoringConfig = loadDefaultConfig();
 
 /** `count` outcomes, one an hour, labels by `truth` on features of the size the engine gives. */
 export function evidenceFrom(seed: number, count: number, truth: ScoringModel): FitRows {

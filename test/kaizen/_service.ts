@@ -7,10 +7,10 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import type { TableReader } from "../../src/engine/reader.ts";
 import { KaizenService } from "../../src/kaizen/service/service.ts";
 import type { KaizenResult } from "../../src/kaizen/service/task.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { KaizenOptions } from "../../src/kaizen/service/options.ts";
 import { createSeededRandom } from "../../src/kaizen/model/random.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import type { OpenLedger } from "../../src/ledger/client.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
@@ -85,7 +85,7 @@ export async function openStage(
   const engine = openEngineReader(engineMemory, 1);
   const kaizen = new KaizenService({
     dataDir,
-    journal: dataPaths(dataDir).journal,
+    journal: resolveDataPaths(dataDir).journal,
     ledger,
     clock: () => NOW_MS,
     log: SILENT,
@@ -99,7 +99,7 @@ export const ASKED = { isDryRun: false, isSignedOff: false, startedBy: "test" };
 
 /** Findings that promote, without the work. */
 export function winning(): KaizenResult {
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   const model = { ...config.check, intercept: -0.25 };
   return {
     rows: 1,

@@ -2,7 +2,7 @@
 // that it names gives, checked by scoring the same agents again on a private table.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBureau } from "../../src/bureau/open.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
@@ -23,7 +23,7 @@ const BUREAU = 1;
 
 const outcomes = outcomesOf(2, 4000);
 const configs: ScoringConfig[] = [0, -0.4, 0.3].map((shift) => {
-  const config = defaultConfig();
+  const config = loadDefaultConfig();
   config.check.intercept = shift;
   return config;
 });

@@ -1,6 +1,6 @@
 // Lineage of the live weights: the change a scorecard rests on, and what one taken back leaves.
 import { describe, expect, it } from "vitest";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import {
   isSameScoring,
@@ -10,7 +10,7 @@ import {
 import type { PromotionStep } from "../../src/kaizen/lineage.ts";
 import type { ScorecardSide } from "../../src/kaizen/sides.ts";
 
-const SHIPPED = defaultConfig();
+const SHIPPED = loadDefaultConfig();
 
 /** A config whose intercepts are moved by so much. */
 function moved(check: number, handshake: number): ScoringConfig {

@@ -1,6 +1,6 @@
 // The watch over a promotion: rarely wrong however often one looks, sure to see real harm.
 import { describe, expect, it } from "vitest";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import {
   computeMixtureBoundary,
@@ -150,7 +150,7 @@ describe("the hard triggers, each on its own", () => {
 
 describe("the shadow champion", () => {
   it("keeps being compared on live outcomes, long after, and only where weights changed", () => {
-    const parent = defaultConfig();
+    const parent = loadDefaultConfig();
     const evidence = evidenceFrom(21, 9000, parent.handshake);
     const worse: ScoringConfig = {
       ...parent,
@@ -173,7 +173,7 @@ describe("the shadow champion", () => {
   });
 
   it("compares each scorecard from its own change on", () => {
-    const parent = defaultConfig();
+    const parent = loadDefaultConfig();
     const evidence = evidenceFrom(22, 3000, parent.handshake);
     const change = (row: number) => ({
       runId: "k-20261122-030000000",

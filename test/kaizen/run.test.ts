@@ -2,7 +2,7 @@
 // profits from stays where it was, without the weights going with it.
 import { expect, it } from "vitest";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import type { LoggedInputs, Reading } from "../../src/engine/reading.ts";
+import type { LoggedInputs, AgentScore } from "../../src/engine/reading.ts";
 import { computeDenialThreshold } from "../../src/kaizen/model/holdout.ts";
 import { challengeBothScorecards } from "../../src/kaizen/run.ts";
 import { tapesOf } from "./_attacks.ts";
@@ -25,7 +25,7 @@ function runWith(slandered: number, testedToMs = 0) {
       isRefused: false,
       decisionIndex: 2,
       scoreEffective: 600,
-    } as Reading;
+    } as AgentScore;
   };
   const play = () => {
     played++;

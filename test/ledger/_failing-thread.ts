@@ -2,9 +2,9 @@
 // settings say `full`) its write, for half a second.
 import { generateKeyPairSync } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { buildBureauKey } from "../../src/journal/signing-key.ts";
 import { JournalBroken } from "../../src/journal/faults.ts";
-import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../src/journal/files.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
 import { serveLedger } from "../../src/ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../../src/ledger/messages.ts";
@@ -19,17 +19,17 @@ function fail(errno: string): never {
 }
 
 const brokenSync: FileLayer = {
-  ...nodeFiles,
-  syncData: (descriptor) => (hasCommitted ? fail("EIO") : nodeFiles.syncData(descriptor)),
+  ...diskFileLayer,
+  syncData: (descriptor) => (hasCommitted ? fail("EIO") : diskFileLayer.syncData(descriptor)),
 };
 const fullDisk: FileLayer = {
-  ...nodeFiles,
+  ...diskFileLayer,
   write: (descriptor, parts, position) => {
     if (hasCommitted) {
       fullSince ||= performance.now();
       if (performance.now() - fullSince < FULL_MS) fail("ENOSPC");
     }
-    return nodeFiles.write(descriptor, parts, position);
+    return diskFileLayer.write(descriptor, parts, position);
   },
 };
 
@@ -39,7 +39,7 @@ if (parentPort !== null) {
   const core = openLedgerCore({
     files: data.engineSettings === "full" ? fullDisk : brokenSync,
     directory: data.journal,
-    key: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
+    key: buildBureauKey(generateKeyPairSync("ed25519").privateKey),
     epoch: data.epoch,
     fold: () => {
       hasCommitted = true;

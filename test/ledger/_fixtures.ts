@@ -7,14 +7,14 @@ import { afterEach } from "vitest";
 import type { Assessment } from "../../src/contract/assessments.ts";
 import { encodeAssessment } from "../../src/journal/assessments.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
-import { type BureauKey, bureauKeyFrom } from "../../src/journal/signing-key.ts";
-import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
+import { type BureauKey, buildBureauKey } from "../../src/journal/signing-key.ts";
+import { type FileLayer, diskFileLayer } from "../../src/journal/files.ts";
 import type { Fence } from "../../src/journal/ownership/fence.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
-import type { LedgerFigures } from "../../src/ledger/figures.ts";
+import type { LedgerMetrics } from "../../src/ledger/figures.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -59,8 +59,8 @@ export function recordOf(index: number, changes: Partial<OutcomeRecord> = {}): O
 
 export function runOf(records: readonly OutcomeRecord[]): FrameRun {
   const batch = new FrameBatch();
-  for (const record of records) batch.add(record);
-  return batch.take();
+  for (const record of records) batch.addOutcome(record);
+  return batch.drain();
 }
 
 /** The n-th failed text of an agent. */
@@ -80,11 +80,11 @@ export function assessed(n: number, changes: Partial<Assessment> = {}): Assessme
 export function assessedRunOf(assessments: readonly Assessment[]): FrameRun {
   const batch = new FrameBatch();
   for (const each of assessments) batch.addEvent(FRAME_KINDS.assessment, encodeAssessment(each));
-  return batch.take();
+  return batch.drain();
 }
 
 export function newKey(): BureauKey {
-  return bureauKeyFrom(generateKeyPairSync("ed25519").privateKey);
+  return buildBureauKey(generateKeyPairSync("ed25519").privateKey);
 }
 
 const directories: string[] = [];
@@ -112,7 +112,7 @@ export interface CoreChanges {
   nowMs?: number;
   replayEntriesMax?: number;
   reserveBytes?: number;
-  figures?: LedgerFigures;
+  figures?: LedgerMetrics;
   fence?: Fence;
 }
 
@@ -122,7 +122,7 @@ export const GUARD_ENTRIES = 4096;
 export function openCore(directory: string, key: BureauKey, changes: CoreChanges = {}): OpenedCore {
   const folded: FoldedOutcome[] = [];
   const core = openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory,
     key,
     epoch: 1,

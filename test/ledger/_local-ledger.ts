@@ -2,7 +2,7 @@
 // tests. Every call is one or more commits; nothing is queued.
 import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
-import { encodeEvidence, identified } from "../../src/journal/proof.ts";
+import { encodeBatchEvidence, addEvidenceId } from "../../src/journal/proof.ts";
 import type { EventLog, Ledger, NoteLog } from "../../src/ledger/ledger.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import type { LedgerCore } from "../../src/ledger/core.ts";
@@ -19,10 +19,10 @@ export function openLocalLedger(
     const batch = new FrameBatch();
     const results: CommitResult[] = [];
     for (const record of records) {
-      batch.add(record);
-      if (batch.isFull) results.push(...core.commit([batch.take()], clock()));
+      batch.addOutcome(record);
+      if (batch.isFull) results.push(...core.commit([batch.drain()], clock()));
     }
-    if (batch.count > 0) results.push(...core.commit([batch.take()], clock()));
+    if (batch.count > 0) results.push(...core.commit([batch.drain()], clock()));
     return records.map((record, index) => {
       const result = results[index] as CommitResult;
       return buildReceipt(
@@ -38,8 +38,8 @@ export function openLocalLedger(
   const commitEvent = (kind: number, payload: Uint8Array): number => {
     const batch = new FrameBatch();
     batch.addEvent(kind, payload);
-    const result = core.commit([batch.take()], clock())[0] as CommitResult;
-    while (core.isRefolding) core.refold(Number.POSITIVE_INFINITY);
+    const result = core.commit([batch.drain()], clock())[0] as CommitResult;
+    while (core.isRefolding) core.continueRefold(Number.POSITIVE_INFINITY);
     const { verdict, lsn, recordedAtMs, outcomeId } = result;
     const awaited = { outcomeId, signature: "none" as const };
     return buildReceipt(awaited, verdict, lsn, recordedAtMs, outcomeId).position;
@@ -62,8 +62,8 @@ export function openLocalLedger(
     appendKeyAudit: async (payload) => commitEvent(FRAME_KINDS.keyAudit, payload),
     appendEvidence: (evidence) =>
       new Promise((resolve) => {
-        const whole = identified(evidence);
-        commitEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+        const whole = addEvidenceId(evidence);
+        commitEvent(FRAME_KINDS.evidence, encodeBatchEvidence(whole));
         resolve(whole.evidenceId);
       }),
     append: (record) =>

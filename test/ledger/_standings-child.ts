@@ -4,9 +4,9 @@
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import { tableImage } from "../../src/engine/image.ts";
+import { openTableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../src/journal/standings.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 
 const [dataDir = "", partCount = "0"] = process.argv.slice(2);
@@ -49,11 +49,11 @@ const agents = Array.from({ length: 6000 }, (_, i) => ({
 }));
 await report(0, 300);
 const batch = { isInForce: true, stakesHigh: 20, agents, computedFrom: ledger.position() };
-const parts = encodeStandings(batch, NO_STANDINGS);
+const parts = encodeStandings(batch, RULES_BEFORE_STANDINGS);
 for (const part of parts.slice(0, Number(partCount))) await ledger.appendStandings(part);
 await report(300, 300);
 const digest = createHash("sha256");
-for (const part of tableImage(engineMemory).parts()) digest.update(part);
+for (const part of openTableImage(engineMemory).viewParts()) digest.update(part);
 // Synchronous: the line is out before the kill.
 writeSync(1, `${parts.length} ${digest.digest("hex")}\n`);
 setInterval(() => undefined, 1000);

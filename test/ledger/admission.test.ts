@@ -1,15 +1,15 @@
 // Admission by room and by newcomers: nothing that does not fit is journaled, a key brings so much
 // that is new by the hour, and a start folds whatever the journal holds into a smaller table too.
 import { beforeEach, expect, test } from "vitest";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
 import type { NewcomersPerHour } from "../../src/ledger/admission/newcomer-limits.ts";
 import {
-  VERDICT_NEWCOMERS,
+  VERDICT_NEWCOMERS_LIMITED,
   VERDICT_RECORDED,
   VERDICT_TABLE_FULL,
 } from "../../src/ledger/replay-guard.ts";
@@ -28,10 +28,10 @@ beforeEach(() => {
 });
 
 function open(bytesMax: number, newcomersPerHour?: NewcomersPerHour) {
-  const table = new LiveTable(createEngineMemory(), defaultConfig(), 1n, bytesMax);
+  const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), 1n, bytesMax);
   table.open(false);
   const core = openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory,
     key,
     epoch: 1,
@@ -66,7 +66,7 @@ test("a full table: new agents are refused before the journal, known ones are ta
   const { core, table } = open(BOUND, { agents: Infinity, pairs: Infinity });
   const warnings: (string | undefined)[] = [];
   const sent = fill(core);
-  warnings.push(core.admission!.warning());
+  warnings.push(core.admission!.takeFillWarning());
   expect(table.overflow).toBe(0);
   expect(core.lsn).toBeGreaterThan(1000);
   expect(core.lsn).toBeLessThan(sent);
@@ -77,7 +77,7 @@ test("a full table: new agents are refused before the journal, known ones are ta
   expect(core.lsn).toBe(before + 1);
   expect(table.overflow).toBe(0);
   expect(warnings[0]).toMatch(/^agent table \d+ % full/);
-  expect(core.admission!.warning()).toBeUndefined();
+  expect(core.admission!.takeFillWarning()).toBeUndefined();
   core.close();
 });
 
@@ -113,13 +113,13 @@ test("a key brings so many new agents by the hour, known ones always, other keys
   const first = Array.from({ length: 60 }, (_, at) => fresh(at));
   expect(new Set(verdictsOf(first))).toEqual(new Set([VERDICT_RECORDED]));
   expect(verdictsOf([fresh(60), known(), fresh(61, KEY_B)])).toEqual([
-    VERDICT_NEWCOMERS,
+    VERDICT_NEWCOMERS_LIMITED,
     VERDICT_RECORDED,
     VERDICT_RECORDED,
   ]);
   expect(core.admission!.status).toMatchObject({ refusedLimited: 1, keysLimited: 1 });
   // 120 agents were brought: back below the limit of 100 after more than a fifth of an hour.
-  expect(verdictsOf([fresh(62)], NOW_MS + HOUR_MS / 10)).toEqual([VERDICT_NEWCOMERS]);
+  expect(verdictsOf([fresh(62)], NOW_MS + HOUR_MS / 10)).toEqual([VERDICT_NEWCOMERS_LIMITED]);
   expect(verdictsOf([fresh(63)], NOW_MS + HOUR_MS / 4)).toEqual([VERDICT_RECORDED]);
   core.close();
 });
@@ -142,7 +142,7 @@ test("new pairs of known agents are limited too; imports never are", () => {
     VERDICT_RECORDED,
     VERDICT_RECORDED,
     VERDICT_RECORDED,
-    VERDICT_NEWCOMERS,
+    VERDICT_NEWCOMERS_LIMITED,
     VERDICT_RECORDED,
   ]);
   core.close();
@@ -153,6 +153,6 @@ test("a repeat within the commit of a record that is refused is refused as well"
   core.commit([runOf([fresh(1)])], NOW_MS);
   const twice = { ...fresh(2), idempotencyKey: "same" };
   const verdicts = core.commit([runOf([twice, twice])], NOW_MS).map(({ verdict }) => verdict);
-  expect(verdicts).toEqual([VERDICT_NEWCOMERS, VERDICT_NEWCOMERS]);
+  expect(verdicts).toEqual([VERDICT_NEWCOMERS_LIMITED, VERDICT_NEWCOMERS_LIMITED]);
   core.close();
 });

@@ -3,14 +3,14 @@
 import { afterEach, expect, test } from "vitest";
 import type { Assessment } from "../../src/contract/assessments.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { hashTenantToAsker } from "../../src/contract/voices.ts";
-import { tableImage } from "../../src/engine/image.ts";
+import { hashTenantToAskerNumber } from "../../src/contract/voices.ts";
+import { openTableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { FoldAssessment } from "../../src/engine/reading.ts";
 import { decodeAssessment, encodeAssessment } from "../../src/journal/assessments.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/journal/format.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../src/journal/format.ts";
 import { AssessmentQueue } from "../../src/ledger/assessment-queue.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
@@ -19,9 +19,9 @@ import type { EncodedFrames, FrameReceipts } from "../../src/ledger/ledger.ts";
 import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
-  VERDICT_UNAVAILABLE,
+  VERDICT_DISK_FULL,
 } from "../../src/ledger/replay-guard.ts";
-import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
+import { selectSnapshotNames } from "../../src/ledger/snapshot/format.ts";
 import {
   assessed,
   assessedRunOf,
@@ -69,14 +69,14 @@ async function restart(dataDir: string, before: Opened): Promise<Opened> {
   return start(dataDir);
 }
 
-const tableOf = ({ memory }: Opened) => Buffer.concat(tableImage(memory).parts());
+const tableOf = ({ memory }: Opened) => Buffer.concat(openTableImage(memory).viewParts());
 const textsOf = ({ memory }: Opened, agent = AGENT) =>
   openEngineReader(memory, 1).explain(agent, NOW_MS).failedTexts;
 
 /** Notes all and waits until they are answered. */
 async function note({ ledger }: Opened, all: readonly Assessment[]) {
   const queue = new AssessmentQueue(ledger);
-  for (const each of all) queue.note(each);
+  for (const each of all) queue.enqueue(each);
   await queue.close();
   const { assessments_recorded_total, assessments_repeated_total, assessments_dropped_total } =
     queue.gauges();
@@ -86,10 +86,13 @@ async function note({ ledger }: Opened, all: readonly Assessment[]) {
 test("what is written is what is read, with the tenant's number as a voice", () => {
   const assessment = assessed(7, { tenant: "größe", kindIndex: 1, keyId: "k", code: "X" });
   const payload = encodeAssessment(assessment);
-  const frame = Buffer.concat([Buffer.alloc(FRAME_BYTES), payload]);
-  openFrame(frame, 0, FRAME_KINDS.assessment, payload.byteLength);
-  expect(decodeAssessment(frame, 0)).toEqual({ ...assessment, asker: hashTenantToAsker("größe") });
-  frame[FRAME_BYTES] = 2;
+  const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), payload]);
+  writeFrameHead(frame, 0, FRAME_KINDS.assessment, payload.byteLength);
+  expect(decodeAssessment(frame, 0)).toEqual({
+    ...assessment,
+    asker: hashTenantToAskerNumber("größe"),
+  });
+  frame[FRAME_HEAD_BYTES] = 2;
   expect(() => decodeAssessment(frame, 0)).toThrow("version 2");
 });
 
@@ -99,7 +102,7 @@ test("a text counts once per agent and tenant: in one commit, in the next, after
   const folded: FoldAssessment[] = [];
   const reopen = () =>
     openLedgerCore({
-      files: nodeFiles,
+      files: diskFileLayer,
       directory,
       key,
       epoch: 1,
@@ -134,7 +137,7 @@ test("a text counts once per agent and tenant: in one commit, in the next, after
 
 test("an outcome and an assessment of the same text are two things", () => {
   const core = openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory: temporaryDirectory(),
     key: newKey(),
     epoch: 1,
@@ -150,7 +153,7 @@ test("an outcome and an assessment of the same text are two things", () => {
 
 test("a disk that is nearly full takes none", () => {
   let freeBytes = 1e12;
-  const files = { ...nodeFiles, freeBytes: () => freeBytes };
+  const files = { ...diskFileLayer, freeBytes: () => freeBytes };
   const core = openLedgerCore({
     files,
     directory: temporaryDirectory(),
@@ -163,7 +166,7 @@ test("a disk that is nearly full takes none", () => {
   });
   freeBytes = 1024 * 1024;
   const [result] = core.commit([assessedRunOf([assessed(1)])], NOW_MS);
-  expect(result!.verdict).toBe(VERDICT_UNAVAILABLE);
+  expect(result!.verdict).toBe(VERDICT_DISK_FULL);
   expect(core.lsn).toBe(0);
   core.close();
 });
@@ -189,7 +192,7 @@ test("a start from a snapshot goes on with the texts that counted", async () => 
   const dataDir = temporaryDirectory();
   const live = await start(dataDir, OFTEN);
   await note(live, [assessed(1), assessed(2)]);
-  const snapshots = () => listSnapshots(nodeFiles.list(`${dataDir}/snapshots`)).length;
+  const snapshots = () => selectSnapshotNames(diskFileLayer.list(`${dataDir}/snapshots`)).length;
   for (let i = 0; snapshots() === 0; i += 20) {
     await live.ledger.appendBatch(Array.from({ length: 20 }, (_, n) => recordOf(i + n)));
   }
@@ -243,9 +246,9 @@ function slowLog() {
 test("the queue has one message under way, one commit waiting, and drops the rest", async () => {
   const { sent, log } = slowLog();
   const queue = new AssessmentQueue(log);
-  queue.note(assessed(0));
+  queue.enqueue(assessed(0));
   await expect.poll(() => sent.length, { interval: 1 }).toBe(1);
-  for (let n = 1; n <= COMMIT_RECORDS_MAX + 5; n++) queue.note(assessed(n));
+  for (let n = 1; n <= COMMIT_RECORDS_MAX + 5; n++) queue.enqueue(assessed(n));
   expect(sent.length).toBe(1);
   const dropped = Number(queue.gauges()["assessments_dropped_total"]);
   expect(dropped).toBeGreaterThanOrEqual(5);
@@ -255,7 +258,7 @@ test("the queue has one message under way, one commit waiting, and drops the res
   const closed = queue.close();
   sent[1]!.fail();
   await closed;
-  queue.note(assessed(9999));
+  queue.enqueue(assessed(9999));
   expect(queue.gauges()).toEqual({
     assessments_recorded_total: 1,
     assessments_repeated_total: 0,
@@ -266,11 +269,11 @@ test("the queue has one message under way, one commit waiting, and drops the res
 test("close sends what waits, and refusals of a full disk are counted", async () => {
   const { sent, log } = slowLog();
   const queue = new AssessmentQueue(log);
-  queue.note(assessed(1));
-  queue.note(assessed(2));
+  queue.enqueue(assessed(1));
+  queue.enqueue(assessed(2));
   const closed = queue.close();
   expect(sent.map(({ count }) => count)).toEqual([2]);
-  sent[0]!.answer(VERDICT_UNAVAILABLE);
+  sent[0]!.answer(VERDICT_DISK_FULL);
   await closed;
   expect(queue.gauges()).toMatchObject({
     assessments_recorded_total: 0,

@@ -31,7 +31,7 @@ const damageIn = (segment: string, offset = 100): JournalDamage => ({
 });
 
 function look(damages: readonly JournalDamage[], more: Partial<ScrubMessage> = {}): void {
-  watch.take({ kind: "scrub", segments: 3, damages, isDone: true, isWhole: true, ...more });
+  watch.applyScrub({ kind: "scrub", segments: 3, damages, isDone: true, isWhole: true, ...more });
 }
 
 test("damage is known when it is found, and told once however often it is seen", () => {
@@ -75,7 +75,7 @@ test("a record that cannot be written is an alarm of its own", async () => {
     append: () => Promise.reject(new Error("no room")),
     clock: () => NOW_MS,
   });
-  failing.take({
+  failing.applyScrub({
     kind: "scrub",
     segments: 1,
     damages: [damageIn("seg-1.log")],

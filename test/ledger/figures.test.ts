@@ -2,12 +2,12 @@
 // once.
 import { expect, test } from "vitest";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { LedgerFigures } from "../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../src/ledger/figures.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "./_fixtures.ts";
 
 test("outcomes by grade and signature, syncs, and how many share one", () => {
-  const figures = new LedgerFigures();
-  const reader = new LedgerFigures(figures.memory);
+  const figures = new LedgerMetrics();
+  const reader = new LedgerMetrics(figures.memory);
   const directory = temporaryDirectory();
   const key = newKey();
   const { core } = openCore(directory, key, { figures });
@@ -27,9 +27,9 @@ test("outcomes by grade and signature, syncs, and how many share one", () => {
   expect(syncs.sum).toBeGreaterThan(0);
   expect(snapshotMs).toBeUndefined();
   // A replay records nothing.
-  const again = new LedgerFigures();
+  const again = new LedgerMetrics();
   openCore(directory, key, { figures: again }).core.close();
   expect(again.counts().outcomes.every(({ value }) => value === 0)).toBe(true);
-  figures.snapshotWritten(NOW_MS);
+  figures.setSnapshotTime(NOW_MS);
   expect(reader.counts().snapshotMs).toBe(NOW_MS);
 });

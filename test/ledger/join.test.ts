@@ -4,7 +4,7 @@ import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
-import { inviteToLedger, joinLedger } from "../../src/ledger/join.ts";
+import { openLedgerPort, connectToLedger } from "../../src/ledger/join.ts";
 import { NOW_MS, outcomeIdOf, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function open() {
@@ -19,7 +19,7 @@ async function open() {
     clock: () => NOW_MS,
     storePort: port2,
   });
-  const join = () => joinLedger(inviteToLedger(ledger), engineMemory, () => NOW_MS);
+  const join = () => connectToLedger(openLedgerPort(ledger), engineMemory, () => NOW_MS);
   return { ledger, join, announced, close: () => port1.close() };
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
@@ -50,7 +50,7 @@ test(`${ROUNDS} kills: every acknowledged outcome is there once`, async () => {
     for (const [index, position] of told) acknowledged.set(index, position);
   }
   const found = new Map<string, number>();
-  const recovery = recoverJournal(nodeFiles, `${dataDir}/journal`, (bytes, at, lsn) => {
+  const recovery = recoverJournal(diskFileLayer, `${dataDir}/journal`, (bytes, at, lsn) => {
     const { outcomeId } = decodeOutcome(bytes, at);
     expect(found.has(outcomeId)).toBe(false);
     found.set(outcomeId, lsn);
@@ -59,7 +59,7 @@ test(`${ROUNDS} kills: every acknowledged outcome is there once`, async () => {
   for (const [index, position] of acknowledged) {
     expect(found.get(outcomeIdOf(index)), `outcome ${index}`).toBe(position);
   }
-  const report = verifyJournal(nodeFiles, `${dataDir}/journal`);
+  const report = verifyJournal(diskFileLayer, `${dataDir}/journal`);
   expect(report).toMatchObject({ damage: undefined, lsn: recovery.tail.lsn });
 
   const store = await startStore({ dataDir, isStandalone: true });

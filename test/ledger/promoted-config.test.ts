@@ -1,7 +1,7 @@
 // A promoted config scores, but the log is folded by the config it began with: a start, which
 // replays before it promotes again, ends with the same table.
 import { afterEach, expect, test } from "vitest";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { computeConfigVersion } from "../../src/kaizen/service/files.ts";
@@ -28,7 +28,7 @@ const report = (ledger: OpenLedger, from: number) =>
 
 test("what an earlier release promoted folds as this one does, also after a start", async () => {
   const dataDir = temporaryDirectory();
-  const shipped = defaultConfig();
+  const shipped = loadDefaultConfig();
   const promoted = {
     ...shipped,
     name: "promoted by an earlier release",

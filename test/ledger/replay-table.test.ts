@@ -1,10 +1,10 @@
 // The replay table against an obvious model, through growth, wrap-around and eviction.
 import { expect, test } from "vitest";
-import { ReplayTable, replayIdentity } from "../../src/ledger/replay-table.ts";
+import { ReplayTable, hashReplayIdentity } from "../../src/ledger/replay-table.ts";
 import { outcomeIdOf, seededRandom } from "./_fixtures.ts";
 
 function identityOf(key: number, body: string) {
-  return replayIdentity({
+  return hashReplayIdentity({
     tenant: Buffer.from("t"),
     key: Buffer.from(String(key)),
     content: Buffer.from(body),
@@ -28,7 +28,7 @@ test("finds the first receipt and tells another body", () => {
 
 test("tenants do not share keys", () => {
   const [left, right] = ["a", "b"].map((tenant) =>
-    replayIdentity({
+    hashReplayIdentity({
       tenant: Buffer.from(tenant),
       key: Buffer.from("k"),
       content: Buffer.from("x"),

@@ -7,17 +7,21 @@ import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { FLAG_KEY_REVOKED } from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import { tableImage } from "../../src/engine/image.ts";
+import { openTableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { AgentStanding } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
-import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/journal/format.ts";
-import { decodeStandings, encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
+import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../src/journal/format.ts";
+import {
+  decodeStandings,
+  encodeStandings,
+  RULES_BEFORE_STANDINGS,
+} from "../../src/journal/standings.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { listSnapshots } from "../../src/ledger/snapshot/format.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { selectSnapshotNames } from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 const CHILD = fileURLToPath(new URL("./_standings-child.ts", import.meta.url));
@@ -60,7 +64,7 @@ async function restart(dataDir: string, before: Opened): Promise<Opened> {
 }
 
 /** Everything but scratch, as one buffer. */
-const tableOf = ({ memory }: Opened) => Buffer.concat(tableImage(memory).parts());
+const tableOf = ({ memory }: Opened) => Buffer.concat(openTableImage(memory).viewParts());
 
 const report = ({ ledger }: Opened, from: number, count: number) =>
   ledger.appendBatch(Array.from({ length: count }, (_, n) => recordOf(from + n)));
@@ -76,7 +80,7 @@ function believed(count: number): AgentStanding[] {
 
 async function write({ ledger }: Opened, agents: AgentStanding[], isInForce = true) {
   const batch = { isInForce, stakesHigh: 12.5, agents, computedFrom: ledger.position() };
-  const parts = encodeStandings(batch, NO_STANDINGS);
+  const parts = encodeStandings(batch, RULES_BEFORE_STANDINGS);
   for (const part of parts) await ledger.appendStandings(part);
   return parts.length;
 }
@@ -84,11 +88,11 @@ async function write({ ledger }: Opened, agents: AgentStanding[], isInForce = tr
 test("what is written is what is read, in parts of which the last one counts", () => {
   const agents = believed(5000);
   const batch = { isInForce: true, stakesHigh: 3, agents, computedFrom: 2 ** 33 };
-  const parts = encodeStandings(batch, NO_STANDINGS);
+  const parts = encodeStandings(batch, RULES_BEFORE_STANDINGS);
   expect(parts.length).toBeGreaterThan(1);
   const read = parts.map((part) => {
-    const frame = Buffer.concat([Buffer.alloc(FRAME_BYTES), part]);
-    openFrame(frame, 0, FRAME_KINDS.standings, part.byteLength);
+    const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), part]);
+    writeFrameHead(frame, 0, FRAME_KINDS.standings, part.byteLength);
     return decodeStandings(frame, 0);
   });
   expect(read.flatMap((part) => part.agents)).toEqual(agents);
@@ -174,7 +178,7 @@ test("a start from a snapshot goes on with the standings that held", async () =>
   await report(live, 0, 50);
   await write(live, believed(5));
   await report(live, 50, 100);
-  const snapshots = () => listSnapshots(nodeFiles.list(`${dataDir}/snapshots`)).length;
+  const snapshots = () => selectSnapshotNames(diskFileLayer.list(`${dataDir}/snapshots`)).length;
   for (let i = 150; snapshots() === 0; i++) await report(live, i, 1);
   await report(live, 5000, 50);
   const table = tableOf(live);
@@ -185,7 +189,7 @@ test("a start from a snapshot goes on with the standings that held", async () =>
 
 test("a batch replaces its own marks and no others", () => {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   const reader = openEngineReader(memory, 1);
   const agent = "agent://shop/seller-1";
   const apply = (flags: number) =>

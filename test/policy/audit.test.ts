@@ -4,13 +4,13 @@ import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
 import type { FindingCode } from "../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../src/policy/active-policy.ts";
-import { isAuditable, isDrawn } from "../../src/policy/audit.ts";
-import { decidePolicy } from "../../src/policy/rules.ts";
-import type { Risk } from "../../src/policy/rules.ts";
+import { createActivePolicy } from "../../src/policy/active-policy.ts";
+import { isEligibleForAuditSample, isInAuditSample } from "../../src/policy/audit.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
+import type { PolicyRisk } from "../../src/policy/rules.ts";
 
 const LEVEL = { ...DEFAULT_POLICY.levels.L2, audit_one_in: 20, audit_max_stakes: 5 };
-const RISKY: Risk = {
+const RISKY: PolicyRisk = {
   failureProbability: 0.3,
   failureOptimistic: 0.2,
   isThin: false,
@@ -21,22 +21,22 @@ const RISKY: Risk = {
 
 describe("what takes part", () => {
   const ruled = (
-    risk: Partial<Risk>,
+    risk: Partial<PolicyRisk>,
     isMet = true,
     code: FindingCode | "" = "",
     isSourced = true,
     level = LEVEL,
-  ) => decidePolicy("L2", level, { ...RISKY, ...risk }, isMet, code, isSourced);
+  ) => applyPolicyRules("L2", level, { ...RISKY, ...risk }, isMet, code, isSourced);
 
   it("is what risk, doubt or small stakes hold back", () => {
     for (const risk of [{}, { isThin: true }, { failureProbability: 0, decisionIndex: 1 }]) {
-      expect(isAuditable(LEVEL, ruled(risk), 5)).toBe(true);
-      expect(isAuditable(LEVEL, ruled(risk), 5.01)).toBe(false);
-      expect(isAuditable(DEFAULT_POLICY.levels.L2, ruled(risk), 0)).toBe(false);
+      expect(isEligibleForAuditSample(LEVEL, ruled(risk), 5)).toBe(true);
+      expect(isEligibleForAuditSample(LEVEL, ruled(risk), 5.01)).toBe(false);
+      expect(isEligibleForAuditSample(DEFAULT_POLICY.levels.L2, ruled(risk), 0)).toBe(false);
     }
     const { audit_max_stakes: _, ...unnamed } = LEVEL;
-    expect(isAuditable(unnamed, ruled({}), 0)).toBe(true);
-    expect(isAuditable(unnamed, ruled({}), 0.01)).toBe(false);
+    expect(isEligibleForAuditSample(unnamed, ruled({}), 0)).toBe(true);
+    expect(isEligibleForAuditSample(unnamed, ruled({}), 0.01)).toBe(false);
   });
 
   it("is nothing that is denied, allowed, or held back for its text, its sources or a minimum", () => {
@@ -49,7 +49,7 @@ describe("what takes part", () => {
       ruled({ failureProbability: 0.01 }, true, "UNSUPPORTED_CONTENT"),
       ruled({ failureProbability: 0.01 }, true, "", false, strict),
     ]) {
-      expect(isAuditable(LEVEL, ruling, 0), ruling.logReason).toBe(false);
+      expect(isEligibleForAuditSample(LEVEL, ruling, 0), ruling.logReason).toBe(false);
     }
   });
 });
@@ -60,15 +60,18 @@ describe("the lot", () => {
     const ids = new RequestIdGenerator(() => 1_767_225_600_000);
     const draws = 40_000;
     let won = 0;
-    for (let i = 0; i < draws; i++) if (isDrawn(ids.next(), oneIn)) won += 1;
+    for (let i = 0; i < draws; i++) if (isInAuditSample(ids.next(), oneIn)) won += 1;
     const expected = draws / oneIn;
     expect(Math.abs(won - expected)).toBeLessThan(5 * Math.sqrt(expected) + 1);
   });
 
   it("is the same whenever it is drawn again", () => {
     const id = "019ab0f3-5b1e-7c44-9a3e-0f3b3f6f2c11";
-    expect([isDrawn(id, 7), isDrawn(id, 7)]).toEqual([isDrawn(id, 7), isDrawn(id, 7)]);
-    expect(isDrawn(id, 1)).toBe(true);
+    expect([isInAuditSample(id, 7), isInAuditSample(id, 7)]).toEqual([
+      isInAuditSample(id, 7),
+      isInAuditSample(id, 7),
+    ]);
+    expect(isInAuditSample(id, 1)).toBe(true);
   });
 });
 
@@ -76,7 +79,9 @@ describe("the option", () => {
   const of = (rules: object) => parsePolicy({ levels: { L2: rules } });
 
   it("is left out where it is not set, so that policies keep their version", () => {
-    expect(activePolicy(parsePolicy({})).version).toBe(activePolicy(DEFAULT_POLICY).version);
+    expect(createActivePolicy(parsePolicy({})).version).toBe(
+      createActivePolicy(DEFAULT_POLICY).version,
+    );
     expect(of({ audit_one_in: 50 }).levels.L2).toEqual({
       ...DEFAULT_POLICY.levels.L2,
       audit_one_in: 50,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { DECISIONS } from "../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../src/policy/backtest.ts";
 
 describe("a back-test of a policy that vouches", () => {
@@ -23,8 +23,8 @@ describe("a back-test of a policy that vouches", () => {
     const until = new Date(untilMs).toISOString();
     const word = { namespace: "agent://a/*", until, up_to: "L2", max_stakes: 10 } as const;
     const backtest = new PolicyBacktest({
-      live: activePolicy(DEFAULT_POLICY),
-      given: activePolicy({ ...DEFAULT_POLICY, vouched: [word] }),
+      live: createActivePolicy(DEFAULT_POLICY),
+      given: createActivePolicy({ ...DEFAULT_POLICY, vouched: [word] }),
       agentCount: 2,
     });
     const names = ["agent://a/new", "agent://b/new"];
@@ -37,7 +37,7 @@ describe("a back-test of a policy that vouches", () => {
         }
       }
     }
-    const { rows } = backtest.findings(names);
+    const { rows } = backtest.buildFindings(names);
     const allowed = (question: string, name: string) =>
       ["live", "given"].map(
         (policy) =>

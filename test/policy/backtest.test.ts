@@ -2,15 +2,15 @@
 // bound, and the interval of its false alarms.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { completePolicy } from "../../src/contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY, THIN_RULES } from "../../src/contract/policy.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { BACKTEST_QUESTIONS } from "../../src/contract/schemas/backtest.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../src/policy/backtest.ts";
-import { effectiveTrials, wilsonInterval } from "../../src/policy/interval.ts";
-import { decidePolicy } from "../../src/policy/rules.ts";
+import { computeEffectiveTrials, computeWilsonInterval } from "../../src/policy/interval.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
 
 const AGENTS = ["agent://a/0", "agent://a/1", "agent://a/2", "agent://a/3"];
 
@@ -53,18 +53,18 @@ const level = fc.record(
 );
 const policies: fc.Arbitrary<Policy> = fc
   .record({ L0: level, L1: level, L2: level, L3: level })
-  .map((levels) => completePolicy({ levels }));
+  .map((levels) => fillPolicyDefaults({ levels }));
 
 function backtestOf(outcomes: readonly Judged[], live: Policy, given?: Policy) {
   const backtest = new PolicyBacktest({
-    live: activePolicy(live),
-    given: given && activePolicy(given),
+    live: createActivePolicy(live),
+    given: given && createActivePolicy(given),
     agentCount: AGENTS.length,
   });
   for (const { question, ...each } of outcomes) {
     backtest.add(question, { ...each, agentId: AGENTS[each.agent]!, nowMs: 0 });
   }
-  return backtest.findings(AGENTS);
+  return backtest.buildFindings(AGENTS);
 }
 
 /** The verdict's name, asked of the policy itself; `bound` in place of the policy's own. */
@@ -79,7 +79,7 @@ function verdictOf(
   const own = isHandshake ? rules.allow_handshake_up_to : rules.allow_up_to;
   const isMet =
     isHandshake || Math.round(each.reading.scoreInternal) >= (rules.minimum_score ?? 300);
-  const ruling = decidePolicy(name, rules, each.reading, isMet, "", true, bound ?? own);
+  const ruling = applyPolicyRules(name, rules, each.reading, isMet, "", true, bound ?? own);
   return VERDICTS[ruling.verdictIndex]!;
 }
 
@@ -223,7 +223,7 @@ describe("a back-test", () => {
 
   it("lets all through that is not denied where the bound is 1", () => {
     const open = { allow_up_to: 1, allow_handshake_up_to: 1, thin: "allow", counts_stakes: false };
-    const given = completePolicy({ levels: { L2: open, L3: open } as Policy["levels"] });
+    const given = fillPolicyDefaults({ levels: { L2: open, L3: open } as Policy["levels"] });
     fc.assert(
       fc.property(fc.array(judged, { minLength: 1, maxLength: 40 }), (outcomes) => {
         const { rows } = backtestOf(outcomes, DEFAULT_POLICY, given);
@@ -271,22 +271,24 @@ describe("the interval of false alarms", () => {
     const trials = new Uint32Array(1000).fill(1);
     const hits = new Map([[7, 1]]);
     // One degree of freedom is the mean's.
-    expect(effectiveTrials({ trials, hits })).toBeCloseTo(999, 6);
-    const { low, high } = wilsonInterval(0.001, 1000);
+    expect(computeEffectiveTrials({ trials, hits })).toBeCloseTo(999, 6);
+    const { low, high } = computeWilsonInterval(0.001, 1000);
     // Newcombe 1998, table: 1 of 1000.
     expect([low.toFixed(6), high.toFixed(6)]).toEqual(["0.000177", "0.005643"]);
-    expect(wilsonInterval(0, 100)).toEqual({ low: 0, high: expect.closeTo(0.036994, 5) });
-    expect(wilsonInterval(0, 0)).toEqual({ low: 0, high: 1 });
+    expect(computeWilsonInterval(0, 100)).toEqual({ low: 0, high: expect.closeTo(0.036994, 5) });
+    expect(computeWilsonInterval(0, 0)).toEqual({ low: 0, high: 1 });
   });
 
   it("widens where all the alarms are one agent's", () => {
     const trials = new Uint32Array(100).fill(10);
     const spread = new Map(Array.from({ length: 10 }, (_, agent) => [agent, 1] as const));
     const one = new Map([[0, 10]]);
-    expect(effectiveTrials({ trials, hits: spread })).toBe(1000);
-    const effective = effectiveTrials({ trials, hits: one });
+    expect(computeEffectiveTrials({ trials, hits: spread })).toBe(1000);
+    const effective = computeEffectiveTrials({ trials, hits: one });
     expect(effective).toBeGreaterThan(50);
     expect(effective).toBeLessThan(120);
-    expect(wilsonInterval(0.01, effective).high).toBeGreaterThan(wilsonInterval(0.01, 1000).high);
+    expect(computeWilsonInterval(0.01, effective).high).toBeGreaterThan(
+      computeWilsonInterval(0.01, 1000).high,
+    );
   });
 });

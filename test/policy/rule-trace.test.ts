@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LevelPolicy, DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
-import { decidePolicy } from "../../src/policy/rules.ts";
+import { applyPolicyRules } from "../../src/policy/rules.ts";
 import { type RuleInputs, traceRules } from "../../src/policy/rule-trace.ts";
 
 const share = fc.oneof(
@@ -32,14 +32,14 @@ const inputs = fc
       isRefused: fc.boolean(),
       decisionIndex: fc.nat(DECISIONS.length - 1),
     }),
-    isThresholdMet: fc.boolean(),
+    isMinimumMet: fc.boolean(),
     failureCode: fc.constantFrom(
       "" as const,
       "HASH_MISMATCH" as const,
       "SOURCE_REVOKED" as const,
       "UNSUPPORTED_CONTENT" as const,
     ),
-    isSourced: fc.boolean(),
+    areSourcesVerified: fc.boolean(),
     allowUpTo: share,
     isVouched: fc.boolean(),
     areStakesVouched: fc.boolean(),
@@ -58,13 +58,13 @@ it("decides by the rule that the policy decides by", () => {
   fc.assert(
     fc.property(inputs, (given) => {
       const steps = traceRules(given);
-      const ruled = decidePolicy(
+      const ruled = applyPolicyRules(
         given.toolLevel,
         given.level,
         given.risk,
-        given.isThresholdMet,
+        given.isMinimumMet,
         given.failureCode,
-        given.isSourced,
+        given.areSourcesVerified,
         given.allowUpTo,
         given.isVouched,
         given.areStakesVouched,
@@ -92,9 +92,9 @@ it("names the member, its bound and the value, and what was not asked", () => {
     toolLevel: "L2",
     level: DEFAULT_POLICY.levels.L2,
     risk,
-    isThresholdMet: false,
+    isMinimumMet: false,
     failureCode: "",
-    isSourced: true,
+    areSourcesVerified: true,
     allowUpTo: 0.1,
     isVouched: false,
     areStakesVouched: false,

@@ -2,15 +2,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { decidePolicy, riskIndex } from "../../src/policy/rules.ts";
-import type { Risk } from "../../src/policy/rules.ts";
+import { applyPolicyRules, computeRiskIndex } from "../../src/policy/rules.ts";
+import type { PolicyRisk } from "../../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { Decision, FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../tables/_read-table.ts";
 
-const CLEAR: Risk = {
+const CLEAR: PolicyRisk = {
   failureProbability: 0.001,
   failureOptimistic: 0,
   isThin: false,
@@ -21,12 +21,12 @@ const CLEAR: Risk = {
 
 function decide(
   toolLevel: ToolLevel,
-  risk: Partial<Risk>,
+  risk: Partial<PolicyRisk>,
   isMet = true,
   code: FindingCode | "" = "",
 ) {
   const level = DEFAULT_POLICY.levels[toolLevel];
-  return decidePolicy(toolLevel, level, { ...CLEAR, ...risk }, isMet, code);
+  return applyPolicyRules(toolLevel, level, { ...CLEAR, ...risk }, isMet, code);
 }
 
 describe("policy table", () => {
@@ -41,7 +41,7 @@ describe("policy table", () => {
       expect(VERDICTS[ruling.verdictIndex]).toBe(row.verdict);
       expect(ruling.logReason).toBe(row.log_reason);
       expect(ruling.isFlagged).toBe(readYesNo(row.flagged));
-      expect(RISK_LEVELS[riskIndex(failureProbability)]).toBe(row.risk);
+      expect(RISK_LEVELS[computeRiskIndex(failureProbability)]).toBe(row.risk);
     });
   }
 });
@@ -68,8 +68,8 @@ describe("rules on top of the table", () => {
 
 describe("a tenant's own numbers", () => {
   const L2 = DEFAULT_POLICY.levels.L2;
-  const rule = (level: Partial<LevelPolicy>, risk: Partial<Risk>, isSourced = true) => {
-    const ruling = decidePolicy(
+  const rule = (level: Partial<LevelPolicy>, risk: Partial<PolicyRisk>, isSourced = true) => {
+    const ruling = applyPolicyRules(
       "L2",
       { ...L2, ...level },
       { ...CLEAR, ...risk },
@@ -118,7 +118,7 @@ describe("a tenant's own numbers", () => {
 describe("policy properties", () => {
   const level = fc.constantFrom(...TOOL_LEVELS);
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
-  const risk: fc.Arbitrary<Risk> = fc
+  const risk: fc.Arbitrary<PolicyRisk> = fc
     .record({
       failureProbability: probability,
       isThin: fc.boolean(),
@@ -142,7 +142,7 @@ describe("policy properties", () => {
     fc.assert(
       fc.property(level, probability, probability, (toolLevel, first, second) => {
         const [low, high] = first < second ? [first, second] : [second, first];
-        const at = (more: Partial<Risk>, met = true, code: FindingCode | "" = "") =>
+        const at = (more: Partial<PolicyRisk>, met = true, code: FindingCode | "" = "") =>
           decide(toolLevel, { failureProbability: low, ...more }, met, code).verdictIndex;
         const base = at({});
         expect(at({ failureProbability: high })).toBeGreaterThanOrEqual(base);

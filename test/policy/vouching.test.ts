@@ -6,16 +6,20 @@ import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
 import { DECISIONS, REASON_CODES, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../src/policy/active-policy.ts";
-import { highestLevelAllowed } from "../../src/policy/highest-level.ts";
+import { createActivePolicy } from "../../src/policy/active-policy.ts";
+import { findHighestAllowedLevel } from "../../src/policy/highest-level.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { decidePolicy, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
-import type { Risk } from "../../src/policy/rules.ts";
-import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
-import type { JudgedRecord } from "../../src/policy/vouching.ts";
+import { applyPolicyRules, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
+import type { PolicyRisk } from "../../src/policy/rules.ts";
+import {
+  areStakesVouched,
+  buildVouchedNamespaces,
+  findVouching,
+} from "../../src/policy/vouching.ts";
+import type { VouchableRecord } from "../../src/policy/vouching.ts";
 
 const UNTIL_MS = Date.UTC(2027, 0, 31);
-const THIN: JudgedRecord = {
+const THIN: VouchableRecord = {
   isThin: true,
   failureProbability: 0.1,
   reasonIndexes: [REASON_CODES.indexOf("THIN_FILE"), REASON_CODES.indexOf("FAILURE_HISTORY")],
@@ -27,7 +31,7 @@ function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = T
   const policy = parsePolicy({
     vouched: namespaces.map((namespace) => ({ namespace, until })),
   });
-  return vouchingFor(vouchedNamespaces(policy), risk, agent, "L2", nowMs)?.vouching.namespace;
+  return findVouching(buildVouchedNamespaces(policy), risk, agent, "L2", nowMs)?.vouching.namespace;
 }
 
 describe("a namespace", () => {
@@ -98,7 +102,7 @@ describe("a namespace", () => {
       up_to,
       max_stakes,
     });
-    const compiled = vouchedNamespaces(
+    const compiled = buildVouchedNamespaces(
       parsePolicy({
         vouched: [
           entry("a", UNTIL_MS, "L2", 5),
@@ -108,7 +112,7 @@ describe("a namespace", () => {
       }),
     );
     const at = (level: ToolLevel, nowMs: number) =>
-      vouchingFor(compiled, THIN, "agent://a/b/c/d", level, nowMs);
+      findVouching(compiled, THIN, "agent://a/b/c/d", level, nowMs);
     const namespaces = (nowMs: number) =>
       TOOL_LEVELS.map((level) => at(level, nowMs)?.vouching.namespace);
     const [a, b, c] = ["agent://a/*", "agent://a/b/*", "agent://a/b/c/*"];
@@ -126,7 +130,7 @@ describe("a namespace", () => {
 
 describe("the verdict", () => {
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
-  const risks: fc.Arbitrary<Risk> = fc.record({
+  const risks: fc.Arbitrary<PolicyRisk> = fc.record({
     failureProbability: probability,
     failureOptimistic: probability,
     isThin: fc.boolean(),
@@ -161,15 +165,15 @@ describe("the verdict", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
-        const without = decidePolicy(...given);
-        const withWord = decidePolicy(...given, true, false);
+        const without = applyPolicyRules(...given);
+        const withWord = applyPolicyRules(...given, true, false);
         if (!["THIN_FILE", "THIN_FILE_FLAGGED"].includes(without.logReason)) {
           expect(withWord).toEqual(without);
           return;
         }
         expect(risk.isThin).toBe(true);
         // What all other rules say where a thin record costs nothing.
-        const others = decidePolicy(toolLevel, { ...level, thin: "allow" }, risk, ...rest);
+        const others = applyPolicyRules(toolLevel, { ...level, thin: "allow" }, risk, ...rest);
         if (others.verdictIndex > 0) expect(withWord).toEqual(others);
         else expect(withWord).toBe(VOUCHED);
         if (withWord === VOUCHED) loosened += 1;
@@ -199,11 +203,11 @@ describe("the verdict", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
-        const withStakes = decidePolicy(...given, true, true);
+        const withStakes = applyPolicyRules(...given, true, true);
         const isRefused = risk.decisionIndex === DECISIONS.indexOf("refuse");
         const free = isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
-        expect(withStakes).toEqual(decidePolicy(toolLevel, free, risk, ...rest, true, false));
-        if (withStakes.verdictIndex < decidePolicy(...given, true, false).verdictIndex) {
+        expect(withStakes).toEqual(applyPolicyRules(toolLevel, free, risk, ...rest, true, false));
+        if (withStakes.verdictIndex < applyPolicyRules(...given, true, false).verdictIndex) {
           loosened += 1;
         }
       }),
@@ -213,7 +217,7 @@ describe("the verdict", () => {
   });
 
   it("reaches up to the level and the stakes that the word names", () => {
-    const unknown: Risk & JudgedRecord & { scoreInternal: number } = {
+    const unknown: PolicyRisk & VouchableRecord & { scoreInternal: number } = {
       ...THIN,
       failureOptimistic: 0.02,
       isDenied: false,
@@ -225,10 +229,10 @@ describe("the verdict", () => {
     const until = new Date(UNTIL_MS).toISOString();
     for (const level of VOUCHED_LEVELS) {
       const word = { namespace: "agent://a/*", until, up_to: level, max_stakes: 10 };
-      const active = activePolicy(parsePolicy({ vouched: [word] }));
+      const active = createActivePolicy(parsePolicy({ vouched: [word] }));
       const reach = (agent: string, stakes: number, nowMs: number) =>
         [false, true].map((isHandshake) =>
-          highestLevelAllowed(active, unknown, agent, stakes, minimums, isHandshake, nowMs),
+          findHighestAllowedLevel(active, unknown, agent, stakes, minimums, isHandshake, nowMs),
         );
       expect(reach("agent://a/x", 10, UNTIL_MS - 1)).toEqual([level, level]);
       expect(reach("agent://a/x", 10.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);

@@ -6,7 +6,7 @@ import { BaseRate } from "./base-rate.ts";
 import { Masses } from "./masses.ts";
 import { noStreak, takeStreaks } from "./streaks.ts";
 import type { Streak } from "./streaks.ts";
-import type { AgentStanding, Standings } from "../../src/engine/reading.ts";
+import type { AgentStanding, StandingsPart } from "../../src/engine/reading.ts";
 
 const DAY = 86_400_000;
 /** Logistic function. */
@@ -100,7 +100,7 @@ export class ReferenceFold {
     return agent;
   }
 
-  applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
+  applyStandings({ isInForce, stakesHigh, agents }: StandingsPart): void {
     for (const standing of agents) {
       this.#agent(standing.agent);
       this.standings.set(standing.agent, standing);

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
-import { ReviewDesk } from "../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../src/bureau/reviews/desk.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type { Principal } from "../../src/contract/principal.ts";
@@ -26,11 +26,11 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { type RunningHttpServer, startHttpServer } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { probePort } from "../../src/http/server/port-probe.ts";
 import { type HttpThreads, openHttpThreads } from "../../src/threads/http/threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { Notes } from "../../src/bureau/notes.ts";
+import { JournaledNotes } from "../../src/bureau/notes.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
@@ -108,11 +108,11 @@ export async function openWorld(): Promise<World> {
     clock,
     storePort: store.ledgerPort,
   });
-  const sources = openEvidenceVault(ledger, dataPaths(dataDir).journal);
+  const sources = openEvidenceVault(ledger, resolveDataPaths(dataDir).journal);
   const bureau = openBureau({
     engine: openEngineReader(engineMemory, 1),
     // As on the further thread: answers are the same on both.
-    reviews: new ReviewDesk(() => undefined),
+    reviews: new ReviewDecisionCache(() => undefined),
     ledger,
     provenance: sources.assessor,
     clock,
@@ -132,7 +132,7 @@ export async function openWorld(): Promise<World> {
     bureau,
     keyring,
     store,
-    notes: new Notes(ledger),
+    notes: new JournaledNotes(ledger),
     clock,
     logger: quiet,
     health: { isReady: () => ({ ready: true, reasons: [] }) },

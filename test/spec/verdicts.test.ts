@@ -148,7 +148,7 @@ describe.each([0, 1, 2, 3, 4])("door %i", (index) => {
     expect(first).toMatchObject({ duplicate: false, signature: "none" });
     const again = await door().report(outcome);
     expect(again).toEqual({ ...first, duplicate: true });
-    const { evidence } = world.bureau.explain(outcome.subject, {
+    const { evidence } = world.bureau.explainScore(outcome.subject, {
       requestId: "spec",
       principal,
     });

@@ -1,12 +1,12 @@
 // Decision log for tests: a bureau over a small table, and entries by number.
 import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
-import { shippedPolicies } from "../../src/policy/active-policy.ts";
+import { defaultPolicySource } from "../../src/policy/active-policy.ts";
 import type { PolicySource } from "../../src/policy/active-policy.ts";
-import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
+import { createDecisionEntry } from "../../src/bureau/decisions/log-entry.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
@@ -32,11 +32,11 @@ export function principalOf(tenant: string, isShadow = false): Principal {
 export function openTable(
   decisions: DecisionLog,
   clock: () => number = () => NOW_MS,
-  policies: PolicySource = shippedPolicies,
+  policies: PolicySource = defaultPolicySource,
 ): { bureau: Bureau; writer: TableWriter } {
   const nowMs = clock();
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   for (let n = 0; n < 60; n++) {
     for (const [subject, outcome] of [
       ["agent://shop/good", 1],
@@ -70,11 +70,11 @@ export function openTable(
 
 export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {
   return {
-    ...emptyEntry(),
+    ...createDecisionEntry(),
     requestId: `request-${n}`,
     principal: principalOf("acme"),
     subject: `agent://shop/ünïcode-${n}`,
-    isLetThrough,
+    isAllowed: isLetThrough,
     reasonCodes: ["THIN_FILE", "BASE_RATE"],
     configVersion: "c-0123456789abcdef",
     policyVersion: `p-${n}`,

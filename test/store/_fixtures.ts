@@ -1,8 +1,8 @@
 // Data directory with a journal of known outcomes, and the store opened on it.
 import { join } from "node:path";
-import { Notes } from "../../src/bureau/notes.ts";
+import { JournaledNotes } from "../../src/bureau/notes.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
@@ -18,7 +18,7 @@ export const LIMITS = { rowsMax: 1000, timeoutMs: 60_000 };
 
 export function openJournal(dataDir: string): LedgerCore {
   return openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory: join(dataDir, "journal"),
     key: loadBureauKey(join(dataDir, "bureau.key")),
     epoch: 1,
@@ -61,7 +61,7 @@ export function openStoreCore(
   const log: Logged[] = [];
   const core = new JournalFollower({
     directory: join(dataDir, "store"),
-    reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
+    reader: openJournalReader(diskFileLayer, join(dataDir, "journal")),
     describeRecord: decodeStoreRows,
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,
@@ -82,9 +82,9 @@ export async function catchUp(core: JournalFollower, durableLsn: number): Promis
 }
 
 /** Takes notes into the journal of a directory that no ledger holds. */
-export function notesInto(dataDir: string): Notes & { close: () => void } {
+export function notesInto(dataDir: string): JournaledNotes & { close: () => void } {
   const core = openJournal(dataDir);
-  const notes = new Notes(openLocalLedger(core, () => NOW_MS));
+  const notes = new JournaledNotes(openLocalLedger(core, () => NOW_MS));
   return Object.assign(notes, { close: () => core.close() });
 }
 

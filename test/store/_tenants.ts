@@ -1,17 +1,17 @@
 // Two tenants that share one database, with rows of both in every table.
 import * as fs from "node:fs";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { noUsage } from "../../src/contract/usage.ts";
+import { createUsageCounts } from "../../src/contract/usage.ts";
 import { encodeUsage } from "../../src/contract/usage-records.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRingWriter } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
-import { encodeEvent } from "../../src/vault/sources/events.ts";
+import { encodeSourceEvent } from "../../src/vault/sources/events.ts";
 import { assessed, assessedRunOf, NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { entryOf, principalOf } from "./_decisions.ts";
 import { notesInto, openJournal } from "./_fixtures.ts";
@@ -26,7 +26,7 @@ function keyEvent(tenant: string, agent: string, kid: string): Buffer {
 }
 
 function source(tenant: string, id: string, visibility: "tenant" | "public"): Buffer {
-  return encodeEvent({
+  return encodeSourceEvent({
     source_id: id,
     sha256: "ab".repeat(32),
     size: 4,
@@ -43,7 +43,7 @@ function source(tenant: string, id: string, visibility: "tenant" | "public"): Bu
 /** An agent table in which each of these has one success. */
 export function tableOf(agents: readonly string[]): WebAssembly.Memory {
   const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const writer = openEngineWriter(memory, loadDefaultConfig(), 1n);
   for (const subject of agents) {
     writer.fold({
       subject,
@@ -101,12 +101,12 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     events.addEvent(FRAME_KINDS.policy, payload);
   }
   for (const tenant of ["acme", MARK]) {
-    const counts = { ...noUsage(), verify: 3 };
+    const counts = { ...createUsageCounts(), verify: 3 };
     const row = { meter: "m", day: "2026-01-31", key_id: `key-${tenant}`, tenant, ...counts };
     for (const payload of encodeUsage("m", [row])) events.addEvent(FRAME_KINDS.usage, payload);
   }
   for (const tenant of ["acme", MARK]) addReview(events, tenant);
-  journal.commit([events.take(), assessedRunOf(texts)], NOW_MS);
+  journal.commit([events.drain(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
   const others = Array.from({ length: 200 }, (_, n) =>
     recordOf(1000 + n, {
@@ -128,15 +128,20 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
   const told = { recorded_at: NOW_MS, action: "write", content_hash: "sha256:00" };
   const cited = { cited_sources: [], request_id: null };
   for (const tenant of ["acme", MARK]) {
-    await notes.note("provenance", { ...told, ...cited, tenant, agent_id: `agent://${tenant}/w` });
+    await notes.recordNote("provenance", {
+      ...told,
+      ...cited,
+      tenant,
+      agent_id: `agent://${tenant}/w`,
+    });
     const reviewed = { recorded_at: NOW_MS, resolution: "upheld", note: `by ${tenant}` };
     const which = { request_id: "request-0", key_id: `key-${tenant}` };
-    await notes.note("reviews", { ...reviewed, ...which, tenant });
+    await notes.recordNote("reviews", { ...reviewed, ...which, tenant });
     const audit = { recorded_at: NOW_MS, event: "api_key.created", actor: `key-${tenant}` };
-    await notes.note("audit_events", { ...audit, tenant, detail: { tenant } });
+    await notes.recordNote("audit_events", { ...audit, tenant, detail: { tenant } });
     const tried = { recorded_at: NOW_MS, backtest_id: `b-${tenant}`, policy_version: "p-2" };
     const found = { compared_with: "p-1", decisions: 10, changed: 1, report: { tenant } };
-    await notes.note("backtests", { ...tried, ...found, tenant, key_id: `key-${tenant}` });
+    await notes.recordNote("backtests", { ...tried, ...found, tenant, key_id: `key-${tenant}` });
   }
   notes.close();
   const ring = createDecisionRing();

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 import { repairJournal } from "../../src/journal/repair.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
-import { listSegmentFiles } from "../../src/journal/format.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
+import { parseSegmentNames } from "../../src/journal/format.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import {
   askCore,
@@ -128,7 +128,7 @@ test("catches up from where it was, across segments, by parts", async () => {
     "SELECT count(*), count(DISTINCT position), min(position), max(position) FROM outcomes",
   );
   expect(rows).toEqual([[6300, 6300, 1, 6300]]);
-  expect(listSegmentFiles(fs.readdirSync(join(dataDir, "journal"))).length).toBeGreaterThan(3);
+  expect(parseSegmentNames(fs.readdirSync(join(dataDir, "journal"))).length).toBeGreaterThan(3);
   expect(log).toEqual([]);
   await next.close();
 });
@@ -184,7 +184,7 @@ test("a gap that repair declared is passed over", async () => {
   const dataDir = temporaryDirectory();
   fillJournal(dataDir, 1, 300);
   const journal = join(dataDir, "journal");
-  const [first] = listSegmentFiles(fs.readdirSync(journal));
+  const [first] = parseSegmentNames(fs.readdirSync(journal));
   const path = join(journal, first?.name ?? "");
   const bytes = fs.readFileSync(path);
   const at = bytes.indexOf("seller-3");
@@ -192,7 +192,7 @@ test("a gap that repair declared is passed over", async () => {
   fs.writeFileSync(path, bytes);
   const key = loadBureauKey(join(dataDir, "bureau.key"));
   const report = repairJournal({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory: journal,
     key,
     epoch: 2,

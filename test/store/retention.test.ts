@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { JournalFollower } from "../../src/store/core.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
@@ -43,7 +43,7 @@ function open(
   return new JournalFollower({
     mayExpire,
     directory: join(dataDir, "store"),
-    reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
+    reader: openJournalReader(diskFileLayer, join(dataDir, "journal")),
     describeRecord: decodeStoreRows,
     outcomesKeptDays,
     clock,

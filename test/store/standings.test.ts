@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { AgentStanding } from "../../src/engine/reading.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
-import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../src/journal/standings.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { LIMITS, openJournal, openStore } from "./_fixtures.ts";
@@ -14,9 +14,9 @@ const { believed, seed, discounted } = STANDING_BITS;
 function partsOf(agents: AgentStanding[]) {
   const batch = new FrameBatch();
   const standings = { isInForce: true, stakesHigh: 0, agents, computedFrom: 1 };
-  for (const part of encodeStandings(standings, NO_STANDINGS))
+  for (const part of encodeStandings(standings, RULES_BEFORE_STANDINGS))
     batch.addEvent(FRAME_KINDS.standings, part);
-  return batch.take();
+  return batch.drain();
 }
 
 test("the newest standing stands beside what a reporter said", async () => {

@@ -8,6 +8,6 @@ const log = await openNatsLog({
   bytesMax: 64 * 1024 * 1024,
   log: () => undefined,
 });
-const lease = await log.lease(job);
+const lease = await log.acquireLease(job);
 process.stdout.write(`${lease === undefined ? "refused" : `token ${lease.token}`}\n`);
 setInterval(() => process.stdout.write(`${lease?.isHeld}\n`), 200);

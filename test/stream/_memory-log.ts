@@ -2,9 +2,9 @@
 import {
   type OrderedMessage,
   type OutgoingMessage,
-  RULES,
+  MESSAGE_RULES_VERSION,
 } from "../../src/ledger/ordered/message.ts";
-import type { LogLink } from "../../src/stream/link.ts";
+import type { LogConnectionState } from "../../src/stream/link.ts";
 import {
   type Lease,
   type LogState,
@@ -22,8 +22,8 @@ interface Follower {
 
 export class MemoryLog implements OrderedLog {
   readonly generation = 1;
-  readonly link: LogLink = { isUp: true, lost: 0, onChange: undefined };
-  readonly polling = { ask: () => Promise.resolve([]), answer: () => undefined };
+  readonly link: LogConnectionState = { isUp: true, lost: 0, onChange: undefined };
+  readonly polling = { collectReplies: () => Promise.resolve([]), serveReplies: () => undefined };
   readonly messages: OrderedMessage[] = [];
   /** Repeats are stored again, as real logs do at times. */
   isDoubling = false;
@@ -78,7 +78,13 @@ export class MemoryLog implements OrderedLog {
   #store(message: OutgoingMessage): number {
     const seq = this.messages.length + 1;
     const frames = Uint8Array.from(message.frames);
-    this.messages.push({ ...message, frames, seq, timeMs: this.#timeMs + seq, rules: RULES });
+    this.messages.push({
+      ...message,
+      frames,
+      seq,
+      timeMs: this.#timeMs + seq,
+      rules: MESSAGE_RULES_VERSION,
+    });
     return seq;
   }
 
@@ -115,7 +121,7 @@ export class MemoryLog implements OrderedLog {
     follower.isBusy = false;
   }
 
-  state(): Promise<LogState> {
+  readState(): Promise<LogState> {
     const lastSeq = this.messages.length - this.lost;
     const firstSeq = lastSeq === 0 ? 0 : this.first;
     return Promise.resolve({ firstSeq, lastSeq, leader: this.leader });
@@ -126,16 +132,16 @@ export class MemoryLog implements OrderedLog {
     return Promise.resolve();
   }
 
-  lease(): Promise<Lease | undefined> {
+  acquireLease(): Promise<Lease | undefined> {
     return Promise.resolve(undefined);
   }
 
-  report(node: string, report: unknown): Promise<void> {
+  publishReport(node: string, report: unknown): Promise<void> {
     this.#reports.set(node, report);
     return Promise.resolve();
   }
 
-  reports(): Promise<NodeReports> {
+  readReports(): Promise<NodeReports> {
     return Promise.resolve(this.#reports);
   }
 

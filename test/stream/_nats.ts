@@ -156,7 +156,7 @@ export class Servers {
   /** Index of the server that leads the log. */
   async leaderOf(log: OrderedLog): Promise<number> {
     for (;;) {
-      const { leader } = await log.state().catch(() => ({ leader: undefined }));
+      const { leader } = await log.readState().catch(() => ({ leader: undefined }));
       if (leader !== undefined && leader !== "") return Number(leader.slice(1));
       await sleep(100);
     }

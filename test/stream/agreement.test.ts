@@ -3,12 +3,12 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HEAP_BASE } from "../../assembly/layout.ts";
-import { defaultConfig } from "../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { tableHash } from "../../src/engine/table-hash.ts";
+import { computeTableHash } from "../../src/engine/table-hash.ts";
 import { compareChains, compareTables, readClusterView } from "../../src/stream/reports.ts";
-import { StreamFigures } from "../../src/stream/figures.ts";
+import { StreamMetrics } from "../../src/stream/figures.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { feedOn, openOrdered } from "../ledger/ordered/_feed.ts";
@@ -26,7 +26,7 @@ const KEY = newKey();
 function nodeOn(log: MemoryLog, node: string, engine = "e") {
   const { port1, port2 } = new MessageChannel();
   const events: StreamEvent[] = [];
-  const figures = new StreamFigures();
+  const figures = new StreamMetrics();
   serveStream({
     log,
     port: port2,
@@ -45,7 +45,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     },
     closed: () => undefined,
   });
-  const table = new LiveTable(createEngineMemory(), defaultConfig(), 1n, 64 * 1024 * 1024);
+  const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), 1n, 64 * 1024 * 1024);
   table.open(false);
   const core = openOrdered(temporaryDirectory(), {
     key: KEY,
@@ -53,7 +53,7 @@ function nodeOn(log: MemoryLog, node: string, engine = "e") {
     fold: (outcome) => table.fold(outcome),
     room: table,
   });
-  const hashOf = (round: number) => ({ engine, hash: tableHash(table.memory, round) });
+  const hashOf = (round: number) => ({ engine, hash: computeTableHash(table.memory, round) });
   feedOn(core, port1, { origin: `${node}:1`, tableHash: hashOf });
   return { events, figures, table };
 }
@@ -101,7 +101,7 @@ test("a table that differs is told where it is seen, and its end too", async () 
   // Its next start makes the table anew: it tells of no table until the next checkpoint.
   const [, b] = different.reports.find(([node]) => node === "b")!;
   log.isRefusing = true;
-  vi.spyOn(log, "reports").mockImplementation(() => {
+  vi.spyOn(log, "readReports").mockImplementation(() => {
     const kept = different.reports.filter(([node]) => node !== "b");
     return Promise.resolve(new Map([...kept, ["b", { ...b, tables: [], checkpoints: [] }]]));
   });

@@ -62,7 +62,7 @@ describe("on three servers", needs("nats-server"), () => {
     servers.signal(stopped, "SIGCONT");
     await goOn();
     await Promise.all(appenders.map(({ stop }) => stop()));
-    const { lastSeq } = await logs[0].state();
+    const { lastSeq } = await logs[0].readState();
     const [first, second] = await Promise.all(
       readers.map(async ({ upTo }) => (await upTo(lastSeq)).map(plain)),
     );

@@ -1,7 +1,7 @@
 // Following of a log whose servers have a copy each: one that has lost a message is read no further than where it shows,
 // and nothing of it is handed over.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RULES } from "../../src/ledger/ordered/message.ts";
+import { MESSAGE_RULES_VERSION } from "../../src/ledger/ordered/message.ts";
 import { followLog } from "../../src/stream/following.ts";
 
 interface Stored {
@@ -40,7 +40,7 @@ function follow(copies: readonly (readonly Stored[])[], from = 1, last?: string)
     read: ({ seq, name }) => {
       const frames = new Uint8Array(0);
       const origin = name === "-" ? "" : name;
-      return { seq, origin, n: 1, count: 0, rules: RULES, timeMs: 0, frames };
+      return { seq, origin, n: 1, count: 0, rules: MESSAGE_RULES_VERSION, timeMs: 0, frames };
     },
     take: ({ seq, origin }) => void taken.push(`${seq}${origin}`),
     log: (event) => told.push(event),

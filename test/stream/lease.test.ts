@@ -37,19 +37,19 @@ describe("a lease", needs("nats-server"), () => {
 
   test("has one holder, and the next one a higher token", async () => {
     const [one, two] = [await servers.open({ name: "own" }), await servers.open({ name: "own" })];
-    const first = await one.lease("work");
+    const first = await one.acquireLease("work");
     expect(first!.isHeld).toBe(true);
-    expect(await two.lease("work")).toBeUndefined();
-    expect(await one.lease("work")).toBeUndefined();
-    const other = await two.lease("other");
+    expect(await two.acquireLease("work")).toBeUndefined();
+    expect(await one.acquireLease("work")).toBeUndefined();
+    const other = await two.acquireLease("other");
     expect(other!.isHeld).toBe(true);
     await first!.release();
     expect(first!.isHeld).toBe(false);
-    const second = await two.lease("work");
+    const second = await two.acquireLease("work");
     expect(second!.token).toBeGreaterThan(first!.token);
     // Releasing what is lost takes nothing from the holder.
     await first!.release();
-    expect(await one.lease("work")).toBeUndefined();
+    expect(await one.acquireLease("work")).toBeUndefined();
     await Promise.all([second!.release(), other!.release()]);
   });
 
@@ -61,10 +61,10 @@ describe("a lease", needs("nats-server"), () => {
     await expect.poll(() => renewed.lines[0]).toMatch(/^token \d+$/);
     paused.child.kill("SIGSTOP");
     const stoppedMs = performance.now();
-    let taken = await log.lease("paused");
+    let taken = await log.acquireLease("paused");
     expect(taken).toBeUndefined();
     await expect
-      .poll(async () => (taken ??= await log.lease("paused"))?.isHeld, { interval: 500 })
+      .poll(async () => (taken ??= await log.acquireLease("paused"))?.isHeld, { interval: 500 })
       .toBe(true);
     // Its last renewal was at most a third of the time before it stood still.
     expect(performance.now() - stoppedMs).toBeGreaterThan((LEASE_MS * 2) / 3 - 1000);
@@ -75,7 +75,7 @@ describe("a lease", needs("nats-server"), () => {
     expect(new Set(paused.lines.slice(length + 1))).toEqual(new Set(["false"]));
     expect(taken!.token).toBeGreaterThan(Number(paused.lines[0]!.slice(6)));
     // The other one has lived through as long a time by renewals.
-    expect(await log.lease("renewed")).toBeUndefined();
+    expect(await log.acquireLease("renewed")).toBeUndefined();
     expect(renewed.lines.at(-1)).toBe("true");
     renewed.child.kill("SIGKILL");
     await once(renewed.child, "exit");

@@ -1,8 +1,8 @@
 // Jobs of the whole cluster on one node: taken when nobody has them, told once, given up when the lease has run out,
 // given back at the end.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type LedJob, StreamFigures } from "../../src/stream/figures.ts";
-import { Leases } from "../../src/stream/leases.ts";
+import { type ClusterJob, StreamMetrics } from "../../src/stream/figures.ts";
+import { JobLeases } from "../../src/stream/leases.ts";
 import type { Lease } from "../../src/stream/ordered-log.ts";
 
 const LEASE_MS = 15_000;
@@ -22,7 +22,7 @@ class Bucket {
   #token = 0;
 
   of(node: string) {
-    return { lease: (job: string) => this.#lease(node, job) };
+    return { acquireLease: (job: string) => this.#lease(node, job) };
   }
 
   async #lease(node: string, job: string): Promise<Lease | undefined> {
@@ -51,10 +51,10 @@ class Bucket {
   }
 }
 
-function nodeOver(bucket: Bucket, node: string, jobs: readonly LedJob[] = ["kaizen"]) {
-  const figures = new StreamFigures();
-  const told: [LedJob, boolean][] = [];
-  const leases = new Leases({
+function nodeOver(bucket: Bucket, node: string, jobs: readonly ClusterJob[] = ["kaizen"]) {
+  const figures = new StreamMetrics();
+  const told: [ClusterJob, boolean][] = [];
+  const leases = new JobLeases({
     jobs,
     log: bucket.of(node),
     figures,
@@ -62,7 +62,7 @@ function nodeOver(bucket: Bucket, node: string, jobs: readonly LedJob[] = ["kaiz
     changed: (job, isHeld) => told.push([job, isHeld]),
   });
   leases.start();
-  return { figures, told, leases, leads: () => figures.leads("kaizen", Date.now()) };
+  return { figures, told, leases, leads: () => figures.isJobOwner("kaizen", Date.now()) };
 }
 
 test("one node has a job, and another the next when it has gone", async () => {
@@ -79,9 +79,9 @@ test("one node has a job, and another the next when it has gone", async () => {
     [],
   ]);
   expect([one.leads(), two.leads()]).toEqual([true, false]);
-  expect(one.leases.held).toEqual(["kaizen", "credibility"]);
+  expect(one.leases.listHeldJobs).toEqual(["kaizen", "credibility"]);
   await one.leases.close();
-  expect([one.leads(), one.leases.held]).toEqual([false, []]);
+  expect([one.leads(), one.leases.listHeldJobs]).toEqual([false, []]);
   await vi.advanceTimersByTimeAsync(2000);
   expect([two.leads(), two.told]).toEqual([true, one.told.slice(0, 2)]);
   await two.leases.close();

@@ -17,7 +17,7 @@ describe("on one server", needs("nats-server"), () => {
   test("messages have places in order and are read from any of them", async () => {
     const log = await servers.open({ name: "order" });
     expect(log.generation).toBe(1);
-    expect(await log.state()).toMatchObject({ firstSeq: 0, lastSeq: 0 });
+    expect(await log.readState()).toMatchObject({ firstSeq: 0, lastSeq: 0 });
     const early = reader(log);
     const places: number[] = [];
     for (let n = 1; n <= 30; n++) places.push(await log.append(messageOf(n), APPEND_MS));
@@ -29,7 +29,7 @@ describe("on one server", needs("nats-server"), () => {
     expect(all[4]).toMatchObject({ origin: "one:1", n: 5, count: 1, rules: 1, seq: 5 });
     expect(Math.abs(all[4]!.timeMs - Date.now())).toBeLessThan(600_000);
     expect((await late.upTo(30)).map(textOf)).toEqual(all.slice(20).map(textOf));
-    expect(await other.state()).toMatchObject({ firstSeq: 1, lastSeq: 30 });
+    expect(await other.readState()).toMatchObject({ firstSeq: 1, lastSeq: 30 });
   });
 
   test("a message that is appended again keeps its place", async () => {
@@ -38,7 +38,7 @@ describe("on one server", needs("nats-server"), () => {
     expect(await log.append(messageOf(2), APPEND_MS)).toBe(2);
     expect(await log.append(messageOf(1), APPEND_MS)).toBe(1);
     expect(await log.append(messageOf(1, "other", "two:1"), APPEND_MS)).toBe(3);
-    expect(await log.state()).toMatchObject({ lastSeq: 3 });
+    expect(await log.readState()).toMatchObject({ lastSeq: 3 });
   });
 
   test("nothing more is read while a message is taken, and nothing after the stop", async () => {
@@ -80,7 +80,7 @@ describe("on one server", needs("nats-server"), () => {
     const error = await fill().catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(StreamUnavailable);
     expect((error as Error).message).toMatch(/is full .*raise TRUSTRANK_CLUSTER_STREAM_GB/);
-    const { lastSeq, firstSeq } = await log.state();
+    const { lastSeq, firstSeq } = await log.readState();
     expect(firstSeq).toBe(1);
     expect(lastSeq).toBeGreaterThan(10);
     const notes: string[] = [];
@@ -99,15 +99,15 @@ describe("on one server", needs("nats-server"), () => {
   test("nodes tell of themselves", async () => {
     const log = await servers.open({ name: "reports" });
     const other = await servers.open({ name: "reports" });
-    expect([...(await log.reports())]).toEqual([]);
-    await log.report("one", { seq: 1 });
-    await other.report("two-2", { seq: 2 });
-    await log.report("one", { seq: 3 });
+    expect([...(await log.readReports())]).toEqual([]);
+    await log.publishReport("one", { seq: 1 });
+    await other.publishReport("two-2", { seq: 2 });
+    await log.publishReport("one", { seq: 3 });
     const expected = new Map([
       ["one", { seq: 3 }],
       ["two-2", { seq: 2 }],
     ]);
-    expect(new Map(await other.reports())).toEqual(expected);
+    expect(new Map(await other.readReports())).toEqual(expected);
   });
 });
 
@@ -124,10 +124,10 @@ describe("when the server goes away", needs("nats-server"), () => {
       await Promise.all(
         [
           log.append(messageOf(2), 500),
-          log.state(),
-          log.lease("work"),
-          log.report("one", {}),
-          log.reports(),
+          log.readState(),
+          log.acquireLease("work"),
+          log.publishReport("one", {}),
+          log.readReports(),
         ].map((asked) => expect(asked).rejects.toThrow(StreamUnavailable)),
       );
       const appending = log.append(messageOf(3), 60_000);

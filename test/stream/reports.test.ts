@@ -13,8 +13,8 @@ function logWith(told: Record<string, { key: string; secondsAgo: number }>) {
     ]),
   );
   return {
-    reports: () => Promise.resolve(reports as never),
-    state: () => Promise.resolve({} as LogState),
+    readReports: () => Promise.resolve(reports as never),
+    readState: () => Promise.resolve({} as LogState),
   };
 }
 

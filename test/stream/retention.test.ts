@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClusterView, NodeReport } from "../../src/stream/reports.ts";
-import { describeMissingMessages, Retention, computeTrim } from "../../src/stream/retention.ts";
+import { describeMissingMessages, LogRetention, computeTrim } from "../../src/stream/retention.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
@@ -83,16 +83,16 @@ test("a node removes what may go, not often and not little", async () => {
   const notes: string[] = [];
   let nowMs = NOW_MS;
   const retention = (keep: number | undefined) =>
-    new Retention({
+    new LogRetention({
       log: { trim: (before) => Promise.resolve(void trimmed.push(before)) },
       keep,
       clock: () => nowMs,
       tell: ({ event, detail }) => notes.push(`${event}: ${detail}`),
     });
-  const look = (each: Retention, seq: number, firstSeq = 1) => {
+  const look = (each: LogRetention, seq: number, firstSeq = 1) => {
     const reports = { a: reportOf(seq, { atMs: nowMs }), b: reportOf(seq, { atMs: nowMs }) };
     const state = { firstSeq, lastSeq: 100_000, leader: "n" };
-    return each.look(viewWith(reports, { state }));
+    return each.trimIfDue(viewWith(reports, { state }));
   };
   const [none, some] = [retention(undefined), retention(2000)];
   await look(some, 50_000);

@@ -2,9 +2,9 @@
 // places, doubled, left out, held back or refused; what is too far ahead waits; a log that has lost is told.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
-import { VERDICT_RECORDED, VERDICT_UNHEARD } from "../../src/ledger/replay-guard.ts";
+import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
 import type { ToStream } from "../../src/ledger/ordered/messages.ts";
-import { StreamFigures } from "../../src/stream/figures.ts";
+import { StreamMetrics } from "../../src/stream/figures.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { feedOn, openOrdered, ORIGIN } from "../ledger/ordered/_feed.ts";
@@ -20,7 +20,7 @@ afterEach(() => {
 function serve(log: MemoryLog, pass = { ms: 0 }) {
   const { port1, port2 } = new MessageChannel();
   const events: StreamEvent[] = [];
-  const figures = new StreamFigures();
+  const figures = new StreamMetrics();
   let nowMs = NOW_MS;
   serveStream({
     log,
@@ -71,12 +71,12 @@ test("what was put there, and how the log is, stands in the figures", async () =
   expect([figures.isConnected, figures.connectionsLost]).toEqual([true, 0]);
   for (let index = 1; index <= 4; index++) offer([recordOf(index)]);
   await expect.poll(() => answers.length).toBe(4);
-  await expect.poll(() => figures.messages).toBe(4);
-  const count = figures.published.buckets.reduce((sum, each) => sum + each, 0);
-  expect([count, figures.failed, figures.isLed(NOW_MS)]).toEqual([4, 0, true]);
+  await expect.poll(() => figures.appliedMessages).toBe(4);
+  const count = figures.publishDurationsSec.buckets.reduce((sum, each) => sum + each, 0);
+  expect([count, figures.failedMessages, figures.hasLeader(NOW_MS)]).toEqual([4, 0, true]);
   log.isRefusing = true;
   offer([recordOf(5)]);
-  await expect.poll(() => figures.failed).toBe(1);
+  await expect.poll(() => figures.failedMessages).toBe(1);
   Object.assign(log.link, { isUp: false, lost: 1 });
   log.link.onChange?.();
   expect([figures.isConnected, figures.connectionsLost]).toEqual([false, 1]);
@@ -84,7 +84,7 @@ test("what was put there, and how the log is, stands in the figures", async () =
 
 test("while the log is away nothing is tried, and what is under way is given up", async () => {
   const { log, pass, offer, answers, figures, events } = start();
-  await expect.poll(() => figures.followed).toBe(1);
+  await expect.poll(() => figures.followCount).toBe(1);
   log.isStanding = true;
   offer([recordOf(1)]);
   await expect.poll(() => log.tries).toBe(1);
@@ -96,18 +96,18 @@ test("while the log is away nothing is tried, and what is under way is given up"
   expect(answers).toEqual([]);
   pass.ms += 200;
   offer([recordOf(3)]);
-  const refused = ["a", [VERDICT_UNHEARD]];
+  const refused = ["a", [VERDICT_LOG_UNAVAILABLE]];
   await expect.poll(() => answers).toEqual([refused, refused, refused]);
   log.again();
-  await expect.poll(() => [log.tries, figures.failed]).toEqual([2, 3]);
-  expect(figures.awaySinceMs).toBeGreaterThan(NOW_MS);
+  await expect.poll(() => [log.tries, figures.failedMessages]).toEqual([2, 3]);
+  expect(figures.unavailableSinceMs).toBeGreaterThan(NOW_MS);
   log.isStanding = false;
   Object.assign(log.link, { isUp: true });
   log.link.onChange?.();
   offer([recordOf(4)]);
   await expect.poll(() => answers.length).toBe(4);
   expect(answers[3]).toEqual(["a", [VERDICT_RECORDED]]);
-  expect(figures.awaySinceMs).toBe(0);
+  expect(figures.unavailableSinceMs).toBe(0);
   expect(events.map((event) => event.kind === "note" && event.event)).toEqual([
     "stream_away",
     "stream_back",
@@ -116,13 +116,13 @@ test("while the log is away nothing is tried, and what is under way is given up"
 
 test("a log that nobody leads is away after a while, until somebody does", async () => {
   const { log, pass, offer, answers, figures } = start();
-  await expect.poll(() => figures.followed).toBe(1);
+  await expect.poll(() => figures.followCount).toBe(1);
   log.leader = undefined;
   pass.ms += 4000;
   await vi.advanceTimersByTimeAsync(500);
-  expect(figures.awaySinceMs).toBeGreaterThan(0);
+  expect(figures.unavailableSinceMs).toBeGreaterThan(0);
   offer([recordOf(1)]);
-  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNHEARD]]]);
+  await expect.poll(() => answers).toEqual([["a", [VERDICT_LOG_UNAVAILABLE]]]);
   log.leader = "memory";
   await vi.advanceTimersByTimeAsync(500);
   offer([recordOf(2)]);
@@ -140,14 +140,16 @@ test("a message that a reading left out is read again", async () => {
   await expect.poll(() => answers).toEqual(recorded(4));
   expect(core.progress.seq).toBe(4);
   expect(log.followedFrom.slice(0, 2)).toEqual([1, 1]);
-  expect(figures.followed).toBe(log.followedFrom.length);
+  expect(figures.followCount).toBe(log.followedFrom.length);
 });
 
 test("what the log refuses is unavailable, and noted", async () => {
   const { log, offer, answers, events } = start();
   log.isRefusing = true;
   offer([recordOf(1), recordOf(2)]);
-  await expect.poll(() => answers).toEqual([["a", [VERDICT_UNHEARD, VERDICT_UNHEARD]]]);
+  await expect
+    .poll(() => answers)
+    .toEqual([["a", [VERDICT_LOG_UNAVAILABLE, VERDICT_LOG_UNAVAILABLE]]]);
   expect(events).toEqual([
     { kind: "note", event: "stream_append_failed", detail: "refused by the test" },
   ]);

@@ -6,8 +6,8 @@ import { ClusterRefused } from "../../src/stream/ordered-log.ts";
 import {
   fetchServerFacts,
   describeServerFault,
-  proveServers,
-  VERSION_MIN,
+  verifyServers,
+  NATS_VERSION_MIN,
 } from "../../src/stream/server-proof.ts";
 import { NATS_SERVER_OLD, type Servers, type ServersOptions, startServers } from "./_nats.ts";
 import { needs, needsThat } from "../_needs.ts";
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function refusalOf(options: ServersOptions): Promise<string> {
   servers = await startServers(options);
-  const error = await proveServers(servers.monitors, MESSAGE_BYTES_MAX).catch(
+  const error = await verifyServers(servers.monitors, MESSAGE_BYTES_MAX).catch(
     (cause: unknown) => cause,
   );
   expect(error).toBeInstanceOf(ClusterRefused);
@@ -30,7 +30,7 @@ async function refusalOf(options: ServersOptions): Promise<string> {
 describe("of servers", needs("nats-server"), () => {
   test("those that sync before they acknowledge are taken", async () => {
     servers = await startServers();
-    const [facts] = await proveServers(servers.monitors, MESSAGE_BYTES_MAX);
+    const [facts] = await verifyServers(servers.monitors, MESSAGE_BYTES_MAX);
     expect(facts).toMatchObject({ name: "n0", isSynced: true, payloadBytesMax: 8 * 1024 * 1024 });
     expect(facts!.version).toMatch(/^2\.\d+\.\d+/);
   });
@@ -87,7 +87,9 @@ test("releases are compared by number", () => {
   const isTaken = (version: string) =>
     describeServerFault(of(version), MESSAGE_BYTES_MAX) === undefined;
   expect(
-    [VERSION_MIN, "2.10.27", "2.11.0", "2.12.3", "3.0.0", "2.11.0-beta.1", "2.100.0"].map(isTaken),
+    [NATS_VERSION_MIN, "2.10.27", "2.11.0", "2.12.3", "3.0.0", "2.11.0-beta.1", "2.100.0"].map(
+      isTaken,
+    ),
   ).toEqual(Array.from({ length: 7 }, () => true));
   expect(["2.9.10", "2.10.22", "2.10", "1.99.99", "", "latest", "2.x.3"].map(isTaken)).toEqual(
     Array.from({ length: 7 }, () => false),

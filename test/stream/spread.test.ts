@@ -1,8 +1,8 @@
 // Spread of a place of the log: a node counts once it has applied everything that the one who asks knows of, and one that
 // does not get there in time, or says something else, does not.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { StreamFigures } from "../../src/stream/figures.ts";
-import { type Polling, Spread, SPREAD_MS } from "../../src/stream/spread.ts";
+import { StreamMetrics } from "../../src/stream/figures.ts";
+import { type NodePolling, AppliedNodeCounter, COUNT_TIMEOUT_MS } from "../../src/stream/spread.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -15,8 +15,8 @@ afterEach(() => {
 class Room {
   readonly #all: ((question: string) => Promise<string | undefined>)[] = [];
 
-  readonly polling: Polling = {
-    ask: async (question, countMax, ms) => {
+  readonly polling: NodePolling = {
+    collectReplies: async (question, countMax, ms) => {
       const replies: string[] = [];
       const isEnough = Promise.withResolvers<void>();
       const hear = async (reply: (question: string) => Promise<string | undefined>) => {
@@ -27,14 +27,14 @@ class Room {
       await Promise.race([isEnough.promise, new Promise((resolve) => setTimeout(resolve, ms))]);
       return [...replies];
     },
-    answer: (reply) => void this.#all.push(reply),
+    serveReplies: (reply) => void this.#all.push(reply),
   };
 }
 
 function nodesIn(room: Room) {
   return ["one", "two", "three"].map((name) => {
-    const figures = new StreamFigures();
-    return { figures, spread: new Spread(room.polling, figures, name) };
+    const figures = new StreamMetrics();
+    return { figures, spread: new AppliedNodeCounter(room.polling, figures, name) };
   });
 }
 
@@ -42,7 +42,7 @@ test("counts those that have it, at once when all have", async () => {
   const nodes = nodesIn(new Room());
   for (const { figures } of nodes) figures.applied = 7;
   nodes[0]!.figures.known = 7;
-  const counted = nodes[0]!.spread.count(3);
+  const counted = nodes[0]!.spread.countNodes(3);
   await vi.advanceTimersByTimeAsync(1);
   expect(await counted).toBe(3);
 });
@@ -53,10 +53,10 @@ test("waits for one that is late, and not for one that is later than that", asyn
   nodes[0]!.figures.applied = 8;
   nodes[1]!.figures.applied = 7;
   nodes[2]!.figures.applied = 2;
-  const counted = nodes[0]!.spread.count(3);
-  await vi.advanceTimersByTimeAsync(SPREAD_MS / 2);
+  const counted = nodes[0]!.spread.countNodes(3);
+  await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS / 2);
   nodes[1]!.figures.applied = 8;
-  await vi.advanceTimersByTimeAsync(SPREAD_MS);
+  await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
   nodes[2]!.figures.applied = 8;
   expect(await counted).toBe(2);
 });
@@ -65,11 +65,11 @@ test("counts nobody twice, and answers nothing that is no place", async () => {
   const room = new Room();
   const [one] = nodesIn(room);
   one!.figures.known = 0;
-  room.polling.answer(() => Promise.resolve("two"));
-  const counted = one!.spread.count(9);
-  await vi.advanceTimersByTimeAsync(SPREAD_MS);
+  room.polling.serveReplies(() => Promise.resolve("two"));
+  const counted = one!.spread.countNodes(9);
+  await vi.advanceTimersByTimeAsync(COUNT_TIMEOUT_MS);
   expect(await counted).toBe(3);
-  const asked = room.polling.ask("nonsense", 9, 10);
+  const asked = room.polling.collectReplies("nonsense", 9, 10);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toEqual(["two"]);
 });

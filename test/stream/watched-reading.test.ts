@@ -1,6 +1,6 @@
 // A reading that gives nothing while the log has more is ended, and only then.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readWatched } from "../../src/stream/watched-reading.ts";
+import { readUntilStalled } from "../../src/stream/watched-reading.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -37,7 +37,7 @@ function sourceOf(last: () => Promise<number>) {
 
 test("a silent consumer of a log that has more is ended", async () => {
   const { source, seen, give } = sourceOf(() => Promise.resolve(2));
-  const reading = readWatched(source, 0, () => Promise.resolve(true));
+  const reading = readUntilStalled(source, 0, () => Promise.resolve(true));
   await vi.advanceTimersByTimeAsync(100);
   give(1);
   await vi.advanceTimersByTimeAsync(2000);
@@ -49,7 +49,7 @@ test("a silent consumer of a log that has more is ended", async () => {
 
 test("one whose servers do not say what there is, too", async () => {
   const { source, seen } = sourceOf(() => Promise.reject(new Error("no answer")));
-  const reading = readWatched(source, 7, () => Promise.resolve(true));
+  const reading = readUntilStalled(source, 7, () => Promise.resolve(true));
   await vi.advanceTimersByTimeAsync(5000);
   await reading;
   expect(seen.closed).toBe(1);
@@ -57,7 +57,7 @@ test("one whose servers do not say what there is, too", async () => {
 
 test("a log in which nothing happens is left alone", async () => {
   const { source, seen } = sourceOf(() => Promise.resolve(7));
-  void readWatched(source, 7, () => Promise.resolve(true));
+  void readUntilStalled(source, 7, () => Promise.resolve(true));
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect(seen.closed).toBe(0);
   expect(seen.asked).toBeGreaterThan(100);
@@ -66,7 +66,7 @@ test("a log in which nothing happens is left alone", async () => {
 test("a message that takes long to be taken is no silence", async () => {
   const { source, seen, give } = sourceOf(() => Promise.resolve(9));
   let isTaken = () => {};
-  void readWatched(source, 0, async () => {
+  void readUntilStalled(source, 0, async () => {
     await new Promise<void>((resolve) => {
       isTaken = resolve;
     });
@@ -82,13 +82,13 @@ test("a message that takes long to be taken is no silence", async () => {
 
 test("a message that is missing ends the reading, and so does one that is not taken", async () => {
   const missing = sourceOf(() => Promise.resolve(9));
-  const reading = readWatched(missing.source, 0, ({ seq }) => Promise.resolve(seq < 3));
+  const reading = readUntilStalled(missing.source, 0, ({ seq }) => Promise.resolve(seq < 3));
   missing.give(1);
   await vi.advanceTimersByTimeAsync(1);
   missing.give(3);
   await reading;
   const refused = sourceOf(() => Promise.resolve(9));
-  const failing = readWatched(refused.source, 0, () => Promise.reject(new Error("no room")));
+  const failing = readUntilStalled(refused.source, 0, () => Promise.reject(new Error("no room")));
   refused.give(1);
   await expect(failing).rejects.toThrow("no room");
   expect(vi.getTimerCount()).toBe(0);

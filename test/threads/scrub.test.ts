@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
-import { listSegmentFiles } from "../../src/journal/format.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
+import { parseSegmentNames } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { Connection } from "./http/_service.ts";
 import { endAll, runCommand, startCommand } from "../cli/_process.ts";
@@ -17,7 +17,7 @@ const PATIENT = { interval: 200 };
 const OFTEN = "0.0005";
 
 const dataDir = mkdtempSync(join(tmpdir(), "trustrank-rot-"));
-const { journal, bureauKey } = dataPaths(dataDir);
+const { journal, bureauKey } = resolveDataPaths(dataDir);
 
 afterAll(async () => {
   await endAll();
@@ -29,7 +29,7 @@ function writeSegments(): string[] {
   const { core } = openCore(journal, loadBureauKey(bureauKey), { segmentBytesMax: 5000 });
   for (let index = 1; index <= 60; index++) core.commit([runOf([recordOf(index)])], NOW_MS);
   core.close();
-  return listSegmentFiles(readdirSync(journal)).map(({ name }) => name);
+  return parseSegmentNames(readdirSync(journal)).map(({ name }) => name);
 }
 
 /** As a whole: no look finds half a file. */

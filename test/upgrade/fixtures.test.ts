@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallContext } from "../../src/bureau/bureau.ts";
 import type { Principal } from "../../src/contract/principal.ts";
-import { hashKeyToVoice } from "../../src/contract/voices.ts";
+import { hashKeyIdToVoice } from "../../src/contract/voices.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
-import { nodeFiles } from "../../src/journal/files.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
+import { diskFileLayer } from "../../src/journal/files.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { type ServiceCore, openServiceCore } from "../../src/service/core.ts";
 import { endAll, runCommand } from "../cli/_process.ts";
@@ -27,7 +27,7 @@ const principal: Principal = {
   minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
   isShadow: false,
   isFirstParty: true,
-  voice: hashKeyToVoice("installed-admin"),
+  voice: hashKeyIdToVoice("installed-admin"),
 };
 const call: CallContext = { requestId: "upgrade", principal };
 
@@ -66,7 +66,7 @@ async function answersOf(core: ServiceCore): Promise<unknown[]> {
   const agents = new Set(REPORTS.flatMap(({ subject, reporter }) => [subject, reporter]));
   const answers: unknown[] = [];
   for (const subject of agents) {
-    answers.push(core.bureau.explain(subject, call));
+    answers.push(core.bureau.explainScore(subject, call));
     for (const stakes of [1, 100, 5000]) {
       answers.push(await core.bureau.check({ subject, stakes }, call));
     }
@@ -113,7 +113,7 @@ describe.each(readdirSync(FIXTURES))("a directory that %s has written", (name) =
     expect(await answersOf(core)).toEqual(anew);
     for (const [subject, evidence] of Object.entries(told.agents)) {
       const { outcomes, first_seen_at, last_outcome_at } = evidence;
-      expect(core.bureau.explain(subject, call)).toMatchObject({
+      expect(core.bureau.explainScore(subject, call)).toMatchObject({
         evidence: { outcomes, first_seen_at, last_outcome_at },
       });
     }
@@ -124,7 +124,7 @@ describe.each(readdirSync(FIXTURES))("a directory that %s has written", (name) =
     nowMs = NOW_MS;
     expect(core.sources.vault.read(SOURCE.id, "operator")).toMatchObject({ source_id: SOURCE.id });
     await core.close();
-    expect(verifyJournal(nodeFiles, dataPaths(dataDir).journal)).toMatchObject({
+    expect(verifyJournal(diskFileLayer, resolveDataPaths(dataDir).journal)).toMatchObject({
       damage: undefined,
       forged: [],
       unannounced: [],

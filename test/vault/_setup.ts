@@ -1,7 +1,7 @@
 // Vault with a journal in memory: its payloads can be replayed into another vault.
 import { generateKeyPairSync } from "node:crypto";
 
-import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { buildBureauKey } from "../../src/journal/signing-key.ts";
 import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
 import { createVaultMemory } from "../../src/vault/memory.ts";
 import { Vault } from "../../src/vault/vault.ts";
@@ -41,7 +41,7 @@ export function openVault(more: Partial<VaultOptions> = {}) {
       },
     },
     clock: () => NOW,
-    signer: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
+    signer: buildBureauKey(generateKeyPairSync("ed25519").privateKey),
     measure: (contexts, tenant) =>
       Promise.resolve(contexts.map((context) => assessor.measure(context, tenant))),
     ...more,

@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 
 import { Catalogue, createCatalogueMemory } from "../../src/vault/sources/catalogue.ts";
 import {
-  CitationMemory,
-  createCitationMemory,
+  CitationCache,
+  createCitationCacheMemory,
 } from "../../src/vault/assessment/citation-memory.ts";
-import { createEpochMemory, EpochGuard, Retirement } from "../../src/vault/sources/epochs.ts";
+import { createEpochMemory, EpochGuard, EpochReclaimer } from "../../src/vault/sources/epochs.ts";
 import { createThresholdMemory, TenantThresholds } from "../../src/vault/calibration/thresholds.ts";
 import { ACME, BRIDGE, itemOf, openVault } from "./_setup.ts";
 
@@ -64,19 +64,19 @@ describe("churn", () => {
       state,
       document: -1,
       isStructured: false,
-      registeredAt: version,
+      registeredAtSec: version,
     });
     let number = catalogue.add(entry(0, "active"));
     for (let version = 1; version < 1000; version++) {
       const next = catalogue.add(entry(version, version === 500 ? "recorded_false" : "active"));
-      catalogue.free(number);
+      catalogue.releaseEntry(number);
       number = next;
     }
     expect(catalogue.size).toBe(3);
-    expect(catalogue.registeredAt(catalogue.find("acme", "page"))).toBe(999);
+    expect(catalogue.readRegisteredAtSec(catalogue.find("acme", "page"))).toBe(999);
     expect(catalogue.find("rival", "page")).toBe(-1);
-    expect(catalogue.stateOfContent("acme", entry(500, "active").sha256)).toBe("recorded_false");
-    expect(catalogue.stateOfContent("rival", entry(500, "active").sha256)).toBeUndefined();
+    expect(catalogue.findContentState("acme", entry(500, "active").sha256)).toBe("recorded_false");
+    expect(catalogue.findContentState("rival", entry(500, "active").sha256)).toBeUndefined();
   });
 });
 
@@ -84,30 +84,30 @@ describe("pins", () => {
   it("release nothing that a pinned reader could still see, and all of it afterwards", () => {
     const memory = createEpochMemory();
     const [early, late] = [new EpochGuard(memory), new EpochGuard(memory)];
-    const retirement = new Retirement(memory);
+    const retirement = new EpochReclaimer(memory);
     const released: string[] = [];
     const release = (name: string) => () => released.push(name) > 0;
     early.enter();
-    retirement.add(release("seen by early"));
+    retirement.retire(release("seen by early"));
     late.enter();
-    retirement.add(release("seen by both"));
+    retirement.retire(release("seen by both"));
     expect(released).toEqual([]);
     early.leave();
-    retirement.sweep();
+    retirement.runDueReleases();
     expect(released).toEqual(["seen by early"]);
     late.leave();
-    retirement.sweep();
+    retirement.runDueReleases();
     expect(released).toEqual(["seen by early", "seen by both"]);
     expect(retirement.waitingCount).toBe(0);
   });
 
   it("ask again for what could not be given back yet", () => {
-    const retirement = new Retirement(createEpochMemory());
+    const retirement = new EpochReclaimer(createEpochMemory());
     let isTaken = true;
-    retirement.add(() => !isTaken);
+    retirement.retire(() => !isTaken);
     expect(retirement.waitingCount).toBe(1);
     isTaken = false;
-    retirement.sweep();
+    retirement.runDueReleases();
     expect(retirement.waitingCount).toBe(0);
   });
 });
@@ -116,21 +116,22 @@ describe("what is remembered of contents", () => {
   const digest = (at: number) => at.toString(16).padStart(8, "0").repeat(8);
 
   it("is one table of one mebibyte, however much is asked", () => {
-    const memory = createCitationMemory();
-    const citations = new CitationMemory(memory);
-    for (let at = 1; at < 200_000; at++) citations.note("acme", digest(at), [`s${at % 9}`], at);
+    const memory = createCitationCacheMemory();
+    const citations = new CitationCache(memory);
+    for (let at = 1; at < 200_000; at++)
+      citations.recordCitation("acme", digest(at), [`s${at % 9}`], at);
     expect(memory.byteLength).toBe(1 << 20);
   });
 
   it("knows a change of sources on any thread, not their order, and since when", () => {
-    const memory = createCitationMemory();
-    const [one, other] = [new CitationMemory(memory), new CitationMemory(memory)];
-    const first = one.note("acme", digest(7), ["a", "b"], 100);
+    const memory = createCitationCacheMemory();
+    const [one, other] = [new CitationCache(memory), new CitationCache(memory)];
+    const first = one.recordCitation("acme", digest(7), ["a", "b"], 100);
     expect(first).toEqual({ isChanged: false, since: undefined });
-    const again = other.note("acme", digest(7), ["b", "a"], 200);
+    const again = other.recordCitation("acme", digest(7), ["b", "a"], 200);
     expect(again).toEqual({ isChanged: false, since: 100 });
-    expect(other.note("acme", digest(7), ["a", "c"], 300).isChanged).toBe(true);
-    expect(one.note("rival", digest(7), ["z"], 400).isChanged).toBe(false);
+    expect(other.recordCitation("acme", digest(7), ["a", "c"], 300).isChanged).toBe(true);
+    expect(one.recordCitation("rival", digest(7), ["z"], 400).isChanged).toBe(false);
   });
 });
 
@@ -138,13 +139,13 @@ describe("thresholds of tenants", () => {
   it("are each tenant's own, seen by every reader, and can be taken back", () => {
     const memory = createThresholdMemory();
     const [writer, reader] = [new TenantThresholds(memory), new TenantThresholds(memory)];
-    expect(reader.of("acme", "qa")).toBeUndefined();
-    writer.set("acme", "qa", { tau_lo: -5, tau_hi: 700 });
-    writer.set("rival", "claim", { tau_lo: 1, tau_hi: 2 });
-    expect(reader.of("acme", "qa")).toEqual({ tau_lo: -5, tau_hi: 700 });
-    expect(reader.of("acme", "claim")).toBeUndefined();
-    expect(reader.of("rival", "claim")).toEqual({ tau_lo: 1, tau_hi: 2 });
-    writer.set("acme", "qa", undefined);
-    expect(reader.of("acme", "qa")).toBeUndefined();
+    expect(reader.findThresholds("acme", "qa")).toBeUndefined();
+    writer.writeThresholds("acme", "qa", { tau_lo: -5, tau_hi: 700 });
+    writer.writeThresholds("rival", "claim", { tau_lo: 1, tau_hi: 2 });
+    expect(reader.findThresholds("acme", "qa")).toEqual({ tau_lo: -5, tau_hi: 700 });
+    expect(reader.findThresholds("acme", "claim")).toBeUndefined();
+    expect(reader.findThresholds("rival", "claim")).toEqual({ tau_lo: 1, tau_hi: 2 });
+    writer.writeThresholds("acme", "qa", undefined);
+    expect(reader.findThresholds("acme", "qa")).toBeUndefined();
   });
 });

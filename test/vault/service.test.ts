@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SignedRoot, KindThreshold } from "../../src/contract/schemas/sources.ts";
 import type { VerifyContext } from "../../src/contract/schemas/scores.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { dataPaths } from "../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { startService } from "../../src/service/start.ts";
 import type { Service } from "../../src/service/start.ts";
 import { parseServeConfig } from "../../src/service/settings/config.ts";
@@ -212,7 +212,7 @@ describe("evidence over HTTP", () => {
     const { jws, jwk, root, tree_size } = body as unknown as SignedRoot;
     const { payload } = await compactVerify(jws, await importJWK(jwk, "EdDSA"));
     expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject({ root, tree_size });
-    const { publicKey } = loadBureauKey(dataPaths(dataDir).bureauKey, false);
+    const { publicKey } = loadBureauKey(resolveDataPaths(dataDir).bureauKey, false);
     expect(Buffer.from(jwk.x, "base64url").equals(publicKey)).toBe(true);
   });
 

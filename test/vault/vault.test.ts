@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 
 import { ServiceFault } from "../../src/contract/faults.ts";
 import { IndexBuilder } from "../../src/vault/grounding/grounding.ts";
-import { makeReady } from "../../src/vault/grounding/indexing.ts";
-import { isIncluded, leafHash, MerkleTree } from "../../src/vault/sources/merkle.ts";
+import { prepareText } from "../../src/vault/grounding/indexing.ts";
+import { isIncluded, computeLeafHash, MerkleTree } from "../../src/vault/sources/merkle.ts";
 import { createVaultMemory } from "../../src/vault/memory.ts";
 import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "./_setup.ts";
 
@@ -77,7 +77,7 @@ describe("the vault", () => {
     await vault.register([itemOf("one", "text"), itemOf("zwei", "größer")], ACME);
     await vault.revoke("one", ACME);
     const { merkle, prev_hash, sha256 } = vault.read("zwei", "acme");
-    expect(leafHash(Buffer.from(merkle.leaf_text))).toEqual(bytesOf(merkle.leaf));
+    expect(computeLeafHash(Buffer.from(merkle.leaf_text))).toEqual(bytesOf(merkle.leaf));
     const members = JSON.parse(merkle.leaf_text) as unknown[];
     expect(members.slice(0, 2)).toEqual(["zwei", sha256.slice("sha256:".length)]);
     expect(members.at(-1)).toBe(prev_hash.slice("sha256:".length));
@@ -122,7 +122,7 @@ describe("the vault", () => {
     let now = NOW;
     const { vault } = openVault({ clock: () => now });
     await vault.register([itemOf("a", BRIDGE), itemOf("b", "short")], ACME);
-    const { root, tree_size, jws, jwk } = vault.root();
+    const { root, tree_size, jws, jwk } = vault.readSignedRoot();
     const { payload, protectedHeader } = await compactVerify(jws, await importJWK(jwk, "EdDSA"));
     expect(protectedHeader).toMatchObject({ typ: "vault-root+jws", alg: "EdDSA", kid: jwk.kid });
     expect(await calculateJwkThumbprint(jwk)).toBe(jwk.kid);
@@ -132,15 +132,15 @@ describe("the vault", () => {
     const { merkle } = vault.read("a", "acme");
     expect(merkle).toMatchObject({ root, tree_size, jws });
     await vault.register([itemOf("c", "more")], ACME);
-    expect(vault.root()).toMatchObject({ tree_size: 3 });
-    expect(vault.root().jws).not.toBe(jws);
+    expect(vault.readSignedRoot()).toMatchObject({ tree_size: 3 });
+    expect(vault.readSignedRoot().jws).not.toBe(jws);
     now += 59 * 60_000;
-    const same = vault.root();
+    const same = vault.readSignedRoot();
     now += 2 * 60_000;
-    const renewed = vault.root();
+    const renewed = vault.readSignedRoot();
     expect([renewed.root, renewed.tree_size]).toEqual([same.root, same.tree_size]);
     expect(Date.parse(renewed.signed_at) - Date.parse(same.signed_at)).toBe(61 * 60_000);
-    const forged = openVault().vault.root().jwk;
+    const forged = openVault().vault.readSignedRoot().jwk;
     await expect(compactVerify(jws, await importJWK(forged, "EdDSA"))).rejects.toThrow(/signature/);
   });
 
@@ -156,7 +156,7 @@ describe("the vault", () => {
         const builder = new IndexBuilder(memory.grounding);
         later.push(texts.length);
         return Promise.resolve(
-          texts.map((text) => makeReady(text, (flat, leaves) => builder.build(flat, leaves))),
+          texts.map((text) => prepareText(text, (flat, leaves) => builder.build(flat, leaves))),
         );
       },
     });
@@ -201,7 +201,7 @@ describe("the vault", () => {
       const path = merkle.path.map(bytesOf);
       const given = [index, merkle.tree_size, path, bytesOf(merkle.root)] as const;
       expect(isIncluded(bytesOf(merkle.leaf), ...given)).toBe(true);
-      expect(isIncluded(leafHash(Buffer.from("other")), ...given)).toBe(false);
+      expect(isIncluded(computeLeafHash(Buffer.from("other")), ...given)).toBe(false);
     }
   });
 });
@@ -209,12 +209,12 @@ describe("the vault", () => {
 describe("the Merkle tree", () => {
   it("gives the roots of RFC 6962's own examples", () => {
     const leaves = ["", "00", "10", "2021", "3031", "40414243"].map((hex) =>
-      leafHash(Buffer.from(hex, "hex")),
+      computeLeafHash(Buffer.from(hex, "hex")),
     );
     const tree = new MerkleTree();
     const roots = leaves.map((leaf) => {
       tree.append(leaf);
-      return tree.root().toString("hex");
+      return tree.computeRoot().toString("hex");
     });
     expect(roots[0]).toBe("6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
     expect(roots[1]).toBe("fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125");
@@ -226,12 +226,12 @@ describe("the Merkle tree", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 70 }), fc.nat(), (size, place) => {
         const tree = new MerkleTree();
-        const leaves = Array.from({ length: size }, (_, at) => leafHash(Buffer.from([at])));
+        const leaves = Array.from({ length: size }, (_, at) => computeLeafHash(Buffer.from([at])));
         for (const leaf of leaves) tree.append(leaf);
         const index = place % size;
-        const [path, root] = [tree.path(index), tree.root()];
+        const [path, root] = [tree.computeInclusionPath(index), tree.computeRoot()];
         expect(isIncluded(leaves[index]!, index, size, path, root)).toBe(true);
-        expect(isIncluded(leafHash(Buffer.of(255)), index, size, path, root)).toBe(false);
+        expect(isIncluded(computeLeafHash(Buffer.of(255)), index, size, path, root)).toBe(false);
         if (size > 1) {
           const other = (index + 1) % size;
           expect(isIncluded(leaves[index]!, other, size, path, root)).toBe(false);

@@ -58,6 +58,6 @@ export function openDecisionLog(dataDir: string): TestLog {
 export const denial = (agent: string, tenant = "acme"): Partial<DecisionEntry> => ({
   subject: `agent://shop/${agent}`,
   principal: principalOf(tenant),
-  isLetThrough: false,
+  isAllowed: false,
   verdictIndex: 3,
 });

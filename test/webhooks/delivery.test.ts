@@ -83,7 +83,7 @@ describe("an endpoint", () => {
     const receiver = await receiverOf();
     stage.log.log(denial("early"));
     await register(stage, receiver);
-    stage.log.log({ ...denial("good"), isLetThrough: true }, denial("bad"));
+    stage.log.log({ ...denial("good"), isAllowed: true }, denial("bad"));
     await stage.settle();
     expect(receiver.received.map(({ data }) => data["agent_id"])).toEqual(["agent://shop/bad"]);
     expect(receiver.received[0]).toMatchObject({

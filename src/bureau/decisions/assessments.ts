@@ -8,23 +8,23 @@ import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest } from "../../contract/schemas/scores.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
-const HALLUCINATION = 0;
-const UNVERIFIED = 1;
+const HALLUCINATION_KIND = 0;
+const UNVERIFIED_KIND = 1;
 
 /** Port of the journal's queue: takes assessments without making the verdict wait. */
 export interface AssessmentLog {
   /** Never throws for want of room: what cannot be kept is dropped and counted. */
-  note(assessment: Assessment): void;
+  enqueue(assessment: Assessment): void;
 }
 
 /** For bureaus that journal nothing. */
-export const withoutAssessments: AssessmentLog = { note: () => undefined };
+export const discardingAssessmentLog: AssessmentLog = { enqueue: () => undefined };
 
 /**
  * Notes the finding where it is certain (hard, or hallucinated), the text itself was sent, and the key
  * is first-party. Doubts, unknown sources and clean texts count nothing.
  */
-export function noteAssessment(
+export function recordCertainFinding(
   log: AssessmentLog,
   { agent_id, context: { content } }: VerifyRequest,
   { isFirstParty, tenant, keyId }: Principal,
@@ -33,12 +33,12 @@ export function noteAssessment(
 ): void {
   if (!isFirstParty || content === undefined) return;
   if (hardFailureCode === "" && !data.is_hallucinated) return;
-  log.note({
+  log.enqueue({
     agent: agent_id,
     tenant,
     keyId,
     code: reasonCode,
-    kindIndex: data.is_hallucinated ? HALLUCINATION : UNVERIFIED,
+    kindIndex: data.is_hallucinated ? HALLUCINATION_KIND : UNVERIFIED_KIND,
     digest: createHash("sha256").update(content, "utf8").digest("hex"),
     assessedAtMs: nowMs,
   });

@@ -4,14 +4,14 @@
 
 const DAY_MS = 86_400_000;
 /** Agents remembered of one day; those beyond count as if they had been there already. */
-const AGENTS_MAX = 100_000;
+const TRACKED_AGENTS_MAX = 100_000;
 
-export class DailyOnce {
+export class FirstOfDayTracker {
   readonly #agents = new Set<string>();
   #day = -1;
 
   /** Whether this is the agent's first time on the UTC day of `nowMs`, epoch ms. */
-  isFirst(agent: string, nowMs: number): boolean {
+  markIfFirst(agent: string, nowMs: number): boolean {
     if (!this.wouldBeFirst(agent, nowMs)) return false;
     this.#agents.add(agent);
     return true;
@@ -24,6 +24,6 @@ export class DailyOnce {
       this.#day = day;
       this.#agents.clear();
     }
-    return !this.#agents.has(agent) && this.#agents.size < AGENTS_MAX;
+    return !this.#agents.has(agent) && this.#agents.size < TRACKED_AGENTS_MAX;
   }
 }

@@ -3,45 +3,45 @@
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
-import type { AgentReading, Reading } from "../../engine/reading.ts";
+import type { AgentScoreDetails, AgentScore } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
-import { openTimes } from "../services.ts";
+import { setVerdictTime } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import type { CallContext } from "../bureau.ts";
-import { agentKey } from "../../contract/identifiers.ts";
+import { encodeAgentKey } from "../../contract/identifiers.ts";
 import type { Vouching } from "../../contract/policy.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
-import { highestLevelAllowed } from "../../policy/highest-level.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
-import { maxStakes, roundEffective } from "./leg.ts";
-import { improvementsFor } from "./reasons.ts";
-import { findReserved } from "./test-agents.ts";
-import { normalizeScore } from "./verify.ts";
+import { findHighestAllowedLevel } from "../../policy/highest-level.ts";
+import { findVouching } from "../../policy/vouching.ts";
+import { encodeMaxStakes, roundEffectiveScore } from "./leg.ts";
+import { listImprovements } from "./reasons.ts";
+import { findReservedAgent } from "./test-agents.ts";
+import { scaleScoreTo100 } from "./verify.ts";
 
 /** One per order of magnitude: enough to see where the decision turns. */
-const STAKES_SHOWN = [1, 10, 100, 1000, 10_000] as const;
+const EXPLAINED_STAKES = [1, 10, 100, 1000, 10_000] as const;
 
 /** Explains any agent; an unknown one is explained as the newcomer that it is scored as. */
-export function explain(
+export function explainAgentScore(
   services: BureauServices,
   agentId: string,
   { principal }: CallContext,
 ): AgentExplanation {
-  const nowMs = openTimes(services);
-  const reserved = findReserved(agentId, services.environment.isReservedEnabled);
-  const key = agentKey(agentId);
+  const nowMs = setVerdictTime(services);
+  const reserved = findReservedAgent(agentId, services.environment.isReservedEnabled);
+  const key = encodeAgentKey(agentId);
   const measured = services.engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
-  const active = services.policies.of(principal.tenant);
+  const active = services.policies.findActivePolicy(principal.tenant);
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
     known: reading.isKnown,
     internal_score: scoreInternal,
-    score: normalizeScore(scoreInternal),
-    effective_score: roundEffective(reading.scoreEffective),
+    score: scaleScoreTo100(scoreInternal),
+    effective_score: roundEffectiveScore(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
-    tool_level_max: highestLevelAllowed(
+    tool_level_max: findHighestAllowedLevel(
       active,
       reading,
       agentId,
@@ -60,44 +60,48 @@ export function explain(
     assessments: {
       false_content: measured.failedTexts[0],
       bad_sources: measured.failedTexts[1],
-      last_assessed_at: timeOrNull(measured.lastAssessedMs),
+      last_assessed_at: formatEpochMsOrNull(measured.lastAssessedMs),
     },
     standing: describeReporterStanding(measured),
     features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
     decisions: [],
     improvements: [],
     reason_codes: [],
-    config_version: services.engine.configVersion(measured.configNumber),
+    config_version: services.engine.findConfigVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
   };
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
   const readAt = (stakes: number) => reserved?.reading ?? services.engine.check(key, stakes, nowMs);
-  for (const stakes of STAKES_SHOWN) addDecision(explanation, stakes, readAt(stakes));
-  explanation.improvements = improvementsFor(explanation.reason_codes);
+  for (const stakes of EXPLAINED_STAKES) addDecisionAtStakes(explanation, stakes, readAt(stakes));
+  explanation.improvements = listImprovements(explanation.reason_codes);
   return explanation;
 }
 
 /** The decision at some stakes; the reasons of the last added stay. */
-function addDecision(explanation: AgentExplanation, stakes: number, reading: Reading): void {
+function addDecisionAtStakes(
+  explanation: AgentExplanation,
+  stakes: number,
+  reading: AgentScore,
+): void {
   const decision = DECISIONS[reading.decisionIndex]!;
-  explanation.decisions.push({ stakes, decision, max_stakes: maxStakes(reading) });
+  explanation.decisions.push({ stakes, decision, max_stakes: encodeMaxStakes(reading) });
   // The last are the highest stakes: their reasons show the obstacles to a clear decision anywhere.
-  explanation.reason_codes = reasonCodes(reading);
+  explanation.reason_codes = listScoreReasonCodes(reading);
 }
 
 /** The entry that reaches the most sensitive level. */
 function findBroadestVouching(
   { vouched }: ActivePolicy,
-  reading: Reading,
+  reading: AgentScore,
   agentId: string,
   nowMs: number,
 ): Vouching | null {
-  const atL3 = vouchingFor(vouched, reading, agentId, "L3", nowMs);
-  return (atL3 ?? vouchingFor(vouched, reading, agentId, "L2", nowMs))?.vouching ?? null;
+  const atL3 = findVouching(vouched, reading, agentId, "L3", nowMs);
+  return (atL3 ?? findVouching(vouched, reading, agentId, "L2", nowMs))?.vouching ?? null;
 }
 
-function reasonCodes(reading: Reading): ReasonCode[] {
+function listScoreReasonCodes(reading: AgentScore): ReasonCode[] {
   const codes: ReasonCode[] = [];
   for (let i = 0; i < reading.reasonCount; i += 1) {
     codes.push(REASON_CODES[reading.reasonIndexes[i]!]!);
@@ -105,7 +109,7 @@ function reasonCodes(reading: Reading): ReasonCode[] {
   return codes;
 }
 
-function describeEvidence(reading: AgentReading): AgentExplanation["evidence"] {
+function describeEvidence(reading: AgentScoreDetails): AgentExplanation["evidence"] {
   return {
     outcomes: reading.outcomeCount,
     reported: reading.reportedCount,
@@ -113,20 +117,20 @@ function describeEvidence(reading: AgentReading): AgentExplanation["evidence"] {
     failures_90d: reading.failures90,
     successes_14d: reading.successes14,
     failures_14d: reading.failures14,
-    first_seen_at: timeOrNull(reading.firstSeenMs),
-    last_outcome_at: timeOrNull(reading.lastOutcomeMs),
-    last_failure_at: timeOrNull(reading.lastFailureMs),
+    first_seen_at: formatEpochMsOrNull(reading.firstSeenMs),
+    last_outcome_at: formatEpochMsOrNull(reading.lastOutcomeMs),
+    last_failure_at: formatEpochMsOrNull(reading.lastFailureMs),
     max_proven_stakes: reading.stakesProven,
   };
 }
 
-function describeReporterStanding(reading: AgentReading): AgentExplanation["standing"] {
+function describeReporterStanding(reading: AgentScoreDetails): AgentExplanation["standing"] {
   const { flags, credibility, cluster } = reading;
   const has = (flag: number) => (flags & flag) !== 0;
   return {
     in_force: reading.areStandingsInForce,
-    weight: round(reading.reporterWeight),
-    credibility: has(STANDING_BITS.believed) ? round(credibility) : null,
+    weight: roundToThousandths(reading.reporterWeight),
+    credibility: has(STANDING_BITS.believed) ? roundToThousandths(credibility) : null,
     is_seed: has(STANDING_BITS.seed),
     cluster: cluster === 0 ? null : cluster,
     signs: has(STANDING_BITS.signs),
@@ -135,10 +139,10 @@ function describeReporterStanding(reading: AgentReading): AgentExplanation["stan
 }
 
 /** In thousandths, as standings are kept; the table has them in single precision. */
-function round(share: number): number {
+function roundToThousandths(share: number): number {
   return Math.round(share * 1000) / 1000;
 }
 
-function timeOrNull(epochMs: number): string | null {
+function formatEpochMsOrNull(epochMs: number): string | null {
   return epochMs === 0 ? null : new Date(epochMs).toISOString();
 }

@@ -2,11 +2,11 @@
 // rule is `max`, and stands only here.
 import type { HandshakeRequest, HandshakeResponse, Leg } from "../../contract/schemas/scores.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
-import { openTimes } from "../services.ts";
+import { setVerdictTime } from "../services.ts";
 import type { BureauServices } from "../services.ts";
-import { leg, OPEN_MAX } from "./leg.ts";
+import { buildLeg, LAST_OPEN_DECISION_INDEX } from "./leg.ts";
 import {
   type AnsweredLeg,
   KIND_HANDSHAKE,
@@ -14,13 +14,13 @@ import {
   LEG_FORWARD,
   logLeg,
 } from "./log-entry.ts";
-import { agentKey, isReservedAgent } from "../../contract/identifiers.ts";
-import { isShadowed } from "../../policy/rules.ts";
-import { reviewCode, reviewedDecision, reviewLeg } from "./reviewed.ts";
-import { findReserved } from "./test-agents.ts";
+import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
+import { isInShadowMode } from "../../policy/rules.ts";
+import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./reviewed.ts";
+import { findReservedAgent } from "./test-agents.ts";
 
 /** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */
-export function combineDecisions(first: number, second: number): number {
+export function selectStricterDecisionIndex(first: number, second: number): number {
   return first > second ? first : second;
 }
 
@@ -29,25 +29,25 @@ export function combineDecisions(first: number, second: number): number {
  * `slow`.
  * @throws ServiceFault `reserved_agent` when test agents are switched off.
  */
-export function handshake(
+export function decideHandshake(
   services: BureauServices,
   request: HandshakeRequest,
   call: CallContext,
 ): HandshakeResponse | Promise<HandshakeResponse> {
   const { initiator, counterparty, stakes } = request;
-  const measured = measure(services, request);
+  const measured = scoreBothParties(services, request);
   const isEnabled = services.environment.isReservedEnabled;
-  const reservedCounterparty = findReserved(counterparty, isEnabled);
-  const reservedInitiator = findReserved(initiator, isEnabled);
+  const reservedCounterparty = findReservedAgent(counterparty, isEnabled);
+  const reservedInitiator = findReservedAgent(initiator, isEnabled);
   const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
-  const forwardIndex = reviewedDecision(services, call, counterparty, forward, stakes);
-  const backwardIndex = reviewedDecision(services, call, initiator, backward, stakes);
-  const { version, policy } = services.policies.of(call.principal.tenant);
-  const forwardLeg = leg(services, call, counterparty, stakes, forward, forwardIndex);
-  const backwardLeg = leg(services, call, initiator, stakes, backward, backwardIndex);
-  const decisionIndex = combineDecisions(forwardIndex, backwardIndex);
+  const forwardIndex = applyReviewToDecision(services, call, counterparty, forward, stakes);
+  const backwardIndex = applyReviewToDecision(services, call, initiator, backward, stakes);
+  const { version, policy } = services.policies.findActivePolicy(call.principal.tenant);
+  const forwardLeg = buildLeg(services, call, counterparty, stakes, forward, forwardIndex);
+  const backwardLeg = buildLeg(services, call, initiator, stakes, backward, backwardIndex);
+  const decisionIndex = selectStricterDecisionIndex(forwardIndex, backwardIndex);
   const isByPerson =
     forwardIndex !== forward.decisionIndex || backwardIndex !== backward.decisionIndex;
   const response: HandshakeResponse = {
@@ -58,18 +58,18 @@ export function handshake(
     a_to_b: forwardLeg,
     b_to_a: backwardLeg,
     decision: DECISIONS[decisionIndex]!,
-    connected: decisionIndex <= OPEN_MAX,
-    reasons: joinReasons(forwardLeg.reasons, backwardLeg.reasons),
-    enforced: !call.principal.isShadow && !isShadowed(policy),
-    config_version: services.engine.configVersion(measured[0].configNumber),
+    connected: decisionIndex <= LAST_OPEN_DECISION_INDEX,
+    reasons: mergeReasons(forwardLeg.reasons, backwardLeg.reasons),
+    enforced: !call.principal.isShadow && !isInShadowMode(policy),
+    config_version: services.engine.findConfigVersion(measured[0].configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: isByPerson ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (response.decision === "escalate" && response.enforced) {
-    reviewLeg(services, call, forwardLeg, stakes);
-    reviewLeg(services, call, backwardLeg, stakes);
+    countReviewLeg(services, call, forwardLeg, stakes);
+    countReviewLeg(services, call, backwardLeg, stakes);
   }
-  logBoth(services, call, response, [forward, backward], {
+  logHandshakeLegs(services, call, response, [forward, backward], {
     kindIndex: KIND_HANDSHAKE,
     stakes,
     decisionIndex,
@@ -81,18 +81,18 @@ export function handshake(
   return delayMs === 0 ? response : services.environment.delay(delayMs).then(() => response);
 }
 
-type Both = Omit<
+type SharedLegLogFields = Omit<
   AnsweredLeg,
   "legIndex" | "subject" | "viewer" | "reasonCodes" | "isReserved" | "reviewCode"
 >;
 
 /** Logs both legs: the counterparty as the initiator sees it, and the other way round. */
-function logBoth(
+function logHandshakeLegs(
   services: BureauServices,
   call: CallContext,
   { initiator, counterparty, a_to_b: forwardLeg, b_to_a: backwardLeg }: HandshakeResponse,
-  [forward, backward]: readonly [Reading, Reading],
-  answered: Both,
+  [forward, backward]: readonly [AgentScore, AgentScore],
+  answered: SharedLegLogFields,
 ): void {
   const indexOf = ({ decision }: Leg) => DECISIONS.indexOf(decision);
   logLeg(services, call, forward, {
@@ -102,7 +102,7 @@ function logBoth(
     viewer: initiator,
     reasonCodes: forwardLeg.reason_codes,
     isReserved: isReservedAgent(counterparty),
-    reviewCode: reviewCode(forward.decisionIndex, indexOf(forwardLeg)),
+    reviewCode: selectReviewCode(forward.decisionIndex, indexOf(forwardLeg)),
   });
   logLeg(services, call, backward, {
     ...answered,
@@ -111,21 +111,21 @@ function logBoth(
     viewer: counterparty,
     reasonCodes: backwardLeg.reason_codes,
     isReserved: isReservedAgent(initiator),
-    reviewCode: reviewCode(backward.decisionIndex, indexOf(backwardLeg)),
+    reviewCode: selectReviewCode(backward.decisionIndex, indexOf(backwardLeg)),
   });
 }
 
-function measure(
+function scoreBothParties(
   services: BureauServices,
   { initiator, counterparty, stakes }: HandshakeRequest,
-): readonly [Reading, Reading] {
-  const first = agentKey(initiator);
-  const second = agentKey(counterparty);
-  return services.engine.handshake(first, second, stakes, openTimes(services));
+): readonly [AgentScore, AgentScore] {
+  const first = encodeAgentKey(initiator);
+  const second = encodeAgentKey(counterparty);
+  return services.engine.handshake(first, second, stakes, setVerdictTime(services));
 }
 
 /** Combined reasons (SPEC §2.5): those of both legs, each sentence once, a_to_b first. */
-export function joinReasons(first: readonly string[], second: readonly string[]): string[] {
+export function mergeReasons(first: readonly string[], second: readonly string[]): string[] {
   const joined: string[] = [];
   for (const reason of first) joined.push(reason);
   for (const reason of second) if (!joined.includes(reason)) joined.push(reason);

@@ -2,24 +2,24 @@
 import type { Leg } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { highestLevelAllowed } from "../../policy/highest-level.ts";
-import { reviewCode } from "./reviewed.ts";
-import { writeReasons } from "./reasons.ts";
+import { findHighestAllowedLevel } from "../../policy/highest-level.ts";
+import { selectReviewCode } from "./reviewed.ts";
+import { appendReasons } from "./reasons.ts";
 
-export const CONNECT = DECISIONS.indexOf("connect");
+export const CONNECT_INDEX = DECISIONS.indexOf("connect");
 /** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
-export const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+export const LAST_OPEN_DECISION_INDEX = DECISIONS.indexOf("connect_with_verification");
 
 /** SPEC §2.8 leaves the scale open: 300-850, fractional; hundredths are far below its noise. */
-export function roundEffective(score: number): number {
+export function roundEffectiveScore(score: number): number {
   return Math.round(score * 100) / 100;
 }
 
 /** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
-export function stakesOnWire(stakes: number): number | null {
+export function encodeStakesBound(stakes: number): number | null {
   return stakes === Number.POSITIVE_INFINITY ? null : Math.floor(stakes * 10_000) / 10_000;
 }
 
@@ -27,39 +27,39 @@ export function stakesOnWire(stakes: number): number | null {
  * Largest stakes with a decision no stricter; of one that waits for a person the largest that would
  * open without; 0 for a refusal, null for any stakes.
  */
-export function maxStakes(reading: Reading): number | null {
-  return stakesOnWire(reading.stakesMax);
+export function encodeMaxStakes(reading: AgentScore): number | null {
+  return encodeStakesBound(reading.stakesMax);
 }
 
 /** A person's word is for the stakes that were asked about. */
-export function stakesByPerson(code: ReviewCode, stakes: number): number {
+export function computeReviewedMaxStakes(code: ReviewCode, stakes: number): number {
   return code === "REVIEW_UPHELD" ? 0 : stakes;
 }
 
 /** The leg of one reading at these stakes; `decisionIndex` is what a person made of its decision. */
-export function leg(
+export function buildLeg(
   services: BureauServices,
   { principal }: CallContext,
   subject: string,
   stakes: number,
-  reading: Reading,
+  reading: AgentScore,
   decisionIndex: number,
 ): Leg {
   const reasons: string[] = [];
-  const code = reviewCode(reading.decisionIndex, decisionIndex);
+  const code = selectReviewCode(reading.decisionIndex, decisionIndex);
   const codes: LegCode[] = code === "" ? [] : [code];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
-  if (decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
+  if (decisionIndex !== CONNECT_INDEX) appendReasons(reading, stakes, reasons, codes);
   const scored: Leg = {
     subject,
-    effective_score: roundEffective(reading.scoreEffective),
+    effective_score: roundEffectiveScore(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
     decision: DECISIONS[decisionIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes: code === "" ? maxStakes(reading) : stakesByPerson(code, stakes),
-    tool_level_max: highestLevelAllowed(
-      services.policies.of(principal.tenant),
+    max_stakes: code === "" ? encodeMaxStakes(reading) : computeReviewedMaxStakes(code, stakes),
+    tool_level_max: findHighestAllowedLevel(
+      services.policies.findActivePolicy(principal.tenant),
       reading,
       subject,
       stakes,

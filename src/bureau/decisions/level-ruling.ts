@@ -5,12 +5,12 @@ import type { LevelPolicy } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";
 import { REASON_CODES } from "../../contract/vocabulary.ts";
 import type { AnswerCode, FindingCode, ToolLevel } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
-import { isAuditable } from "../../policy/audit.ts";
+import { isEligibleForAuditSample } from "../../policy/audit.ts";
 import {
-  AUDITED,
-  decidePolicy,
+  AUDIT_SAMPLED,
+  applyPolicyRules,
   isMinimumMet,
   OVERTURNED,
   UPHELD,
@@ -24,24 +24,24 @@ import type { ProvenanceFinding } from "./provenance.ts";
 const REASONS_MAX = 4;
 
 /** The ruling of one level at these stakes. */
-export function ruleAt(
+export function decideLevelRuling(
   { policy }: ActivePolicy,
   { minimumScores }: Principal,
   toolLevel: ToolLevel,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   vouching: VouchedNamespace | undefined,
   stakes: number,
 ): Ruling {
   const level = policy.levels[toolLevel];
   // The policy sees the agent's own score: what its text deserves, the failure code decides.
-  return decidePolicy(
+  return applyPolicyRules(
     toolLevel,
     level,
     reading,
     isMinimumMet(toolLevel, level, reading.scoreInternal, minimumScores[toolLevel]),
     selectFailureCode(finding),
-    finding.data.source_verified || isSilent(finding),
+    finding.data.source_verified || hasNothingToVerify(finding),
     level.allow_up_to,
     vouching !== undefined,
     areStakesVouched(vouching, stakes),
@@ -52,32 +52,36 @@ export function ruleAt(
  * Whether a ruling may be overturned by the lot of the level's audit: a challenge at low stakes that
  * nothing but the record draws, and that is enforced.
  */
-export function isInLot(
+export function isAuditSampleCandidate(
   active: ActivePolicy,
   principal: Principal,
   toolLevel: ToolLevel,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   ruling: Ruling,
   stakes: number,
 ): boolean {
   const level = active.policy.levels[toolLevel];
   const { isShadow } = principal;
-  if (!isAuditable(level, ruling, stakes) || level.shadow || isShadow) return false;
-  return isOfRecordAlone(active, principal, toolLevel, reading, finding);
+  if (!isEligibleForAuditSample(level, ruling, stakes) || level.shadow || isShadow) return false;
+  return isOnlyRecordInQuestion(active, principal, toolLevel, reading, finding);
 }
 
 /** Whether nothing but the agent's record can hold a request back, and the stakes. */
-export function isOfRecordAlone(
+export function isOnlyRecordInQuestion(
   { policy }: ActivePolicy,
   { minimumScores }: Principal,
   toolLevel: ToolLevel,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
 ): boolean {
   const level = policy.levels[toolLevel];
   if (selectFailureCode(finding) !== "") return false;
-  if (level.require_verified_sources && !finding.data.source_verified && !isSilent(finding)) {
+  if (
+    level.require_verified_sources &&
+    !finding.data.source_verified &&
+    !hasNothingToVerify(finding)
+  ) {
     return false;
   }
   return isMinimumMet(toolLevel, level, reading.scoreInternal, minimumScores[toolLevel]);
@@ -94,12 +98,12 @@ export function selectFailureCode(finding: ProvenanceFinding): FindingCode | "" 
 }
 
 /** Whether the request cited nothing that could have been verified. */
-function isSilent(finding: ProvenanceFinding): boolean {
+function hasNothingToVerify(finding: ProvenanceFinding): boolean {
   return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
 }
 
 /** Whether it is the stakes that hold a request back. */
-export function isAboutStakes({ logReason }: Ruling): boolean {
+export function isDecidedByStakes({ logReason }: Ruling): boolean {
   return logReason.startsWith("STAKES_");
 }
 
@@ -108,14 +112,14 @@ export function isAboutStakes({ logReason }: Ruling): boolean {
  * where another rule holds the request back. Beyond `stakesTo` of the reading the probability is
  * another one, and the level has to be asked there.
  */
-export function stakesBound(
+export function computeStakesBound(
   level: LevelPolicy,
-  reading: Reading,
+  reading: AgentScore,
   ruling: Ruling,
   vouching: VouchedNamespace | undefined,
 ): number {
-  if (ruling === AUDITED) return level.audit_max_stakes ?? 0;
-  if (ruling.verdictIndex > 0 && !isAboutStakes(ruling)) return 0;
+  if (ruling === AUDIT_SAMPLED) return level.audit_max_stakes ?? 0;
+  if (ruling.verdictIndex > 0 && !isDecidedByStakes(ruling)) return 0;
   if (!level.enforce || !level.counts_stakes) return Number.POSITIVE_INFINITY;
   return Math.max(reading.stakesClear, vouching?.stakesMax ?? 0);
 }
@@ -125,8 +129,8 @@ export function stakesBound(
  * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
  * that rests on the operator's word or on a lot says so.
  */
-export function reasonCodes(
-  reading: Reading,
+export function selectVerdictReasonCodes(
+  reading: AgentScore,
   ruling: Ruling,
   finding: ProvenanceFinding,
 ): AnswerCode[] {
@@ -134,11 +138,11 @@ export function reasonCodes(
   const isHard = finding.hardFailureCode !== "";
   if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
   if (ruling === VOUCHED) codes.push("VOUCHED");
-  if (ruling === AUDITED) codes.push("AUDIT_SAMPLE");
+  if (ruling === AUDIT_SAMPLED) codes.push("AUDIT_SAMPLE");
   if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
   if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const own = ruling === AUDITED || ruling === UPHELD ? 1 : 0;
+    const own = ruling === AUDIT_SAMPLED || ruling === UPHELD ? 1 : 0;
     const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
       const code = REASON_CODES[reading.reasonIndexes[i]!]!;

@@ -6,37 +6,37 @@ import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import {
-  asksPerson,
+  isReviewRequired,
   selectMinimumScore,
   type Ruling,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
-import { reviewed } from "./reviewed.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
+import { applyReviewToRuling } from "./reviewed.ts";
+import { findVouching } from "../../policy/vouching.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { stakesOnWire } from "./leg.ts";
+import { encodeStakesBound } from "./leg.ts";
 import {
   selectFailureCode,
-  isAboutStakes,
-  isInLot,
+  isDecidedByStakes,
+  isAuditSampleCandidate,
   buildAuditSampleKey,
-  reasonCodes,
-  ruleAt,
-  stakesBound,
+  selectVerdictReasonCodes,
+  decideLevelRuling,
+  computeStakesBound,
 } from "./level-ruling.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
-type Levels = NonNullable<VerifyResponse["levels"]>;
+type LevelVerdicts = NonNullable<VerifyResponse["levels"]>;
 
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 /** Closed forms and decisions are computed differently: this far apart they agree. */
-const EXACTNESS = 1e-9;
-const STAKES_STEP = 10_000;
+const BOUND_TOLERANCE = 1e-9;
+const STAKES_STEPS_PER_UNIT = 10_000;
 
 /**
  * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
@@ -44,65 +44,67 @@ const STAKES_STEP = 10_000;
  * quarantined or blocked, waiting for a person or decided by one; or where an audit's lot may let it
  * through. Such a decision is one that the service makes and logs itself.
  */
-export function judgeLevels(
+export function buildLevelVerdicts(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   asked: Ruling,
   scoreReported: number,
-): Levels {
-  const active = services.policies.of(call.principal.tenant);
+): LevelVerdicts {
+  const active = services.policies.findActivePolicy(call.principal.tenant);
   const { agent_id: agentId, stakes = 0 } = request;
   const { isShadow, minimumScores } = call.principal;
-  const levels: Levels = {};
+  const levels: LevelVerdicts = {};
   const mayDraw = services.auditedToday.wouldBeFirst(
     buildAuditSampleKey(call, agentId),
     services.nowMs,
   );
   const inLot = (name: ToolLevel, ruling: Ruling) =>
-    mayDraw && isInLot(active, call.principal, name, reading, finding, ruling, stakes);
+    mayDraw &&
+    isAuditSampleCandidate(active, call.principal, name, reading, finding, ruling, stakes);
   for (const name of TOOL_LEVELS) {
     const level = active.policy.levels[name];
-    const vouching = vouchingFor(active.vouched, reading, agentId, name, services.nowMs);
+    const vouching = findVouching(active.vouched, reading, agentId, name, services.nowMs);
     const ruling =
       name === request.tool_level
         ? asked
-        : unasked(
+        : selectUnloggedRuling(
             services,
             agentId,
             level,
             reading,
-            ruleAt(active, call.principal, name, reading, finding, vouching, stakes),
+            decideLevelRuling(active, call.principal, name, reading, finding, vouching, stakes),
           );
     if (ruling === undefined) continue;
     if (name !== request.tool_level && inLot(name, ruling)) continue;
     // A person has decided on it, which may change any moment.
-    if (reviewed(services, request, call, name, reading, finding, ruling) !== ruling) continue;
-    const bound = stakesBound(level, reading, ruling, vouching);
-    const [from, to] = span(level, reading, ruling, finding, bound, stakes);
+    if (applyReviewToRuling(services, request, call, name, reading, finding, ruling) !== ruling)
+      continue;
+    const bound = computeStakesBound(level, reading, ruling, vouching);
+    const [from, to] = computeConstantStakesRange(level, reading, ruling, finding, bound, stakes);
     levels[name] = {
       verdict: VERDICTS[ruling.verdictIndex]!,
       log_reason: ruling.logReason,
       threshold_met: scoreReported >= selectMinimumScore(level, minimumScores[name]),
-      reason_codes: reasonCodes(reading, ruling, finding),
-      max_stakes: stakesOnWire(bound),
+      reason_codes: selectVerdictReasonCodes(reading, ruling, finding),
+      max_stakes: encodeStakesBound(bound),
       enforced: !isShadow && !level.shadow,
       // Rounded inwards, but never past the stakes that were asked about.
-      holds_from: Math.min(Math.ceil(from * STAKES_STEP) / STAKES_STEP, stakes),
-      holds_to: to === Number.POSITIVE_INFINITY ? null : Math.max(stakesOnWire(to)!, stakes),
+      holds_from: Math.min(Math.ceil(from * STAKES_STEPS_PER_UNIT) / STAKES_STEPS_PER_UNIT, stakes),
+      holds_to: to === Number.POSITIVE_INFINITY ? null : Math.max(encodeStakesBound(to)!, stakes),
     };
   }
   return levels;
 }
 
 /** The ruling of a level that was not asked about; undefined where it must be on record. */
-function unasked(
+function selectUnloggedRuling(
   services: BureauServices,
   agentId: string,
   level: LevelPolicy,
-  reading: Reading,
+  reading: AgentScore,
   ruling: Ruling,
 ): Ruling | undefined {
   if (ruling === THIN_FLAGGED) {
@@ -110,13 +112,13 @@ function unasked(
     return isFirst ? undefined : THIN_TOLERATED;
   }
   if (ruling.isFlagged || ruling.verdictIndex >= QUARANTINE) return undefined;
-  return asksPerson(ruling, level, reading) ? undefined : ruling;
+  return isReviewRequired(ruling, level, reading) ? undefined : ruling;
 }
 
 /** Stakes, lowest and highest, between which a level rules the same by the same numbers. */
-function span(
+function computeConstantStakesRange(
   level: LevelPolicy,
-  reading: Reading,
+  reading: AgentScore,
   ruling: Ruling,
   finding: ProvenanceFinding,
   bound: number,
@@ -124,20 +126,21 @@ function span(
 ): readonly [number, number] {
   const { stakesFrom: from, stakesTo: to } = reading;
   if (!level.enforce || !level.counts_stakes) return [from, to];
-  if (isAboutStakes(ruling)) {
+  if (isDecidedByStakes(ruling)) {
     const isOpen = ruling.logReason === STAKES_NEED_VERIFICATION;
-    return [stakes, isOpen ? upTo(reading.stakesMax, to, stakes) : to];
+    return [stakes, isOpen ? computeUpperStakes(reading.stakesMax, to, stakes) : to];
   }
-  if (ruling.verdictIndex === 0) return [from, upTo(bound, to, stakes)];
+  if (ruling.verdictIndex === 0) return [from, computeUpperStakes(bound, to, stakes)];
   // Rules that come after the stakes name a challenge only where the stakes have not drawn one.
-  const isOfRecord = selectFailureCode(finding) === "" && ruling.logReason !== SOURCES_REQUIRED;
+  const isOfRecord =
+    selectFailureCode(finding) === "" && ruling.logReason !== SOURCES_REQUIRED_LABEL;
   if (isOfRecord || ruling.verdictIndex >= QUARANTINE) return [from, to];
-  return [from, upTo(reading.stakesClear, to, stakes)];
+  return [from, computeUpperStakes(reading.stakesClear, to, stakes)];
 }
 
-const SOURCES_REQUIRED = "VERIFIED_SOURCES_REQUIRED";
+const SOURCES_REQUIRED_LABEL = "VERIFIED_SOURCES_REQUIRED";
 
 /** The smaller of both; a computed bound a little lower than it is, and not below what was asked. */
-function upTo(bound: number, to: number, stakes: number): number {
-  return bound >= to ? to : Math.max(bound * (1 - EXACTNESS), stakes);
+function computeUpperStakes(bound: number, to: number, stakes: number): number {
+  return bound >= to ? to : Math.max(bound * (1 - BOUND_TOLERANCE), stakes);
 }

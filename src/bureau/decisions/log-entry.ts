@@ -11,7 +11,7 @@ import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { OVERTURNED, type Ruling } from "../../policy/rules.ts";
@@ -22,10 +22,13 @@ export const KIND_HANDSHAKE = DECISION_KINDS.indexOf("handshake");
 export const LEG_FORWARD = DECISION_LEGS.indexOf("a_to_b");
 export const LEG_BACKWARD = DECISION_LEGS.indexOf("b_to_a");
 /** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
-const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+const LAST_OPEN_DECISION_INDEX = DECISIONS.indexOf("connect_with_verification");
 
 /** Decision log of a bureau whose decisions are not kept. */
-export const withoutLog: DecisionLog = { mayRecord: () => false, record: () => undefined };
+export const discardingDecisionLog: DecisionLog = {
+  mayRecord: () => false,
+  record: () => undefined,
+};
 
 const NO_PRINCIPAL: Principal = {
   keyId: "",
@@ -37,7 +40,7 @@ const NO_PRINCIPAL: Principal = {
   voice: 0,
 };
 
-export function emptyEntry(): DecisionEntry {
+export function createDecisionEntry(): DecisionEntry {
   return {
     requestId: "",
     traceId: "",
@@ -51,7 +54,7 @@ export function emptyEntry(): DecisionEntry {
     tierIndex: 0,
     regimeIndex: -1,
     isEnforced: true,
-    isLetThrough: false,
+    isAllowed: false,
     isFlagged: false,
     isKnown: false,
     isReserved: false,
@@ -68,7 +71,7 @@ export function emptyEntry(): DecisionEntry {
     stakesMax: 0,
     scoreMinimum: 0,
     logReason: "",
-    hardFailureCode: "",
+    failureCode: "",
     reasonCodes: [],
     configVersion: "",
     policyVersion: "",
@@ -78,10 +81,10 @@ export function emptyEntry(): DecisionEntry {
 }
 
 /** Members common to every kind: the caller, and the engine's numbers. */
-function fill(
+function fillCommonFields(
   services: BureauServices,
   call: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   isReserved: boolean,
 ): DecisionEntry {
   const { entry } = services;
@@ -108,7 +111,7 @@ export function logVerify(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   ruling: Ruling,
   hardFailureCode: string,
   scoreMinimum: number,
@@ -119,14 +122,14 @@ export function logVerify(
   // What a person let through is always on record.
   const mayBeLeftOut = isLetThrough && !ruling.isFlagged && ruling !== OVERTURNED;
   if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
-  const entry = fill(services, call, reading, isReserved);
+  const entry = fillCommonFields(services, call, reading, isReserved);
   entry.kindIndex = KIND_VERIFY;
   entry.legIndex = LEG_FORWARD;
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
   entry.isEnforced = response.enforced;
-  entry.isLetThrough = isLetThrough;
+  entry.isAllowed = isLetThrough;
   // A quarantined request waits for a person as much as a flagged one (SPEC §8.2).
   entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
   entry.subject = request.agent_id;
@@ -136,11 +139,11 @@ export function logVerify(
   entry.stakes = request.stakes ?? 0;
   entry.scoreMinimum = scoreMinimum;
   entry.logReason = ruling.logReason;
-  entry.hardFailureCode = hardFailureCode;
+  entry.failureCode = hardFailureCode;
   entry.reasonCodes = response.reason_codes;
   entry.configVersion = response.config_version;
   entry.policyVersion = response.policy_version;
-  entry.inputs = services.engine.legInputs(0);
+  entry.inputs = services.engine.viewLegInputs(0);
   services.decisions.record(entry);
 }
 
@@ -166,20 +169,20 @@ export interface AnsweredLeg {
 export function logLeg(
   services: BureauServices,
   call: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   leg: AnsweredLeg,
 ): void {
-  const isLetThrough = leg.decisionIndex <= OPEN_MAX;
+  const isLetThrough = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
   const mayBeLeftOut = isLetThrough && leg.reviewCode === "";
   if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
-  const entry = fill(services, call, reading, leg.isReserved);
+  const entry = fillCommonFields(services, call, reading, leg.isReserved);
   entry.kindIndex = leg.kindIndex;
   entry.legIndex = leg.legIndex;
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
   entry.isEnforced = leg.isEnforced;
-  entry.isLetThrough = isLetThrough;
+  entry.isAllowed = isLetThrough;
   // SPEC §8.2: an escalated connection waits for a person's decision.
   entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
   entry.subject = leg.subject;
@@ -189,10 +192,10 @@ export function logLeg(
   entry.stakes = leg.stakes;
   entry.scoreMinimum = 0;
   entry.logReason = leg.reviewCode;
-  entry.hardFailureCode = "";
+  entry.failureCode = "";
   entry.reasonCodes = leg.reasonCodes;
   entry.configVersion = leg.configVersion;
   entry.policyVersion = leg.policyVersion;
-  entry.inputs = services.engine.legInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
+  entry.inputs = services.engine.viewLegInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
   services.decisions.record(entry);
 }

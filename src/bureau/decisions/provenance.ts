@@ -31,7 +31,7 @@ export interface ProvenanceAssessor {
   assess(context: VerifyContext, tenant: string): ProvenanceFinding | Promise<ProvenanceFinding>;
 }
 
-function softFinding(reasonCode: FindingCode, reason: string): ProvenanceFinding {
+function createNeutralFinding(reasonCode: FindingCode, reason: string): ProvenanceFinding {
   return Object.freeze({
     data: Object.freeze({ is_hallucinated: false, source_verified: false, reason }),
     reasonCode,
@@ -39,11 +39,11 @@ function softFinding(reasonCode: FindingCode, reason: string): ProvenanceFinding
   });
 }
 
-const NOT_ASSESSED = softFinding(
+const NOT_ASSESSED = createNeutralFinding(
   "PROVENANCE_NOT_ASSESSED",
   "The request names neither content nor sources, so nothing was assessed.",
 );
-const NO_SOURCES = softFinding(
+const NO_SOURCES = createNeutralFinding(
   "NO_SOURCES",
   "The content cites no sources, so there was nothing to verify it against.",
 );
@@ -65,7 +65,7 @@ function isContentAltered(context: VerifyContext): boolean {
   return context.content_hash !== `sha256:${digest}`;
 }
 
-function unknownSources(sources: readonly string[]): ProvenanceFinding {
+function buildUnknownSourcesFinding(sources: readonly string[]): ProvenanceFinding {
   const count = sources.length;
   return {
     data: {
@@ -83,11 +83,11 @@ function unknownSources(sources: readonly string[]): ProvenanceFinding {
 }
 
 /** The assessor of a bureau in which no source has been registered. */
-export const withoutVault = {
+export const emptyVaultAssessor = {
   assess(context: VerifyContext): ProvenanceFinding {
     if (isContentAltered(context)) return HASH_MISMATCH;
     const sources = context.cited_sources;
-    if (sources !== undefined && sources.length > 0) return unknownSources(sources);
+    if (sources !== undefined && sources.length > 0) return buildUnknownSourcesFinding(sources);
     const isNothingGiven =
       sources === undefined && context.content_hash === undefined && context.content === undefined;
     return isNothingGiven ? NOT_ASSESSED : NO_SOURCES;

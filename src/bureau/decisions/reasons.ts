@@ -5,10 +5,10 @@ import { REASON_CODES } from "../../contract/vocabulary.ts";
 import type { Objection } from "../../contract/schemas/disputes.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import type { LegCode, ReasonCode } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 
 /** Tenths of a percent, 0 to 100 %, made once: a sentence costs two lookups and a join. */
-const PERCENT: readonly string[] = Array.from({ length: 1001 }, (_, permille) =>
+const PERCENT_BY_PERMILLE: readonly string[] = Array.from({ length: 1001 }, (_, permille) =>
   permille === 0
     ? "under 0.1 %"
     : permille < 100
@@ -16,22 +16,22 @@ const PERCENT: readonly string[] = Array.from({ length: 1001 }, (_, permille) =>
       : `${Math.round(permille / 10)} %`,
 );
 
-function percent(probability: number): string {
-  return PERCENT[Math.round(Math.min(Math.max(probability, 0), 1) * 1000)]!;
+function formatProbability(probability: number): string {
+  return PERCENT_BY_PERMILLE[Math.round(Math.min(Math.max(probability, 0), 1) * 1000)]!;
 }
 
 /** What sentences are about. */
-type Told = Pick<Reading, "isKnown" | "failureProbability" | "failurePessimistic">;
-type Sentence = (reading: Told, stakes: number) => string;
+type ReasonInputs = Pick<AgentScore, "isKnown" | "failureProbability" | "failurePessimistic">;
+type ReasonSentence = (reading: ReasonInputs, stakes: number) => string;
 
-const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
+const REASON_SENTENCES: Readonly<Record<ReasonCode, ReasonSentence>> = {
   THIN_FILE: (reading) =>
     reading.isKnown
       ? "What is known of the agent leaves much uncertain."
       : "No settled outcome of the agent is known.",
   FAILURE_HISTORY: (reading) =>
-    `Settled outcomes put the agent's chance of failure at ${percent(reading.failureProbability)}` +
-    `, and at up to ${percent(reading.failurePessimistic)} given what is not known.`,
+    `Settled outcomes put the agent's chance of failure at ${formatProbability(reading.failureProbability)}` +
+    `, and at up to ${formatProbability(reading.failurePessimistic)} given what is not known.`,
   RECENT_FAILURE: () => "The agent failed recently.",
   NEGATIVE_TREND: () => "The agent's failures have become more frequent lately.",
   STAKE_ABOVE_PROVEN: (_, stakes) =>
@@ -48,32 +48,34 @@ const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
   FRAUD_FLAG: () => "The agent carries a signed fraud flag.",
   KEY_REVOKED: () => "The agent's key was revoked.",
   BASE_RATE: (reading, stakes) =>
-    `A chance of failure of up to ${percent(reading.failurePessimistic)} is not small enough for ` +
+    `A chance of failure of up to ${formatProbability(reading.failurePessimistic)} is not small enough for ` +
     `stakes of ${stakes}.`,
 };
 
 const BASE_RATE_INDEX = REASON_CODES.indexOf("BASE_RATE");
 
 /** By engine index, so that the hot path never looks a name up. */
-const SENTENCE_BY_INDEX: readonly Sentence[] = REASON_CODES.map((code) => SENTENCES[code]);
+const REASON_SENTENCE_BY_INDEX: readonly ReasonSentence[] = REASON_CODES.map(
+  (code) => REASON_SENTENCES[code],
+);
 
 /**
  * Writes a reading's reasons, by weight, into the two given arrays. A decision that is not clear
  * never goes without one: when the engine names none, the general rate of failure is the reason.
  */
-export function writeReasons(
-  reading: Reading,
+export function appendReasons(
+  reading: AgentScore,
   stakes: number,
   reasons: string[],
   codes: LegCode[],
 ): void {
   for (let i = 0; i < reading.reasonCount; i += 1) {
     const index = reading.reasonIndexes[i]!;
-    reasons.push(SENTENCE_BY_INDEX[index]!(reading, stakes));
+    reasons.push(REASON_SENTENCE_BY_INDEX[index]!(reading, stakes));
     codes.push(REASON_CODES[index]!);
   }
   if (reading.reasonCount === 0) {
-    reasons.push(SENTENCE_BY_INDEX[BASE_RATE_INDEX]!(reading, stakes));
+    reasons.push(REASON_SENTENCE_BY_INDEX[BASE_RATE_INDEX]!(reading, stakes));
     codes.push("BASE_RATE");
   }
 }
@@ -96,12 +98,12 @@ const IMPROVEMENTS: Readonly<Record<ReasonCode, string>> = {
 };
 
 /** One sentence per code: what would change the decision. */
-export function improvementsFor(codes: readonly ReasonCode[]): string[] {
+export function listImprovements(codes: readonly ReasonCode[]): string[] {
   return codes.map((code) => IMPROVEMENTS[code]);
 }
 
 /** What counts against an agent that is explained, as the agent's own people are told. */
-export function objectionsTo({
+export function listObjections({
   known: isKnown,
   failure_probability: failure,
   decisions,
@@ -117,7 +119,7 @@ export function objectionsTo({
   const isClear = highest === undefined || highest.decision === "connect";
   const codes: ReasonCode[] = named.length === 0 && !isClear ? ["BASE_RATE"] : named;
   return codes.map((code) => {
-    const sentence = SENTENCES[code](told, highest?.stakes ?? 0);
+    const sentence = REASON_SENTENCES[code](told, highest?.stakes ?? 0);
     return { code, sentence, remedy: IMPROVEMENTS[code] };
   });
 }

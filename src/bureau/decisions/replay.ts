@@ -6,14 +6,14 @@ import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
-import { combineDecisions } from "./handshake.ts";
-import { isAuditable } from "../../policy/audit.ts";
+import { selectStricterDecisionIndex } from "./handshake.ts";
+import { isEligibleForAuditSample } from "../../policy/audit.ts";
 import {
-  asksPerson,
-  AUDITED,
-  decidePolicy,
+  isReviewRequired,
+  AUDIT_SAMPLED,
+  applyPolicyRules,
   isMinimumMet,
   OVERTURNED,
   type Ruling,
@@ -22,18 +22,18 @@ import {
   UPHELD,
 } from "../../policy/rules.ts";
 import type { RuleInputs } from "../../policy/rule-trace.ts";
-import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
-import { decisionAsLogged } from "./reviewed.ts";
-import { writeReasons } from "./reasons.ts";
+import { areStakesVouched, buildVouchedNamespaces, findVouching } from "../../policy/vouching.ts";
+import { applyLoggedReviewReason } from "./reviewed.ts";
+import { appendReasons } from "./reasons.ts";
 
-type Judged = Partial<ReplayableLeg>;
+type ReplayedLeg = Partial<ReplayableLeg>;
 
 /**
  * Judges all legs of one decision again. `configVersion` defaults to the active config.
  * @throws ServiceFault `not_found` when no config of that name is held, or the decision's policy is
  *   not.
  */
-export function replay(
+export function replayLoggedDecision(
   services: BureauServices,
   legs: readonly ReplayableLeg[],
   configVersion: string | undefined,
@@ -41,9 +41,10 @@ export function replay(
   const [first] = legs;
   if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
   const version = configVersion ?? services.engine.activeConfigVersion;
-  const judged = legs.map((leg) => judge(services, leg, version));
+  const judged = legs.map((leg) => replayLeg(services, leg, version));
   const decision = judged.reduce(
-    (index, each, i) => combineDecisions(index, decisionAfter(each, legs[i]!)),
+    (index, each, i) =>
+      selectStricterDecisionIndex(index, computeReviewedDecisionIndex(each, legs[i]!)),
     0,
   );
   const differences = legs.flatMap((leg, i) =>
@@ -54,34 +55,38 @@ export function replay(
     recorded_config: first.config_version,
     replayed_config: version,
     recorded_policy: first.policy_version,
-    replayed_policy: first.policy_version ?? services.policies.of(first.tenant).version,
+    replayed_policy:
+      first.policy_version ?? services.policies.findActivePolicy(first.tenant).version,
     identical: differences.length === 0,
     differences,
   };
 }
 
 /** A leg's decision, after what a person made of it then. */
-function decisionAfter({ leg_decision: decision }: Judged, leg: ReplayableLeg): number {
+function computeReviewedDecisionIndex(
+  { leg_decision: decision }: ReplayedLeg,
+  leg: ReplayableLeg,
+): number {
   const index = DECISIONS.indexOf(decision!);
   // Of a verify it is the verdict that was decided on.
-  return leg.kind === "verify" ? index : decisionAsLogged(index, leg.log_reason);
+  return leg.kind === "verify" ? index : applyLoggedReviewReason(index, leg.log_reason);
 }
 
 /** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
-export function rejudge({ engine }: BureauServices, leg: ReplayableLeg, version: string) {
+export function rescoreLoggedLeg({ engine }: BureauServices, leg: ReplayableLeg, version: string) {
   const isHandshake = leg.kind === "handshake";
   const logged = { inputs: leg.inputs, isKnown: leg.known, isHandshake, stakes: leg.stakes };
   return engine.rejudge(logged, version);
 }
 
-function judge(services: BureauServices, leg: ReplayableLeg, version: string): Judged {
+function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string): ReplayedLeg {
   // A reserved test agent answers the same under every config.
   if (leg.is_test) return { leg_decision: leg.leg_decision };
-  const reading = rejudge(services, leg, version);
+  const reading = rescoreLoggedLeg(services, leg, version);
   if (reading === undefined) {
     throw new ServiceFault("not_found", `no config \`${version}\` is held`);
   }
-  const judged: Judged = {
+  const judged: ReplayedLeg = {
     internal_score: reading.scoreInternal,
     effective_score: reading.scoreEffective,
     failure_probability: reading.failureProbability,
@@ -92,9 +97,9 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
     max_stakes: Number.isFinite(reading.stakesMax) ? reading.stakesMax : null,
     leg_decision: DECISIONS[reading.decisionIndex]!,
   };
-  if (leg.kind === "verify") return { ...judged, ...rule(services, leg, reading) };
-  const isByPerson = decisionAfter(judged, leg) !== reading.decisionIndex;
-  const codes = isByPerson ? leg.reason_codes : listReasonCodes(reading, leg.stakes);
+  if (leg.kind === "verify") return { ...judged, ...replayRuling(services, leg, reading) };
+  const isByPerson = computeReviewedDecisionIndex(judged, leg) !== reading.decisionIndex;
+  const codes = isByPerson ? leg.reason_codes : listLegReasonCodes(reading, leg.stakes);
   return { ...judged, reason_codes: codes };
 }
 
@@ -102,26 +107,26 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
 export function buildRuleInputs(
   services: BureauServices,
   leg: ReplayableLeg,
-  reading: Reading,
+  reading: AgentScore,
 ): RuleInputs {
-  const policy = findPolicyOfDecision(services, leg);
+  const policy = findDecisionPolicy(services, leg);
   const toolLevel = leg.tool_level!;
   const level = policy.levels[toolLevel];
   const { scoreInternal } = reading;
   const decidedMs = Date.parse(leg.evaluated_at);
-  const vouched = vouchedNamespaces(policy);
-  const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
+  const vouched = buildVouchedNamespaces(policy);
+  const vouching = findVouching(vouched, reading, leg.subject, toolLevel, decidedMs);
   return {
     toolLevel,
     level,
     risk: reading,
     scoreInternal: Math.round(scoreInternal),
     scoreMinimum: leg.minimum_score,
-    isThresholdMet: isMinimumMet(toolLevel, level, scoreInternal, leg.minimum_score),
+    isMinimumMet: isMinimumMet(toolLevel, level, scoreInternal, leg.minimum_score),
     // As it was logged: codes of older versions have their rules still.
     failureCode: (leg.hard_failure ?? "") as FindingCode | "",
     // Whether sources were verified is not logged; it mattered only where it decided.
-    isSourced: leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
+    areSourcesVerified: leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
     allowUpTo: level.allow_up_to,
     isVouched: vouching !== undefined,
     areStakesVouched: areStakesVouched(vouching, leg.stakes),
@@ -132,16 +137,20 @@ export function buildRuleInputs(
  * The policy as verify applied it: the key's minimum and broken provenance are as logged, and the
  * operator's word is as it stood when the decision was made.
  */
-function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
+function replayRuling(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  reading: AgentScore,
+): ReplayedLeg {
   const inputs = buildRuleInputs(services, leg, reading);
   const { toolLevel, level } = inputs;
-  const decided = decidePolicy(
+  const decided = applyPolicyRules(
     toolLevel,
     level,
     reading,
-    inputs.isThresholdMet,
+    inputs.isMinimumMet,
     inputs.failureCode,
-    inputs.isSourced,
+    inputs.areSourcesVerified,
     inputs.allowUpTo,
     inputs.isVouched,
     inputs.areStakesVouched,
@@ -149,42 +158,47 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
   // Flagged once a day: the log says whether this was the first.
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
   // A lot that was drawn stays drawn, as long as the record would still be held back.
-  const isLot = leg.log_reason === AUDITED.logReason && isAuditable(level, decided, leg.stakes);
+  const isLot =
+    leg.log_reason === AUDIT_SAMPLED.logReason &&
+    isEligibleForAuditSample(level, decided, leg.stakes);
   const ruling = isLot
-    ? AUDITED
+    ? AUDIT_SAMPLED
     : isRepeat
       ? THIN_TOLERATED
-      : asReviewed(decided, leg, level, reading);
+      : applyLoggedReview(decided, leg, level, reading);
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
 }
 
 /** What a person decided stands, as long as the record would still be held back for it. */
-function asReviewed(
+function applyLoggedReview(
   decided: Ruling,
   { log_reason: reason }: ReplayableLeg,
   level: LevelPolicy,
-  reading: Reading,
+  reading: AgentScore,
 ): Ruling {
-  if (reason === UPHELD.logReason && asksPerson(decided, level, reading)) return UPHELD;
+  if (reason === UPHELD.logReason && isReviewRequired(decided, level, reading)) return UPHELD;
   const isHeld = decided.verdictIndex > 0 && decided.verdictIndex < UPHELD.verdictIndex;
   return reason === OVERTURNED.logReason && isHeld ? OVERTURNED : decided;
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */
-function findPolicyOfDecision({ policies }: BureauServices, leg: ReplayableLeg): Policy {
-  if (leg.policy_version === null) return policies.of(leg.tenant).policy;
-  const policy = policies.find(leg.policy_version);
+function findDecisionPolicy({ policies }: BureauServices, leg: ReplayableLeg): Policy {
+  if (leg.policy_version === null) return policies.findActivePolicy(leg.tenant).policy;
+  const policy = policies.findPolicyVersion(leg.policy_version);
   if (policy !== undefined) return policy;
   throw new ServiceFault("not_found", `no policy \`${leg.policy_version}\` is held`);
 }
 
-function listReasonCodes(reading: Reading, stakes: number): string[] {
+function listLegReasonCodes(reading: AgentScore, stakes: number): string[] {
   const codes: ReasonCode[] = [];
-  if (reading.decisionIndex > 0) writeReasons(reading, stakes, [], codes);
+  if (reading.decisionIndex > 0) appendReasons(reading, stakes, [], codes);
   return codes;
 }
 
-function listReplayDifferences(leg: ReplayableLeg, judged: Judged): DecisionReplay["differences"] {
+function listReplayDifferences(
+  leg: ReplayableLeg,
+  judged: ReplayedLeg,
+): DecisionReplay["differences"] {
   const members = Object.keys(judged) as (keyof ReplayableLeg)[];
   return members
     .filter((member) => String(leg[member]) !== String(judged[member]))

@@ -4,14 +4,14 @@
 // the key, which a review is not about. Hot path: a ruling that lets through returns at once.
 import { isReservedAgent } from "../../contract/identifiers.ts";
 import type { Leg, ReviewPointer, VerifyRequest } from "../../contract/schemas/scores.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { ReviewCode, ToolLevel } from "../../contract/vocabulary.ts";
 import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
-import { asksPerson, OVERTURNED, type Ruling, UPHELD } from "../../policy/rules.ts";
+import { isReviewRequired, OVERTURNED, type Ruling, UPHELD } from "../../policy/rules.ts";
 import type { CallContext } from "../bureau.ts";
-import type { InForce } from "../reviews/desk.ts";
+import type { ActiveReviewDecision } from "../reviews/desk.ts";
 import type { BureauServices } from "../services.ts";
-import { isOfRecordAlone } from "./level-ruling.ts";
+import { isOnlyRecordInQuestion } from "./level-ruling.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
 const BLOCK = VERDICTS.indexOf("BLOCK");
@@ -19,64 +19,72 @@ const CONNECT = DECISIONS.indexOf("connect");
 const ESCALATE = DECISIONS.indexOf("escalate");
 const REFUSE = DECISIONS.indexOf("refuse");
 /** Seconds that the path of an answer asks its caller to wait. */
-const WAIT_SEC = 30;
+const REVIEW_WAIT_SEC = 30;
 
 /**
  * A ruling after what people have decided: what is overturned is let through, up to the stakes they
  * named; what is upheld is blocked where a person would have been asked again.
  */
-export function reviewed(
+export function applyReviewToRuling(
   services: BureauServices,
   { agent_id: agentId, stakes = 0 }: VerifyRequest,
   { principal }: CallContext,
   toolLevel: ToolLevel,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   ruling: Ruling,
 ): Ruling {
   if (ruling.verdictIndex === 0 || ruling.verdictIndex === BLOCK) return ruling;
-  const decided = services.reviews.inForce(principal.tenant, agentId, toolLevel, services.nowMs);
+  const decided = services.reviews.findActiveDecision(
+    principal.tenant,
+    agentId,
+    toolLevel,
+    services.nowMs,
+  );
   if (decided === undefined) return ruling;
-  const active = services.policies.of(principal.tenant);
-  if (!isOfRecordAlone(active, principal, toolLevel, reading, finding)) return ruling;
+  const active = services.policies.findActivePolicy(principal.tenant);
+  if (!isOnlyRecordInQuestion(active, principal, toolLevel, reading, finding)) return ruling;
   if (decided.decision === "upheld") {
-    return asksPerson(ruling, active.policy.levels[toolLevel], reading) ? UPHELD : ruling;
+    return isReviewRequired(ruling, active.policy.levels[toolLevel], reading) ? UPHELD : ruling;
   }
   return stakes <= decided.stakesMax ? OVERTURNED : ruling;
 }
 
 /** Whether a person's decision made the ruling: it holds for one call, no cache may keep it. */
-export function isByPerson(ruling: Ruling): boolean {
+export function isReviewRuling(ruling: Ruling): boolean {
   return ruling === OVERTURNED || ruling === UPHELD;
 }
 
 /** What a person's decision makes of a decision of the engine: only `escalate` waits for a person. */
-export function reviewedDecision(
+export function applyReviewToDecision(
   services: BureauServices,
   call: CallContext,
   subject: string,
-  { decisionIndex }: Reading,
+  { decisionIndex }: AgentScore,
   stakes: number,
 ): number {
   if (decisionIndex !== ESCALATE || isReservedAgent(subject)) return decisionIndex;
   const { tenant } = call.principal;
-  const decided = services.reviews.inForce(tenant, subject, "connect", services.nowMs);
-  return decided === undefined ? decisionIndex : escalated(decided, stakes);
+  const decided = services.reviews.findActiveDecision(tenant, subject, "connect", services.nowMs);
+  return decided === undefined ? decisionIndex : applyReviewToEscalation(decided, stakes);
 }
 
-function escalated({ decision, stakesMax }: InForce, stakes: number): number {
+function applyReviewToEscalation(
+  { decision, stakesMax }: ActiveReviewDecision,
+  stakes: number,
+): number {
   if (decision === "upheld") return REFUSE;
   return stakes <= stakesMax ? CONNECT : ESCALATE;
 }
 
 /** The code of a decision that a person made of an `escalate`; empty for any other. */
-export function reviewCode(measuredIndex: number, decisionIndex: number): ReviewCode | "" {
+export function selectReviewCode(measuredIndex: number, decisionIndex: number): ReviewCode | "" {
   if (measuredIndex !== ESCALATE || decisionIndex === ESCALATE) return "";
   return decisionIndex === REFUSE ? "REVIEW_UPHELD" : "REVIEW_OVERTURNED";
 }
 
 /** The decision of a leg as it was logged, after what the record says a person made of it. */
-export function decisionAsLogged(decisionIndex: number, logReason: string | null): number {
+export function applyLoggedReviewReason(decisionIndex: number, logReason: string | null): number {
   if (decisionIndex !== ESCALATE) return decisionIndex;
   if (logReason === UPHELD.logReason) return REFUSE;
   return logReason === OVERTURNED.logReason ? CONNECT : ESCALATE;
@@ -90,20 +98,22 @@ export function countReviewCall(
   services: BureauServices,
   { agent_id: agent, tool_level: level, stakes = 0 }: VerifyRequest,
   { principal, requestId }: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   ruling: Ruling,
 ): ReviewPointer | undefined {
   const { tenant } = principal;
-  const active = services.policies.of(tenant);
+  const active = services.policies.findActivePolicy(tenant);
   if (principal.isShadow || active.policy.levels[level].shadow) return undefined;
-  if (!isOfRecordAlone(active, principal, level, reading, finding)) return undefined;
+  if (!isOnlyRecordInQuestion(active, principal, level, reading, finding)) return undefined;
   const held = { tenant, agent, level, requestId, stakes };
-  return pointerTo(services.reviews.ask({ ...held, reason: ruling.logReason }, services.nowMs));
+  return buildReviewPointer(
+    services.reviews.countCall({ ...held, reason: ruling.logReason }, services.nowMs),
+  );
 }
 
 /** Counts a leg that waits for a person; the leg says where. The answer must be enforced. */
-export function reviewLeg(
+export function countReviewLeg(
   services: BureauServices,
   { principal, requestId }: CallContext,
   leg: Leg,
@@ -113,10 +123,10 @@ export function reviewLeg(
   const { tenant } = principal;
   const held = { tenant, agent: leg.subject, level: "connect", requestId, stakes } as const;
   const call = { ...held, reason: leg.reason_codes[0] ?? "BASE_RATE" };
-  const review = pointerTo(services.reviews.ask(call, services.nowMs));
+  const review = buildReviewPointer(services.reviews.countCall(call, services.nowMs));
   if (review !== undefined) leg.review = review;
 }
 
-function pointerTo(id: string): ReviewPointer | undefined {
-  return id === "" ? undefined : { id, wait: `/v1/reviews/${id}?wait=${WAIT_SEC}` };
+function buildReviewPointer(id: string): ReviewPointer | undefined {
+  return id === "" ? undefined : { id, wait: `/v1/reviews/${id}?wait=${REVIEW_WAIT_SEC}` };
 }

@@ -4,20 +4,20 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REASON_CODES, TIERS } from "../../contract/vocabulary.ts";
 import type { Decision, ReasonCode, Tier } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
 export interface ReservedAgent {
-  readonly reading: Reading;
+  readonly reading: AgentScore;
   /** Delay of the reply; 0 for all but `slow`. */
   readonly delayMs: number;
   /** Replaces the assessed provenance in verify, when the agent stands for a finding. */
   readonly provenance: ProvenanceFinding | undefined;
 }
 
-const PREFIX = "agent://test/";
+const RESERVED_PREFIX = "agent://test/";
 
-interface Row {
+interface ReservedAgentSpec {
   readonly decision: Decision;
   readonly tier: Tier;
   /** Expected, optimistic and pessimistic probability of failure. */
@@ -27,7 +27,7 @@ interface Row {
   readonly provenance?: ProvenanceFinding;
 }
 
-const HALLUCINATED: ProvenanceFinding = {
+const HALLUCINATED_FINDING: ProvenanceFinding = {
   data: {
     is_hallucinated: true,
     source_verified: false,
@@ -37,10 +37,10 @@ const HALLUCINATED: ProvenanceFinding = {
   hardFailureCode: "CONTENT_HALLUCINATED",
 };
 
-const CLEAR = { decision: "connect", tier: "A", failure: [0.0005, 0.0003, 0.001] } as const;
+const CONNECT_SPEC = { decision: "connect", tier: "A", failure: [0.0005, 0.0003, 0.001] } as const;
 
-const ROWS: Readonly<Record<string, Row>> = {
-  connect: CLEAR,
+const RESERVED_AGENT_SPECS: Readonly<Record<string, ReservedAgentSpec>> = {
+  connect: CONNECT_SPEC,
   verify: {
     decision: "connect_with_verification",
     tier: "C",
@@ -64,26 +64,26 @@ const ROWS: Readonly<Record<string, Row>> = {
     tier: "B",
     failure: [0.02, 0.01, 0.04],
     reason: "HALLUCINATION_SIGNAL",
-    provenance: HALLUCINATED,
+    provenance: HALLUCINATED_FINDING,
   },
-  slow: { ...CLEAR, delayMs: 250 },
+  slow: { ...CONNECT_SPEC, delayMs: 250 },
 };
 
 /** The published scale: 620 points are odds of 64 to 1, and 40 points double the odds. */
-function convertToPublishedScore(failureProbability: number): number {
+function computeInternalScore(failureProbability: number): number {
   const logOddsGood = Math.log((1 - failureProbability) / failureProbability);
   return Math.min(Math.max(380 + (40 / Math.LN2) * logOddsGood, 300), 850);
 }
 
-function reservedAgent(row: Row): ReservedAgent {
+function createReservedAgent(row: ReservedAgentSpec): ReservedAgent {
   const [failureProbability, failureOptimistic, failurePessimistic] = row.failure;
-  const reading: Reading = {
+  const reading: AgentScore = {
     isKnown: true,
     failureProbability,
     failureOptimistic,
     failurePessimistic,
-    scoreInternal: convertToPublishedScore(failureProbability),
-    scoreEffective: convertToPublishedScore(failurePessimistic),
+    scoreInternal: computeInternalScore(failureProbability),
+    scoreEffective: computeInternalScore(failurePessimistic),
     tierIndex: TIERS.indexOf(row.tier),
     regimeIndex: 0,
     decisionIndex: DECISIONS.indexOf(row.decision),
@@ -102,8 +102,11 @@ function reservedAgent(row: Row): ReservedAgent {
   return { reading, delayMs: row.delayMs ?? 0, provenance: row.provenance };
 }
 
-const AGENTS: ReadonlyMap<string, ReservedAgent> = new Map(
-  Object.entries(ROWS).map(([name, row]) => [PREFIX + name, reservedAgent(row)]),
+const RESERVED_AGENTS: ReadonlyMap<string, ReservedAgent> = new Map(
+  Object.entries(RESERVED_AGENT_SPECS).map(([name, row]) => [
+    RESERVED_PREFIX + name,
+    createReservedAgent(row),
+  ]),
 );
 
 /**
@@ -111,9 +114,9 @@ const AGENTS: ReadonlyMap<string, ReservedAgent> = new Map(
  * @throws ServiceFault `reserved_agent` when they are switched off: a production gateway must never
  *   be answered by one.
  */
-export function findReserved(agentId: string, isEnabled: boolean): ReservedAgent | undefined {
-  if (!agentId.startsWith(PREFIX)) return undefined;
-  const agent = AGENTS.get(agentId);
+export function findReservedAgent(agentId: string, isEnabled: boolean): ReservedAgent | undefined {
+  if (!agentId.startsWith(RESERVED_PREFIX)) return undefined;
+  const agent = RESERVED_AGENTS.get(agentId);
   if (agent !== undefined && !isEnabled) {
     throw new ServiceFault("reserved_agent", `\`${agentId}\` is switched off in production`);
   }

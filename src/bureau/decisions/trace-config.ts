@@ -7,10 +7,10 @@ import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 
 type TracedFeature = NonNullable<DecisionTrace["legs"][number]["features"]>[number];
-export type Borders = NonNullable<DecisionTrace["legs"][number]["stakes"]["borders"]>;
+export type DecisionThresholds = NonNullable<DecisionTrace["legs"][number]["stakes"]["borders"]>;
 
 /** A border of denial that is closed. */
-const NEVER = 2;
+const UNREACHABLE_PROBABILITY = 2;
 
 /** Parts of the score in the order in which they are added; those without weight are left out. */
 export function traceFeatures(
@@ -51,11 +51,14 @@ export function traceFeatures(
 }
 
 /** Borders on the pessimistic probability at the stakes of a leg, and that of denial. */
-export function bordersAt(config: ScoringConfig, { kind, stakes }: ReplayableLeg): Borders {
+export function computeDecisionThresholds(
+  config: ScoringConfig,
+  { kind, stakes }: ReplayableLeg,
+): DecisionThresholds {
   const { loss, human_catch: human, verify_catch: verify, margin } = config;
   const model = kind === "handshake" ? config.handshake : config.check;
   const missed = (1 - human) * loss;
-  const deny = Math.max(margin / (missed + margin), model.deny_at ?? NEVER);
+  const deny = Math.max(margin / (missed + margin), model.deny_at ?? UNREACHABLE_PROBABILITY);
   if (stakes <= 0) return { connect: 1, connect_with_verification: 1, deny };
   const rising = config.verify_cost + config.verify_cost_rate * stakes;
   const cost = Math.min(rising, config.verify_cost_max);

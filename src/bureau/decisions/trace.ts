@@ -7,17 +7,21 @@ import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import { traceRules } from "../../policy/rule-trace.ts";
 import type { BureauServices } from "../services.ts";
-import { rejudge, buildRuleInputs } from "./replay.ts";
-import { bordersAt, type Borders, traceFeatures } from "./trace-config.ts";
+import { rescoreLoggedLeg, buildRuleInputs } from "./replay.ts";
+import {
+  computeDecisionThresholds,
+  type DecisionThresholds,
+  traceFeatures,
+} from "./trace-config.ts";
 
 type TracedLeg = DecisionTrace["legs"][number];
 type TracedRule = NonNullable<TracedLeg["rules"]>[number];
 
 /** Marks of a subject by their bits (FLAG_* of assembly/layout.ts). */
-export const STANDING_NAMES: Readonly<Record<number, string>> = {
+export const STANDING_NAME_BY_BIT: Readonly<Record<number, string>> = {
   1: "seed",
   2: "fraud",
   4: "key_revoked",
@@ -31,7 +35,7 @@ export const STANDING_NAMES: Readonly<Record<number, string>> = {
  * are not on file.
  * @throws ServiceFault `not_found` without legs.
  */
-export function trace(
+export function traceLoggedDecision(
   services: BureauServices,
   legs: readonly ReplayableLeg[],
   config: ScoringConfig | undefined,
@@ -52,7 +56,7 @@ export function trace(
     config_version,
     config_in_force: config_version === services.engine.activeConfigVersion,
     policy_version,
-    policy_in_force: policy_version === services.policies.of(tenant).version,
+    policy_in_force: policy_version === services.policies.findActivePolicy(tenant).version,
     verdict,
     decision,
     effective,
@@ -70,9 +74,11 @@ function traceLeg(
   const input = new Map(DECISION_INPUTS.map((name, index) => [name, leg.inputs[index] ?? 0]));
   const missing: string[] = [];
   const reading = leg.is_test ? undefined : rebuildReading(services, leg, missing);
-  const borders = config === undefined || leg.is_test ? null : bordersAt(config, leg);
-  const rules = reading === undefined ? null : rulesFor(services, leg, reading, borders, missing);
-  sayMissing(leg, config, missing);
+  const borders =
+    config === undefined || leg.is_test ? null : computeDecisionThresholds(config, leg);
+  const rules =
+    reading === undefined ? null : traceLegRules(services, leg, reading, borders, missing);
+  addUnrecordedNotes(leg, config, missing);
   return {
     leg: leg.leg,
     subject: leg.subject,
@@ -117,8 +123,8 @@ function rebuildReading(
   services: BureauServices,
   leg: ReplayableLeg,
   missing: string[],
-): Reading | undefined {
-  const reading = rejudge(services, leg, leg.config_version);
+): AgentScore | undefined {
+  const reading = rescoreLoggedLeg(services, leg, leg.config_version);
   if (reading === undefined) {
     missing.push(
       `the rules cannot be asked again: this process does not hold the config \`${leg.config_version}\``,
@@ -148,23 +154,23 @@ function describeAgentRow(
     shock_days: shockDays < 0 ? null : shockDays,
     viewer_mean: isHandshake ? number("viewer_mean") : null,
     viewer_variance: isHandshake ? number("viewer_variance") : null,
-    standing: Object.entries(STANDING_NAMES)
+    standing: Object.entries(STANDING_NAME_BY_BIT)
       .filter(([bit]) => (bits & Number(bit)) !== 0)
       .map(([, name]) => name),
   };
 }
 
 /** The rules on a verify's policy, or on a connection's costs. */
-function rulesFor(
+function traceLegRules(
   services: BureauServices,
   leg: ReplayableLeg,
-  reading: Reading,
-  borders: Borders | null,
+  reading: AgentScore,
+  borders: DecisionThresholds | null,
   missing: string[],
 ): TracedRule[] | null {
-  if (leg.kind !== "verify") return connectionRules(leg, reading, borders);
+  if (leg.kind !== "verify") return traceConnectionRules(leg, reading, borders);
   try {
-    return afterwards(policyRules(services, leg, reading), leg, leg.verdict ?? "");
+    return appendOverride(tracePolicyRules(services, leg, reading), leg, leg.verdict ?? "");
   } catch (error) {
     if (!(error instanceof ServiceFault)) throw error;
     missing.push(`the rules cannot be asked again: ${error.detail}`);
@@ -172,7 +178,11 @@ function rulesFor(
   }
 }
 
-function policyRules(services: BureauServices, leg: ReplayableLeg, reading: Reading): TracedRule[] {
+function tracePolicyRules(
+  services: BureauServices,
+  leg: ReplayableLeg,
+  reading: AgentScore,
+): TracedRule[] {
   return traceRules(buildRuleInputs(services, leg, reading)).map(
     ({ verdict, member, ...step }) => ({
       ...step,
@@ -183,7 +193,7 @@ function policyRules(services: BureauServices, leg: ReplayableLeg, reading: Read
 }
 
 /** What lots, people and the first of a day make of a ruling stands behind the rules. */
-function afterwards(rules: TracedRule[], leg: ReplayableLeg, gives: string): TracedRule[] {
+function appendOverride(rules: TracedRule[], leg: ReplayableLeg, gives: string): TracedRule[] {
   const recorded = leg.log_reason;
   if (recorded === null || rules.some((each) => each.decides && each.rule === recorded)) {
     return rules;
@@ -192,10 +202,10 @@ function afterwards(rules: TracedRule[], leg: ReplayableLeg, gives: string): Tra
   return [...rules.map((each) => ({ ...each, decides: false })), last];
 }
 
-function connectionRules(
+function traceConnectionRules(
   leg: ReplayableLeg,
-  reading: Reading,
-  borders: Borders | null,
+  reading: AgentScore,
+  borders: DecisionThresholds | null,
 ): TracedRule[] {
   const { failurePessimistic: value, decisionIndex } = reading;
   const decision = DECISIONS[decisionIndex]!;
@@ -209,13 +219,13 @@ function connectionRules(
       decides: rule === decision,
     }),
   );
-  return afterwards(rules, leg, leg.decision);
+  return appendOverride(rules, leg, leg.decision);
 }
 
 function describeDecisionBound(
   rule: "refuse" | "connect" | "connect_with_verification" | "escalate",
-  reading: Reading,
-  borders: Borders | null,
+  reading: AgentScore,
+  borders: DecisionThresholds | null,
   pessimistic: number,
 ): { bound?: unknown; value?: unknown } {
   if (rule === "escalate") return {};
@@ -225,7 +235,7 @@ function describeDecisionBound(
   return { bound: borders?.[rule] ?? null, value: pessimistic };
 }
 
-function sayMissing(
+function addUnrecordedNotes(
   leg: ReplayableLeg,
   config: ScoringConfig | undefined,
   missing: string[],

@@ -10,7 +10,7 @@ const MS_SUFFIX: readonly string[] = Array.from(
   (_, ms) => `.${String(ms).padStart(3, "0")}Z`,
 );
 
-function secondPrefix(second: number): string {
+function formatSecondPrefix(second: number): string {
   return new Date(second * MS_PER_SECOND).toISOString().slice(0, 19);
 }
 
@@ -31,8 +31,8 @@ export class VerdictTimes {
     const second = Math.floor(nowMs / MS_PER_SECOND);
     if (second !== this.#second) {
       this.#second = second;
-      this.#evaluatedPrefix = secondPrefix(second);
-      this.#expiresPrefix = secondPrefix(second + VERDICT_TTL_MS / MS_PER_SECOND);
+      this.#evaluatedPrefix = formatSecondPrefix(second);
+      this.#expiresPrefix = formatSecondPrefix(second + VERDICT_TTL_MS / MS_PER_SECOND);
     }
     const suffix = MS_SUFFIX[Math.floor(nowMs - second * MS_PER_SECOND)]!;
     this.evaluatedAt = this.#evaluatedPrefix + suffix;

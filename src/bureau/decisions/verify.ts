@@ -3,49 +3,49 @@
 import { STAKES_MAX } from "../../contract/limits.ts";
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
-import { agentKey } from "../../contract/identifiers.ts";
+import { encodeAgentKey } from "../../contract/identifiers.ts";
 import { REGIMES, RISK_LEVELS, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
-import { noteAssessment } from "./assessments.ts";
+import { recordCertainFinding } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
-import { openTimes } from "../services.ts";
+import { setVerdictTime } from "../services.ts";
 import type { BureauServices } from "../services.ts";
-import { stakesOnWire } from "./leg.ts";
+import { encodeStakesBound } from "./leg.ts";
 import {
   selectFailureCode,
-  isInLot,
+  isAuditSampleCandidate,
   buildAuditSampleKey,
-  reasonCodes,
-  ruleAt,
-  stakesBound,
+  selectVerdictReasonCodes,
+  decideLevelRuling,
+  computeStakesBound,
 } from "./level-ruling.ts";
-import { judgeLevels } from "./levels.ts";
-import { isByPerson, reviewed, countReviewCall } from "./reviewed.ts";
+import { buildLevelVerdicts } from "./levels.ts";
+import { isReviewRuling, applyReviewToRuling, countReviewCall } from "./reviewed.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
-import { isDrawn } from "../../policy/audit.ts";
+import { isInAuditSample } from "../../policy/audit.ts";
 import {
-  asksPerson,
-  AUDITED,
+  isReviewRequired,
+  AUDIT_SAMPLED,
   selectMinimumScore,
   OVERTURNED,
-  riskIndex,
+  computeRiskIndex,
   THIN_FLAGGED,
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { type VouchedNamespace, vouchingFor } from "../../policy/vouching.ts";
+import { type VouchedNamespace, findVouching } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
-import { findReserved } from "./test-agents.ts";
+import { findReservedAgent } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 
 const SCORE_MIN = 300;
-const PENALTY_MAX = 55;
-const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
+const FULL_PENALTY_POINTS = 55;
+const BROKEN_EVIDENCE_RISK_INDEX = RISK_LEVELS.indexOf("HIGH");
 
 /** Published value, 0 to 100, of an internal score, 300 to 850 (SPEC §2.3). */
-export function normalizeScore(scoreInternal: number): number {
+export function scaleScoreTo100(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
 }
 
@@ -53,15 +53,15 @@ export function normalizeScore(scoreInternal: number): number {
  * SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. Broken
  * evidence costs all of it: a certain finding never weighs less than a doubt.
  */
-function lowerScore(scoreInternal: number, finding: ProvenanceFinding): number {
+function applyProvenancePenalty(scoreInternal: number, finding: ProvenanceFinding): number {
   const penalty = finding.hardFailureCode === "" ? (finding.penalty ?? 0) : 1;
-  return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
+  return Math.max(SCORE_MIN, Math.round(scoreInternal - FULL_PENALTY_POINTS * penalty));
 }
 
 /** Risk of the request: the agent's own, and at least HIGH where its content is proved wrong. */
-function requestRisk(failureProbability: number, finding: ProvenanceFinding): number {
-  const own = riskIndex(failureProbability);
-  return finding.hardFailureCode === "" ? own : Math.max(own, RISK_OF_BROKEN_EVIDENCE);
+function computeRequestRiskIndex(failureProbability: number, finding: ProvenanceFinding): number {
+  const own = computeRiskIndex(failureProbability);
+  return finding.hardFailureCode === "" ? own : Math.max(own, BROKEN_EVIDENCE_RISK_INDEX);
 }
 
 /**
@@ -69,22 +69,22 @@ function requestRisk(failureProbability: number, finding: ProvenanceFinding): nu
  * to be assessed in place.
  * @throws ServiceFault `reserved_agent` when test agents are switched off.
  */
-export function verify(
+export function verifyAgentAction(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
 ): VerifyResponse | Promise<VerifyResponse> {
-  const reserved = findReserved(request.agent_id, services.environment.isReservedEnabled);
+  const reserved = findReservedAgent(request.agent_id, services.environment.isReservedEnabled);
   const finding =
     reserved?.provenance ?? services.provenance.assess(request.context, call.principal.tenant);
   if (finding instanceof Promise) {
-    return finding.then((found) => answer(services, request, call, found, reserved));
+    return finding.then((found) => verifyWithFinding(services, request, call, found, reserved));
   }
-  return answer(services, request, call, finding, reserved);
+  return verifyWithFinding(services, request, call, finding, reserved);
 }
 
 /** Reads the engine only now: its reading and the times of the verdict are shared by all calls. */
-function answer(
+function verifyWithFinding(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
@@ -93,126 +93,202 @@ function answer(
 ): VerifyResponse | Promise<VerifyResponse> {
   // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
   const measured = services.engine.check(
-    agentKey(request.agent_id),
+    encodeAgentKey(request.agent_id),
     request.stakes ?? 0,
-    openTimes(services),
+    setVerdictTime(services),
   );
-  const configVersion = services.engine.configVersion(measured.configNumber);
+  const configVersion = services.engine.findConfigVersion(measured.configNumber);
   if (reserved === undefined) {
-    noteAssessment(services.assessments, request, call.principal, finding, services.nowMs);
-    return respond(services, request, call, measured, finding, configVersion, false);
+    recordCertainFinding(services.assessments, request, call.principal, finding, services.nowMs);
+    return buildVerifyResponse(services, request, call, measured, finding, configVersion, false);
   }
-  const response = respond(services, request, call, reserved.reading, finding, configVersion, true);
+  const response = buildVerifyResponse(
+    services,
+    request,
+    call,
+    reserved.reading,
+    finding,
+    configVersion,
+    true,
+  );
   if (reserved.delayMs === 0) return response;
   return services.environment.delay(reserved.delayMs).then(() => response);
 }
 
-function respond(
+/** Audit samples and review decisions are for one call: their response expires at once, so that no cache keeps it. */
+function buildVerifyResponse(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
   const { agent_id: agentId, tool_level: toolLevel } = request;
-  const active = services.policies.of(call.principal.tenant);
+  const active = services.policies.findActivePolicy(call.principal.tenant);
   const level = active.policy.levels[toolLevel];
   const minimum = selectMinimumScore(level, call.principal.minimumScores[toolLevel]);
-  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
-  const stakes = request.stakes ?? 0;
-  const ruling = rule(services, request, call, active, reading, finding, vouching, isReserved);
-  const isForOneCall = ruling === AUDITED || isByPerson(ruling);
-  const { stakesTo } = reading;
-  const scoreInternal = lowerScore(reading.scoreInternal, finding);
-  const width = reading.failurePessimistic - reading.failureOptimistic;
+  const vouching = findVouching(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const ruling = decideVerifyRuling(
+    services,
+    request,
+    call,
+    active,
+    reading,
+    finding,
+    vouching,
+    isReserved,
+  );
+  const isForOneCall = ruling === AUDIT_SAMPLED || isReviewRuling(ruling);
+  const scoreInternal = applyProvenancePenalty(reading.scoreInternal, finding);
   const response: VerifyResponse = {
     request_id: call.requestId,
-    trust_evaluation: {
-      score: normalizeScore(scoreInternal),
-      threshold_met: scoreInternal >= minimum,
-      risk_level: RISK_LEVELS[requestRisk(reading.failureProbability, finding)]!,
-      internal_score: scoreInternal,
-      tier: TIERS[reading.tierIndex]!,
-      confidence: Math.round((1 - width) * 1000) / 1000,
-    },
+    trust_evaluation: buildTrustEvaluation(reading, finding, scoreInternal, minimum),
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
-    reason_codes: reasonCodes(reading, ruling, finding),
-    // A person's word is for the stakes that were asked about.
-    max_stakes:
-      ruling === OVERTURNED ? stakes : stakesOnWire(stakesBound(level, reading, ruling, vouching)),
+    reason_codes: selectVerdictReasonCodes(reading, ruling, finding),
+    max_stakes: selectMaxStakes(ruling, request.stakes ?? 0, level, reading, vouching),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
     policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
-    // A lot is for one call, and a person may decide anew: no cache may hold it.
     expires_at: isForOneCall ? services.times.evaluatedAt : services.times.expiresAt,
   };
-  if (reading.regimeIndex >= 0) {
-    response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
-  }
   if (request.levels === true && !isForOneCall) {
-    response.levels = judgeLevels(services, request, call, reading, finding, ruling, scoreInternal);
+    response.levels = buildLevelVerdicts(
+      services,
+      request,
+      call,
+      reading,
+      finding,
+      ruling,
+      scoreInternal,
+    );
   }
-  if (asksPerson(ruling, level, reading)) {
+  if (isReviewRequired(ruling, level, reading)) {
     const review = countReviewCall(services, request, call, reading, finding, ruling);
     if (review !== undefined) response.review = review;
   }
-  const failureCode = selectFailureCode(finding);
-  logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
-  const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
-  if (isOpen && !isForOneCall) {
-    settleStakes(services, request, call, finding, response, stakesTo);
+  const code = selectFailureCode(finding);
+  logVerify(services, request, call, reading, ruling, code, minimum, response, isReserved);
+  if (!isForOneCall && isMaxStakesUnconfirmed(level, response, reading.stakesTo)) {
+    capUnconfirmedMaxStakes(services, request, call, finding, response, reading.stakesTo);
   }
   return response;
 }
 
+/** Whether a bound in the response lies beyond the stakes that the score was computed for. */
+function isMaxStakesUnconfirmed(
+  level: LevelPolicy,
+  { levels, max_stakes: maxStakes }: VerifyResponse,
+  stakesTo: number,
+): boolean {
+  return levels !== undefined || isBoundBeyondScoredStakes(level, maxStakes, stakesTo);
+}
+
+function buildTrustEvaluation(
+  reading: AgentScore,
+  finding: ProvenanceFinding,
+  scoreInternal: number,
+  minimum: number,
+): VerifyResponse["trust_evaluation"] {
+  const width = reading.failurePessimistic - reading.failureOptimistic;
+  const evaluation: VerifyResponse["trust_evaluation"] = {
+    score: scaleScoreTo100(scoreInternal),
+    threshold_met: scoreInternal >= minimum,
+    risk_level: RISK_LEVELS[computeRequestRiskIndex(reading.failureProbability, finding)]!,
+    internal_score: scoreInternal,
+    tier: TIERS[reading.tierIndex]!,
+    confidence: Math.round((1 - width) * 1000) / 1000,
+  };
+  if (reading.regimeIndex >= 0) evaluation.regime = REGIMES[reading.regimeIndex]!;
+  return evaluation;
+}
+
+/** A review decision holds for the requested stakes only, any other ruling up to its bound. */
+function selectMaxStakes(
+  ruling: Ruling,
+  stakes: number,
+  level: LevelPolicy,
+  reading: AgentScore,
+  vouching: VouchedNamespace | undefined,
+): VerifyResponse["max_stakes"] {
+  if (ruling === OVERTURNED) return stakes;
+  return encodeStakesBound(computeStakesBound(level, reading, ruling, vouching));
+}
+
 /** The ruling on the request itself: the policy's, then a person's, then that of a lot. */
-function rule(
+function decideVerifyRuling(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
   active: ActivePolicy,
-  reading: Reading,
+  reading: AgentScore,
   finding: ProvenanceFinding,
   vouching: VouchedNamespace | undefined,
   isReserved: boolean,
 ): Ruling {
   const { agent_id: agentId, tool_level: toolLevel, stakes = 0 } = request;
-  const asked = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  const asked = decideLevelRuling(
+    active,
+    call.principal,
+    toolLevel,
+    reading,
+    finding,
+    vouching,
+    stakes,
+  );
   // A reserved agent answers the same whatever people decide.
-  if (isReserved) return onceADay(services, agentId, asked);
-  const ruled = reviewed(services, request, call, toolLevel, reading, finding, asked);
-  const isDrawable = isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
+  if (isReserved) return flagThinRecordOncePerDay(services, agentId, asked);
+  const ruled = applyReviewToRuling(services, request, call, toolLevel, reading, finding, asked);
+  const isDrawable = isAuditSampleCandidate(
+    active,
+    call.principal,
+    toolLevel,
+    reading,
+    finding,
+    ruled,
+    stakes,
+  );
   const level = active.policy.levels[toolLevel];
-  if (isDrawable && hasWon(services, call, agentId, level)) return AUDITED;
-  return onceADay(services, agentId, ruled);
+  if (isDrawable && isSampledForAudit(services, call, agentId, level)) return AUDIT_SAMPLED;
+  return flagThinRecordOncePerDay(services, agentId, ruled);
 }
 
 /**
  * Draws the lot of an audit. An agent's first challenge of the day takes part and no other: who asks
  * again wins nothing.
  */
-function hasWon(
+function isSampledForAudit(
   services: BureauServices,
   call: CallContext,
   agentId: string,
   { audit_one_in: oneIn }: LevelPolicy,
 ): boolean {
-  const isFirst = services.auditedToday.isFirst(buildAuditSampleKey(call, agentId), services.nowMs);
-  return isFirst && isDrawn(call.requestId, oneIn!);
+  const isFirst = services.auditedToday.markIfFirst(
+    buildAuditSampleKey(call, agentId),
+    services.nowMs,
+  );
+  return isFirst && isInAuditSample(call.requestId, oneIn!);
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */
-function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ruling {
+function flagThinRecordOncePerDay(
+  services: BureauServices,
+  agentId: string,
+  ruling: Ruling,
+): Ruling {
   if (ruling !== THIN_FLAGGED) return ruling;
-  return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
+  return services.flaggedToday.markIfFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
 }
 
 /** Whether stakes up to a bound make the agent itself riskier, and the level minds. */
-function isBeyond(level: LevelPolicy, bound: number | null, stakesTo: number): boolean {
+function isBoundBeyondScoredStakes(
+  level: LevelPolicy,
+  bound: number | null,
+  stakesTo: number,
+): boolean {
   return level.enforce && (bound ?? Number.POSITIVE_INFINITY) > stakesTo;
 }
 
@@ -220,7 +296,7 @@ function isBeyond(level: LevelPolicy, bound: number | null, stakesTo: number): b
  * Beyond `stakesTo` a bound holds only if the level, asked at the bound, still allows. Comes last,
  * because it uses the thread's one reading.
  */
-function settleStakes(
+function capUnconfirmedMaxStakes(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
@@ -228,11 +304,11 @@ function settleStakes(
   response: VerifyResponse,
   stakesTo: number,
 ): void {
-  const { policy } = services.policies.of(call.principal.tenant);
+  const { policy } = services.policies.findActivePolicy(call.principal.tenant);
   const settled = (name: ToolLevel, bound: number | null): number | null => {
-    if (!isBeyond(policy.levels[name], bound, stakesTo)) return bound;
-    const isHeld = isAllowedAt(services, request, call, finding, name, bound ?? STAKES_MAX);
-    return isHeld ? bound : stakesOnWire(stakesTo);
+    if (!isBoundBeyondScoredStakes(policy.levels[name], bound, stakesTo)) return bound;
+    const isHeld = isAllowedAtStakes(services, request, call, finding, name, bound ?? STAKES_MAX);
+    return isHeld ? bound : encodeStakesBound(stakesTo);
   };
   response.max_stakes = settled(request.tool_level, response.max_stakes);
   for (const name of TOOL_LEVELS) {
@@ -241,7 +317,7 @@ function settleStakes(
   }
 }
 
-function isAllowedAt(
+function isAllowedAtStakes(
   services: BureauServices,
   request: VerifyRequest,
   call: CallContext,
@@ -250,9 +326,17 @@ function isAllowedAt(
   stakes: number,
 ): boolean {
   const { agent_id: agentId } = request;
-  const active = services.policies.of(call.principal.tenant);
-  const reading = services.engine.check(agentKey(agentId), stakes, services.nowMs);
-  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
-  const ruling = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  const active = services.policies.findActivePolicy(call.principal.tenant);
+  const reading = services.engine.check(encodeAgentKey(agentId), stakes, services.nowMs);
+  const vouching = findVouching(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const ruling = decideLevelRuling(
+    active,
+    call.principal,
+    toolLevel,
+    reading,
+    finding,
+    vouching,
+    stakes,
+  );
   return ruling.verdictIndex === 0;
 }

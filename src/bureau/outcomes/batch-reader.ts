@@ -4,23 +4,28 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import {
-  isSignedItem,
-  type OutcomeRow,
+  isSignedOutcomeItem,
+  type OutcomeOrFault,
   parseOutcome,
   parseOutcomeBatch,
-  type SignedItem,
+  type SignedOutcomeItem,
 } from "../../contract/parse/outcome-batch.ts";
 import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import type { RegistryEvent } from "../../contract/namespaces.ts";
-import type { OutcomeIds } from "../services.ts";
-import { acceptableOutcome, reporterFault, type Sender, signBy } from "./record.ts";
+import type { OutcomeIdGenerator } from "../services.ts";
+import {
+  buildRecordOrFault,
+  findUnsignedReporterFault,
+  type OutcomeSender,
+  attachReporterSignature,
+} from "./record.ts";
 import type { SignatureVerifier } from "../reporters/reporters.ts";
-import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";
+import { SignedBody, type SignatureRules } from "../reporters/signed-body.ts";
 
 /** A batch as received. */
-export interface BatchDocument {
+export interface OutcomeBatchBody {
   readonly body: Uint8Array;
   /** One value per line; else a JSON array. */
   readonly isLines: boolean;
@@ -31,11 +36,11 @@ export interface BatchDocument {
 /** Records whole batches. Resolves with one result per row, order kept, once durable and folded. */
 export interface OutcomeIntake {
   /** @throws ServiceFault when the batch is refused as a whole. */
-  record(document: BatchDocument, call: CallContext): Promise<ImportResult[]>;
+  record(document: OutcomeBatchBody, call: CallContext): Promise<ImportResult[]>;
 }
 
 /** A batch as it crosses to another thread: plain data only. */
-export interface IntakeTask extends BatchDocument, Readonly<Sender> {
+export interface OutcomeIntakeTask extends OutcomeBatchBody, Readonly<OutcomeSender> {
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
   readonly rememberedSinceMs: number;
@@ -44,29 +49,29 @@ export interface IntakeTask extends BatchDocument, Readonly<Sender> {
 }
 
 /** Record of a row, or the fault for which it is refused. */
-type Row = OutcomeRecord | ServiceFault;
+type RecordOrFault = OutcomeRecord | ServiceFault;
 
-export interface ReadBatch {
-  readonly rows: readonly Row[];
+export interface ReadBatchResult {
+  readonly rows: readonly RecordOrFault[];
   /** Signed bytes that precede the rows in the journal, where one signature covers all of them. */
   readonly evidence: Omit<BatchEvidence, "evidenceId"> | undefined;
 }
 
 /** Reads batches; one per thread. `verify` is the thread's own. */
-export class BatchReader {
+export class OutcomeBatchReader {
   readonly #registry = new KeyRegistry();
-  readonly #services: { readonly outcomeIds: OutcomeIds };
+  readonly #services: { readonly outcomeIds: OutcomeIdGenerator };
   readonly #verify: SignatureVerifier;
   /** Number of key events folded so far. */
   keyEventCount = 0;
 
-  constructor(outcomeIds: OutcomeIds, verify: SignatureVerifier) {
+  constructor(outcomeIds: OutcomeIdGenerator, verify: SignatureVerifier) {
     this.#services = { outcomeIds };
     this.#verify = verify;
   }
 
   /** Folds the next event of the reporters' registry (payload of a record of kind `key` or `namespace`). */
-  learn(payload: Uint8Array): void {
+  applyRegistryEvent(payload: Uint8Array): void {
     this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     this.keyEventCount += 1;
   }
@@ -75,8 +80,8 @@ export class BatchReader {
    * Reads one batch. Resolves with one row per item, order kept.
    * @throws ServiceFault when the batch is refused as a whole.
    */
-  async read(task: IntakeTask): Promise<ReadBatch> {
-    const rules: SigningRules = {
+  async read(task: OutcomeIntakeTask): Promise<ReadBatchResult> {
+    const rules: SignatureRules = {
       serviceId: task.serviceId,
       registry: this.#registry,
       clock: () => task.nowMs,
@@ -86,61 +91,68 @@ export class BatchReader {
     const body = Buffer.from(task.body.buffer, task.body.byteOffset, task.body.byteLength);
     if (task.signature !== undefined) return this.#readSigned(task, body, rules, task.signature);
     const rows = parseOutcomeBatch(body, task.isLines);
-    if (task.isSignatureRequired && !rows.some(isSignedItem)) throw unsigned();
-    const read = (row: OutcomeRow): Row | Promise<Row> => {
+    if (task.isSignatureRequired && !rows.some(isSignedOutcomeItem))
+      throw createSignatureRequiredFault();
+    const read = (row: OutcomeOrFault): RecordOrFault | Promise<RecordOrFault> => {
       if (row instanceof ServiceFault) return row;
-      if (isSignedItem(row)) return this.#item(task, row, rules);
-      if (task.isSignatureRequired) return unsigned();
-      const fault = reporterFault(this.#registry.owners, row.reporter, task);
-      return fault ?? acceptableOutcome(this.#services, row, task, task.nowMs);
+      if (isSignedOutcomeItem(row)) return this.#readSignedItem(task, row, rules);
+      if (task.isSignatureRequired) return createSignatureRequiredFault();
+      const fault = findUnsignedReporterFault(this.#registry.owners, row.reporter, task);
+      return fault ?? buildRecordOrFault(this.#services, row, task, task.nowMs);
     };
     // All items start their verification before the first is awaited: they form one batch.
-    return { rows: await inOrder(rows.map(read)), evidence: undefined };
+    return { rows: await awaitRowsInOrder(rows.map(read)), evidence: undefined };
   }
 
   /** One signature over all: the signed bytes are kept once, the rows refer to them. */
   async #readSigned(
-    task: IntakeTask,
+    task: OutcomeIntakeTask,
     body: Buffer,
-    rules: SigningRules,
+    rules: SignatureRules,
     header: string,
-  ): Promise<ReadBatch> {
+  ): Promise<ReadBatchResult> {
     const signed = new SignedBody(rules, header, body);
-    const rows = parseOutcomeBatch(body, task.isLines).map((row) => this.#rowOf(task, row, signed));
+    const rows = parseOutcomeBatch(body, task.isLines).map((row) =>
+      this.#readUnsignedRow(task, row, signed),
+    );
     signed.assertFresh();
-    await signed.prove();
+    await signed.verifySignature();
     if (rows.every((row) => row instanceof ServiceFault)) return { rows, evidence: undefined };
     const { kid, jti, protectedText, signature } = signed.jws;
     const recordedAtMs = task.nowMs;
     return { rows, evidence: { kid, jti, protectedText, signature, recordedAtMs, body } };
   }
 
-  #rowOf(task: IntakeTask, row: OutcomeRow, signed: SignedBody): OutcomeRecord | ServiceFault {
+  #readUnsignedRow(
+    task: OutcomeIntakeTask,
+    row: OutcomeOrFault,
+    signed: SignedBody,
+  ): OutcomeRecord | ServiceFault {
     if (row instanceof ServiceFault) return row;
     // A signed item inside a signed batch would have two signers: sign either the whole or its
     // items.
-    if (isSignedItem(row)) {
+    if (isSignedOutcomeItem(row)) {
       return new ServiceFault("invalid_request", "a signed item cannot stand in a signed batch");
     }
-    const fault = signed.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(this.#services, row, task, task.nowMs);
+    const fault = signed.findReporterFault(row.reporter);
+    return fault ?? buildRecordOrFault(this.#services, row, task, task.nowMs);
   }
 
   /** The checks of an outcome that comes alone, in the same order. */
-  async #item(
-    task: IntakeTask,
-    item: SignedItem,
-    rules: SigningRules,
+  async #readSignedItem(
+    task: OutcomeIntakeTask,
+    item: SignedOutcomeItem,
+    rules: SignatureRules,
   ): Promise<OutcomeRecord | ServiceFault> {
     try {
       const signed = new SignedBody(rules, item.signature, item.body);
       const request: OutcomeRequest = parseOutcome(item.body);
       signed.assertReporter(request.reporter);
-      const record = acceptableOutcome(this.#services, request, task, task.nowMs);
+      const record = buildRecordOrFault(this.#services, request, task, task.nowMs);
       if (record instanceof ServiceFault) return record;
       signed.assertFresh();
-      await signed.prove();
-      signBy(record, signed);
+      await signed.verifySignature();
+      attachReporterSignature(record, signed);
       return record;
     } catch (thrown) {
       if (thrown instanceof ServiceFault) return thrown;
@@ -150,12 +162,14 @@ export class BatchReader {
 }
 
 /** Avoids a thousand promises for a thousand rows that are there already. */
-async function inOrder(rows: readonly (Row | Promise<Row>)[]): Promise<Row[]> {
-  const settled: Row[] = [];
+async function awaitRowsInOrder(
+  rows: readonly (RecordOrFault | Promise<RecordOrFault>)[],
+): Promise<RecordOrFault[]> {
+  const settled: RecordOrFault[] = [];
   for (const row of rows) settled.push(row instanceof Promise ? await row : row);
   return settled;
 }
 
-function unsigned(): ServiceFault {
+function createSignatureRequiredFault(): ServiceFault {
   return new ServiceFault("signature_required", "send `x-jws-signature`");
 }

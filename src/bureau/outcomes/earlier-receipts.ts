@@ -3,8 +3,8 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import {
-  bodyDigest,
-  type RecordedOutcome,
+  digestSignedBody,
+  type SignedOutcomeEntry,
   type SignedRecords,
 } from "../../contract/signed-records.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
@@ -13,15 +13,15 @@ import type { SignedBody } from "../reporters/signed-body.ts";
  * First receipt of an outcome signed alone, or undefined when nothing is on record.
  * @throws ServiceFault `signature_replayed` when the id signs another body, once that is on record.
  */
-export async function earlierReceipt(
+export async function findEarlierReceipt(
   signed: SignedBody,
   { alone, batch }: SignedRecords,
 ): Promise<OutcomeReceipt | undefined> {
   const first = alone ?? batch;
   if (first === undefined) return undefined;
   // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
-  if (alone === undefined || alone.bodyDigest !== bodyDigest(signed.body)) {
-    throw await signed.contradiction(first.position);
+  if (alone === undefined || alone.bodyDigest !== digestSignedBody(signed.body)) {
+    throw await signed.recordContradiction(first.position);
   }
   return buildDuplicateReceipt(alone);
 }
@@ -31,19 +31,19 @@ export async function earlierReceipt(
  * was not recorded then is not recorded now: `faults` holds its reason, where that is known.
  * @throws ServiceFault `signature_replayed` when the id signs another body, once that is on record.
  */
-export async function earlierItems(
+export async function findEarlierBatchItems(
   signed: SignedBody,
   { alone, batch }: SignedRecords,
   faults: readonly (ServiceFault | undefined)[],
 ): Promise<(OutcomeReceipt | ServiceFault)[] | undefined> {
   const first = batch ?? alone;
   if (first === undefined) return undefined;
-  if (batch === undefined || batch.bodyDigest !== bodyDigest(signed.body)) {
-    throw await signed.contradiction(first.position);
+  if (batch === undefined || batch.bodyDigest !== digestSignedBody(signed.body)) {
+    throw await signed.recordContradiction(first.position);
   }
   return faults.map((fault, index) => {
     const row = batch.rows.get(index);
-    if (row === undefined) return fault ?? unrecorded();
+    if (row === undefined) return fault ?? createUnrecordedRowFault();
     return { ...buildDuplicateReceipt(row), evidence_id: batch.evidenceId, evidence_index: index };
   });
 }
@@ -52,7 +52,7 @@ function buildDuplicateReceipt({
   outcomeId,
   position,
   recordedAtMs,
-}: RecordedOutcome): OutcomeReceipt {
+}: SignedOutcomeEntry): OutcomeReceipt {
   return {
     outcome_id: outcomeId,
     position,
@@ -62,6 +62,6 @@ function buildDuplicateReceipt({
   };
 }
 
-function unrecorded(): ServiceFault {
+function createUnrecordedRowFault(): ServiceFault {
   return new ServiceFault("signature_stale", "the batch is on record, without this row");
 }

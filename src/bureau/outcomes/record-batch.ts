@@ -4,12 +4,17 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { earlierItems } from "./earlier-receipts.ts";
-import { acceptableOutcome, ofRowOrThrow, reporterFault, selectSender } from "./record.ts";
+import { findEarlierBatchItems } from "./earlier-receipts.ts";
+import {
+  buildRecordOrFault,
+  catchRowFault,
+  findUnsignedReporterFault,
+  selectOutcomeSender,
+} from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /** A row's receipt, or the fault for which it was refused. */
-export type BatchItem = OutcomeReceipt | ServiceFault;
+export type ReceiptOrFault = OutcomeReceipt | ServiceFault;
 
 /**
  * Records a batch. Resolves with one item per row, order kept; a row that could not be read arrives
@@ -20,28 +25,29 @@ export async function recordOutcomeBatch(
   services: BureauServices,
   rows: readonly (OutcomeRequest | ServiceFault)[],
   call: OutcomeContext,
-): Promise<BatchItem[]> {
+): Promise<ReceiptOrFault[]> {
   const { signed } = call;
   const nowMs = services.clock();
-  const sender = selectSender(call.principal);
+  const sender = selectOutcomeSender(call.principal);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault =
       signed === undefined
-        ? reporterFault(services.owners, row.reporter, sender)
-        : signed.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(services, row, sender, nowMs);
+        ? findUnsignedReporterFault(services.owners, row.reporter, sender)
+        : signed.findReporterFault(row.reporter);
+    return fault ?? buildRecordOrFault(services, row, sender, nowMs);
   });
   let evidenceId = "";
   if (signed !== undefined) {
     signed.assertFresh();
-    await signed.prove();
-    const earlier = await signed.earlier();
+    await signed.verifySignature();
+    const earlier = await signed.findEarlierRecords();
     const faults = records.map((record) => (record instanceof ServiceFault ? record : undefined));
-    const items = earlier === undefined ? undefined : await earlierItems(signed, earlier, faults);
+    const items =
+      earlier === undefined ? undefined : await findEarlierBatchItems(signed, earlier, faults);
     if (items !== undefined) return items;
     const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
-    if (isWorthKeeping) evidenceId = await keepEvidence(services, signed, nowMs);
+    if (isWorthKeeping) evidenceId = await appendBatchEvidence(services, signed, nowMs);
   }
   return Promise.all(
     records.map(async (record, index) => {
@@ -52,14 +58,14 @@ export async function recordOutcomeBatch(
         record.proof = { kind: "batch", kid, jti, evidenceId, index };
         record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
       }
-      const receipt = await services.ledger.append(record).catch(ofRowOrThrow);
+      const receipt = await services.ledger.append(record).catch(catchRowFault);
       if (signed === undefined || receipt instanceof ServiceFault) return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),
   );
 }
 
-function keepEvidence(
+function appendBatchEvidence(
   services: BureauServices,
   signed: SignedBody,
   recordedAtMs: number,

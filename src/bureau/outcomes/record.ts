@@ -2,36 +2,41 @@
 // acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
 // durable.
 import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
-import { agentKey } from "../../contract/identifiers.ts";
+import { encodeAgentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import { namespaceOf, type NamespaceReader } from "../../contract/namespaces.ts";
+import { extractNamespace, type NamespaceReader } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { earlierReceipt } from "./earlier-receipts.ts";
+import { findEarlierReceipt } from "./earlier-receipts.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 import { isReservedAgent } from "../../contract/identifiers.ts";
 
 /** The part of a key's holder that a report is judged by. */
-export interface Sender extends Pick<Principal, "tenant" | "voice" | "isFirstParty"> {
+export interface OutcomeSender extends Pick<Principal, "tenant" | "voice" | "isFirstParty"> {
   /** May report in any name. */
   readonly isAdmin: boolean;
 }
 
-export function selectSender({ tenant, voice, isFirstParty, scopes }: Principal): Sender {
+export function selectOutcomeSender({
+  tenant,
+  voice,
+  isFirstParty,
+  scopes,
+}: Principal): OutcomeSender {
   return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin") };
 }
 
 /** Fault of an unsigned report in the name of another tenant's agent, or undefined. */
-export function reporterFault(
+export function findUnsignedReporterFault(
   owners: NamespaceReader,
   reporter: string,
-  { tenant, isAdmin }: Sender,
+  { tenant, isAdmin }: OutcomeSender,
 ): ServiceFault | undefined {
-  const owner = owners.ownerOf(namespaceOf(reporter));
+  const owner = owners.findOwnerTenant(extractNamespace(reporter));
   if (owner === undefined || owner === tenant || isAdmin) return undefined;
   const code = "namespace_not_owned";
   const detail = "`reporter` is in another tenant's namespace: it must sign";
@@ -50,21 +55,22 @@ export async function recordOutcome(
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
-  const sender = selectSender(call.principal);
+  const sender = selectOutcomeSender(call.principal);
   signed?.assertReporter(request.reporter);
-  const forged = signed === undefined && reporterFault(services.owners, request.reporter, sender);
+  const forged =
+    signed === undefined && findUnsignedReporterFault(services.owners, request.reporter, sender);
   if (forged instanceof ServiceFault) throw forged;
-  const record = acceptableOutcome(services, request, sender, services.clock());
+  const record = buildRecordOrFault(services, request, sender, services.clock());
   if (record instanceof ServiceFault) throw record;
-  record.idempotencyKey ||= headerKey(call);
+  record.idempotencyKey ||= buildIdempotencyHeaderKey(call);
   record.body = call.body;
   if (signed !== undefined) {
     signed.assertFresh();
-    await signed.prove();
-    const earlier = await signed.earlier();
-    const first = earlier === undefined ? undefined : await earlierReceipt(signed, earlier);
+    await signed.verifySignature();
+    const earlier = await signed.findEarlierRecords();
+    const first = earlier === undefined ? undefined : await findEarlierReceipt(signed, earlier);
     if (first !== undefined) return first;
-    signBy(record, signed);
+    attachReporterSignature(record, signed);
   }
   return services.ledger.append(record);
 }
@@ -73,19 +79,19 @@ export async function recordOutcome(
  * Record of an outcome that came through the API, before any signature; or the fault for which it
  * is refused.
  */
-export function acceptableOutcome(
+export function buildRecordOrFault(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
-  sender: Sender,
+  sender: OutcomeSender,
   nowMs: number,
 ): OutcomeRecord | ServiceFault {
   const settledAtMs = request.settled_at ?? nowMs;
-  const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
+  const fault = findOutcomeFault(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
   return fault ?? buildOutcomeRecord(services, request, sender, settledAtMs, nowMs);
 }
 
 /** Marks the record as signed by the reporter; the signature is verified before. */
-export function signBy(record: OutcomeRecord, signed: SignedBody): void {
+export function attachReporterSignature(record: OutcomeRecord, signed: SignedBody): void {
   const { kid, jti, protectedText, signature } = signed.jws;
   record.signature = "reporter";
   record.proof = { kind: "own", kid, jti, protectedText, signature };
@@ -108,71 +114,83 @@ export function importOutcomes(
   return Promise.all(
     requests.map(async (request): Promise<ImportResult> => {
       const settledAtMs = request.settled_at ?? nowMs;
-      const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
+      const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
       const record = buildOutcomeRecord(
         services,
         request,
-        selectSender(call.principal),
+        selectOutcomeSender(call.principal),
         settledAtMs,
         nowMs,
       );
       record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
-      return services.ledger.append(record).catch(ofRowOrThrow);
+      return services.ledger.append(record).catch(catchRowFault);
     }),
   );
 }
 
 /** An error that cannot be laid to one row ends the whole: nothing was acknowledged of it. */
-export function ofRowOrThrow(error: unknown): ServiceFault {
+export function catchRowFault(error: unknown): ServiceFault {
   if (isOfOneRow(error)) return error;
   throw error;
 }
 
 /** Fault for which an outcome is not evidence, or undefined. */
-function refusal(
+function findOutcomeFault(
   request: OutcomeRequest,
   settledAtMs: number,
   nowMs: number,
   ageMsMax: number,
 ): ServiceFault | undefined {
   if (request.subject === request.reporter) {
-    return refused("self_report", "/reporter", "`reporter` and `subject` are the same agent");
+    return createOutcomeFault(
+      "self_report",
+      "/reporter",
+      "`reporter` and `subject` are the same agent",
+    );
   }
   if (isReservedAgent(request.subject)) {
-    return refused("reserved_agent", "/subject", "`subject` is a reserved test agent");
+    return createOutcomeFault("reserved_agent", "/subject", "`subject` is a reserved test agent");
   }
   if (isReservedAgent(request.reporter)) {
-    return refused("reserved_agent", "/reporter", "`reporter` is a reserved test agent");
+    return createOutcomeFault("reserved_agent", "/reporter", "`reporter` is a reserved test agent");
   }
   if (settledAtMs > nowMs + OUTCOME_SKEW_MS_MAX) {
-    return refused("outcome_in_future", "/settled_at", "`settled_at` is ahead of the clock");
+    return createOutcomeFault(
+      "outcome_in_future",
+      "/settled_at",
+      "`settled_at` is ahead of the clock",
+    );
   }
   if (nowMs - settledAtMs > ageMsMax) {
-    return refused("outcome_too_old", "/settled_at", "`settled_at` is more than 7 days ago");
+    return createOutcomeFault(
+      "outcome_too_old",
+      "/settled_at",
+      "`settled_at` is more than 7 days ago",
+    );
   }
   return undefined;
 }
 
-type RefusalCode = "self_report" | "reserved_agent" | "outcome_in_future" | "outcome_too_old";
+type OutcomeFaultCode = "self_report" | "reserved_agent" | "outcome_in_future" | "outcome_too_old";
 
-function refused(code: RefusalCode, pointer: string, detail: string): ServiceFault {
+function createOutcomeFault(code: OutcomeFaultCode, pointer: string, detail: string): ServiceFault {
   return new ServiceFault(code, detail, [{ pointer, code, detail }]);
 }
 
 function buildOutcomeRecord(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
-  { tenant, voice, isFirstParty }: Sender,
+  { tenant, voice, isFirstParty }: OutcomeSender,
   settledAtMs: number,
   nowMs: number,
 ): OutcomeRecord {
   return {
     outcomeId: services.outcomeIds.next(nowMs),
-    idempotencyKey: memberKey(request, tenant),
-    subject: agentKey(request.subject),
+    idempotencyKey: buildIdMemberKey(request, tenant),
+    subject: encodeAgentKey(request.subject),
     reporter: request.reporter,
     outcome: request.outcome,
     stakes: request.stakes,
@@ -196,13 +214,13 @@ function buildOutcomeRecord(
  * SPEC §2.6 has no replay rule. The `id` member names the settlement, so it holds for a tenant's
  * reporter whichever key sends it; where both are given it wins over the header.
  */
-function memberKey(request: OutcomeRequest, tenant: string): string {
+function buildIdMemberKey(request: OutcomeRequest, tenant: string): string {
   if (request.id === undefined) return "";
   return `id\n${tenant}\n${request.reporter}\n${request.id}`;
 }
 
 /** The `Idempotency-Key` header names one attempt of one API key. */
-function headerKey(call: OutcomeContext): string {
+function buildIdempotencyHeaderKey(call: OutcomeContext): string {
   if (call.idempotencyKey === undefined) return "";
   return `key\n${call.principal.keyId}\n${call.idempotencyKey}`;
 }

@@ -2,20 +2,20 @@
 // same events in the same order give the same registry, so replaying the journal rebuilds it. Holds
 // no clock and decides nothing about requests; reporters.ts and namespaces.ts do.
 import { parsePublicKey } from "../../contract/public-key.ts";
-import type { KeyRegistered, KeyRevoked } from "../../contract/key-events.ts";
+import type { KeyRegisteredEvent, KeyRevokedEvent } from "../../contract/key-events.ts";
 import {
-  actAfter,
+  transferKeyAuthority,
   isNamespaceEvent,
-  type KeyAct,
+  type KeyAuthority,
   type NamespaceEvent,
-  namespaceOf,
+  extractNamespace,
   NamespaceOwners,
   type RegistryEvent,
 } from "../../contract/namespaces.ts";
 import { NONCE_TTL_MS } from "./nonces.ts";
 
 /** How long a nonce is known to be used: twice as long as it is good, for nodes whose clocks differ. */
-const SPENT_MS = 2 * NONCE_TTL_MS;
+const USED_NONCE_MEMORY_MS = 2 * NONCE_TTL_MS;
 
 export const KEY_STATES = ["pending", "active", "retiring", "retired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
@@ -33,11 +33,11 @@ export interface ReporterKey {
   revokedAtMs: number | null;
   compromisedSinceMs: number | null;
   /** In whose right it stands; undefined for a key of a former owner. */
-  act: KeyAct | undefined;
+  authority: KeyAuthority | undefined;
 }
 
 /** State of a key at `timeMs` (epoch ms). Only active and retiring keys verify. */
-export function keyStateAt(key: ReporterKey, timeMs: number): KeyState {
+export function computeReporterKeyState(key: ReporterKey, timeMs: number): KeyState {
   if (key.revokedAtMs !== null) return "revoked";
   if (key.expiresAtMs !== null && key.expiresAtMs <= timeMs) return "retired";
   if (key.retiresAtMs !== null) return key.retiresAtMs <= timeMs ? "retired" : "retiring";
@@ -49,14 +49,14 @@ export class KeyRegistry {
   readonly #byAgent = new Map<string, ReporterKey[]>();
   readonly owners = new NamespaceOwners();
   /** By nonce of its proof, when a key was registered; in order of the events. */
-  readonly #spent = new Map<string, number>();
+  readonly #usedNonces = new Map<string, number>();
 
   /**
    * Folds the next event. Events are written by this service: one that does not fit is a defect.
    */
   apply(event: RegistryEvent): void {
     this.owners.apply(event);
-    if (isNamespaceEvent(event)) this.#changeOwner(event);
+    if (isNamespaceEvent(event)) this.#applyOwnerChange(event);
     else if (event.event === "registered") this.#register(event);
     else this.#revoke(event);
   }
@@ -66,23 +66,23 @@ export class KeyRegistry {
   }
 
   /** Whether a key was registered lately by a proof over this nonce. */
-  isSpent(nonce: string): boolean {
-    return this.#spent.has(nonce);
+  isNonceUsed(nonce: string): boolean {
+    return this.#usedNonces.has(nonce);
   }
 
   /** In order of registration. */
-  ofAgent(agent: string): readonly ReporterKey[] {
+  listAgentKeys(agent: string): readonly ReporterKey[] {
     return this.#byAgent.get(agent) ?? [];
   }
 
   /** Number of an agent's keys, past ones included; a former owner's take no place. */
-  standingCount(agent: string): number {
-    return this.ofAgent(agent).filter(({ act }) => act !== undefined).length;
+  countOwnedKeys(agent: string): number {
+    return this.listAgentKeys(agent).filter(({ authority }) => authority !== undefined).length;
   }
 
-  #register(event: KeyRegistered): void {
+  #register(event: KeyRegisteredEvent): void {
     const { agent, tenant, kid, x } = event;
-    this.#spend(event);
+    this.#rememberNonce(event);
     const others = this.#byAgent.get(agent) ?? [];
     for (const other of others) {
       if (other.kid === kid || other.revokedAtMs !== null) continue;
@@ -101,32 +101,32 @@ export class KeyRegistry {
       retiresAtMs: null,
       revokedAtMs: null,
       compromisedSinceMs: null,
-      act: this.owners.actOf(event, agent),
+      authority: this.owners.selectKeyAuthority(event, agent),
     };
     this.#keys.set(kid, key);
     this.#byAgent.set(agent, [...others.filter((other) => other.kid !== kid), key]);
   }
 
-  #spend({ proof, at_ms: atMs }: KeyRegistered): void {
-    for (const [nonce, spentMs] of this.#spent) {
-      if (spentMs + SPENT_MS > atMs) break;
-      this.#spent.delete(nonce);
+  #rememberNonce({ proof, at_ms: atMs }: KeyRegisteredEvent): void {
+    for (const [nonce, spentMs] of this.#usedNonces) {
+      if (spentMs + USED_NONCE_MEMORY_MS > atMs) break;
+      this.#usedNonces.delete(nonce);
     }
     const [, payload = ""] = proof.split(".");
-    this.#spent.set(Buffer.from(payload, "base64url").toString("latin1"), atMs);
+    this.#usedNonces.set(Buffer.from(payload, "base64url").toString("latin1"), atMs);
   }
 
   /** Keys of a former owner sign for nobody there any more. Rare: looks at every key. */
-  #changeOwner(event: NamespaceEvent): void {
+  #applyOwnerChange(event: NamespaceEvent): void {
     for (const key of this.#keys.values()) {
-      if (key.act === undefined || namespaceOf(key.agent) !== event.namespace) continue;
-      key.act = actAfter(key.act, event);
-      if (key.act !== undefined) continue;
+      if (key.authority === undefined || extractNamespace(key.agent) !== event.namespace) continue;
+      key.authority = transferKeyAuthority(key.authority, event);
+      if (key.authority !== undefined) continue;
       key.retiresAtMs = Math.min(key.retiresAtMs ?? event.at_ms, event.at_ms);
     }
   }
 
-  #revoke(event: KeyRevoked): void {
+  #revoke(event: KeyRevokedEvent): void {
     const key = this.#keys.get(event.kid);
     if (key === undefined) throw new Error("a key event revokes a key that was never registered");
     key.revokedAtMs ??= event.at_ms;

@@ -30,7 +30,7 @@ export class Namespaces {
 
   /** By name. */
   list(): NamespaceDescription[] {
-    return this.#options.registry.owners.list().map(describe);
+    return this.#options.registry.owners.list().map(describeNamespace);
   }
 
   /**
@@ -45,13 +45,13 @@ export class Namespaces {
         const detail = `\`${namespace}\` belongs to \`${known.tenant}\`: transfer it`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      if (known?.state === "granted") return describe(known);
+      if (known?.state === "granted") return describeNamespace(known);
       if (known === undefined && owners.count >= NAMESPACES_MAX) {
         const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;
         throw new ServiceFault("namespace_conflict", detail);
       }
       await this.#record("namespace.granted", namespace, tenant, false, admin);
-      return this.#described(namespace);
+      return this.#describeCurrent(namespace);
     });
   }
 
@@ -66,10 +66,10 @@ export class Namespaces {
     admin: Principal,
   ): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
-      const known = this.#owned(namespace);
-      if (known.tenant === tenant && known.state === "granted") return describe(known);
+      const known = this.#requireOwner(namespace);
+      if (known.tenant === tenant && known.state === "granted") return describeNamespace(known);
       await this.#record("namespace.transferred", namespace, tenant, keepsKeys, admin);
-      return this.#described(namespace);
+      return this.#describeCurrent(namespace);
     });
   }
 
@@ -79,20 +79,20 @@ export class Namespaces {
    */
   revoke(namespace: string, admin: Principal): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
-      const known = this.#owned(namespace);
+      const known = this.#requireOwner(namespace);
       await this.#record("namespace.revoked", namespace, known.tenant, false, admin);
-      return describe(known);
+      return describeNamespace(known);
     });
   }
 
-  #owned(namespace: string): NamespaceOwner {
+  #requireOwner(namespace: string): NamespaceOwner {
     const known = this.#options.registry.owners.find(namespace);
     if (known !== undefined) return known;
     throw new ServiceFault("not_found", `nobody owns the namespace \`${namespace}\``);
   }
 
-  #described(namespace: string): NamespaceDescription {
-    return describe(this.#owned(namespace));
+  #describeCurrent(namespace: string): NamespaceDescription {
+    return describeNamespace(this.#requireOwner(namespace));
   }
 
   async #record(
@@ -120,7 +120,7 @@ export class Namespaces {
   }
 }
 
-function describe({ namespace, tenant, state, sinceMs, grantedBy }: NamespaceOwner) {
+function describeNamespace({ namespace, tenant, state, sinceMs, grantedBy }: NamespaceOwner) {
   const since = new Date(sinceMs).toISOString();
   return { namespace, tenant, state, since, granted_by: grantedBy };
 }

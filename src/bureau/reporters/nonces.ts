@@ -4,21 +4,21 @@
 
 const NONCE_BYTES = 24;
 /** Nonces of one tenant, and of all; over these the tenant with the most gives way. */
-export const NONCES_PER_TENANT = 1000;
-const OUTSTANDING_MAX = 50_000;
+export const NONCES_PER_TENANT_MAX = 1000;
+const NONCES_MAX = 50_000;
 export const NONCE_TTL_MS = 5 * 60_000;
 
-interface Issued {
+interface IssuedNonce {
   agent: string;
   expiresAtMs: number;
 }
 
-export class Nonces {
+export class NonceStore {
   readonly #fillRandom: (bytes: Uint8Array) => void;
   /** By tenant, each in order of issue. */
-  readonly #issued = new Map<string, Map<string, Issued>>();
+  readonly #issued = new Map<string, Map<string, IssuedNonce>>();
   #count = 0;
-  #lapsed = 0;
+  #evictedCount = 0;
 
   constructor(fillRandom: (bytes: Uint8Array) => void) {
     this.#fillRandom = fillRandom;
@@ -26,7 +26,7 @@ export class Nonces {
 
   /** Nonces that may still be used, and those that lapsed for want of room. */
   gauges(): { nonces_outstanding: number; nonces_lapsed_total: number } {
-    return { nonces_outstanding: this.#count, nonces_lapsed_total: this.#lapsed };
+    return { nonces_outstanding: this.#count, nonces_lapsed_total: this.#evictedCount };
   }
 
   issue(agent: string, tenant: string, nowMs: number): { nonce: string; expiresAtMs: number } {
@@ -34,18 +34,18 @@ export class Nonces {
     this.#fillRandom(bytes);
     const nonce = bytes.toString("base64url");
     const expiresAtMs = nowMs + NONCE_TTL_MS;
-    const own = this.#issued.get(tenant) ?? new Map<string, Issued>();
+    const own = this.#issued.get(tenant) ?? new Map<string, IssuedNonce>();
     this.#issued.set(tenant, own);
     this.#dropExpired(tenant, own, nowMs);
-    if (own.size >= NONCES_PER_TENANT) this.#dropOldest(tenant, own);
-    if (this.#count >= OUTSTANDING_MAX) this.#makeRoom(nowMs);
+    if (own.size >= NONCES_PER_TENANT_MAX) this.#dropOldest(tenant, own);
+    if (this.#count >= NONCES_MAX) this.#evictOne(nowMs);
     this.#issued.set(tenant, own.set(nonce, { agent, expiresAtMs }));
     this.#count++;
     return { nonce, expiresAtMs };
   }
 
   /** Consumes a nonce. @returns whether it was valid for this agent and tenant now. */
-  take(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
+  consume(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
     const own = this.#issued.get(tenant);
     const issued = own?.get(nonce);
     if (own === undefined || issued?.agent !== agent) return false;
@@ -53,7 +53,7 @@ export class Nonces {
     return issued.expiresAtMs > nowMs;
   }
 
-  #dropExpired(tenant: string, own: Map<string, Issued>, nowMs: number): void {
+  #dropExpired(tenant: string, own: Map<string, IssuedNonce>, nowMs: number): void {
     for (const [nonce, { expiresAtMs }] of own) {
       if (expiresAtMs > nowMs) return;
       this.#drop(tenant, own, nonce);
@@ -61,23 +61,23 @@ export class Nonces {
   }
 
   /** Drops all that have expired; where none has, the oldest of the tenant with the most. */
-  #makeRoom(nowMs: number): void {
+  #evictOne(nowMs: number): void {
     for (const [tenant, own] of this.#issued) this.#dropExpired(tenant, own, nowMs);
-    if (this.#count < OUTSTANDING_MAX) return;
-    let most: [string, Map<string, Issued>] | undefined;
+    if (this.#count < NONCES_MAX) return;
+    let most: [string, Map<string, IssuedNonce>] | undefined;
     for (const entry of this.#issued) if (entry[1].size > (most?.[1].size ?? 0)) most = entry;
     if (most !== undefined) this.#dropOldest(...most);
   }
 
-  #dropOldest(tenant: string, own: Map<string, Issued>): void {
-    this.#lapsed++;
+  #dropOldest(tenant: string, own: Map<string, IssuedNonce>): void {
+    this.#evictedCount++;
     for (const nonce of own.keys()) {
       this.#drop(tenant, own, nonce);
       return;
     }
   }
 
-  #drop(tenant: string, own: Map<string, Issued>, nonce: string): void {
+  #drop(tenant: string, own: Map<string, IssuedNonce>, nonce: string): void {
     if (own.delete(nonce)) this.#count--;
     if (own.size === 0) this.#issued.delete(tenant);
   }

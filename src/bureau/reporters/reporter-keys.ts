@@ -16,7 +16,7 @@ import {
   type RegistryEvent,
 } from "../../contract/namespaces.ts";
 import { Namespaces } from "./namespaces.ts";
-import { Reporters, type ReportersOptions } from "./reporters.ts";
+import { ReporterKeyLifecycle, type ReporterKeyLifecycleOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
 
 /** Changes resolve once durable and reject with a ServiceFault. */
@@ -28,12 +28,12 @@ export interface ReporterKeys {
    * Makes the cheap checks of a signature.
    * @throws ServiceFault as the constructor of SignedBody.
    */
-  signedBody(header: string, body: Uint8Array): SignedBody;
+  parseSignedBody(header: string, body: Uint8Array): SignedBody;
   /** Whether the signed id may be a repeat that the ledger no longer remembers. */
   mayBeForgotten(header: string): boolean;
   /** Reads whole batches on another thread; left out, they are recorded row by row. */
   readonly intake?: OutcomeIntake;
-  nonce(agent: string, principal: Principal): KeyNonce;
+  issueNonce(agent: string, principal: Principal): KeyNonce;
   /** Figures under the names of their metrics. */
   gauges(): Record<string, number>;
   list(agent: string): ReporterKeyDescription[];
@@ -49,7 +49,7 @@ export interface ReporterKeys {
   ): Promise<ReporterKeyDescription>;
 }
 
-export interface ReporterKeysOptions extends ReportersOptions {
+export interface ReporterKeysOptions extends ReporterKeyLifecycleOptions {
   readonly intake?: OutcomeIntake;
   /** Called with every change of an owner once it is durable and holds. */
   readonly onNamespaceEvent?: (event: NamespaceEvent, payload: Uint8Array) => void;
@@ -62,7 +62,7 @@ export function openReporterKeys(options: ReporterKeysOptions): {
   /** Takes an event that another node has recorded. */
   learn: (payload: Uint8Array) => void;
 } {
-  const reporters = new Reporters(options);
+  const reporters = new ReporterKeyLifecycle(options);
   const { registry, changes } = reporters;
   const { events, clock, onNamespaceEvent: onEvent = () => undefined } = options;
   const namespaces = new Namespaces({ events, registry, changes, onEvent, clock });
@@ -75,15 +75,18 @@ export function openReporterKeys(options: ReporterKeysOptions): {
   return { reporterKeys: buildReporterKeys(reporters, options), namespaces, learn };
 }
 
-function buildReporterKeys(reporters: Reporters, options: ReporterKeysOptions): ReporterKeys {
+function buildReporterKeys(
+  reporters: ReporterKeyLifecycle,
+  options: ReporterKeysOptions,
+): ReporterKeys {
   const rules = { ...options, registry: reporters.registry };
   return {
     serviceId: reporters.serviceId,
     isSignatureRequired: reporters.isSignatureRequired,
     ...(options.intake === undefined ? {} : { intake: options.intake }),
-    signedBody: (header, body) => new SignedBody(rules, header, body),
+    parseSignedBody: (header, body) => new SignedBody(rules, header, body),
     mayBeForgotten: (header) => mayBeForgotten(header, options),
-    nonce: (agent, principal) => reporters.nonce(agent, principal),
+    issueNonce: (agent, principal) => reporters.issueNonce(agent, principal),
     gauges: () => reporters.gauges(),
     list: (agent) => reporters.list(agent),
     register: (agent, request, principal) => reporters.register(agent, request, principal),
@@ -92,7 +95,7 @@ function buildReporterKeys(reporters: Reporters, options: ReporterKeysOptions): 
 }
 
 /** A malformed header is refused by the route that uses it. */
-function mayBeForgotten(header: string, options: ReportersOptions): boolean {
+function mayBeForgotten(header: string, options: ReporterKeyLifecycleOptions): boolean {
   const rememberedSinceMs = options.rememberedSinceMs?.() ?? 0;
   if (rememberedSinceMs === 0 || options.findSigned === undefined) return false;
   try {

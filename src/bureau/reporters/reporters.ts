@@ -13,12 +13,12 @@ import type {
 } from "../../contract/schemas/reporter-keys.ts";
 import type { SignedId, SignedRecords } from "../../contract/signed-records.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
-import { KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
+import { KeyRegistry, computeReporterKeyState, type ReporterKey } from "./key-registry.ts";
 import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
-import { namespaceOf, type RegistryEvent } from "../../contract/namespaces.ts";
+import { extractNamespace, type RegistryEvent } from "../../contract/namespaces.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
-import { Nonces } from "./nonces.ts";
-import { SharedNonces } from "./shared-nonces.ts";
+import { NonceStore } from "./nonces.ts";
+import { ClusterNonces } from "./shared-nonces.ts";
 
 /**
  * Verifies one Ed25519 signature on a pool thread.
@@ -30,7 +30,7 @@ export type SignatureVerifier = (
   message: Uint8Array,
 ) => Promise<boolean> | boolean;
 
-export interface ReportersOptions {
+export interface ReporterKeyLifecycleOptions {
   /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly events: EventLog;
@@ -52,31 +52,33 @@ export interface ReportersOptions {
   readonly isSignatureRequired?: boolean;
 }
 
-export class Reporters {
+export class ReporterKeyLifecycle {
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
   readonly registry = new KeyRegistry();
-  readonly options: ReportersOptions;
-  readonly #nonces: Nonces | SharedNonces;
+  readonly options: ReporterKeyLifecycleOptions;
+  readonly #nonces: NonceStore | ClusterNonces;
   /** Of keys and of namespaces, each on the registry that the last one left. */
   readonly changes = new SerialQueue();
 
-  constructor(options: ReportersOptions) {
+  constructor(options: ReporterKeyLifecycleOptions) {
     this.options = options;
     this.serviceId = options.serviceId;
     this.isSignatureRequired = options.isSignatureRequired ?? false;
     const { nonceSecret: secret, fillRandom } = options;
-    const isSpent = (nonce: string) => this.registry.isSpent(nonce);
+    const isSpent = (nonce: string) => this.registry.isNonceUsed(nonce);
     this.#nonces =
-      secret === undefined ? new Nonces(fillRandom) : new SharedNonces(secret, fillRandom, isSpent);
+      secret === undefined
+        ? new NonceStore(fillRandom)
+        : new ClusterNonces(secret, fillRandom, isSpent);
     for (const payload of options.keyEvents) {
       this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     }
   }
 
   /** Issues the nonce that the agent's next key must sign. */
-  nonce(agent: string, principal: Principal): KeyNonce {
-    this.#rightOf(agent, principal);
+  issueNonce(agent: string, principal: Principal): KeyNonce {
+    this.#requireKeyRight(agent, principal);
     const issued = this.#nonces.issue(agent, principal.tenant, this.options.clock());
     return {
       nonce: issued.nonce,
@@ -91,7 +93,7 @@ export class Reporters {
 
   list(agent: string): ReporterKeyDescription[] {
     const nowMs = this.options.clock();
-    return this.registry.ofAgent(agent).map((key) => describe(key, nowMs));
+    return this.registry.listAgentKeys(agent).map((key) => describeReporterKey(key, nowMs));
   }
 
   /** Makes a key the agent's signing key; its other keys retire after the overlap. */
@@ -103,7 +105,7 @@ export class Reporters {
     return this.changes.run(async () => {
       const key = parsePublicKey(request.jwk);
       const known = this.registry.find(key.kid);
-      const by = this.#rightOf(agent, principal);
+      const by = this.#requireKeyRight(agent, principal);
       if (known !== undefined && known.agent !== agent) {
         throw new ServiceFault("key_conflict", "another agent has registered this key");
       }
@@ -114,7 +116,7 @@ export class Reporters {
         );
       }
       await this.#assertPossession(agent, request.proof, key, principal);
-      if (this.registry.standingCount(agent) >= REPORTER_KEYS_MAX) {
+      if (this.registry.countOwnedKeys(agent) >= REPORTER_KEYS_MAX) {
         throw new ServiceFault("key_conflict", `an agent has at most ${REPORTER_KEYS_MAX} keys`);
       }
       const nowMs = this.options.clock();
@@ -132,7 +134,7 @@ export class Reporters {
         proof: request.proof,
         by,
       });
-      return describe(this.registry.find(key.kid) as ReporterKey, nowMs);
+      return describeReporterKey(this.registry.find(key.kid) as ReporterKey, nowMs);
     });
   }
 
@@ -145,7 +147,7 @@ export class Reporters {
     principal: Principal,
   ): Promise<ReporterKeyDescription> {
     return this.changes.run(async () => {
-      const by = this.#rightOf(agent, principal);
+      const by = this.#requireKeyRight(agent, principal);
       const key = this.registry.find(request.kid);
       if (key?.agent !== agent) throw new ServiceFault("not_found", "the agent has no such key");
       const nowMs = this.options.clock();
@@ -162,7 +164,7 @@ export class Reporters {
           by,
         });
       }
-      return describe(key, nowMs);
+      return describeReporterKey(key, nowMs);
     });
   }
 
@@ -170,9 +172,9 @@ export class Reporters {
    * In whose right the caller changes the keys of an agent.
    * @throws ServiceFault `namespace_not_owned` when it is neither the owner nor an administrator.
    */
-  #rightOf(agent: string, principal: Principal): KeyRight {
-    const namespace = namespaceOf(agent);
-    if (this.registry.owners.ownerOf(namespace) === principal.tenant) return "owner";
+  #requireKeyRight(agent: string, principal: Principal): KeyRight {
+    const namespace = extractNamespace(agent);
+    if (this.registry.owners.findOwnerTenant(namespace) === principal.tenant) return "owner";
     if (principal.scopes.has("admin")) return "admin";
     const detail = `no administrator has granted \`${namespace}\` to the key's tenant`;
     throw new ServiceFault("namespace_not_owned", detail);
@@ -186,15 +188,15 @@ export class Reporters {
   ): Promise<void> {
     const proof = parseKeyProof(text);
     const { nonce, audience, kid } = { ...proof, nonce: proof.payload };
-    if (kid !== key.kid) throw unproved("`kid` is not the thumbprint of `jwk`");
-    if (audience !== this.serviceId) throw unproved("`aud` is not this service");
+    if (kid !== key.kid) throw createKeyProofFault("`kid` is not the thumbprint of `jwk`");
+    if (audience !== this.serviceId) throw createKeyProofFault("`aud` is not this service");
     const nowMs = this.options.clock();
-    if (!this.#nonces.take(nonce, agent, principal.tenant, nowMs)) {
-      throw unproved("the payload is not a nonce that is good for this agent now");
+    if (!this.#nonces.consume(nonce, agent, principal.tenant, nowMs)) {
+      throw createKeyProofFault("the payload is not a nonce that is good for this agent now");
     }
     const message = Buffer.from(proof.signingInput, "latin1");
     const isValid = await this.options.verify(key.raw, proof.signature, message);
-    if (!isValid) throw unproved("the signature is not valid");
+    if (!isValid) throw createKeyProofFault("the signature is not valid");
   }
 
   async #record(event: KeyEvent): Promise<void> {
@@ -206,25 +208,25 @@ export class Reporters {
   }
 }
 
-function unproved(detail: string): ServiceFault {
+function createKeyProofFault(detail: string): ServiceFault {
   return new ServiceFault("key_proof_invalid", detail);
 }
 
-function describe(key: ReporterKey, nowMs: number): ReporterKeyDescription {
+function describeReporterKey(key: ReporterKey, nowMs: number): ReporterKeyDescription {
   return {
     kid: key.kid,
     jwk: { kty: "OKP", crv: "Ed25519", x: key.x },
-    state: keyStateAt(key, nowMs),
+    state: computeReporterKeyState(key, nowMs),
     tenant: key.tenant,
     registered_at: new Date(key.registeredAtMs).toISOString(),
     not_before: new Date(key.notBeforeMs).toISOString(),
-    expires_at: isoOrNull(key.expiresAtMs),
-    retires_at: isoOrNull(key.retiresAtMs),
-    revoked_at: isoOrNull(key.revokedAtMs),
-    compromised_since: isoOrNull(key.compromisedSinceMs),
+    expires_at: formatIsoOrNull(key.expiresAtMs),
+    retires_at: formatIsoOrNull(key.retiresAtMs),
+    revoked_at: formatIsoOrNull(key.revokedAtMs),
+    compromised_since: formatIsoOrNull(key.compromisedSinceMs),
   };
 }
 
-function isoOrNull(timeMs: number | null): string | null {
+function formatIsoOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : new Date(timeMs).toISOString();
 }

@@ -6,16 +6,16 @@ import { NONCE_TTL_MS } from "./nonces.ts";
 const RANDOM_BYTES = 18;
 const MAC_BYTES = 24;
 /** Nonces taken here that have not expired; beyond these none is taken until some have. */
-const TAKEN_MAX = 50_000;
-const NONCE = /^([0-9a-z]{1,11})\.([\w-]{24})\.([\w-]{32})$/;
+const USED_NONCES_MAX = 50_000;
+const NONCE_PATTERN = /^([0-9a-z]{1,11})\.([\w-]{24})\.([\w-]{32})$/;
 
-export class SharedNonces {
+export class ClusterNonces {
   readonly #secret: Uint8Array;
   readonly #fillRandom: (bytes: Uint8Array) => void;
   /** Whether a key was registered by a nonce, on whichever node. */
-  readonly #isSpent: (nonce: string) => boolean;
+  readonly #isUsedOnAnyNode: (nonce: string) => boolean;
   /** By nonce, when it expires; in order of use. */
-  readonly #taken = new Map<string, number>();
+  readonly #usedNonces = new Map<string, number>();
 
   /** `secret`: the same on all nodes, and nobody else's. */
   constructor(
@@ -25,7 +25,7 @@ export class SharedNonces {
   ) {
     this.#secret = secret;
     this.#fillRandom = fillRandom;
-    this.#isSpent = isSpent;
+    this.#isUsedOnAnyNode = isSpent;
   }
 
   /** None is kept, so none lapses. */
@@ -38,31 +38,32 @@ export class SharedNonces {
     this.#fillRandom(bytes);
     const random = bytes.toString("base64url");
     const expiresAtMs = Math.floor(nowMs) + NONCE_TTL_MS;
-    const mac = this.#macOf(agent, tenant, expiresAtMs, random).toString("base64url");
+    const mac = this.#computeMac(agent, tenant, expiresAtMs, random).toString("base64url");
     return { nonce: `${expiresAtMs.toString(36)}.${random}.${mac}`, expiresAtMs };
   }
 
   /** Consumes a nonce. @returns whether it was valid for this agent and tenant now. */
-  take(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
-    const [, end, random, mac] = NONCE.exec(nonce) ?? [];
+  consume(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
+    const [, end, random, mac] = NONCE_PATTERN.exec(nonce) ?? [];
     if (end === undefined || random === undefined || mac === undefined) return false;
     const expiresAtMs = Number.parseInt(end, 36);
-    const expected = this.#macOf(agent, tenant, expiresAtMs, random);
+    const expected = this.#computeMac(agent, tenant, expiresAtMs, random);
     if (!timingSafeEqual(expected, Buffer.from(mac, "base64url"))) return false;
-    if (expiresAtMs <= nowMs || this.#taken.has(nonce) || this.#isSpent(nonce)) return false;
-    if (this.#taken.size >= TAKEN_MAX) this.#forget(nowMs);
-    if (this.#taken.size >= TAKEN_MAX) return false;
-    this.#taken.set(nonce, expiresAtMs);
+    if (expiresAtMs <= nowMs || this.#usedNonces.has(nonce) || this.#isUsedOnAnyNode(nonce))
+      return false;
+    if (this.#usedNonces.size >= USED_NONCES_MAX) this.#dropExpired(nowMs);
+    if (this.#usedNonces.size >= USED_NONCES_MAX) return false;
+    this.#usedNonces.set(nonce, expiresAtMs);
     return true;
   }
 
-  #forget(nowMs: number): void {
-    for (const [nonce, expiresAtMs] of this.#taken) {
-      if (expiresAtMs <= nowMs) this.#taken.delete(nonce);
+  #dropExpired(nowMs: number): void {
+    for (const [nonce, expiresAtMs] of this.#usedNonces) {
+      if (expiresAtMs <= nowMs) this.#usedNonces.delete(nonce);
     }
   }
 
-  #macOf(agent: string, tenant: string, expiresAtMs: number, random: string): Buffer {
+  #computeMac(agent: string, tenant: string, expiresAtMs: number, random: string): Buffer {
     const text = JSON.stringify([agent, tenant, expiresAtMs, random]);
     return createHmac("sha256", this.#secret).update(text).digest().subarray(0, MAC_BYTES);
   }

@@ -5,13 +5,17 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { type DetachedJws, parseDetachedJws } from "../../contract/jws.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import { bodyDigest, type SignedId, type SignedRecords } from "../../contract/signed-records.ts";
+import {
+  digestSignedBody,
+  type SignedId,
+  type SignedRecords,
+} from "../../contract/signed-records.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
-import { type KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
+import { type KeyRegistry, computeReporterKeyState, type ReporterKey } from "./key-registry.ts";
 import type { SignatureVerifier } from "./reporters.ts";
 
 /** Rules that signatures are judged by. */
-export interface SigningRules {
+export interface SignatureRules {
   /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly registry: Pick<KeyRegistry, "find">;
@@ -32,13 +36,13 @@ export class SignedBody {
   readonly jws: DetachedJws;
   readonly body: Uint8Array;
   readonly #key: ReporterKey;
-  readonly #rules: SigningRules;
+  readonly #rules: SignatureRules;
 
   /**
    * @throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
    *   `signature_key_revoked` or `signature_key_inactive` when that check fails.
    */
-  constructor(rules: SigningRules, header: string, body: Uint8Array) {
+  constructor(rules: SignatureRules, header: string, body: Uint8Array) {
     const jws = parseDetachedJws(header);
     if (jws.audience !== rules.serviceId) {
       throw new ServiceFault("signature_audience", "`aud` is not this service");
@@ -47,7 +51,7 @@ export class SignedBody {
     if (key === undefined) {
       throw new ServiceFault("signature_key_unknown", "no agent has registered the key `kid`");
     }
-    assertInForce(key, jws.issuedAtMs, rules.clock());
+    assertKeyActive(key, jws.issuedAtMs, rules.clock());
     this.jws = jws;
     this.body = body;
     this.#key = key;
@@ -56,11 +60,11 @@ export class SignedBody {
 
   /** @throws ServiceFault `signature_key_mismatch` when the key belongs to another reporter. */
   assertReporter(reporter: string): void {
-    const fault = this.reporterFault(reporter);
+    const fault = this.findReporterFault(reporter);
     if (fault !== undefined) throw fault;
   }
 
-  reporterFault(reporter: string): ServiceFault | undefined {
+  findReporterFault(reporter: string): ServiceFault | undefined {
     if (reporter === this.#key.agent) return undefined;
     return new ServiceFault("signature_key_mismatch", "the key `kid` is not the reporter's");
   }
@@ -100,7 +104,7 @@ export class SignedBody {
    * itself remembers. Call it only after `prove`.
    * @throws ServiceFault `store_unavailable` when the look-up fails.
    */
-  async earlier(): Promise<SignedRecords | undefined> {
+  async findEarlierRecords(): Promise<SignedRecords | undefined> {
     const { findSigned } = this.#rules;
     return this.mayBeForgotten && findSigned !== undefined ? findSigned(this.jws) : undefined;
   }
@@ -108,10 +112,10 @@ export class SignedBody {
   /**
    * Puts on record that the signer used one id for two bodies; `position` is the first record's.
    */
-  async contradiction(position: number): Promise<ServiceFault> {
+  async recordContradiction(position: number): Promise<ServiceFault> {
     const { kid, jti } = this.jws;
     const event = { event: "signature.replayed", at_ms: this.#rules.clock(), kid, jti };
-    const content = { content_sha256_16: bodyDigest(this.body) };
+    const content = { content_sha256_16: digestSignedBody(this.body) };
     await this.#rules.events?.appendAudit(Buffer.from(JSON.stringify({ ...event, ...content })));
     return new ServiceFault(
       "signature_replayed",
@@ -124,14 +128,14 @@ export class SignedBody {
    * @throws ServiceFault `signature_invalid` when it does not hold, `overloaded` when too many
    *   wait.
    */
-  async prove(): Promise<void> {
+  async verifySignature(): Promise<void> {
     const { verify } = this.#rules;
-    if (await verify(this.#key.raw, this.jws.signature, this.#message())) return;
+    if (await verify(this.#key.raw, this.jws.signature, this.#buildSignedMessage())) return;
     throw new ServiceFault("signature_invalid", "the signature is not valid for these bytes");
   }
 
   /** The signed bytes (RFC 7797 §3). */
-  #message(): Buffer {
+  #buildSignedMessage(): Buffer {
     const { protectedText } = this.jws;
     const start = protectedText.length + 1;
     const message = Buffer.allocUnsafe(start + this.body.byteLength);
@@ -142,8 +146,8 @@ export class SignedBody {
 }
 
 /** In force when it was used, and now: a retired key must not sign for the past. */
-function assertInForce(key: ReporterKey, issuedAtMs: number, nowMs: number): void {
-  const state = keyStateAt(key, nowMs);
+function assertKeyActive(key: ReporterKey, issuedAtMs: number, nowMs: number): void {
+  const state = computeReporterKeyState(key, nowMs);
   if (state === "revoked") {
     throw new ServiceFault("signature_key_revoked", "the key `kid` was revoked");
   }

@@ -2,18 +2,18 @@
 // that wait for a person. Hot path: a verdict that lets through never comes here; one that holds
 // back looks into a map, which is empty where nobody has decided anything.
 import {
-  reviewDay,
+  formatReviewDay,
   deriveReviewId,
-  type ReviewAsked,
+  type ReviewCalls,
   type ReviewKey,
-  type ReviewNews,
+  type ReviewUpdate,
   type ReviewRuling,
   buildReviewSubject,
 } from "../../contract/reviews/events.ts";
 import type { ReviewDecision, ReviewLevel } from "../../contract/vocabulary.ts";
 
 /** A decision that is in force. */
-export interface InForce {
+export interface ActiveReviewDecision {
   readonly decision: ReviewDecision;
   readonly untilMs: number;
   /** Infinity for any stakes. */
@@ -21,7 +21,7 @@ export interface InForce {
 }
 
 /** One call that is held back until a person has looked. */
-export interface HeldBack {
+export interface WithheldCall {
   readonly tenant: string;
   readonly agent: string;
   readonly level: ReviewLevel;
@@ -32,47 +32,55 @@ export interface HeldBack {
 }
 
 /** Reviews, as verdicts see them. */
-export interface ReviewSource {
+export interface ReviewDecisionSource {
   /** What a person decided on the subject, if it is in force at `nowMs`, epoch ms. */
-  inForce(tenant: string, agent: string, level: ReviewLevel, nowMs: number): InForce | undefined;
+  findActiveDecision(
+    tenant: string,
+    agent: string,
+    level: ReviewLevel,
+    nowMs: number,
+  ): ActiveReviewDecision | undefined;
   /** Counts the call towards its review; the review's id, or empty where none can be opened. */
-  ask(call: HeldBack, nowMs: number): string;
+  countCall(call: WithheldCall, nowMs: number): string;
 }
 
 /** For bureaus without people: nothing is decided, nothing waits. */
-export const withoutReviews: ReviewSource = { inForce: () => undefined, ask: () => "" };
+export const noReviewDecisions: ReviewDecisionSource = {
+  findActiveDecision: () => undefined,
+  countCall: () => "",
+};
 
 /** Reviews that are counted between two flushes; when there are more, all are told at once. */
 const TALLIES_MAX = 10_000;
 
-interface Held extends InForce {
+interface CachedReviewDecision extends ActiveReviewDecision {
   /** Of the newest review that is decided. */
   readonly day: string;
   readonly round: number;
 }
 
-type Tally = { -readonly [Member in keyof ReviewAsked]: ReviewAsked[Member] };
+type ReviewCallTally = { -readonly [Member in keyof ReviewCalls]: ReviewCalls[Member] };
 
-export class ReviewDesk implements ReviewSource {
-  readonly #tell: (asked: readonly ReviewAsked[]) => void;
-  readonly #rulings = new Map<string, Held>();
-  readonly #full = new Set<string>();
+export class ReviewDecisionCache implements ReviewDecisionSource {
+  readonly #onCounted: (asked: readonly ReviewCalls[]) => void;
+  readonly #rulings = new Map<string, CachedReviewDecision>();
+  readonly #fullTenants = new Set<string>();
   /** By subject: the review that its calls count towards. */
-  readonly #tallies = new Map<string, Tally>();
+  readonly #tallies = new Map<string, ReviewCallTally>();
 
   /** `tell` gets a review's first call at once, further ones when they are flushed. */
   constructor(
-    tell: (asked: readonly ReviewAsked[]) => void,
+    tell: (asked: readonly ReviewCalls[]) => void,
     rulings: readonly ReviewRuling[] = [],
   ) {
-    this.#tell = tell;
+    this.#onCounted = tell;
     for (const ruling of rulings) this.apply({ ruling });
   }
 
-  apply(news: ReviewNews): void {
+  apply(news: ReviewUpdate): void {
     if (!("ruling" in news)) {
-      if (news.isFull) this.#full.add(news.tenant);
-      else this.#full.delete(news.tenant);
+      if (news.isFull) this.#fullTenants.add(news.tenant);
+      else this.#fullTenants.delete(news.tenant);
       return;
     }
     const { decision, until_ms: untilMs, max_stakes: stakes, day, round } = news.ruling;
@@ -86,22 +94,27 @@ export class ReviewDesk implements ReviewSource {
     });
   }
 
-  inForce(tenant: string, agent: string, level: ReviewLevel, nowMs: number): InForce | undefined {
+  findActiveDecision(
+    tenant: string,
+    agent: string,
+    level: ReviewLevel,
+    nowMs: number,
+  ): ActiveReviewDecision | undefined {
     if (this.#rulings.size === 0) return undefined;
     const held = this.#rulings.get(buildReviewSubject({ tenant, agent, level }));
     return held !== undefined && held.untilMs > nowMs ? held : undefined;
   }
 
-  ask(call: HeldBack, nowMs: number): string {
+  countCall(call: WithheldCall, nowMs: number): string {
     const subject = buildReviewSubject(call);
-    const day = reviewDay(nowMs);
+    const day = formatReviewDay(nowMs);
     const decided = this.#rulings.get(subject);
     // A decided review does not open again: it was about what it saw.
     const round = decided?.day === day ? decided.round + 1 : 0;
     const { requestId, stakes } = call;
     const tally = this.#tallies.get(subject);
     if (tally === undefined || tally.day !== day || tally.round < round) {
-      return this.#open(subject, call, { day, round }, nowMs);
+      return this.#openTally(subject, call, { day, round }, nowMs);
     }
     if (tally.count === 0) {
       tally.first_request_id = requestId;
@@ -119,33 +132,33 @@ export class ReviewDesk implements ReviewSource {
 
   /** Tells what was counted since the last time. Call it about once a second. */
   flush(nowMs: number): void {
-    const day = reviewDay(nowMs);
-    const counted: ReviewAsked[] = [];
+    const day = formatReviewDay(nowMs);
+    const counted: ReviewCalls[] = [];
     for (const [subject, tally] of this.#tallies) {
       if (tally.count > 0) counted.push({ ...tally });
       tally.count = 0;
       if (tally.day !== day) this.#tallies.delete(subject);
     }
-    if (counted.length > 0) this.#tell(counted);
+    if (counted.length > 0) this.#onCounted(counted);
     for (const [subject, held] of this.#rulings) {
       if (held.untilMs <= nowMs && held.day !== day) this.#rulings.delete(subject);
     }
   }
 
-  #open(
+  #openTally(
     subject: string,
-    { tenant, agent, level, requestId, stakes, reason }: HeldBack,
+    { tenant, agent, level, requestId, stakes, reason }: WithheldCall,
     at: Pick<ReviewKey, "day" | "round">,
     nowMs: number,
   ): string {
-    if (this.#full.has(tenant)) return "";
+    if (this.#fullTenants.has(tenant)) return "";
     if (this.#tallies.size >= TALLIES_MAX) {
       this.flush(nowMs);
       this.#tallies.clear();
     } else if (this.#tallies.has(subject)) this.flush(nowMs);
     // A name cut out of a request would keep all of its body alive.
     const key = { tenant, agent: Buffer.from(agent).toString(), level, ...at };
-    const asked: ReviewAsked = {
+    const asked: ReviewCalls = {
       ...key,
       id: deriveReviewId(key),
       reason,
@@ -159,7 +172,7 @@ export class ReviewDesk implements ReviewSource {
       stakes_max: stakes,
     };
     this.#tallies.set(subject, { ...asked, count: 0 });
-    this.#tell([asked]);
+    this.#onCounted([asked]);
     return asked.id;
   }
 }

@@ -8,13 +8,13 @@ import {
   DISPUTES_PER_AGENT_MAX,
   DISPUTES_PER_TENANT_MAX,
 } from "../../contract/reviews/disputes.ts";
-import { reviewDay, type ReviewOpened } from "../../contract/reviews/events.ts";
+import { formatReviewDay, type ReviewOpenedEvent } from "../../contract/reviews/events.ts";
 import type { ReviewLevel } from "../../contract/vocabulary.ts";
 
 const DAY_MS = 86_400_000;
 
 /** What is asked for, and the decision that it is about where there is one. */
-export interface DisputeAbout {
+export interface DisputedDecision {
   readonly tenant: string;
   readonly agent: string;
   readonly level: ReviewLevel;
@@ -26,14 +26,14 @@ export interface DisputeAbout {
 }
 
 /** The event that opens it. @throws ServiceFault */
-export function disputeEvent(
+export function buildDisputeEvent(
   book: ReviewBook,
-  { tenant, agent, level, requestId, stakes, reason }: DisputeAbout,
+  { tenant, agent, level, requestId, stakes, reason }: DisputedDecision,
   dispute: Dispute,
   nowMs: number,
-): ReviewOpened {
-  const day = reviewDay(nowMs);
-  const { ofTenant, ofAgent } = book.disputesOn(day, tenant, agent);
+): ReviewOpenedEvent {
+  const day = formatReviewDay(nowMs);
+  const { ofTenant, ofAgent } = book.countDisputes(day, tenant, agent);
   const untilMidnightSec = Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1000);
   const limited = (detail: string) =>
     new ServiceFault("disputes_limited", detail, [], untilMidnightSec);
@@ -43,7 +43,8 @@ export function disputeEvent(
   if (ofTenant >= DISPUTES_PER_TENANT_MAX) {
     throw limited(`at most ${DISPUTES_PER_TENANT_MAX} disputes are taken on a day`);
   }
-  if (!book.mayOpen(tenant)) throw new ServiceFault("overloaded", "the queue of reviews is full");
+  if (!book.hasCapacityFor(tenant))
+    throw new ServiceFault("overloaded", "the queue of reviews is full");
   const key = { tenant, agent, level, day, round: 0 };
   return {
     event: "review.opened",

@@ -3,54 +3,56 @@
 import type { Principal } from "../../contract/principal.ts";
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import {
-  addCalls,
+  addReviewCalls,
   ReviewBook,
   computeReviewState,
   type StoredReview,
 } from "../../contract/reviews/book.ts";
 import {
-  REVIEW_HOLDS_MS_MAX,
+  REVIEW_DECISION_MS_MAX,
   REVIEW_LEASE_SEC_DEFAULT,
   REVIEW_UPHELD_MS_DEFAULT,
-  type ReviewAsked,
-  type ReviewCounted,
-  type ReviewDecided,
+  type ReviewCalls,
+  type ReviewCountedEvent,
+  type ReviewDecidedEvent,
   type ReviewEvent,
-  type ReviewNews,
+  type ReviewUpdate,
   buildReviewSubject,
 } from "../../contract/reviews/events.ts";
 import type { Dispute } from "../../contract/reviews/disputes.ts";
 import type { ReviewClaimRequest, ReviewDecisionRequest } from "../../contract/schemas/reviews.ts";
 import type { ReviewLog } from "../../ledger/ledger.ts";
-import { type DisputeAbout, disputeEvent } from "./disputing.ts";
-import { Waiting } from "./waiting.ts";
+import { type DisputedDecision, buildDisputeEvent } from "./disputing.ts";
+import { ReviewWaiters } from "./waiting.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 /** Reviews that are being opened; beyond it an opening is tried again with the next call. */
-const OPENING_MAX = 1000;
+const REVIEWS_OPENING_MAX = 1000;
 /** Reviews in one record of counts. */
-const COUNTED_MAX = 1000;
+const REVIEWS_PER_RECORD_MAX = 1000;
 
 export interface ReviewQueueOptions {
   readonly log: ReviewLog;
   /** Reviews of the journal so far. */
   readonly book: ReviewBook;
   /** Called with news for the deciding threads, before it is answered. */
-  readonly onNews: (news: ReviewNews) => void;
+  readonly onUpdate: (news: ReviewUpdate) => void;
   /** Epoch ms. */
   readonly clock: () => number;
 }
 
-type Calls = { -readonly [Member in keyof Told]: Told[Member] };
-type Told = ReviewCounted["reviews"][number];
+type MutableReviewCalls = {
+  -readonly [Member in keyof JournaledReviewCalls]: JournaledReviewCalls[Member];
+};
+type JournaledReviewCalls = ReviewCountedEvent["reviews"][number];
 
 export class ReviewQueue {
-  readonly waiting: Waiting;
+  readonly waiters: ReviewWaiters;
   readonly #options: ReviewQueueOptions;
-  readonly #opening = new Map<string, Promise<void>>();
+  readonly #pendingOpenings = new Map<string, Promise<void>>();
   /** Calls that are not journaled yet, by review. */
-  readonly #counts = new Map<string, Calls>();
-  readonly #full = new Set<string>();
+  readonly #unjournaledCalls = new Map<string, MutableReviewCalls>();
+  readonly #fullTenants = new Set<string>();
   /** Changes by people run one after another. */
   readonly #changes = new SerialQueue();
   /** Openings that had no room, and those that could not be journaled. */
@@ -58,14 +60,14 @@ export class ReviewQueue {
 
   constructor(options: ReviewQueueOptions) {
     this.#options = options;
-    this.waiting = new Waiting(options.clock);
+    this.waiters = new ReviewWaiters(options.clock);
   }
 
   /** What another node has recorded of a review. */
-  learn(event: ReviewEvent): void {
+  applyRemoteEvent(event: ReviewEvent): void {
     this.book.apply(event);
-    if (event.event === "review.decided") this.#tellDecided(event);
-    if (event.event === "review.opened") this.waiting.settle(event.id);
+    if (event.event === "review.decided") this.#publishDecision(event);
+    if (event.event === "review.opened") this.waiters.endForReview(event.id);
   }
 
   get book(): ReviewBook {
@@ -73,11 +75,13 @@ export class ReviewQueue {
   }
 
   /** Takes the calls that a deciding thread tells of. */
-  take(asked: readonly ReviewAsked[]): void {
+  addCalls(asked: readonly ReviewCalls[]): void {
     const { book } = this.#options;
     for (const each of asked) {
-      if (book.find(each.id) !== undefined || this.#opening.has(each.id)) this.#count(each);
-      else if (this.#mayOpen(each)) this.#opening.set(each.id, this.#open(each));
+      if (book.find(each.id) !== undefined || this.#pendingOpenings.has(each.id))
+        this.#countCalls(each);
+      else if (this.#checkOpeningCapacity(each))
+        this.#pendingOpenings.set(each.id, this.#openReview(each));
     }
   }
 
@@ -86,22 +90,22 @@ export class ReviewQueue {
    * @throws ServiceFault `not_found`, also for another tenant's.
    */
   async find(id: string, tenant: string | undefined): Promise<StoredReview> {
-    await this.#opening.get(id);
+    await this.#pendingOpenings.get(id);
     const review = this.#options.book.find(id);
     if (review === undefined || (tenant !== undefined && review.tenant !== tenant)) {
       throw new ServiceFault("not_found", "no review has this id");
     }
-    return this.#shown(review);
+    return this.#addUnjournaledCalls(review);
   }
 
   /** Whether the review is there, or being opened. */
   isKnown(id: string): boolean {
-    return this.#opening.has(id) || this.#options.book.find(id) !== undefined;
+    return this.#pendingOpenings.has(id) || this.#options.book.find(id) !== undefined;
   }
 
   /** All reviews, in order of opening. */
-  *all(): Generator<StoredReview> {
-    for (const review of this.#options.book.all()) yield this.#shown(review);
+  *listReviews(): Generator<StoredReview> {
+    for (const review of this.#options.book.listReviews()) yield this.#addUnjournaledCalls(review);
   }
 
   /**
@@ -109,13 +113,13 @@ export class ReviewQueue {
    * @throws ServiceFault `disputes_limited` beyond the bounds of the day, `overloaded` when the
    *   tenant's queue is full.
    */
-  dispute(about: DisputeAbout, dispute: Dispute): Promise<StoredReview> {
+  openDispute(about: DisputedDecision, dispute: Dispute): Promise<StoredReview> {
     const { log, book, clock } = this.#options;
     return this.#changes.run(async () => {
-      const event = disputeEvent(book, about, dispute, clock());
+      const event = buildDisputeEvent(book, about, dispute, clock());
       await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
-      return this.#shown(book.find(event.id)!);
+      return this.#addUnjournaledCalls(book.find(event.id)!);
     });
   }
 
@@ -131,8 +135,8 @@ export class ReviewQueue {
   ): Promise<StoredReview> {
     return this.#change(id, tenant, (review, nowMs) => {
       const name = who ?? principal.keyId;
-      if (review.decision !== null) throw decidedAlready();
-      refuseForeignClaim(review, name, nowMs);
+      if (review.decision !== null) throw createReviewDecidedFault();
+      assertClaimable(review, name, nowMs);
       const until_ms = nowMs + leaseSec * 1000;
       const by = { ...selectReviewKey(review), who: name, ...describeActor(principal), until_ms };
       return { event: "review.claimed", at_ms: nowMs, ...by };
@@ -151,8 +155,8 @@ export class ReviewQueue {
   ): Promise<StoredReview> {
     return this.#change(id, tenant, (review, nowMs) => {
       const who = request.who ?? principal.keyId;
-      if (review.decision !== null && request.again !== true) throw decidedAlready();
-      refuseForeignClaim(review, who, nowMs);
+      if (review.decision !== null && request.again !== true) throw createReviewDecidedFault();
+      assertClaimable(review, who, nowMs);
       const { decision, note = null, until, max_stakes = null } = request;
       const until_ms = computeReviewExpiryMs(until, nowMs);
       const by = { ...selectReviewKey(review), who, ...describeActor(principal), until_ms };
@@ -162,18 +166,18 @@ export class ReviewQueue {
 
   /** Journals the calls counted since the last time. Call it every few seconds, and at the end. */
   async flush(): Promise<void> {
-    await Promise.all(this.#opening.values());
+    await Promise.all(this.#pendingOpenings.values());
     const { log, book, clock } = this.#options;
-    const reviews = [...this.#counts.values()].slice(0, COUNTED_MAX);
+    const reviews = [...this.#unjournaledCalls.values()].slice(0, REVIEWS_PER_RECORD_MAX);
     if (reviews.length === 0) return;
-    for (const { id } of reviews) this.#counts.delete(id);
-    const event: ReviewCounted = { event: "review.counted", at_ms: clock(), reviews };
+    for (const { id } of reviews) this.#unjournaledCalls.delete(id);
+    const event: ReviewCountedEvent = { event: "review.counted", at_ms: clock(), reviews };
     try {
       await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
     } catch {
       // Told again with the next flush; the journal says by itself what is wrong with it.
-      for (const each of reviews) this.#count(each);
+      for (const each of reviews) this.#countCalls(each);
     }
   }
 
@@ -187,69 +191,77 @@ export class ReviewQueue {
       const event = make(await this.find(id, tenant), clock());
       await log.appendReviewEvent(encodeReviewEvent(event));
       book.apply(event);
-      if (event.event === "review.decided") this.#tellDecided(event);
+      if (event.event === "review.decided") this.#publishDecision(event);
       return this.find(id, tenant);
     });
   }
 
-  #tellDecided(event: ReviewDecided): void {
-    const { book, onNews } = this.#options;
-    for (const ruling of book.rulings(buildReviewSubject(event))) onNews({ ruling });
-    for (const { id, settled_by: settledBy } of book.all()) {
-      if (id === event.id || settledBy === event.id) this.waiting.settle(id);
+  #publishDecision(event: ReviewDecidedEvent): void {
+    const { book, onUpdate } = this.#options;
+    for (const ruling of book.listRulings(buildReviewSubject(event))) onUpdate({ ruling });
+    for (const { id, settled_by: settledBy } of book.listReviews()) {
+      if (id === event.id || settledBy === event.id) this.waiters.endForReview(id);
     }
-    this.#tellRoom();
+    this.#publishFreedTenants();
   }
 
   /** Tenants that were full and have room again. */
-  #tellRoom(): void {
-    for (const tenant of this.#full) {
-      if (!this.#options.book.mayOpen(tenant)) continue;
-      this.#full.delete(tenant);
-      this.#options.onNews({ tenant, isFull: false });
+  #publishFreedTenants(): void {
+    for (const tenant of this.#fullTenants) {
+      if (!this.#options.book.hasCapacityFor(tenant)) continue;
+      this.#fullTenants.delete(tenant);
+      this.#options.onUpdate({ tenant, isFull: false });
     }
   }
 
-  #mayOpen({ tenant }: ReviewAsked): boolean {
-    this.#tellRoom();
-    const hasRoom = this.#options.book.mayOpen(tenant);
-    if (hasRoom && this.#opening.size < OPENING_MAX) return true;
+  #checkOpeningCapacity({ tenant }: ReviewCalls): boolean {
+    this.#publishFreedTenants();
+    const hasRoom = this.#options.book.hasCapacityFor(tenant);
+    if (hasRoom && this.#pendingOpenings.size < REVIEWS_OPENING_MAX) return true;
     this.refusedCount += 1;
-    if (!hasRoom && !this.#full.has(tenant)) {
-      this.#full.add(tenant);
-      this.#options.onNews({ tenant, isFull: true });
+    if (!hasRoom && !this.#fullTenants.has(tenant)) {
+      this.#fullTenants.add(tenant);
+      this.#options.onUpdate({ tenant, isFull: true });
     }
     return false;
   }
 
   /** Never rejects: what could not be journaled is opened by the next call that is told of. */
-  async #open(asked: ReviewAsked): Promise<void> {
+  async #openReview(asked: ReviewCalls): Promise<void> {
     const { log, book, clock } = this.#options;
     try {
       const event: ReviewEvent = { ...asked, event: "review.opened", at_ms: clock() };
       await log.appendReviewCalls(encodeReviewEvent(event));
       book.apply(event);
       // Readers that came before it did.
-      this.waiting.settle(asked.id);
+      this.waiters.endForReview(asked.id);
     } catch {
       this.refusedCount += 1;
-      this.#counts.delete(asked.id);
+      this.#unjournaledCalls.delete(asked.id);
     } finally {
-      this.#opening.delete(asked.id);
+      this.#pendingOpenings.delete(asked.id);
     }
   }
 
-  #count(asked: Told): void {
-    const known = this.#counts.get(asked.id);
+  #countCalls(asked: JournaledReviewCalls): void {
+    const known = this.#unjournaledCalls.get(asked.id);
     const { id, count, last_request_id, last_stakes, last_ms, stakes_max } = asked;
-    if (known !== undefined) addCalls(known, asked);
-    else this.#counts.set(id, { id, count, last_request_id, last_stakes, last_ms, stakes_max });
+    if (known !== undefined) addReviewCalls(known, asked);
+    else
+      this.#unjournaledCalls.set(id, {
+        id,
+        count,
+        last_request_id,
+        last_stakes,
+        last_ms,
+        stakes_max,
+      });
   }
 
-  #shown(review: StoredReview): StoredReview {
+  #addUnjournaledCalls(review: StoredReview): StoredReview {
     const shown = { ...review };
-    const counted = this.#counts.get(review.id);
-    if (counted !== undefined) addCalls(shown, counted);
+    const counted = this.#unjournaledCalls.get(review.id);
+    if (counted !== undefined) addReviewCalls(shown, counted);
     return shown;
   }
 }
@@ -258,12 +270,12 @@ function selectReviewKey({ id, tenant, agent, level, day, round }: StoredReview)
   return { id, tenant, agent, level, day, round };
 }
 
-function decidedAlready(): ServiceFault {
+function createReviewDecidedFault(): ServiceFault {
   const detail = "the review is decided: `again` decides it anew";
   return new ServiceFault("review_decided", detail);
 }
 
-function refuseForeignClaim(review: StoredReview, who: string, nowMs: number): void {
+function assertClaimable(review: StoredReview, who: string, nowMs: number): void {
   if (computeReviewState(review, nowMs) !== "claimed" || review.claimed_by === who) return;
   const until = new Date(review.claimed_until_ms).toISOString();
   const detail = `\`${review.claimed_by}\` has claimed the review until ${until}`;
@@ -273,9 +285,9 @@ function refuseForeignClaim(review: StoredReview, who: string, nowMs: number): v
 /** When a decision expires; one that is upheld and names no time holds for a day. */
 function computeReviewExpiryMs(until: number | undefined, nowMs: number): number {
   if (until === undefined) return nowMs + REVIEW_UPHELD_MS_DEFAULT;
-  const days = REVIEW_HOLDS_MS_MAX / 86_400_000;
+  const days = REVIEW_DECISION_MS_MAX / 86_400_000;
   const isPast = until <= nowMs;
-  if (!isPast && until <= nowMs + REVIEW_HOLDS_MS_MAX) return until;
+  if (!isPast && until <= nowMs + REVIEW_DECISION_MS_MAX) return until;
   const detail = isPast ? "has passed" : `must be at most ${days} days away`;
   throw invalidRequest([{ pointer: "/until", code: "range", detail }]);
 }

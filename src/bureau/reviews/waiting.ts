@@ -3,17 +3,17 @@
 import { ServiceFault } from "../../contract/faults.ts";
 
 /** Readers that may wait at one time. */
-export const WAITING_MAX = 2000;
+export const REVIEW_WAITERS_MAX = 2000;
 
-interface Waiter {
+interface ReviewWaiter {
   readonly id: string;
   readonly untilMs: number;
   readonly end: () => void;
 }
 
-export class Waiting {
+export class ReviewWaiters {
   readonly #clock: () => number;
-  readonly #byId = new Map<string, Set<Waiter>>();
+  readonly #byId = new Map<string, Set<ReviewWaiter>>();
   #count = 0;
   #isReleased = false;
 
@@ -27,7 +27,7 @@ export class Waiting {
   }
 
   /** Readers that wait for one review. */
-  countOf(id: string): number {
+  countForReview(id: string): number {
     return this.#byId.get(id)?.size ?? 0;
   }
 
@@ -35,9 +35,9 @@ export class Waiting {
    * Resolves when the review is settled, after `waitMs`, or when all are released.
    * @throws ServiceFault `overloaded` when too many wait.
    */
-  async forReview(id: string, waitMs: number): Promise<void> {
+  async waitForReview(id: string, waitMs: number): Promise<void> {
     if (this.#isReleased || waitMs <= 0) return;
-    if (this.#count >= WAITING_MAX) {
+    if (this.#count >= REVIEW_WAITERS_MAX) {
       throw new ServiceFault("overloaded", "too many wait for reviews: ask without `wait`");
     }
     await new Promise<void>((end) => {
@@ -48,25 +48,25 @@ export class Waiting {
   }
 
   /** Ends the wait for a review. */
-  settle(id: string): void {
-    for (const waiter of this.#byId.get(id) ?? []) this.#end(waiter);
+  endForReview(id: string): void {
+    for (const waiter of this.#byId.get(id) ?? []) this.#endWaiter(waiter);
   }
 
   /** Ends those whose time is over. Call it a few times a second. */
-  sweep(): void {
+  endExpired(): void {
     const nowMs = this.#clock();
     for (const waiters of this.#byId.values()) {
-      for (const waiter of waiters) if (waiter.untilMs <= nowMs) this.#end(waiter);
+      for (const waiter of waiters) if (waiter.untilMs <= nowMs) this.#endWaiter(waiter);
     }
   }
 
   /** Ends all, and lets nobody wait from now on. */
-  release(): void {
+  endAll(): void {
     this.#isReleased = true;
-    for (const id of this.#byId.keys()) this.settle(id);
+    for (const id of this.#byId.keys()) this.endForReview(id);
   }
 
-  #end(waiter: Waiter): void {
+  #endWaiter(waiter: ReviewWaiter): void {
     const waiters = this.#byId.get(waiter.id);
     if (waiters?.delete(waiter) !== true) return;
     if (waiters.size === 0) this.#byId.delete(waiter.id);

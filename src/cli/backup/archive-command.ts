@@ -1,8 +1,8 @@
 // `trustrank archive`: the states that an archive keeps beside the one in force, and their end.
-import { nodeFiles } from "../../journal/files.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { pruneArchive } from "../../ledger/archive/prune.ts";
 import { listArchiveStates } from "../../ledger/archive/states.ts";
-import { type ManifestBody, readManifest } from "../../ledger/backup/manifest.ts";
+import { type BackupManifestBody, requireManifest } from "../../ledger/backup/manifest.ts";
 import { print, printJson } from "../output.ts";
 
 const MS_PER_DAY = 86_400_000;
@@ -13,8 +13,8 @@ interface ArchiveFlags {
 
 /** Lists the state in force and the earlier ones, oldest first. @throws BackupFault without any. */
 export function listArchive(root: string, { json }: ArchiveFlags): void {
-  const inForce = readManifest(nodeFiles, root);
-  const states = listArchiveStates(nodeFiles, root);
+  const inForce = requireManifest(diskFileLayer, root);
+  const states = listArchiveStates(diskFileLayer, root);
   const all = [
     ...states.map(({ name, isParted, manifest }) => ({
       ...formatStateRow(manifest),
@@ -34,9 +34,9 @@ export function listArchive(root: string, { json }: ArchiveFlags): void {
 
 /** Removes states older than so many days, and what only they have. */
 export function runArchivePrune(root: string, flags: ArchiveFlags & { keep: number }): void {
-  readManifest(nodeFiles, root);
+  requireManifest(diskFileLayer, root);
   const nowMs = Date.now();
-  const pruned = pruneArchive(nodeFiles, root, nowMs - flags.keep * MS_PER_DAY, nowMs);
+  const pruned = pruneArchive(diskFileLayer, root, nowMs - flags.keep * MS_PER_DAY, nowMs);
   if (flags.json === true) {
     return printJson({ archive: root, states: pruned.states, objects: pruned.objects ?? null });
   }
@@ -48,6 +48,6 @@ export function runArchivePrune(root: string, flags: ArchiveFlags & { keep: numb
   } else print(`removed ${pruned.objects} objects that nothing names`);
 }
 
-function formatStateRow({ position, chain, made_at }: ManifestBody) {
+function formatStateRow({ position, chain, made_at }: BackupManifestBody) {
   return { position, chain, made_at };
 }

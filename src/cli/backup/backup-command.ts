@@ -1,8 +1,8 @@
 // `trustrank backup`: copies what cannot be made again, while the service runs or not, or verifies
 // the copy that is there.
-import { nodeFiles } from "../../journal/files.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { backUp } from "../../ledger/backup/backup.ts";
-import type { ManifestBody } from "../../ledger/backup/manifest.ts";
+import type { BackupManifestBody } from "../../ledger/backup/manifest.ts";
 import { verifyBackup } from "../../ledger/backup/verify.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
@@ -23,7 +23,7 @@ export function runBackup(dataDir: string, target: string, flags: BackupFlags): 
   lowerThreadPriority();
   if (flags.verify === true) return runBackupVerification(target, flags);
   const madeBy = readPackageVersion();
-  const report = backUp({ files: nodeFiles, dataDir, target, nowMs: Date.now(), madeBy });
+  const report = backUp({ files: diskFileLayer, dataDir, target, nowMs: Date.now(), madeBy });
   const { manifest, bytesWritten, formerPosition } = report;
   if (flags.json === true) {
     printJson({ ...describeBackupAsJson(target, manifest), bytes_written: bytesWritten });
@@ -35,7 +35,7 @@ export function runBackup(dataDir: string, target: string, flags: BackupFlags): 
 }
 
 function runBackupVerification(target: string, flags: BackupFlags): void {
-  const { manifest, damages } = verifyBackup(nodeFiles, target);
+  const { manifest, damages } = verifyBackup(diskFileLayer, target);
   if (flags.json === true) {
     printJson({ ...describeBackupAsJson(target, manifest), ok: damages.length === 0, damages });
   } else {
@@ -46,7 +46,7 @@ function runBackupVerification(target: string, flags: BackupFlags): void {
   throw new CommandFailure(`\`${target}\` has ${damages.length} damaged files`, EXIT_DAMAGED);
 }
 
-function describeBackupAsJson(target: string, manifest: ManifestBody) {
+function describeBackupAsJson(target: string, manifest: BackupManifestBody) {
   const { position, made_at: madeAt, segments, files } = manifest;
   return {
     backup: target,
@@ -59,11 +59,11 @@ function describeBackupAsJson(target: string, manifest: ManifestBody) {
   };
 }
 
-function formatBackup(manifest: ManifestBody): string {
+function formatBackup(manifest: BackupManifestBody): string {
   const { position, segments, files } = manifest;
   return `position ${position}: ${segments.length} segments and ${files.length} files, ${sumBackupBytes(manifest)} bytes`;
 }
 
-function sumBackupBytes({ segments, files }: ManifestBody): number {
+function sumBackupBytes({ segments, files }: BackupManifestBody): number {
   return [...segments, ...files].reduce((sum, { bytes }) => sum + bytes, 0);
 }

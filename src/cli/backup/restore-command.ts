@@ -1,15 +1,15 @@
 // `trustrank restore`: a backup into an empty data directory, whole or as of a point in time.
 import { KAIZEN_STATE_PATH, type KaizenState } from "../../kaizen/service/files.ts";
 import { rewindStateTo } from "../../kaizen/service/state-at.ts";
-import { nodeFiles } from "../../journal/files.ts";
-import { readState } from "../../ledger/archive/states.ts";
+import { diskFileLayer } from "../../journal/files.ts";
+import { readArchiveState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";
-import type { Until } from "../../ledger/backup/segments.ts";
+import type { RestoreLimit } from "../../ledger/backup/segments.ts";
 import { print, printJson } from "../output.ts";
 
 export interface RestoreFlags {
   json?: boolean;
-  until?: Until;
+  until?: RestoreLimit;
   /** Name of an earlier state of an archive. */
   state?: string;
   newServiceId?: boolean;
@@ -25,9 +25,9 @@ export async function runRestore(
 ): Promise<void> {
   const isNewService = flags.newServiceId === true;
   const { until, state } = flags;
-  const found = state === undefined ? undefined : readState(nodeFiles, backup, state);
+  const found = state === undefined ? undefined : readArchiveState(diskFileLayer, backup, state);
   const options = {
-    files: nodeFiles,
+    files: diskFileLayer,
     backup,
     dataDir,
     manifest: found,

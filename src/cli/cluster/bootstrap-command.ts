@@ -1,10 +1,10 @@
 // `trustrank cluster bootstrap`: the journal of a new node, copied from one that runs.
 import { existsSync } from "node:fs";
 import type { JournalSegments } from "../../contract/schemas/cluster/segments.ts";
-import { claimDataDirectory, dataPaths } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
+import { claimDataDirectory, resolveDataPaths } from "../../journal/data-directory.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import { CopyRefused, JournalCopyIn } from "../../ledger/ordered/copy-in.ts";
+import { BootstrapRefused, JournalBootstrap } from "../../ledger/ordered/copy-in.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
 import { createClaimOptions, type DataAccess } from "../data-access.ts";
 import { printNote, print, printJson } from "../output.ts";
@@ -21,7 +21,7 @@ export async function bootstrapNode(
   { dataDir, server }: DataAccess,
   flags: BootstrapFlags,
 ): Promise<void> {
-  const { bureauKey } = dataPaths(dataDir);
+  const { bureauKey } = resolveDataPaths(dataDir);
   if (!existsSync(bureauKey)) {
     throw new CommandFailure(
       `there is no \`${bureauKey}\`: copy it from a node of the cluster first`,
@@ -32,13 +32,13 @@ export async function bootstrapNode(
   const claim = await claimDataDirectory(dataDir, createClaimOptions(0));
   try {
     const { journal } = claim.paths;
-    const copy = new JournalCopyIn(nodeFiles, journal, loadBureauKey(bureauKey, false));
+    const copy = new JournalBootstrap(diskFileLayer, journal, loadBureauKey(bureauKey, false));
     const before = copy.lsn;
     const bytes = await fetchMissingSegments(client, copy);
     if (flags.json === true) printJson({ position: copy.lsn, former_position: before, bytes });
     else print(`copied up to position ${copy.lsn}: start the node, the log gives it the rest`);
   } catch (error) {
-    if (!(error instanceof CopyRefused)) throw error;
+    if (!(error instanceof BootstrapRefused)) throw error;
     throw new CommandFailure(error.message, EXIT_DAMAGED);
   } finally {
     await claim.release();
@@ -46,15 +46,16 @@ export async function bootstrapNode(
 }
 
 /** Returns the bytes fetched. */
-async function fetchMissingSegments(client: ServerClient, copy: JournalCopyIn): Promise<number> {
+async function fetchMissingSegments(client: ServerClient, copy: JournalBootstrap): Promise<number> {
   const { segments } = await client.sendJson<JournalSegments>("GET", "/v1/cluster/segments");
   let fetched = 0;
   for (const { name, first, bytes: size } of segments) {
-    if (first < copy.due) continue;
-    if (size > FETCHED_SEGMENT_BYTES_MAX) throw new CopyRefused(`\`${name}\` has ${size} bytes`);
+    if (first < copy.nextFirstLsn) continue;
+    if (size > FETCHED_SEGMENT_BYTES_MAX)
+      throw new BootstrapRefused(`\`${name}\` has ${size} bytes`);
     const bytes = Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${name}`));
     fetched += bytes.byteLength;
-    copy.take(bytes);
+    copy.installSegment(bytes);
     printNote(`${name}: ${bytes.byteLength} bytes`);
   }
   return fetched;

@@ -5,18 +5,18 @@ import {
   claimDataDirectory,
   type DataDirectoryClaim,
   DataDirectoryInUse,
-  dataPaths,
+  resolveDataPaths,
 } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { findServer } from "../../journal/ownership/server-address.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import {
-  mendFromPeers,
-  MendRefused,
-  type MendReport,
+  repairFromPeers,
+  PeerRepairRefused,
+  type PeerRepairReport,
   type SegmentPeer,
 } from "../../ledger/ordered/mend.ts";
-import { knownPosition } from "../../ledger/snapshot/high-water.ts";
+import { readKnownDurablePosition } from "../../ledger/snapshot/high-water.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
 import { createUnservedClaimOptions, type DataAccess } from "../data-access.ts";
 import { printNote, print, printJson } from "../output.ts";
@@ -32,7 +32,7 @@ export interface RepairFlags {
 /** Exits with 65 when a segment stays damaged. May be run again after whatever stopped it. */
 export async function repairNode(access: DataAccess, flags: RepairFlags): Promise<void> {
   const { dataDir, server } = access;
-  const paths = dataPaths(dataDir);
+  const paths = resolveDataPaths(dataDir);
   if (!existsSync(paths.journal) || !existsSync(paths.bureauKey)) {
     throw new CommandFailure(
       `there is no journal with its \`bureau.key\` in \`${dataDir}\`: see \`trustrank cluster bootstrap\``,
@@ -44,17 +44,17 @@ export async function repairNode(access: DataAccess, flags: RepairFlags): Promis
     .map((url) => openSegmentPeer(new ServerClient(url.trim(), server)));
   const claim = await claimUnlessServed(access);
   try {
-    const report = await mendFromPeers({
-      files: nodeFiles,
+    const report = await repairFromPeers({
+      files: diskFileLayer,
       directory: paths.journal,
       publicKey: loadBureauKey(paths.bureauKey, false).publicKey,
       peers,
-      known: claim && knownPosition(nodeFiles, paths.root, paths.snapshots),
+      known: claim && readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots),
     });
     if (flags.json === true) printJson(describeRepairAsJson(report, claim !== undefined));
     else printRepair(report);
   } catch (error) {
-    if (!(error instanceof MendRefused)) throw error;
+    if (!(error instanceof PeerRepairRefused)) throw error;
     throw new CommandFailure(error.message, EXIT_DAMAGED);
   } finally {
     await claim?.release();
@@ -88,19 +88,19 @@ function openSegmentPeer(client: ServerClient): SegmentPeer {
     has: async (segment) => (await find(segment)) !== undefined,
     fetch: async (segment) => {
       const found = await find(segment);
-      if (found === undefined) throw new MendRefused("it has none of that name");
+      if (found === undefined) throw new PeerRepairRefused("it has none of that name");
       if (found.bytes > FETCHED_SEGMENT_BYTES_MAX)
-        throw new MendRefused(`it has ${found.bytes} bytes`);
+        throw new PeerRepairRefused(`it has ${found.bytes} bytes`);
       return Buffer.from(await client.fetchBytes(`/v1/cluster/segments/${segment}`));
     },
   };
 }
 
-function describeRepairAsJson({ segments, lsn, mended }: MendReport, isWhole: boolean) {
+function describeRepairAsJson({ segments, lsn, mended }: PeerRepairReport, isWhole: boolean) {
   return { segments, position: lsn, newest_verified: isWhole, mended };
 }
 
-function printRepair({ segments, lsn, mended }: MendReport): void {
+function printRepair({ segments, lsn, mended }: PeerRepairReport): void {
   for (const { segment, reason, from, kept } of mended) {
     print(`mended ${segment} from ${from}: ${reason}`);
     if (kept !== undefined) print(`kept   the damaged file as ${kept}`);

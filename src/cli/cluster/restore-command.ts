@@ -2,15 +2,15 @@
 // changed, or when a bureau that was alone becomes the first node.
 import { existsSync } from "node:fs";
 import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
-import { type OrderedMessage, originAfter } from "../../ledger/ordered/message.ts";
+import { diskFileLayer } from "../../journal/files.ts";
+import { type OrderedMessage, formatLogBeginning } from "../../ledger/ordered/message.ts";
 import {
-  lengthen,
+  extendToLongest,
   selectLongestJournal,
   type NodeJournal,
-  readNodeJournal,
-  RestoreRefused,
-  takeUp,
+  recoverNodeJournal,
+  ClusterRestoreRefused,
+  appendFirstMark,
 } from "../../ledger/ordered/restore.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
@@ -29,21 +29,22 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
     for (const dir of dirs) assertDirectoryExists(dir);
     for (const dir of new Set(dirs))
       claims.push(await claimDataDirectory(dir, createClaimOptions(0)));
-    const nodes = claims.map((claim) => readNodeJournal(nodeFiles, claim));
-    const longest = selectLongestJournal(nodeFiles, nodes);
-    for (const node of nodes) reportRestoredJournal(node, lengthen(nodeFiles, node, longest));
+    const nodes = claims.map((claim) => recoverNodeJournal(diskFileLayer, claim));
+    const longest = selectLongestJournal(diskFileLayer, nodes);
+    for (const node of nodes)
+      reportRestoredJournal(node, extendToLongest(diskFileLayer, node, longest));
     const beginsAfter = longest.mark?.generation ?? 0;
     const { generation, message } = await withOrderedLog(config, { beginsAfter }, async (log) => ({
       generation: log.generation,
       message: await appendFirstMessage(log, longest),
     }));
-    for (const node of nodes) takeUp(nodeFiles, node, generation, message);
+    for (const node of nodes) appendFirstMark(diskFileLayer, node, generation, message);
     const { lsn, chain } = longest.tail;
     const after = { position: lsn, chain: chain.toString("hex") };
     if (flags.json === true) printJson({ generation, nodes: nodes.length, after });
     else print(`generation ${generation} goes on behind position ${lsn}: start the nodes`);
   } catch (error) {
-    if (!(error instanceof RestoreRefused)) throw error;
+    if (!(error instanceof ClusterRestoreRefused)) throw error;
     throw new CommandFailure(error.message, EXIT_DAMAGED);
   } finally {
     for (const claim of claims) await claim.release();
@@ -52,7 +53,7 @@ export async function restoreCluster(dirs: readonly string[], flags: ClusterFlag
 
 /** A claim would make the directory. */
 function assertDirectoryExists(dir: string): void {
-  if (!existsSync(dir)) throw new RestoreRefused(`there is no \`${dir}\``);
+  if (!existsSync(dir)) throw new ClusterRestoreRefused(`there is no \`${dir}\``);
 }
 
 function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): void {
@@ -62,7 +63,7 @@ function reportRestoredJournal({ claim, tail }: NodeJournal, copied: number): vo
 
 /** Says in the log which journal it goes on from. @throws CommandFailure when others write already. */
 async function appendFirstMessage(log: OrderedLog, { tail }: NodeJournal): Promise<OrderedMessage> {
-  const origin = originAfter({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
+  const origin = formatLogBeginning({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
   const none = new Uint8Array();
   const seq = await log.append({ origin, n: 1, count: 0, frames: none }, APPEND_MS);
   if (seq !== 1) throw new CommandFailure("a node writes to the log already: stop all nodes");

@@ -1,7 +1,7 @@
 // `trustrank cluster trim`: removes from the cluster's log what every node has in its journal.
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
-import { KEEP_MIN, computeTrim } from "../../stream/retention.ts";
+import { KEPT_MESSAGES_MIN, computeTrim } from "../../stream/retention.ts";
 import { print, printJson } from "../output.ts";
 import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
 
@@ -16,7 +16,9 @@ export interface TrimFlags extends ClusterFlags {
 export async function trimClusterLog(flags: TrimFlags): Promise<void> {
   const config = requireClusterConfig(flags);
   const keep =
-    flags.keep === undefined ? (config.keepMessages ?? KEEP_MIN) : parseKeepCount(flags.keep);
+    flags.keep === undefined
+      ? (config.keepMessages ?? KEPT_MESSAGES_MIN)
+      : parseKeepCount(flags.keep);
   const without = flags.without?.split(",").map((node) => node.trim()) ?? [];
   const { before, from, slowest } = await withOrderedLog(
     config,
@@ -44,6 +46,6 @@ export async function trimClusterLog(flags: TrimFlags): Promise<void> {
 
 function parseKeepCount(text: string): number {
   const count = Number(text);
-  if (/^\d{4,12}$/.test(text) && count >= KEEP_MIN) return count;
-  throw new CommandFailure(`--keep takes a whole number from ${KEEP_MIN}`, EXIT_USAGE);
+  if (/^\d{4,12}$/.test(text) && count >= KEPT_MESSAGES_MIN) return count;
+  throw new CommandFailure(`--keep takes a whole number from ${KEPT_MESSAGES_MIN}`, EXIT_USAGE);
 }

@@ -2,7 +2,7 @@
 // commander.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { isAgentId } from "../../contract/identifiers.ts";
-import { parseSince } from "../../contract/parse/parameters.ts";
+import { parseSinceMs } from "../../contract/parse/parameters.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import type { Setting } from "../../service/settings/setting-kinds.ts";
 import { describeSetting } from "../../service/settings/settings-text.ts";
@@ -75,7 +75,7 @@ export function parseJournalPoint(text: string): { position: number } | { timeUs
 
 export function parseTimeMs(text: string): number {
   try {
-    return parseSince(text);
+    return parseSinceMs(text);
   } catch {
     throw new InvalidArgumentError("expected a date or an RFC 3339 date-time");
   }

@@ -42,7 +42,7 @@ export async function labelTexts(
       access,
       (dataDir) =>
         withVaultOnFiles(dataDir, (vault) =>
-          work((batch) => vault.label(batch, OPERATOR_REGISTRAR)),
+          work((batch) => vault.recordLabels(batch, OPERATOR_REGISTRAR)),
         ),
       (client) => work((batch) => client.sendJson("POST", "/v1/vault/labels", { items: batch })),
     );
@@ -62,7 +62,7 @@ export async function listThresholds(access: DataAccess, flags: { json?: boolean
     access,
     (dataDir) =>
       withVaultOnFiles(dataDir, (vault) =>
-        Promise.resolve(vault.thresholds(OPERATOR_REGISTRAR.tenant)),
+        Promise.resolve(vault.listThresholds(OPERATOR_REGISTRAR.tenant)),
       ),
     (client) => client.sendJson("GET", "/v1/vault/thresholds"),
   );

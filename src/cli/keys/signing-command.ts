@@ -1,9 +1,13 @@
 // `trustrank keys rotate-signing`: another signing key for the bureau, in the files or through the
 // running server.
 import type { SigningKeySet } from "../../contract/schemas/signing-keys.ts";
-import { encodedKey, publishedKeys, readKeySet } from "../../journal/signing/key-set.ts";
+import {
+  encodePublicKey,
+  buildPublishedKeySet,
+  readKeySet,
+} from "../../journal/signing/key-set.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { rotateInFiles } from "../../ledger/signing/rotate-in-files.ts";
+import { rotateBureauKeyOffline } from "../../ledger/signing/rotate-in-files.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { type DataAccess, runOnClaimOrServer } from "../data-access.ts";
 import { print, printJson } from "../output.ts";
@@ -28,10 +32,10 @@ export async function rotateSigningKey(
 
 /** @throws CommandFailure when there is no key yet. */
 function rotateKeyOfClaim(claim: DataDirectoryClaim): SigningKeySet {
-  const key = rotateInFiles(claim, Date.now());
+  const key = rotateBureauKeyOffline(claim, Date.now());
   if (key === undefined) {
     throw new CommandFailure(`${claim.paths.root} has no signing key: the first start makes one`);
   }
   const { publicKey } = key;
-  return publishedKeys(readKeySet(claim.paths.root, publicKey), encodedKey(publicKey));
+  return buildPublishedKeySet(readKeySet(claim.paths.root, publicKey), encodePublicKey(publicKey));
 }

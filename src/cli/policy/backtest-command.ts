@@ -9,7 +9,7 @@ import type {
   BacktestList,
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
-import { dataPaths } from "../../journal/data-directory.ts";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { BacktestService } from "../../kaizen/service/backtest-service.ts";
 import { KaizenService } from "../../kaizen/service/service.ts";
 import { renderBacktestPage } from "../../kaizen/report/backtest-page.ts";
@@ -100,7 +100,7 @@ async function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Pr
   });
   try {
     const { ledger, policies } = core;
-    const { journal } = dataPaths(dataDir);
+    const { journal } = resolveDataPaths(dataDir);
     const shared = { dataDir, journal, ledger, clock: Date.now, log };
     const kaizen = new KaizenService(shared);
     const backtests = new BacktestService({

@@ -3,7 +3,7 @@
 // once.
 import { readFile } from "node:fs/promises";
 import { readEnvironment } from "../environment.ts";
-import { Policies } from "../../bureau/policies.ts";
+import { TenantPolicies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parsePolicy } from "../../contract/parse/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
@@ -32,7 +32,7 @@ export async function showPolicy(access: DataAccess, flags: PolicyFlags): Promis
 export function readActivePolicy(access: DataAccess, tenant: string): Promise<PolicyDocument> {
   return runOnFilesOrServer<PolicyDocument>(
     access,
-    (dataDir) => withPoliciesOnFiles(dataDir, (policies) => policies.show(tenant)),
+    (dataDir) => withPoliciesOnFiles(dataDir, (policies) => policies.describePolicy(tenant)),
     (client) => client.sendJson("GET", buildPolicyRoute(tenant)),
   );
 }
@@ -66,7 +66,7 @@ export async function activatePolicy(
       access,
       (dataDir) =>
         withPoliciesOnFiles(dataDir, (policies) =>
-          policies.set(tenant, policy, OPERATOR_CALL.principal),
+          policies.setPolicy(tenant, policy, OPERATOR_CALL.principal),
         ),
       (client) => client.sendJson("PUT", buildPolicyRoute(tenant), policy),
     );
@@ -107,7 +107,7 @@ async function rethrowPolicyErrors<T>(origin: string, run: () => Promise<T>): Pr
 
 async function withPoliciesOnFiles<T>(
   dataDir: string,
-  run: (policies: Policies) => T,
+  run: (policies: TenantPolicies) => T,
 ): Promise<Awaited<T>> {
   const log = createCommandLog();
   let isBroken = false;
@@ -124,7 +124,7 @@ async function withPoliciesOnFiles<T>(
   });
   try {
     const onPolicy = () => undefined;
-    const result = await run(new Policies({ log: ledger, book, onPolicy, clock: Date.now }));
+    const result = await run(new TenantPolicies({ log: ledger, book, onPolicy, clock: Date.now }));
     if (isBroken) throw new CommandFailure("the journal could not be written");
     return result;
   } finally {

@@ -72,7 +72,7 @@ export async function listReviews(access: DataAccess, flags: ListFlags): Promise
     (dataDir) =>
       withCoreOnFiles(dataDir, async ({ reviews }) => {
         const nowMs = Date.now();
-        const found = selectReviewPage(reviews.all(), query, undefined, nowMs);
+        const found = selectReviewPage(reviews.listReviews(), query, undefined, nowMs);
         const described = found.reviews.map((review) => describeReview(review, nowMs));
         return { reviews: described, next: found.next };
       }),

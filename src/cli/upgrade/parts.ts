@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { readKeyFile } from "../../http/access/key-file.ts";
 import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
-import { journalFormats, nameOfKind } from "../../journal/formats/formats.ts";
+import { readJournalFormats, formatFrameKind } from "../../journal/formats/formats.ts";
 import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import { KAIZEN_STATE_PATH, readKaizenState } from "../../kaizen/service/files.ts";
 import {
   SNAPSHOT_HEADER_BYTES,
   SNAPSHOT_VERSION,
-  snapshotFormat,
-  listSnapshots,
+  readSnapshotFormat,
+  selectSnapshotNames,
 } from "../../ledger/snapshot/format.ts";
 import { DATABASE_FILE } from "../../store/files.ts";
 import { openDatabase } from "../../store/duckdb.ts";
@@ -61,8 +61,8 @@ export async function inspectFormats(paths: DataPaths): Promise<FormatPart[]> {
 function inspectJournal({ journal }: DataPaths): FormatPart {
   const known = `version ${JOURNAL_VERSION}, kinds up to ${FRAME_KIND_MAX}`;
   if (!fs.existsSync(journal)) return createMissingPart("journal", known);
-  const { versions, kinds, unread, passedOver } = journalFormats(nodeFiles, journal);
-  const names = [...kinds].toSorted((left, right) => left - right).map(nameOfKind);
+  const { versions, kinds, unread, passedOver } = readJournalFormats(diskFileLayer, journal);
+  const names = [...kinds].toSorted((left, right) => left - right).map(formatFrameKind);
   const found = `version ${[...versions].join(", ")}; ${names.join(", ")}`;
   const part = { part: "journal", found, known };
   if (unread.length === 0 && passedOver.length > 0) {
@@ -77,7 +77,7 @@ function inspectJournal({ journal }: DataPaths): FormatPart {
 
 function inspectSnapshot({ snapshots }: DataPaths): FormatPart {
   const known = `version ${SNAPSHOT_VERSION}, layout ${TABLE_LAYOUT}`;
-  const names = fs.existsSync(snapshots) ? listSnapshots(fs.readdirSync(snapshots)) : [];
+  const names = fs.existsSync(snapshots) ? selectSnapshotNames(fs.readdirSync(snapshots)) : [];
   const [newest] = names;
   if (newest === undefined) {
     return {
@@ -85,7 +85,7 @@ function inspectSnapshot({ snapshots }: DataPaths): FormatPart {
       detail: "folds the journal from its first record",
     };
   }
-  const format = snapshotFormat(readFileHead(join(snapshots, newest)));
+  const format = readSnapshotFormat(readFileHead(join(snapshots, newest)));
   const found =
     format === undefined ? "no header" : `version ${format.version}, layout ${format.layout}`;
   const isKnown = format?.version === SNAPSHOT_VERSION && format.layout === TABLE_LAYOUT;
@@ -96,13 +96,13 @@ function inspectSnapshot({ snapshots }: DataPaths): FormatPart {
 }
 
 function readFileHead(path: string): Buffer {
-  const descriptor = nodeFiles.open(path, "read");
+  const descriptor = diskFileLayer.open(path, "read");
   try {
     const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
-    nodeFiles.read(descriptor, head, 0, head.byteLength, 0);
+    diskFileLayer.read(descriptor, head, 0, head.byteLength, 0);
     return head;
   } finally {
-    nodeFiles.close(descriptor);
+    diskFileLayer.close(descriptor);
   }
 }
 

@@ -1,7 +1,7 @@
 // `trustrank upgrade --check`: the formats of a data directory beside those of this release, before it
 // is started on it. Changes nothing, and needs no service to be stopped.
 import { existsSync } from "node:fs";
-import { dataPaths } from "../../journal/data-directory.ts";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
 import { parseServeConfig } from "../../service/settings/config.ts";
@@ -17,7 +17,7 @@ export async function checkUpgrade(
   flags: { readonly json?: boolean },
 ): Promise<void> {
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
-  const parts = [...(await inspectFormats(dataPaths(dataDir))), inspectSettings()];
+  const parts = [...(await inspectFormats(resolveDataPaths(dataDir))), inspectSettings()];
   const refused = parts.filter(({ outlook }) => FAILING_EFFECTS.has(outlook));
   const release = readPackageVersion();
   if (flags.json === true) {

@@ -10,7 +10,7 @@ import {
   type HandshakeApprovalOptions,
   type ToolDecision,
 } from "../gates/approval.ts";
-import { principalOf, sessionOf } from "../reporting/outcome-hook.ts";
+import { readPrincipalId, readSessionId } from "../reporting/outcome-hook.ts";
 
 /** Members read of eve's `ApprovalContext`; `Input` is the tool's. */
 export interface EveApprovalContext<Input = AnyInput> {
@@ -37,17 +37,17 @@ export interface EveApprovalPolicy<Input = AnyInput> {
 export function trustRankApproval<Input = AnyInput>(
   options: CheckApprovalOptions<Input>,
 ): EveApprovalPolicy<Input> {
-  return evePolicy(checkApproval(options));
+  return createEvePolicy(checkApproval(options));
 }
 
 /** The outbound gate by the handshake of two agents: the `approval` of a tool. Never rejects. */
 export function mutualHandshakeApproval<Input = AnyInput>(
   options: HandshakeApprovalOptions<Input>,
 ): EveApprovalPolicy<Input> {
-  return evePolicy(handshakeApproval(options));
+  return createEvePolicy(handshakeApproval(options));
 }
 
-function evePolicy<Input>(policy: ApprovalPolicy<Input>): EveApprovalPolicy<Input> {
+function createEvePolicy<Input>(policy: ApprovalPolicy<Input>): EveApprovalPolicy<Input> {
   const approval = async (context: EveApprovalContext<Input>) => {
     const { toolName, toolInput, callId, abortSignal } = context;
     const decision = await policy({
@@ -55,16 +55,16 @@ function evePolicy<Input>(policy: ApprovalPolicy<Input>): EveApprovalPolicy<Inpu
       // eve leaves it out where the arguments did not parse: a callback that reads it denies.
       input: toolInput as Input,
       callId,
-      conversationId: sessionOf(context),
-      principalId: principalOf(context),
+      conversationId: readSessionId(context),
+      principalId: readPrincipalId(context),
       signal: abortSignal,
     });
-    return eveStatus(decision);
+    return buildEveStatus(decision);
   };
   return Object.assign(approval, { policy });
 }
 
-function eveStatus({ action, reason }: ToolDecision): EveApprovalStatus {
+function buildEveStatus({ action, reason }: ToolDecision): EveApprovalStatus {
   if (action === "run") return { type: "approved", reason };
   // eve allows no reason with this one; it belongs in the tool's `prompt`.
   if (action === "park") return { type: "user-approval" };

@@ -3,7 +3,7 @@
 // structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
-import { causesOf, isErrorValue } from "../reporting/tool-end.ts";
+import { listErrorCauses, isErrorValue } from "../reporting/tool-end.ts";
 
 /** Members read of a tool call. */
 export interface LangChainToolCall {
@@ -63,24 +63,24 @@ export function langChainMiddleware<Message>(
       const call = { toolName, callId, input, conversationId: readThreadId(request.runtime) };
       const decision = await policy(call);
       const { action, reason } = decision;
-      if (action === "deny") return refused(options, request.toolCall, reason);
+      if (action === "deny") return buildRefusalMessage(options, request.toolCall, reason);
       if (action === "park") {
         const resumed = await options.interrupt({ tool: toolName, input, reason });
-        if (!isApproval(resumed)) {
-          return refused(options, request.toolCall, "not approved by a person");
+        if (!isApprovalResponse(resumed)) {
+          return buildRefusalMessage(options, request.toolCall, "not approved by a person");
         }
       }
       let output;
       try {
         output = await handler(request);
       } catch (error) {
-        if (isInvalidCall(error)) skip(report);
+        if (isInvalidCall(error)) countNotRun(report);
         else report?.({ ...call, decision, error });
         throw error;
       }
       // A name without a tool is answered with a message, and nothing has run.
       const isUnknownTool = Object.hasOwn(request, "tool") && request.tool === undefined;
-      if (isUnknownTool && isErrorValue(output)) skip(report);
+      if (isUnknownTool && isErrorValue(output)) countNotRun(report);
       else report?.({ ...call, decision, output });
       return output;
     },
@@ -89,13 +89,13 @@ export function langChainMiddleware<Message>(
 
 /** The arguments did not fit the tool's schema: it has not run. */
 function isInvalidCall(error: unknown): boolean {
-  return causesOf(error).some(
+  return listErrorCauses(error).some(
     ({ name, "~brand": brand }) =>
       brand === "ToolInvocationError" || name === "ToolInputParsingException",
   );
 }
 
-function skip(report: OutcomeReport | undefined): void {
+function countNotRun(report: OutcomeReport | undefined): void {
   if (report !== undefined) report.skipped.notRun += 1;
 }
 
@@ -105,7 +105,7 @@ function readThreadId(runtime: unknown): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-function refused<Message>(
+function buildRefusalMessage<Message>(
   options: LangChainOptions<Message>,
   toolCall: LangChainToolCall,
   reason: string,
@@ -119,7 +119,7 @@ function refused<Message>(
   });
 }
 
-function isApproval(resumed: unknown): boolean {
+function isApprovalResponse(resumed: unknown): boolean {
   if (resumed === true) return true;
   return (
     typeof resumed === "object" && resumed !== null && Reflect.get(resumed, "type") === "approve"

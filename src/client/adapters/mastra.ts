@@ -40,7 +40,7 @@ export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): Mas
     },
     afterToolCall({ toolName, input, output, error }) {
       if (report === undefined) return;
-      if (isInvalidInput(output)) {
+      if (isInputValidationError(output)) {
         report.skipped.notRun += 1;
         return;
       }
@@ -62,7 +62,7 @@ export function mastraApproval(
 }
 
 /** Mastra answers such a call by a value, in the tool's place. */
-function isInvalidInput(output: unknown): boolean {
+function isInputValidationError(output: unknown): boolean {
   if (typeof output !== "object" || output === null) return false;
   const { error, message, validationErrors } = output as Record<string, unknown>;
   return (

@@ -22,9 +22,9 @@ export interface McpCallOptions {
 }
 
 /** JSON-RPC codes of an answer that says that the tool was not run. */
-const NOT_RUN: ReadonlySet<unknown> = new Set([-32_700, -32_600, -32_601, -32_602]);
+const NOT_RUN_CODES: ReadonlySet<unknown> = new Set([-32_700, -32_600, -32_601, -32_602]);
 /** Codes of the SDK's own: connection closed, timed out. Nobody knows whether the tool ran. */
-const UNKNOWN: ReadonlySet<unknown> = new Set([-32_000, -32_001]);
+const UNKNOWN_RESULT_CODES: ReadonlySet<unknown> = new Set([-32_000, -32_001]);
 
 /**
  * `callTool` of a client behind the gate: `mcpCallTool((...args) => client.callTool(...args), …)`.
@@ -44,7 +44,7 @@ export function mcpCallTool<Request extends McpToolRequest, Rest extends unknown
     const decision = await policy(call);
     const { action, reason } = decision;
     if (action === "deny") return refusal(`refused: ${reason}`);
-    if (action === "park" && !(await isApproved(options, request, reason))) {
+    if (action === "park" && !(await requestApproval(options, request, reason))) {
       return refusal(`not sent: a person must approve first (${reason})`);
     }
     let output: Result;
@@ -52,18 +52,18 @@ export function mcpCallTool<Request extends McpToolRequest, Rest extends unknown
       output = await callTool(request, ...rest);
     } catch (error) {
       const code: unknown = (error as { code?: unknown } | null)?.code;
-      if (NOT_RUN.has(code)) count(report, "notRun");
-      else if (UNKNOWN.has(code)) count(report, "unfinished");
+      if (NOT_RUN_CODES.has(code)) countSkipped(report, "notRun");
+      else if (UNKNOWN_RESULT_CODES.has(code)) countSkipped(report, "unfinished");
       else report?.({ ...call, decision, error });
       throw error;
     }
-    if (isErrorValue(output) && isInvalidRequest(output)) count(report, "notRun");
+    if (isErrorValue(output) && isInvalidParamsResult(output)) countSkipped(report, "notRun");
     else report?.({ ...call, decision, output });
     return output;
   };
 }
 
-async function isApproved(
+async function requestApproval(
   { approve }: McpCallOptions,
   request: McpToolRequest,
   reason: string,
@@ -75,12 +75,12 @@ async function isApproved(
   }
 }
 
-function count(report: OutcomeReport | undefined, why: "notRun" | "unfinished"): void {
+function countSkipped(report: OutcomeReport | undefined, why: "notRun" | "unfinished"): void {
   if (report !== undefined) report.skipped[why] += 1;
 }
 
 /** Servers of the SDK answer arguments that do not fit, and names without a tool, by a result. */
-function isInvalidRequest(output: unknown): boolean {
+function isInvalidParamsResult(output: unknown): boolean {
   const { content } = output as { content?: unknown };
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   const text: unknown = (first as { text?: unknown } | undefined)?.text;

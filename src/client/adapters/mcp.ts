@@ -93,7 +93,7 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
     const decision = await policy({ ...call, principalId: authInfo?.clientId, signal });
     const { action, reason } = decision;
     if (action === "deny") return refusal(`refused: ${reason}`);
-    if (action === "park" && !(await isAccepted(options, reason))) {
+    if (action === "park" && !(await elicitApproval(options, reason))) {
       return refusal(`not run: a person must approve first (${reason})`);
     }
     let output: Result;
@@ -108,7 +108,7 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
   };
 }
 
-async function isAccepted(
+async function elicitApproval(
   options: Pick<McpToolOptions, "elicit" | "toolName">,
   reason: string,
 ): Promise<boolean> {

@@ -5,8 +5,8 @@
 // structure; nothing is imported.
 import type { AnyInput, ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
-import { uuidV7 } from "../reporting/uuid.ts";
-import { wallClock } from "../runtime.ts";
+import { createUuidV7 } from "../reporting/uuid.ts";
+import { readWallClockMs } from "../runtime.ts";
 
 /** Members read of the SDK's `FunctionCallItem`. */
 export interface OpenAiToolCall {
@@ -40,8 +40,8 @@ export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
     name: "trustrank",
     run: async ({ toolCall, context }) => {
       const { name: toolName, callId } = toolCall;
-      const input = parsed(toolCall.arguments);
-      const conversationId = readConversationId(context);
+      const input = parseJsonOrText(toolCall.arguments);
+      const conversationId = findOrCreateConversationId(context);
       const { action, reason } = await policy({ toolName, callId, conversationId, input });
       const message = `refused: ${reason}`;
       if (action === "deny") return { behavior: { type: "rejectContent", message } };
@@ -59,7 +59,7 @@ export function openAiNeedsApproval<Input = AnyInput>(
   toolName: string,
 ): (runContext: unknown, input: Input, callId?: string) => Promise<boolean> {
   return async (runContext, input, callId) => {
-    const conversationId = readConversationId(runContext);
+    const conversationId = findOrCreateConversationId(runContext);
     const { action } = await policy({ toolName, callId, conversationId, input });
     return action === "park";
   };
@@ -80,9 +80,9 @@ export function openAiExecute<Input, Result>(
     const end = {
       toolName,
       callId,
-      conversationId: readConversationId(runContext),
+      conversationId: findOrCreateConversationId(runContext),
       // As the policy saw it: the tool's schema may have changed it since.
-      input: text === undefined ? input : (parsed(text) as Input),
+      input: text === undefined ? input : (parseJsonOrText(text) as Input),
     };
     let output: Result;
     try {
@@ -107,20 +107,20 @@ function readToolCall(details: unknown): { callId?: string; arguments?: string }
 }
 
 /** Runs in this process, by their context: the SDK gives them no name. */
-const conversations = new WeakMap<object, string>();
+const conversationIds = new WeakMap<object, string>();
 
-function readConversationId(runContext: unknown): string | undefined {
+function findOrCreateConversationId(runContext: unknown): string | undefined {
   if (typeof runContext !== "object" || runContext === null) return undefined;
-  let id = conversations.get(runContext);
+  let id = conversationIds.get(runContext);
   if (id === undefined) {
-    id = uuidV7(wallClock());
-    conversations.set(runContext, id);
+    id = createUuidV7(readWallClockMs());
+    conversationIds.set(runContext, id);
   }
   return id;
 }
 
 /** Arguments that are not JSON reach the policy as text, and its callbacks decide what to do. */
-function parsed(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -60,8 +60,8 @@ export async function runConformance(
       if (!hasVerdict && subject.alertCount !== undefined) await subject.request(toolLevel);
       const alerts = subject.alertCount?.();
       const faults = hasVerdict
-        ? judgeVerdict(observed, alerts)
-        : judgeFault(toolLevel, observed, alerts);
+        ? listVerdictDeviations(observed, alerts)
+        : listFaultDeviations(toolLevel, observed, alerts);
       rows.push({ fault: name, toolLevel, observed, faults });
     }
   };
@@ -89,7 +89,7 @@ export const FAULTS: readonly (readonly [string, Fault])[] = [
   ["not HTTP", { kind: "not_http" }],
 ];
 
-function judgeVerdict(observed: Observed, alerts: number | undefined): string[] {
+function listVerdictDeviations(observed: Observed, alerts: number | undefined): string[] {
   const wrong: string[] = [];
   if (!observed.reachedTool) wrong.push("did not reach the tool");
   if (observed.status >= 400) wrong.push(`status ${observed.status}`);
@@ -98,7 +98,7 @@ function judgeVerdict(observed: Observed, alerts: number | undefined): string[] 
   return wrong;
 }
 
-function judgeFault(
+function listFaultDeviations(
   toolLevel: ToolLevel,
   observed: Observed,
   alerts: number | undefined,

@@ -4,12 +4,12 @@ import type { AnyInput, ApprovalPolicy, ToolCall, ToolDecision } from "./approva
 import type { CallIdentity } from "./decision-record.ts";
 
 /** A function whose first argument is the input. */
-type Takes<Input> = (input: Input, ...rest: never[]) => unknown;
+type InputFunction<Input> = (input: Input, ...rest: never[]) => unknown;
 
 /** Input of a tool's function; of a tool that has none here (it runs elsewhere) it is not known. */
-type InputOf<Run> = [Run] extends [never]
+type FunctionInput<Run> = [Run] extends [never]
   ? AnyInput
-  : [Run] extends [Takes<infer I>]
+  : [Run] extends [InputFunction<infer I>]
     ? I
     : AnyInput;
 
@@ -17,16 +17,16 @@ type InputOf<Run> = [Run] extends [never]
  * Input of a tool as frameworks write one: a function, an object with `func` (LangChain) or
  * `execute` (AI SDK, Mastra), or a schema by the Standard Schema convention (zod and others).
  */
-export type ToolInput<Tool> = [Tool] extends [Takes<infer Input>]
+export type ToolInput<Tool> = [Tool] extends [InputFunction<infer Input>]
   ? Input
   : [Tool] extends [{ readonly func: infer Run }]
-    ? InputOf<Run>
+    ? FunctionInput<Run>
     : [Tool] extends [{ readonly "~standard": { readonly types?: infer Types } }]
       ? NonNullable<Types> extends { readonly output: infer Input }
         ? Input
         : AnyInput
       : [Tool] extends [{ readonly execute?: infer Run }]
-        ? InputOf<NonNullable<Run>>
+        ? FunctionInput<NonNullable<Run>>
         : AnyInput;
 
 /** A policy for each tool by its name; `"run"` for a tool that needs none. */
@@ -49,8 +49,11 @@ export function approvalByTool<Tools extends Readonly<Record<string, unknown>>>(
   }
   const decide = async (call: ToolCall): Promise<ToolDecision> => {
     const policy = byName.get(call.toolName);
-    if (policy === undefined) return unasked("deny", `no policy for the tool \`${call.toolName}\``);
-    return policy === "run" ? unasked("run", "the tool needs no verdict") : policy(call);
+    if (policy === undefined)
+      return decideWithoutVerdict("deny", `no policy for the tool \`${call.toolName}\``);
+    return policy === "run"
+      ? decideWithoutVerdict("run", "the tool needs no verdict")
+      : policy(call);
   };
   const decisionOn = (call: CallIdentity) => {
     const policy = byName.get(call.toolName);
@@ -59,6 +62,6 @@ export function approvalByTool<Tools extends Readonly<Record<string, unknown>>>(
   return Object.assign(decide, { decisionOn });
 }
 
-function unasked(action: "run" | "deny", reason: string): ToolDecision {
+function decideWithoutVerdict(action: "run" | "deny", reason: string): ToolDecision {
   return { action, reason, verdict: undefined };
 }

@@ -3,15 +3,15 @@
 // translate.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
-import { clientFor } from "../default-client.ts";
+import { requireClient } from "../default-client.ts";
 import { TrustGateError, TrustRankError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
-import { isShadow } from "../read-reply.ts";
-import { afterReview } from "./await-review.ts";
-import { type CallIdentity, DecisionRecord } from "./decision-record.ts";
-import { VerdictMemory } from "./verdict-memory.ts";
-import { answerOf } from "./with-trust-rank.ts";
+import { isShadowVerdict } from "../read-reply.ts";
+import { resolveEscalation } from "./await-review.ts";
+import { type CallIdentity, ToolDecisionCache } from "./decision-record.ts";
+import { ToolVerdictCache } from "./verdict-memory.ts";
+import { callOrThrowGateError } from "./with-trust-rank.ts";
 
 /** One attempt to run a tool, with the members common to all frameworks; `Input` is the tool's. */
 export interface ToolCall<Input = AnyInput> {
@@ -96,10 +96,10 @@ export interface ApprovalPolicy<Input = AnyInput> {
 export function checkApproval<Input = AnyInput>(
   options: CheckApprovalOptions<Input>,
 ): ApprovalPolicy<Input> {
-  return makePolicy(options, (client, call) => {
+  return createApprovalPolicy(options, (client, call) => {
     const input = call.input as Input;
-    const stakes = answerOf("stakes", () => options.stakes(input, call));
-    const agentId = answerOf("agentId", () =>
+    const stakes = callOrThrowGateError("stakes", () => options.stakes(input, call));
+    const agentId = callOrThrowGateError("agentId", () =>
       options.agentId === undefined ? readPrincipal(call) : options.agentId(input, call),
     );
     const { signal } = call;
@@ -116,15 +116,15 @@ export function checkApproval<Input = AnyInput>(
 export function handshakeApproval<Input = AnyInput>(
   options: HandshakeApprovalOptions<Input>,
 ): ApprovalPolicy<Input> {
-  return makePolicy(options, (client, call) => {
+  return createApprovalPolicy(options, (client, call) => {
     const input = call.input as Input;
-    const stakes = answerOf("stakes", () => options.stakes(input, call));
-    const initiator = answerOf("initiator", () =>
+    const stakes = callOrThrowGateError("stakes", () => options.stakes(input, call));
+    const initiator = callOrThrowGateError("initiator", () =>
       options.initiator === undefined
         ? (client.agentId ?? readPrincipal(call))
         : options.initiator(input, call),
     );
-    const counterparty = answerOf("counterparty", () =>
+    const counterparty = callOrThrowGateError("counterparty", () =>
       options.counterparty === undefined
         ? readStringMember(call.input, "counterparty")
         : options.counterparty(input, call),
@@ -139,7 +139,7 @@ export function handshakeApproval<Input = AnyInput>(
   });
 }
 
-interface Question {
+interface ApprovalQuestion {
   /** The agents that the answer depends on. */
   readonly key: readonly string[];
   readonly subject: string;
@@ -147,33 +147,33 @@ interface Question {
   readonly read: () => Promise<CheckVerdict | HandshakeVerdict>;
 }
 
-function makePolicy(
+function createApprovalPolicy(
   options: ApprovalOptions,
-  questionOf: (client: TrustRankClient, call: ToolCall) => Question,
+  questionOf: (client: TrustRankClient, call: ToolCall) => ApprovalQuestion,
 ): ApprovalPolicy {
-  const memory = new VerdictMemory();
-  const record = new DecisionRecord();
+  const memory = new ToolVerdictCache();
+  const record = new ToolDecisionCache();
   const answer = async (call: ToolCall): Promise<ToolDecision> => {
-    const client = clientFor(options.client);
+    const client = requireClient(options.client);
     const { key, subject, stakes, read } = questionOf(client, call);
     const { conversationId = null, callId = null, toolName } = call;
     const question = JSON.stringify([conversationId, callId, toolName, key, stakes]);
     const { reviewWaitMs: timeoutMs = 0 } = options;
     const { signal } = call;
     const wait = (id: string) => client.awaitReview(id, { timeoutMs, signal });
-    const ask = timeoutMs > 0 ? async () => afterReview(await read(), read, wait) : read;
-    const decision = await decide(await memory.recall(question, ask), call, options);
+    const ask = timeoutMs > 0 ? async () => resolveEscalation(await read(), read, wait) : read;
+    const decision = await decide(await memory.findOrRead(question, ask), call, options);
     return { ...decision, subject, stakes };
   };
   const policy = async (call: ToolCall): Promise<ToolDecision> => {
     const decision = await answer(call).catch((thrown: unknown): ToolDecision => {
       return { action: "deny", reason: describeThrown(thrown), verdict: undefined };
     });
-    record.remember(call, decision);
+    record.put(call, decision);
     callSafely((made: ToolDecision) => options.onDecision?.(made, call), decision);
     return decision;
   };
-  return Object.assign(policy, { decisionOn: (call: CallIdentity) => record.recall(call) });
+  return Object.assign(policy, { decisionOn: (call: CallIdentity) => record.find(call) });
 }
 
 async function decide(
@@ -182,21 +182,21 @@ async function decide(
   options: ApprovalOptions,
 ): Promise<ToolDecision> {
   const reason = verdict.reasons.join("; ") || verdict.decision;
-  if (isShadow(verdict)) return { action: "run", reason, verdict };
+  if (isShadowVerdict(verdict)) return { action: "run", reason, verdict };
   switch (verdict.decision) {
     case "connect":
       return { action: "run", reason, verdict };
     case "connect_with_verification":
-      return { action: await verified(verdict, call, options), reason, verdict };
+      return { action: await selectVerificationAction(verdict, call, options), reason, verdict };
     case "escalate":
       return { action: "park", reason, verdict };
     case "refuse":
       return { action: "deny", reason, verdict };
   }
-  return unknownDecision(verdict.decision);
+  return denyUnknownDecision(verdict.decision);
 }
 
-async function verified(
+async function selectVerificationAction(
   verdict: CheckVerdict | HandshakeVerdict,
   call: ToolCall,
   options: ApprovalOptions,
@@ -208,7 +208,7 @@ async function verified(
 }
 
 /** Replies are checked word by word before they get here; a caller's own client may not be. */
-function unknownDecision(decision: never): ToolDecision {
+function denyUnknownDecision(decision: never): ToolDecision {
   const reason = `the decision \`${String(decision)}\` is not known`;
   return { action: "deny", reason, verdict: undefined };
 }

@@ -12,10 +12,10 @@ export interface CallIdentity extends Pick<ToolCall, "toolName" | "callId" | "co
   readonly input?: unknown;
 }
 
-export class DecisionRecord {
+export class ToolDecisionCache {
   readonly #calls = new Map<string, ToolDecision>();
 
-  remember(call: CallIdentity, decision: ToolDecision): void {
+  put(call: CallIdentity, decision: ToolDecision): void {
     const key = buildCallKey(call);
     if (key === undefined) return;
     this.#calls.delete(key);
@@ -32,7 +32,7 @@ export class DecisionRecord {
    * is part of a call's identity: where ids repeat, a result must not go on the record of another
    * call's agent.
    */
-  recall(call: CallIdentity): ToolDecision | undefined {
+  find(call: CallIdentity): ToolDecision | undefined {
     const key = buildCallKey(call);
     return key === undefined ? undefined : this.#calls.get(key);
   }

@@ -1,11 +1,11 @@
 // Inbound gate (SPEC §4.8 rail 2): an authenticator that also asks for the authenticated agent's
 // verdict. Fails closed. Typed by structure, so that any `(request) => identity` fits.
 import type { TrustRankClient } from "../client.ts";
-import { clientFor } from "../default-client.ts";
-import { refusal, TrustGateError, TrustRankError } from "../errors.ts";
+import { requireClient } from "../default-client.ts";
+import { createGateError, TrustGateError, TrustRankError } from "../errors.ts";
 import type { TrustGateway } from "../gateway/gateway.ts";
-import { isLetThrough } from "../read-reply.ts";
-import { answerOf } from "./with-trust-rank.ts";
+import { isCallAllowed } from "../read-reply.ts";
+import { callOrThrowGateError } from "./with-trust-rank.ts";
 
 /** Maps an identity to a question to the bureau. */
 export interface TrustGateOptions<Identity, Event> {
@@ -54,7 +54,7 @@ export function trustGate<Identity extends object, Event>(
   const gated = async (event: Event) => {
     const identity = await inner(event);
     if (identity === null || identity === undefined) return identity;
-    await admit(identity, event, options);
+    await assertAdmitted(identity, event, options);
     return identity;
   };
   const own: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(inner);
@@ -64,36 +64,38 @@ export function trustGate<Identity extends object, Event>(
   return Object.defineProperties(gated, own);
 }
 
-async function admit<Identity extends object, Event>(
+async function assertAdmitted<Identity extends object, Event>(
   identity: Identity,
   event: Event,
   options: TrustGateOptions<Identity, Event>,
 ): Promise<void> {
-  const agentId = answerOf("agentId", () =>
+  const agentId = callOrThrowGateError("agentId", () =>
     options.agentId === undefined ? readGatePrincipal(identity) : options.agentId(identity, event),
   );
-  const given = answerOf("stakes", () => options.stakes?.(identity, event));
-  if (options.gateway !== undefined) return arrive(options.gateway, agentId, given);
+  const given = callOrThrowGateError("stakes", () => options.stakes?.(identity, event));
+  if (options.gateway !== undefined)
+    return assertAdmittedByGateway(options.gateway, agentId, given);
   const stakes = given ?? 0;
   let verdict;
   try {
-    verdict = await clientFor(options.client).check(agentId, { stakes });
+    verdict = await requireClient(options.client).check(agentId, { stakes });
   } catch (thrown) {
     if (thrown instanceof TrustRankError) throw new TrustGateUnavailableError(thrown);
     throw new TrustGateError("the trust check failed", undefined, thrown);
   }
   // `escalate` needs a person, and no request waits for one.
-  if (!isLetThrough(verdict)) throw refusal(agentId, verdict);
+  if (!isCallAllowed(verdict)) throw createGateError(agentId, verdict);
 }
 
-async function arrive(
+async function assertAdmittedByGateway(
   gateway: TrustGateway,
   agentId: string,
   stakes: number | undefined,
 ): Promise<void> {
   const answer = await gateway.admit({ agentId, ...(stakes === undefined ? {} : { stakes }) });
   if (answer.error !== undefined) throw new TrustGateUnavailableError(answer.error);
-  if (!answer.allowed && answer.verdict !== undefined) throw refusal(agentId, answer.verdict);
+  if (!answer.allowed && answer.verdict !== undefined)
+    throw createGateError(agentId, answer.verdict);
 }
 
 function readGatePrincipal(identity: object): string {

@@ -3,23 +3,23 @@
 // some models give every conversation's first call the same name.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
-import { monotonicClock } from "../runtime.ts";
+import { readMonotonicMs } from "../runtime.ts";
 
-type AnyVerdict = CheckVerdict | HandshakeVerdict;
+type ConnectionVerdict = CheckVerdict | HandshakeVerdict;
 
-interface Remembered {
-  readonly answer: Promise<AnyVerdict>;
+interface CachedToolVerdict {
+  readonly answer: Promise<ConnectionVerdict>;
   readonly askedMs: number;
 }
 
 /** Questions remembered. */
 const QUESTIONS_MAX = 10_000;
 
-export class VerdictMemory {
-  readonly #questions = new Map<string, Remembered>();
+export class ToolVerdictCache {
+  readonly #entries = new Map<string, CachedToolVerdict>();
   readonly #monotonic: () => number;
 
-  constructor(monotonic = monotonicClock) {
+  constructor(monotonic = readMonotonicMs) {
     this.#monotonic = monotonic;
   }
 
@@ -28,23 +28,23 @@ export class VerdictMemory {
    * inputs of the answer. The same one for the five minutes that a verdict lives (SPEC §8.3), then
    * a new one. A fault is no verdict and is forgotten at once: an outage denies while it lasts.
    */
-  recall(question: string, read: () => Promise<AnyVerdict>): Promise<AnyVerdict> {
+  findOrRead(question: string, read: () => Promise<ConnectionVerdict>): Promise<ConnectionVerdict> {
     const nowMs = this.#monotonic();
-    const before = this.#questions.get(question);
+    const before = this.#entries.get(question);
     if (before !== undefined && nowMs - before.askedMs < VERDICT_TTL_MS) return before.answer;
     const answer = read();
     answer.catch(() => {
-      if (this.#questions.get(question)?.answer === answer) this.#questions.delete(question);
+      if (this.#entries.get(question)?.answer === answer) this.#entries.delete(question);
     });
-    this.#questions.delete(question);
-    this.#questions.set(question, { answer, askedMs: nowMs });
-    if (this.#questions.size > QUESTIONS_MAX) this.#forgetOldest();
+    this.#entries.delete(question);
+    this.#entries.set(question, { answer, askedMs: nowMs });
+    if (this.#entries.size > QUESTIONS_MAX) this.#forgetOldest();
     return answer;
   }
 
   #forgetOldest(): void {
-    for (const question of this.#questions.keys()) {
-      this.#questions.delete(question);
+    for (const question of this.#entries.keys()) {
+      this.#entries.delete(question);
       return;
     }
   }

@@ -1,8 +1,8 @@
 // `withTrustRank` (SPEC §4.7): a function that runs only when the verdict on its caller allows it.
 import type { CheckVerdict, TrustRankClient } from "../client.ts";
-import { clientFor } from "../default-client.ts";
-import { refusal, TrustGateError } from "../errors.ts";
-import { isLetThrough } from "../read-reply.ts";
+import { requireClient } from "../default-client.ts";
+import { createGateError, TrustGateError } from "../errors.ts";
+import { isCallAllowed } from "../read-reply.ts";
 
 /** Maps a call's arguments to a question to the bureau. */
 export interface WithTrustRankOptions<Arguments extends unknown[]> {
@@ -28,15 +28,15 @@ export function withTrustRank<Arguments extends unknown[], Result>(
   options: WithTrustRankOptions<Arguments>,
 ): (...args: Arguments) => Promise<Result> {
   return async (...args) => {
-    const agentId = answerOf("agentId", () => options.agentId(...args));
-    const stakes = answerOf("stakes", () => options.stakes(...args));
-    const verdict = await clientFor(options.client).require(agentId, { stakes });
-    if (!isLetThrough(verdict)) await approve(agentId, verdict, options, args);
+    const agentId = callOrThrowGateError("agentId", () => options.agentId(...args));
+    const stakes = callOrThrowGateError("stakes", () => options.stakes(...args));
+    const verdict = await requireClient(options.client).require(agentId, { stakes });
+    if (!isCallAllowed(verdict)) await assertApproved(agentId, verdict, options, args);
     return await run(...args);
   };
 }
 
-async function approve<Arguments extends unknown[]>(
+async function assertApproved<Arguments extends unknown[]>(
   agentId: string,
   verdict: CheckVerdict,
   options: WithTrustRankOptions<Arguments>,
@@ -48,11 +48,11 @@ async function approve<Arguments extends unknown[]>(
   } catch (cause) {
     throw new TrustGateError("`onEscalate` failed", verdict, cause);
   }
-  if (!isApproved) throw refusal(agentId, verdict);
+  if (!isApproved) throw createGateError(agentId, verdict);
 }
 
 /** Calls a user's callback; one that throws is a refusal, never a skipped check. */
-export function answerOf<Value>(name: string, callback: () => Value): Value {
+export function callOrThrowGateError<Value>(name: string, callback: () => Value): Value {
   try {
     return callback();
   } catch (cause) {

@@ -3,26 +3,26 @@
 // kind of verdict: questions bring their cache, their call and their ruling. Never rejects.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { asTrustRankError, TrustRankError } from "../errors.ts";
-import { type AlertOnce, callSafely } from "../outage-alert.ts";
-import type { AnyVerdict, GatewayAnswer, GatewayLog, Ruled } from "../ruling.ts";
-import type { Cached, Scope, ScoreCache } from "../score-cache.ts";
+import { convertToTrustRankError, TrustRankError } from "../errors.ts";
+import { type OutageAlerter, callSafely } from "../outage-alert.ts";
+import type { AnyVerdict, GatewayAnswer, GatewayLog, GatewayRuling } from "../ruling.ts";
+import type { CachedVerdict, CacheScope, ScoreCache } from "../score-cache.ts";
 import { failPolicy, isSensitive } from "./fail-policy.ts";
-import { type SingleFlight, untilAborted } from "./single-flight.ts";
+import { type SingleFlight, raceWithAbort } from "./single-flight.ts";
 
 /** A question about an agent, with all that answering takes. */
-export interface Question<Verdict extends AnyVerdict> {
+export interface GatewayQuery<Verdict extends AnyVerdict> {
   readonly agentId: string;
   /** Whose fail policy counts. */
   readonly toolLevel: ToolLevel;
   /** What the cache finds the answer by, beside the agent. */
-  readonly scope: Scope;
+  readonly scope: CacheScope;
   readonly signal: AbortSignal | undefined;
   /** Absent where the answer is about this request alone. */
   readonly cache: ScoreCache<Verdict> | undefined;
   readonly flights: SingleFlight<Verdict>;
   readonly ask: (timeoutMs: number) => Promise<Verdict>;
-  readonly rule: (verdict: Verdict, toolLevel: ToolLevel) => Ruled;
+  readonly rule: (verdict: Verdict, toolLevel: ToolLevel) => GatewayRuling;
 }
 
 /** Questions sent to the service and answers served without one. */
@@ -35,70 +35,70 @@ export interface GatewayCounts {
   refreshed: number;
 }
 
-export interface AskerOptions {
+export interface VerdictResolverOptions {
   readonly timeoutMs: number;
   readonly monotonic: () => number;
-  readonly alerts: AlertOnce;
+  readonly alerts: OutageAlerter;
   readonly counts: GatewayCounts;
   readonly onLog: ((entry: GatewayLog) => void | Promise<void>) | undefined;
 }
 
 /** Separates the parts of keys; no identifier holds a line break. */
 const SEPARATOR = "\n";
-const RETRY_AFTER_SEC = 1;
+const RETRY_AFTER_SEC_MIN = 1;
 
-export class Asker {
-  readonly #options: AskerOptions;
+export class VerdictResolver {
+  readonly #options: VerdictResolverOptions;
   /** Counts what was forgotten: an answer to an older question is not kept. */
-  #forgets = 0;
+  #invalidationCount = 0;
 
-  constructor(options: AskerOptions) {
+  constructor(options: VerdictResolverOptions) {
     this.#options = options;
   }
 
   /** What is under way by now is answered, but not kept. */
-  forget(): void {
-    this.#forgets += 1;
+  invalidatePending(): void {
+    this.#invalidationCount += 1;
   }
 
   /** Says later whether a question begun now may still be kept. */
-  keeper(): () => boolean {
-    const before = this.#forgets;
-    return () => before === this.#forgets;
+  createValidityCheck(): () => boolean {
+    const before = this.#invalidationCount;
+    return () => before === this.#invalidationCount;
   }
 
-  async answer<Verdict extends AnyVerdict>(
-    question: Question<Verdict>,
+  async resolve<Verdict extends AnyVerdict>(
+    question: GatewayQuery<Verdict>,
   ): Promise<GatewayAnswer<Verdict>> {
     const startMs = this.#options.monotonic();
     const cached = this.#cached(question, startMs);
     if (cached !== undefined) {
       this.#options.counts.cached += 1;
-      return this.#apply(question, cached.verdict, startMs - cached.askedMs);
+      return this.#applyVerdict(question, cached.verdict, startMs - cached.askedMs);
     }
     try {
-      const { verdict, askedMs } = await this.#find(question, startMs);
+      const { verdict, askedMs } = await this.#joinOrRequest(question, startMs);
       const ageMs = askedMs === startMs ? 0 : Math.max(0, startMs - askedMs);
-      return this.#apply(question, verdict, askedMs === startMs ? undefined : ageMs);
+      return this.#applyVerdict(question, verdict, askedMs === startMs ? undefined : ageMs);
     } catch (thrown) {
-      return this.#applyFault(question, asTrustRankError(thrown));
+      return this.#applyFailPolicy(question, convertToTrustRankError(thrown));
     }
   }
 
   #cached<Verdict extends AnyVerdict>(
-    question: Question<Verdict>,
+    question: GatewayQuery<Verdict>,
     nowMs: number,
-  ): Cached<Verdict> | undefined {
+  ): CachedVerdict<Verdict> | undefined {
     const { cache, agentId, scope, toolLevel } = question;
     const ageMsMax = isSensitive(toolLevel) ? VERDICT_TTL_MS : Number.POSITIVE_INFINITY;
     return cache?.get(agentId, scope, nowMs, ageMsMax);
   }
 
   /** Joins a question under way if there is one, else asks; both within one time limit. */
-  async #find<Verdict extends AnyVerdict>(
-    question: Question<Verdict>,
+  async #joinOrRequest<Verdict extends AnyVerdict>(
+    question: GatewayQuery<Verdict>,
     startMs: number,
-  ): Promise<Cached<Verdict>> {
+  ): Promise<CachedVerdict<Verdict>> {
     const { agentId, scope, cache, flights, signal } = question;
     const { monotonic, counts, timeoutMs } = this.#options;
     if (!(scope.stakes >= 0 && scope.stakes <= STAKES_MAX)) {
@@ -107,9 +107,9 @@ export class Asker {
     const reason = () => new TrustRankError("aborted", "the caller gave up");
     if (signal?.aborted === true) throw reason();
     const exactKey = [agentId, scope.toolLevel, scope.stakes].join(SEPARATOR);
-    const others = cache && (flights.current(exactKey) ?? flights.current(agentId));
+    const others = cache && (flights.find(exactKey) ?? flights.find(agentId));
     if (others !== undefined) {
-      await untilAborted(others, signal, reason);
+      await raceWithAbort(others, signal, reason);
       const found = this.#cached(question, monotonic());
       if (found !== undefined) {
         counts.cached += 1;
@@ -121,30 +121,30 @@ export class Asker {
     if (leftMs <= 0) {
       throw new TrustRankError("timeout", "the answer of another call came too late");
     }
-    const ask = () => this.#ask(question, leftMs);
+    const ask = () => this.#requestAndCache(question, leftMs);
     if (cache === undefined) {
-      return { verdict: await untilAborted(ask(), signal, reason), askedMs: startMs };
+      return { verdict: await raceWithAbort(ask(), signal, reason), askedMs: startMs };
     }
     const flight = flights.start(others === undefined ? agentId : exactKey, ask);
-    return { verdict: await untilAborted(flight, signal, reason), askedMs: startMs };
+    return { verdict: await raceWithAbort(flight, signal, reason), askedMs: startMs };
   }
 
-  async #ask<Verdict extends AnyVerdict>(
-    { agentId, scope, cache, ask }: Question<Verdict>,
+  async #requestAndCache<Verdict extends AnyVerdict>(
+    { agentId, scope, cache, ask }: GatewayQuery<Verdict>,
     leftMs: number,
   ): Promise<Verdict> {
     const { monotonic, counts, alerts } = this.#options;
     const askedMs = monotonic();
-    const mayKeep = this.keeper();
+    const mayKeep = this.createValidityCheck();
     counts.asked += 1;
     const verdict = await ask(leftMs);
     if (mayKeep()) cache?.put(agentId, scope, verdict, askedMs);
-    alerts.onVerdict();
+    alerts.recordVerdict();
     return verdict;
   }
 
-  #apply<Verdict extends AnyVerdict>(
-    question: Question<Verdict>,
+  #applyVerdict<Verdict extends AnyVerdict>(
+    question: GatewayQuery<Verdict>,
     verdict: Verdict,
     ageMs: number | undefined,
   ): GatewayAnswer<Verdict> {
@@ -169,8 +169,8 @@ export class Asker {
     };
   }
 
-  #applyFault<Verdict extends AnyVerdict>(
-    question: Question<Verdict>,
+  #applyFailPolicy<Verdict extends AnyVerdict>(
+    question: GatewayQuery<Verdict>,
     error: TrustRankError,
   ): GatewayAnswer<Verdict> {
     const { agentId, toolLevel } = question;
@@ -182,7 +182,7 @@ export class Asker {
     const isAllowed = policy.action === "ALLOW" && !isCallersFault;
     counts.degraded += 1;
     if (!isAllowed) counts.blocked += 1;
-    if (!isAllowed && !isCallersFault) alerts.onBlocked(error, agentId, toolLevel, monotonic());
+    if (!isAllowed && !isCallersFault) alerts.recordBlocked(error, agentId, toolLevel, monotonic());
     if (policy.isLogged) {
       const kind = isAllowed ? "allowed_without_verdict" : "blocked_without_verdict";
       this.#log({ kind, agentId, toolLevel, reason: error.code, error });
@@ -198,7 +198,7 @@ export class Asker {
       flagged: false,
       degraded: true,
       failPolicy: policy.name,
-      retryAfterSec: isAllowed ? undefined : Math.max(RETRY_AFTER_SEC, adviceSec),
+      retryAfterSec: isAllowed ? undefined : Math.max(RETRY_AFTER_SEC_MIN, adviceSec),
       isCached: false,
       ageMs: 0,
     };

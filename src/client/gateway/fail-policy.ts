@@ -28,11 +28,11 @@ export function failPolicy(toolLevel: ToolLevel): FailPolicy {
     case "L0":
       return OPEN_L0;
   }
-  return unknownLevel(toolLevel);
+  return selectUnknownLevelPolicy(toolLevel);
 }
 
 /** Only a caller without types gets here: an unclassified tool counts as critical. */
-function unknownLevel(_toolLevel: never): FailPolicy {
+function selectUnknownLevelPolicy(_toolLevel: never): FailPolicy {
   return CLOSED_L3;
 }
 

@@ -19,18 +19,18 @@ import {
   ruleCheck,
   ruleVerify,
 } from "../ruling.ts";
-import { type AlertCallback, AlertOnce } from "../outage-alert.ts";
+import { type AlertCallback, OutageAlerter } from "../outage-alert.ts";
 import { ProvenanceQueue, type ProvenanceQueueOptions } from "../reporting/provenance.ts";
-import { monotonicClock } from "../runtime.ts";
+import { readMonotonicMs } from "../runtime.ts";
 import {
-  holdingsOfCheck,
-  holdingsOfHandshake,
-  holdingsOfVerify,
+  listCheckRanges,
+  listHandshakeRanges,
+  listVerifyRanges,
   ScoreCache,
   type ScoreCacheOptions,
 } from "../score-cache.ts";
-import { Asker, type GatewayCounts } from "./asker.ts";
-import { Refresher, type RefreshOptions } from "./refresher.ts";
+import { VerdictResolver, type GatewayCounts } from "./asker.ts";
+import { CacheRefresher, type RefreshOptions } from "./refresher.ts";
 import { SingleFlight } from "./single-flight.ts";
 
 /** Client, cache and callbacks of a gateway. */
@@ -104,17 +104,17 @@ export interface GatewayArrival {
 /** Answers allowed or not, always: by a verdict, or by the fail policy of the tool level. */
 export class TrustGateway {
   readonly #client: TrustRankClient;
-  readonly #asker: Asker;
+  readonly #resolver: VerdictResolver;
   readonly #monotonic: () => number;
-  readonly #verdicts: ScoreCache<VerifyResponse>;
-  readonly #legs: ScoreCache<CheckResponse>;
-  readonly #handshakes: ScoreCache<HandshakeResponse>;
-  readonly #verdictFlights = new SingleFlight<VerifyResponse>();
-  readonly #legFlights = new SingleFlight<CheckResponse>();
+  readonly #verifyCache: ScoreCache<VerifyResponse>;
+  readonly #checkCache: ScoreCache<CheckResponse>;
+  readonly #handshakeCache: ScoreCache<HandshakeResponse>;
+  readonly #verifyFlights = new SingleFlight<VerifyResponse>();
+  readonly #checkFlights = new SingleFlight<CheckResponse>();
   readonly #handshakeFlights = new SingleFlight<HandshakeResponse>();
-  readonly #refresher: Refresher | undefined;
+  readonly #refresher: CacheRefresher | undefined;
   /** Undefined where no hands are shaken. */
-  readonly #self: string | undefined;
+  readonly #ownAgentId: string | undefined;
   readonly #arrivalStakes: number;
   /**
    * Post-transaction (SPEC §4.9): `offer` records content and its sources. No request waits for it
@@ -129,28 +129,28 @@ export class TrustGateway {
     this.#client = client;
     const onDrop = options.onProvenanceDrop;
     this.provenance = new ProvenanceQueue({ client: () => client, onDrop });
-    this.#monotonic = options.monotonic ?? monotonicClock;
-    const alerts = new AlertOnce(options.onAlert);
-    this.#asker = new Asker({
+    this.#monotonic = options.monotonic ?? readMonotonicMs;
+    const alerts = new OutageAlerter(options.onAlert);
+    this.#resolver = new VerdictResolver({
       timeoutMs: client.timeoutMs,
       monotonic: this.#monotonic,
       alerts,
       counts: this.counts,
       onLog: options.onLog,
     });
-    this.#verdicts = new ScoreCache(holdingsOfVerify, options.cache);
-    this.#legs = new ScoreCache(holdingsOfCheck, options.cache);
-    this.#handshakes = new ScoreCache(holdingsOfHandshake, options.cache);
-    this.#self = handshake === false ? undefined : (handshake.agentId ?? client.agentId);
+    this.#verifyCache = new ScoreCache(listVerifyRanges, options.cache);
+    this.#checkCache = new ScoreCache(listCheckRanges, options.cache);
+    this.#handshakeCache = new ScoreCache(listHandshakeRanges, options.cache);
+    this.#ownAgentId = handshake === false ? undefined : (handshake.agentId ?? client.agentId);
     this.#arrivalStakes = handshake === false ? 0 : (handshake.stakes ?? 0);
     const ttlMs = options.cache?.ttlMs ?? VERDICT_TTL_MS;
     if (refresh === false) return;
-    this.#refresher = this.#openRefresher(refresh === true ? {} : refresh, ttlMs, alerts);
+    this.#refresher = this.#createRefresher(refresh === true ? {} : refresh, ttlMs, alerts);
   }
 
   /** Whether arrivals are asked about by a handshake: `protectRoute` does so before each tool. */
   get shakesHands(): boolean {
-    return this.#self !== undefined;
+    return this.#ownAgentId !== undefined;
   }
 
   /**
@@ -161,19 +161,19 @@ export class TrustGateway {
   admit(request: GatewayArrival): Promise<GatewayAnswer<HandshakeVerdict | CheckVerdict>> {
     const { agentId, toolLevel = "L3", stakes = this.#arrivalStakes, signal } = request;
     const client = this.#client;
-    const self = this.#self;
+    const self = this.#ownAgentId;
     const common = { agentId, toolLevel, scope: { stakes }, signal, rule: ruleArrival };
     if (self === undefined) {
-      return this.#asker.answer<CheckResponse>({
+      return this.#resolver.resolve<CheckResponse>({
         ...common,
-        cache: this.#legs,
-        flights: this.#legFlights,
+        cache: this.#checkCache,
+        flights: this.#checkFlights,
         ask: (timeoutMs) => client.check(agentId, { stakes, timeoutMs }),
       });
     }
-    return this.#asker.answer<HandshakeResponse>({
+    return this.#resolver.resolve<HandshakeResponse>({
       ...common,
-      cache: this.#handshakes,
+      cache: this.#handshakeCache,
       flights: this.#handshakeFlights,
       ask: (timeoutMs) => client.handshake(agentId, self, { stakes, timeoutMs }),
     });
@@ -186,13 +186,13 @@ export class TrustGateway {
   async authorize(request: GatewayRequest): Promise<GatewayAnswer<VerifyResponse>> {
     const { agentId, action, toolLevel, context, stakes = 0 } = request;
     const isKept = context === undefined;
-    const answer = await this.#asker.answer<VerifyResponse>({
+    const answer = await this.#resolver.resolve<VerifyResponse>({
       agentId,
       toolLevel,
       scope: { stakes, toolLevel },
       signal: request.signal,
-      cache: isKept ? this.#verdicts : undefined,
-      flights: this.#verdictFlights,
+      cache: isKept ? this.#verifyCache : undefined,
+      flights: this.#verifyFlights,
       ask: (timeoutMs) => {
         const question: VerifyRequest = {
           agent_id: agentId,
@@ -206,7 +206,7 @@ export class TrustGateway {
       rule: ruleVerify,
     });
     if (answer.isCached && this.#refresher !== undefined) {
-      this.#refresher.onUse(agentId, { action, toolLevel, stakes }, this.#monotonic());
+      this.#refresher.trackUse(agentId, { action, toolLevel, stakes }, this.#monotonic());
     }
     return answer;
   }
@@ -218,13 +218,13 @@ export class TrustGateway {
    */
   check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
     const { agentId, toolLevel, stakes, signal } = request;
-    return this.#asker.answer<CheckResponse>({
+    return this.#resolver.resolve<CheckResponse>({
       agentId,
       toolLevel,
       scope: { stakes },
       signal,
-      cache: this.#legs,
-      flights: this.#legFlights,
+      cache: this.#checkCache,
+      flights: this.#checkFlights,
       ask: (timeoutMs) => this.#client.check(agentId, { stakes, timeoutMs }),
       rule: ruleCheck,
     });
@@ -232,9 +232,10 @@ export class TrustGateway {
 
   /** Drops the cached verdicts of an agent, or all: after a revocation that must not wait. */
   forget(agentId?: string): void {
-    this.#asker.forget();
+    this.#resolver.invalidatePending();
     this.#refresher?.forget(agentId);
-    for (const cache of [this.#verdicts, this.#legs, this.#handshakes]) cache.clear(agentId);
+    for (const cache of [this.#verifyCache, this.#checkCache, this.#handshakeCache])
+      cache.clear(agentId);
   }
 
   /** Ends the background refresh; answers go on. */
@@ -242,20 +243,20 @@ export class TrustGateway {
     this.#refresher?.close();
   }
 
-  #openRefresher(options: RefreshOptions, ttlMs: number, alerts: AlertOnce): Refresher {
+  #createRefresher(options: RefreshOptions, ttlMs: number, alerts: OutageAlerter): CacheRefresher {
     const port = {
       monotonic: this.#monotonic,
       ttlMs,
-      lifeOf: this.#verdicts.lifeOf.bind(this.#verdicts),
+      lifeOf: this.#verifyCache.readLifetime.bind(this.#verifyCache),
       verifyBatch: async (requests: readonly VerifyRequest[], signal: AbortSignal) => {
         this.counts.refreshed += requests.length;
         const items = await this.#client.verifyBatch(requests, { signal });
-        alerts.onVerdict();
+        alerts.recordVerdict();
         return items;
       },
-      keeper: () => this.#asker.keeper(),
-      keep: this.#verdicts.put.bind(this.#verdicts),
+      keeper: () => this.#resolver.createValidityCheck(),
+      keep: this.#verifyCache.put.bind(this.#verifyCache),
     };
-    return new Refresher(port, options);
+    return new CacheRefresher(port, options);
   }
 }

@@ -46,7 +46,10 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
       agentId = await options.agentId(request);
       stakes = (await options.stakes?.(request)) ?? 0;
     } catch {
-      return deny(403, { "X-Trust-Effective": "deny", "X-Trust-Reason": "IDENTITY_UNKNOWN" });
+      return createDenialResponse(403, {
+        "X-Trust-Effective": "deny",
+        "X-Trust-Reason": "IDENTITY_UNKNOWN",
+      });
     }
     const { gateway, toolLevel, action } = options;
     const { signal } = request;
@@ -59,11 +62,11 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
         ? await gateway.authorize({ agentId, action, toolLevel, stakes, signal })
         : arrival;
     const headers = answerHeaders(answer);
-    if (!answer.allowed) return deny(answer.status, headers);
+    if (!answer.allowed) return createDenialResponse(answer.status, headers);
     const response = await handler(request);
     if (options.provenance !== undefined) {
       const subject = { agent_id: agentId, action, request_id: answer.verdict?.request_id };
-      void record(options, subject, response.clone(), request);
+      void offerProvenance(options, subject, response.clone(), request);
     }
     const isMarked = answer.degraded || answer.flagged || arrival?.flagged === true;
     if (!isMarked) return response;
@@ -75,7 +78,7 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
 }
 
 /** Never rejects. */
-async function record(
+async function offerProvenance(
   { gateway, provenance }: ProtectOptions,
   subject: { agent_id: string; action: string; request_id: string | undefined },
   response: Response,
@@ -92,7 +95,7 @@ async function record(
   }
 }
 
-function deny(status: number, headers: Record<string, string>): Response {
+function createDenialResponse(status: number, headers: Record<string, string>): Response {
   const body = { error: headers["X-Trust-Verdict"] ?? "refuse", reason: headers["X-Trust-Reason"] };
   return Response.json(body, { status, headers: { ...headers, "Cache-Control": "no-store" } });
 }

@@ -4,10 +4,10 @@
 // changes nothing: the answer lives as long as it did, and the next attempt waits longer.
 import { BATCH_ITEMS_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { asTrustRankError } from "../errors.ts";
+import { convertToTrustRankError } from "../errors.ts";
 import type { VerifyRequest, VerifyResponse } from "../messages.ts";
-import type { BatchItem } from "../read-reply.ts";
-import { later } from "../runtime.ts";
+import type { VerifyBatchItem } from "../read-reply.ts";
+import { scheduleAfter } from "../runtime.ts";
 
 /** How much a refresh may do. */
 export interface RefreshOptions {
@@ -20,7 +20,7 @@ export interface RefreshOptions {
 }
 
 /** A question that was answered from the cache, as it will be asked again. */
-export interface UsedQuestion {
+export interface RefreshQuery {
   readonly action: string;
   readonly toolLevel: ToolLevel;
   readonly stakes: number;
@@ -33,13 +33,13 @@ export interface RefreshPort {
   readonly ttlMs: number;
   lifeOf(
     agentId: string,
-    question: UsedQuestion,
+    question: RefreshQuery,
     nowMs: number,
   ): { askedMs: number; endMs: number } | undefined;
-  verifyBatch(requests: readonly VerifyRequest[], signal: AbortSignal): Promise<BatchItem[]>;
+  verifyBatch(requests: readonly VerifyRequest[], signal: AbortSignal): Promise<VerifyBatchItem[]>;
   /** Says later whether answers to what is asked now may be kept. */
   keeper(): () => boolean;
-  keep(agentId: string, question: UsedQuestion, verdict: VerifyResponse, askedMs: number): void;
+  keep(agentId: string, question: RefreshQuery, verdict: VerifyResponse, askedMs: number): void;
 }
 
 /** Agents kept fresh, agents in a batch, batches at once. */
@@ -48,27 +48,27 @@ export const REFRESH_BATCH_MAX = 100;
 export const REFRESH_BATCHES_MAX = 2;
 /** Longest wait after faults, milliseconds; the first is a twelfth, doubled each time. */
 export const REFRESH_PAUSE_MS_MAX = 60_000;
-const PAUSE_MS = 5000;
+const RETRY_PAUSE_MS = 5000;
 /** An answer in the last fifth of its life is refreshed; four looks fall into that time. */
-const LIFE_SHARE = 5;
-const LOOKS = 4;
+const WINDOW_DIVISOR = 5;
+const CHECKS_PER_WINDOW = 4;
 
-interface Used extends UsedQuestion {
+interface TrackedQuery extends RefreshQuery {
   readonly usedMs: number;
 }
 
-export class Refresher {
+export class CacheRefresher {
   readonly #port: RefreshPort;
   readonly #agentsMax: number;
   readonly #batchMax: number;
   readonly #batchesMax: number;
   readonly #windowMs: number;
   /** By agent; map order is age of use. */
-  readonly #used = new Map<string, Used>();
-  readonly #underWay = new Set<string>();
+  readonly #tracked = new Map<string, TrackedQuery>();
+  readonly #inFlightAgents = new Set<string>();
   readonly #stop = new AbortController();
-  #batches = 0;
-  #faults = 0;
+  #batchesInFlight = 0;
+  #consecutiveFaults = 0;
   #resumeMs = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
@@ -78,23 +78,23 @@ export class Refresher {
     const batchMax = Math.max(1, options.batchMax ?? REFRESH_BATCH_MAX);
     this.#batchMax = Math.min(BATCH_ITEMS_MAX, batchMax);
     this.#batchesMax = Math.max(1, options.batchesMax ?? REFRESH_BATCHES_MAX);
-    this.#windowMs = Math.min(port.ttlMs, VERDICT_TTL_MS) / LIFE_SHARE;
+    this.#windowMs = Math.min(port.ttlMs, VERDICT_TTL_MS) / WINDOW_DIVISOR;
   }
 
   /** A cached answer was used: its agent is in use until the answer is refreshed. */
-  onUse(agentId: string, question: UsedQuestion, nowMs: number): void {
+  trackUse(agentId: string, question: RefreshQuery, nowMs: number): void {
     if (this.#stop.signal.aborted) return;
     const { action, toolLevel, stakes } = question;
-    this.#used.delete(agentId);
-    this.#used.set(agentId, { action, toolLevel, stakes, usedMs: nowMs });
-    if (this.#used.size > this.#agentsMax) this.#forgetOldest();
-    this.#cancel ??= later(this.#windowMs / LOOKS, this.#look);
+    this.#tracked.delete(agentId);
+    this.#tracked.set(agentId, { action, toolLevel, stakes, usedMs: nowMs });
+    if (this.#tracked.size > this.#agentsMax) this.#forgetOldest();
+    this.#cancel ??= scheduleAfter(this.#windowMs / CHECKS_PER_WINDOW, this.#checkDueAndReschedule);
   }
 
   /** Drops an agent, or all. */
   forget(agentId?: string): void {
-    if (agentId === undefined) this.#used.clear();
-    else this.#used.delete(agentId);
+    if (agentId === undefined) this.#tracked.clear();
+    else this.#tracked.delete(agentId);
   }
 
   /** Ends the refresh for good: no timer, no batch under way. */
@@ -102,44 +102,48 @@ export class Refresher {
     this.#stop.abort();
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#used.clear();
+    this.#tracked.clear();
   }
 
-  readonly #look = (): void => {
+  readonly #checkDueAndReschedule = (): void => {
     this.#cancel = undefined;
-    this.#send();
-    if (this.#used.size > 0) this.#cancel = later(this.#windowMs / LOOKS, this.#look);
+    this.#sendDueBatches();
+    if (this.#tracked.size > 0)
+      this.#cancel = scheduleAfter(this.#windowMs / CHECKS_PER_WINDOW, this.#checkDueAndReschedule);
   };
 
   /** Sends what is due, as many batches as may be under way. */
-  #send(): void {
+  #sendDueBatches(): void {
     const nowMs = this.#port.monotonic();
     if (this.#stop.signal.aborted || nowMs < this.#resumeMs) return;
-    const due = this.#due(nowMs);
+    const due = this.#collectDue(nowMs);
     for (let start = 0; start < due.length; start += this.#batchMax) {
-      if (this.#batches >= this.#batchesMax) return;
-      void this.#refresh(due.slice(start, start + this.#batchMax), nowMs);
+      if (this.#batchesInFlight >= this.#batchesMax) return;
+      void this.#refreshBatch(due.slice(start, start + this.#batchMax), nowMs);
     }
   }
 
-  #due(nowMs: number): (readonly [string, Used])[] {
-    const due: (readonly [string, Used])[] = [];
-    for (const [agentId, used] of this.#used) {
-      if (this.#underWay.has(agentId)) continue;
+  #collectDue(nowMs: number): (readonly [string, TrackedQuery])[] {
+    const due: (readonly [string, TrackedQuery])[] = [];
+    for (const [agentId, used] of this.#tracked) {
+      if (this.#inFlightAgents.has(agentId)) continue;
       const life = this.#port.lifeOf(agentId, used, nowMs);
       // Its next request asks for itself, or it is not in use any more.
-      if (life === undefined) this.#used.delete(agentId);
+      if (life === undefined) this.#tracked.delete(agentId);
       else if (life.endMs - nowMs <= this.#windowMs) {
         if (used.usedMs >= life.askedMs) due.push([agentId, used]);
-        else this.#used.delete(agentId);
+        else this.#tracked.delete(agentId);
       }
     }
     return due;
   }
 
-  async #refresh(due: readonly (readonly [string, Used])[], askedMs: number): Promise<void> {
-    this.#batches += 1;
-    for (const [agentId] of due) this.#underWay.add(agentId);
+  async #refreshBatch(
+    due: readonly (readonly [string, TrackedQuery])[],
+    askedMs: number,
+  ): Promise<void> {
+    this.#batchesInFlight += 1;
+    for (const [agentId] of due) this.#inFlightAgents.add(agentId);
     const mayKeep = this.#port.keeper();
     let isAnswered = false;
     try {
@@ -148,30 +152,30 @@ export class Refresher {
       });
       const items = await this.#port.verifyBatch(requests, this.#stop.signal);
       isAnswered = true;
-      this.#faults = 0;
+      this.#consecutiveFaults = 0;
       for (const [index, [agentId, used]] of due.entries()) {
         const verdict = items[index]?.verdict;
-        if (verdict === undefined) this.#used.delete(agentId);
+        if (verdict === undefined) this.#tracked.delete(agentId);
         else if (mayKeep()) this.#port.keep(agentId, used, verdict, askedMs);
       }
     } catch (thrown) {
-      this.#pause(asTrustRankError(thrown).retryAfterMs ?? 0);
+      this.#backOff(convertToTrustRankError(thrown).retryAfterMs ?? 0);
     } finally {
-      this.#batches -= 1;
-      for (const [agentId] of due) this.#underWay.delete(agentId);
+      this.#batchesInFlight -= 1;
+      for (const [agentId] of due) this.#inFlightAgents.delete(agentId);
     }
-    if (isAnswered) this.#send();
+    if (isAnswered) this.#sendDueBatches();
   }
 
-  #pause(adviceMs: number): void {
-    const pauseMs = Math.min(REFRESH_PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#faults);
-    this.#faults += 1;
+  #backOff(adviceMs: number): void {
+    const pauseMs = Math.min(REFRESH_PAUSE_MS_MAX, RETRY_PAUSE_MS * 2 ** this.#consecutiveFaults);
+    this.#consecutiveFaults += 1;
     this.#resumeMs = this.#port.monotonic() + Math.max(pauseMs, adviceMs);
   }
 
   #forgetOldest(): void {
-    for (const oldest of this.#used.keys()) {
-      this.#used.delete(oldest);
+    for (const oldest of this.#tracked.keys()) {
+      this.#tracked.delete(oldest);
       return;
     }
   }

@@ -6,7 +6,7 @@ export class SingleFlight<Value> {
   readonly #flights = new Map<string, Promise<Value>>();
 
   /** The answer under way for this key. */
-  current(key: string): Promise<Value> | undefined {
+  find(key: string): Promise<Value> | undefined {
     return this.#flights.get(key);
   }
 
@@ -21,7 +21,7 @@ export class SingleFlight<Value> {
 }
 
 /** `promise`, or the reason of `signal` when that comes first; the promise itself runs on. */
-export function untilAborted<Value>(
+export function raceWithAbort<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,
   reason: () => unknown,

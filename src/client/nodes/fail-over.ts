@@ -2,13 +2,13 @@
 // when one cannot answer, or late in its share of the time. A write is sent twice only where an id
 // makes the second one harmless.
 import { TrustRankError } from "../errors.ts";
-import { later, monotonicClock, seed } from "../runtime.ts";
+import { scheduleAfter, readMonotonicMs, createRandomUint32 } from "../runtime.ts";
 import {
-  type CallOptions,
-  type Document,
-  type Method,
-  type Sender,
-  systemCodeOf,
+  type SendOptions,
+  type JsonReply,
+  type HttpMethod,
+  type RequestSender,
+  findSystemErrorCode,
   Transport,
   type TransportOptions,
 } from "../transport.ts";
@@ -20,7 +20,7 @@ const ATTEMPTS_MAX = 3;
 /** Of the question whether a node that has rested is ready. */
 const PROBE_MS = 1000;
 /** Faults before anything was sent: no write can have taken effect. */
-const UNSENT = new Set([
+const UNSENT_ERROR_CODES = new Set([
   "EAI_AGAIN",
   "ECONNREFUSED",
   "EHOSTDOWN",
@@ -32,7 +32,7 @@ const UNSENT = new Set([
 ]);
 
 /** Where the service is, and how it is asked. */
-export interface SenderOptions extends Omit<TransportOptions, "baseUrl"> {
+export interface RequestSenderOptions extends Omit<TransportOptions, "baseUrl"> {
   readonly baseUrl: string | readonly string[];
   readonly hedgeAfterMs?: number | undefined;
 }
@@ -41,44 +41,53 @@ export interface SenderOptions extends Omit<TransportOptions, "baseUrl"> {
  * The way to one address, or over several with fail-over.
  * @throws TrustRankError `invalid_argument` for what is no HTTP address, or a list of none.
  */
-export function senderTo({ baseUrl, hedgeAfterMs, ...options }: SenderOptions): Sender {
+export function createRequestSender({
+  baseUrl,
+  hedgeAfterMs,
+  ...options
+}: RequestSenderOptions): RequestSender {
   const given = typeof baseUrl === "string" ? [baseUrl] : baseUrl;
   const addresses = [...new Set(given.map((address) => address.replace(/\/+$/, "")))];
   if (addresses.length === 0 || addresses.length > ADDRESSES_MAX) {
-    throw invalid(`\`baseUrl\` names one to ${ADDRESSES_MAX} addresses`);
+    throw createOptionsError(`\`baseUrl\` names one to ${ADDRESSES_MAX} addresses`);
   }
   if (!given.every((address) => /^https?:\/\//.test(address))) {
-    throw invalid("`baseUrl` must begin with http:// or https://");
+    throw createOptionsError("`baseUrl` must begin with http:// or https://");
   }
   if (hedgeAfterMs !== undefined && !(hedgeAfterMs > 0)) {
-    throw invalid("`hedgeAfterMs` is a number of milliseconds above 0");
+    throw createOptionsError("`hedgeAfterMs` is a number of milliseconds above 0");
   }
   const nodes = addresses.map(
     (address) => [address, new Transport({ ...options, baseUrl: address })] as const,
   );
   const [[, only]] = nodes as [(typeof nodes)[0]];
-  return nodes.length === 1 ? only : new FailOver(nodes, hedgeAfterMs);
+  return nodes.length === 1 ? only : new FailOverSender(nodes, hedgeAfterMs);
 }
 
-type Node = NodeState<Transport>;
+type FailOverNode = NodeState<Transport>;
 
-export class FailOver implements Sender {
+export class FailOverSender implements RequestSender {
   readonly #nodes: NodeSet<Transport>;
   readonly #transports: readonly Transport[];
   readonly #hedgeAfterMs: number | undefined;
 
   constructor(nodes: readonly (readonly [string, Transport])[], hedgeAfterMs: number | undefined) {
     this.#transports = nodes.map(([, transport]) => transport);
-    this.#nodes = new NodeSet({ nodes, probe: isReady, clock: monotonicClock, turn: seed() });
+    this.#nodes = new NodeSet({
+      nodes,
+      probe: probeReadiness,
+      clock: readMonotonicMs,
+      turn: createRandomUint32(),
+    });
     this.#hedgeAfterMs = hedgeAfterMs;
   }
 
-  post(path: string, body: string, options: CallOptions): Promise<Document> {
+  post(path: string, body: string, options: SendOptions): Promise<JsonReply> {
     return this.send("POST", path, body, options);
   }
 
   /** True when any node answered. */
-  async reach(options: CallOptions): Promise<boolean> {
+  async reach(options: SendOptions): Promise<boolean> {
     const reached = await Promise.all(this.#transports.map((each) => each.reach(options)));
     return reached.includes(true);
   }
@@ -88,14 +97,14 @@ export class FailOver implements Sender {
    * @throws TrustRankError of the last node asked, or at once what no other node would answer better.
    */
   send(
-    method: Method,
+    method: HttpMethod,
     path: string,
     body: string | undefined,
-    options: CallOptions,
-  ): Promise<Document> {
-    const { live, resting } = this.#nodes.order(options.agentId);
+    options: SendOptions,
+  ): Promise<JsonReply> {
+    const { live, resting } = this.#nodes.orderFor(options.agentId);
     const isRead = (options.kind ?? "write") === "read";
-    const attempts = new Attempts({
+    const attempts = new RequestAttempts({
       nodes: [...live, ...resting].slice(0, ATTEMPTS_MAX),
       liveCount: live.length,
       hedgeAfterMs: isRead ? this.#hedgeAfterMs : undefined,
@@ -108,7 +117,7 @@ export class FailOver implements Sender {
 }
 
 /** Any answer but "not now" is a node that works: a proxy in between may know no `/readyz`. */
-async function isReady(node: Transport): Promise<boolean> {
+async function probeReadiness(node: Transport): Promise<boolean> {
   try {
     await node.send("GET", "/readyz", undefined, { timeoutMs: PROBE_MS });
     return true;
@@ -118,119 +127,119 @@ async function isReady(node: Transport): Promise<boolean> {
   }
 }
 
-interface AttemptsOptions {
-  readonly nodes: readonly Node[];
+interface RequestAttemptsOptions {
+  readonly nodes: readonly FailOverNode[];
   /** How many of them, from the first, are thought to live. */
   readonly liveCount: number;
   readonly hedgeAfterMs: number | undefined;
   readonly known: NodeSet<Transport>;
-  readonly options: CallOptions;
-  readonly send: (node: Node, call: CallOptions) => Promise<Document>;
+  readonly options: SendOptions;
+  readonly send: (node: FailOverNode, call: SendOptions) => Promise<JsonReply>;
 }
 
 /** The attempts at one request: in turn, or two at once where it is hedged. */
-class Attempts {
-  readonly #with: AttemptsOptions;
+class RequestAttempts {
+  readonly #request: RequestAttemptsOptions;
   readonly #endMs: number;
-  readonly #flights = new Set<AbortController>();
-  #begun = 0;
+  readonly #inFlight = new Set<AbortController>();
+  #startedCount = 0;
   #isOver = false;
-  #resolve!: (document: Document) => void;
+  #resolve!: (document: JsonReply) => void;
   #reject!: (error: TrustRankError) => void;
 
-  constructor(options: AttemptsOptions) {
-    this.#with = options;
-    this.#endMs = monotonicClock() + options.options.timeoutMs;
+  constructor(options: RequestAttemptsOptions) {
+    this.#request = options;
+    this.#endMs = readMonotonicMs() + options.options.timeoutMs;
   }
 
-  async run(): Promise<Document> {
-    const { options, hedgeAfterMs, liveCount } = this.#with;
+  async run(): Promise<JsonReply> {
+    const { options, hedgeAfterMs, liveCount } = this.#request;
     const { signal } = options;
-    const result = new Promise<Document>((resolve, reject) => {
+    const result = new Promise<JsonReply>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const onAbort = () => this.#endFlights(signal?.reason);
+    const onAbort = () => this.#abortInFlight(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     const cancelHedge =
       hedgeAfterMs === undefined || liveCount < 2
         ? undefined
-        : later(hedgeAfterMs, () => void this.#attempt());
-    void this.#attempt();
+        : scheduleAfter(hedgeAfterMs, () => void this.#startNextAttempt());
+    void this.#startNextAttempt();
     try {
       return await result;
     } finally {
       this.#isOver = true;
       cancelHedge?.();
       signal?.removeEventListener("abort", onAbort);
-      this.#endFlights();
+      this.#abortInFlight();
     }
   }
 
-  async #attempt(): Promise<void> {
-    const { nodes, known, options, send } = this.#with;
-    const node = nodes[this.#begun];
+  async #startNextAttempt(): Promise<void> {
+    const { nodes, known, options, send } = this.#request;
+    const node = nodes[this.#startedCount];
     if (node === undefined || this.#isOver) return;
-    this.#begun += 1;
+    this.#startedCount += 1;
     const flight = new AbortController();
-    this.#flights.add(flight);
+    this.#inFlight.add(flight);
     if (options.signal?.aborted === true) flight.abort(options.signal.reason);
     try {
-      const timeoutMs = this.#shareMs();
+      const timeoutMs = this.#computeAttemptTimeoutMs();
       const document = await send(node, { ...options, timeoutMs, signal: flight.signal });
       if (this.#isOver) return;
-      known.answered(node);
+      known.recordAnswer(node);
       this.#resolve(document);
     } catch (thrown) {
-      this.#flights.delete(flight);
-      if (!this.#isOver) this.#onFault(node, thrown as TrustRankError);
+      this.#inFlight.delete(flight);
+      if (!this.#isOver) this.#handleFault(node, thrown as TrustRankError);
     }
   }
 
-  #onFault(node: Node, error: TrustRankError): void {
-    const kind = this.#with.options.kind ?? "write";
+  #handleFault(node: FailOverNode, error: TrustRankError): void {
+    const kind = this.#request.options.kind ?? "write";
     const isOfNode = error.isTransient && error.status !== 429;
-    if (isOfNode) this.#blame(node, error);
-    const mayRepeat = kind !== "write" || UNSENT.has(systemCodeOf(error.cause));
+    if (isOfNode) this.#recordNodeFault(node, error);
+    const mayRepeat = kind !== "write" || UNSENT_ERROR_CODES.has(findSystemErrorCode(error.cause));
     if (!isOfNode || !mayRepeat) return this.#reject(error);
-    const hasTime = this.#endMs - monotonicClock() >= 1;
-    const hasNext = this.#begun < this.#with.nodes.length;
-    if (hasTime && hasNext) void this.#attempt();
-    else if (this.#flights.size === 0) this.#reject(this.#ofAll(error));
+    const hasTime = this.#endMs - readMonotonicMs() >= 1;
+    const hasNext = this.#startedCount < this.#request.nodes.length;
+    if (hasTime && hasNext) void this.#startNextAttempt();
+    else if (this.#inFlight.size === 0) this.#reject(this.#addAttemptCount(error));
   }
 
-  #blame(node: Node, error: TrustRankError): void {
-    const { known, options } = this.#with;
+  #recordNodeFault(node: FailOverNode, error: TrustRankError): void {
+    const { known, options } = this.#request;
     const isRead = options.kind === "read" || options.kind === "wait";
-    if (error.code === "timeout") known.wasLate(node);
+    if (error.code === "timeout") known.recordLateAnswer(node);
     // A node that takes no outcomes (a full disk) may answer questions all the same.
-    else if (isRead || error.status === undefined) known.failed(node, error.retryAfterMs);
+    else if (isRead || error.status === undefined) known.recordFailure(node, error.retryAfterMs);
   }
 
   /** Among the nodes that live; the last of them has all that is left. */
-  #shareMs(): number {
-    const leftMs = Math.max(1, this.#endMs - monotonicClock());
-    const { kind = "write" } = this.#with.options;
+  #computeAttemptTimeoutMs(): number {
+    const leftMs = Math.max(1, this.#endMs - readMonotonicMs());
+    const { kind = "write" } = this.#request.options;
     // A long poll cut short has waited for nothing, and a write without an id is not sent again.
     if (kind === "wait" || kind === "write") return leftMs;
-    const { liveCount, nodes } = this.#with;
-    const toCome = Math.min(liveCount, nodes.length) - this.#begun + 1;
+    const { liveCount, nodes } = this.#request;
+    const toCome = Math.min(liveCount, nodes.length) - this.#startedCount + 1;
     return leftMs / Math.max(1, toCome);
   }
 
-  #ofAll(error: TrustRankError): TrustRankError {
-    if (this.#begun < 2) return error;
+  #addAttemptCount(error: TrustRankError): TrustRankError {
+    if (this.#startedCount < 2) return error;
     const { code, message, status, retryAfterMs, requestId, errors } = error;
-    const detail = `none of ${this.#begun} nodes answered; the last: ${message}`;
+    const detail = `none of ${this.#startedCount} nodes answered; the last: ${message}`;
     const details = { status, retryAfterMs, requestId, errors, cause: error };
     return new TrustRankError(code, detail, details);
   }
 
-  #endFlights(reason?: unknown): void {
-    for (const flight of this.#flights) flight.abort(reason);
+  #abortInFlight(reason?: unknown): void {
+    for (const flight of this.#inFlight) flight.abort(reason);
   }
 }
 
-function invalid(detail: string): TrustRankError {
+function createOptionsError(detail: string): TrustRankError {
   return new TrustRankError("invalid_argument", detail);
 }

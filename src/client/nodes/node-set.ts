@@ -3,8 +3,8 @@
 // and a node that goes moves its own agents alone.
 
 /** Of the first pause; each further fault doubles it. */
-const REST_MS_MIN = 1000;
-const REST_MS_MAX = 30_000;
+const BACKOFF_MS_MIN = 1000;
+const BACKOFF_MS_MAX = 30_000;
 /** A node's own `Retry-After` counts up to this. */
 const RETRY_AFTER_MS_MAX = 60_000;
 /** Late answers in a row that are a fault: one is a pause of the node, or of this process. */
@@ -29,9 +29,9 @@ export interface NodeState<Node> {
   readonly seed: number;
   /** Since the last answer. */
   failures: number;
-  late: number;
+  lateAnswers: number;
   /** 0 while it lives. */
-  restUntilMs: number;
+  backoffUntilMs: number;
   isProbed: boolean;
 }
 
@@ -46,7 +46,7 @@ export class NodeSet<Node> {
   readonly #states: readonly NodeState<Node>[];
   readonly #probe: (node: Node) => Promise<boolean>;
   readonly #clock: () => number;
-  #turn: number;
+  #roundRobinCounter: number;
 
   constructor({ nodes, probe, clock, turn }: NodeSetOptions<Node>) {
     this.#states = nodes.map(([address, node]) => ({
@@ -54,78 +54,85 @@ export class NodeSet<Node> {
       address,
       seed: hash(address),
       failures: 0,
-      late: 0,
-      restUntilMs: 0,
+      lateAnswers: 0,
+      backoffUntilMs: 0,
       isProbed: false,
     }));
     this.#probe = probe;
     this.#clock = clock;
-    this.#turn = turn;
+    this.#roundRobinCounter = turn;
   }
 
   /** Whom to ask about this agent; about none in particular, everybody in turn. */
-  order(agentId: string | undefined): NodeOrder<Node> {
-    this.#probeRested();
-    const key = hash(agentId ?? `${(this.#turn += 1)}`);
-    const live = this.#states.filter(({ restUntilMs }) => restUntilMs === 0);
-    const resting = this.#states.filter(({ restUntilMs }) => restUntilMs !== 0);
+  orderFor(agentId: string | undefined): NodeOrder<Node> {
+    this.#probeAfterBackoff();
+    const key = hash(agentId ?? `${(this.#roundRobinCounter += 1)}`);
+    const live = this.#states.filter(({ backoffUntilMs }) => backoffUntilMs === 0);
+    const resting = this.#states.filter(({ backoffUntilMs }) => backoffUntilMs !== 0);
     return {
-      live: live.length < 2 ? live : live.toSorted((one, other) => rank(one, other, key)),
-      resting: resting.toSorted((one, other) => one.restUntilMs - other.restUntilMs),
+      live:
+        live.length < 2
+          ? live
+          : live.toSorted((one, other) => compareByRendezvous(one, other, key)),
+      resting: resting.toSorted((one, other) => one.backoffUntilMs - other.backoffUntilMs),
     };
   }
 
   /** It answered: it lives, whatever was before. */
-  answered(state: NodeState<Node>): void {
+  recordAnswer(state: NodeState<Node>): void {
     state.failures = 0;
-    state.late = 0;
-    state.restUntilMs = 0;
+    state.lateAnswers = 0;
+    state.backoffUntilMs = 0;
   }
 
   /** It gave no answer in its share of the time. */
-  wasLate(state: NodeState<Node>): void {
-    state.late += 1;
-    if (state.late >= LATE_MAX) this.failed(state);
+  recordLateAnswer(state: NodeState<Node>): void {
+    state.lateAnswers += 1;
+    if (state.lateAnswers >= LATE_MAX) this.recordFailure(state);
   }
 
   /** It cannot answer: it rests, longer each time, and at least as long as it asked for. */
-  failed(state: NodeState<Node>, retryAfterMs = 0): void {
+  recordFailure(state: NodeState<Node>, retryAfterMs = 0): void {
     const nowMs = this.#clock();
     // Requests that found nobody else are not faults of their own.
-    if (state.restUntilMs <= nowMs) {
-      const grownMs = REST_MS_MIN * 2 ** Math.min(state.failures, 10);
-      state.restUntilMs = nowMs + Math.min(REST_MS_MAX, grownMs);
+    if (state.backoffUntilMs <= nowMs) {
+      const grownMs = BACKOFF_MS_MIN * 2 ** Math.min(state.failures, 10);
+      state.backoffUntilMs = nowMs + Math.min(BACKOFF_MS_MAX, grownMs);
       state.failures += 1;
     }
-    state.late = 0;
+    state.lateAnswers = 0;
     const askedMs = Math.min(RETRY_AFTER_MS_MAX, retryAfterMs);
-    state.restUntilMs = Math.max(state.restUntilMs, nowMs + askedMs);
+    state.backoffUntilMs = Math.max(state.backoffUntilMs, nowMs + askedMs);
   }
 
   /** No timers: the next request finds who has rested, and another node answers it meanwhile. */
-  #probeRested(): void {
+  #probeAfterBackoff(): void {
     const nowMs = this.#clock();
     for (const state of this.#states) {
-      const { restUntilMs, isProbed } = state;
-      if (restUntilMs === 0 || restUntilMs > nowMs || isProbed) continue;
+      const { backoffUntilMs, isProbed } = state;
+      if (backoffUntilMs === 0 || backoffUntilMs > nowMs || isProbed) continue;
       void this.#probeOne(state);
     }
   }
 
   async #probeOne(state: NodeState<Node>): Promise<void> {
-    const { restUntilMs } = state;
+    const { backoffUntilMs } = state;
     state.isProbed = true;
     const isReady = await this.#probe(state.node);
     state.isProbed = false;
-    if (state.restUntilMs !== restUntilMs) return;
+    if (state.backoffUntilMs !== backoffUntilMs) return;
     // It lives, but its faults are forgotten only with an answer to a question.
-    if (isReady) state.restUntilMs = 0;
-    else this.failed(state);
+    if (isReady) state.backoffUntilMs = 0;
+    else this.recordFailure(state);
   }
 }
 
-function rank(one: NodeState<unknown>, other: NodeState<unknown>, key: number): number {
-  const difference = mixed(other.seed ^ key) - mixed(one.seed ^ key);
+function compareByRendezvous(
+  one: NodeState<unknown>,
+  other: NodeState<unknown>,
+  key: number,
+): number {
+  const difference = mixBits32(other.seed ^ key) - mixBits32(one.seed ^ key);
   return difference !== 0 ? difference : one.address < other.address ? -1 : 1;
 }
 
@@ -135,11 +142,11 @@ function hash(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     state = Math.imul(state ^ text.charCodeAt(at), 0x01000193);
   }
-  return mixed(state);
+  return mixBits32(state);
 }
 
 /** The finalizer of MurmurHash3: every bit of the input moves every bit of the output. */
-function mixed(value: number): number {
+function mixBits32(value: number): number {
   let state = value;
   state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
   state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);

@@ -1,7 +1,7 @@
 // Delivery queue for reports: bounded, never makes its caller wait and never throws. Sends waiting
 // items together, drops and counts items that do not fit, and retries items after transient
 // failures.
-import { asTrustRankError, type TrustRankError } from "../errors.ts";
+import { convertToTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 import { pause } from "../runtime.ts";
 
@@ -23,11 +23,11 @@ export interface DeliveryOptions<Item> {
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
   /** Called for every dropped item. */
-  readonly onDrop?: ((drop: Drop<Item>) => void) | undefined;
+  readonly onDrop?: ((drop: DroppedItem<Item>) => void) | undefined;
 }
 
 /** A dropped item, with the reason. */
-export interface Drop<Item> {
+export interface DroppedItem<Item> {
   readonly item: Item;
   readonly why: "queue_full" | "refused" | "attempts_used_up" | "no_time_left";
   /** Result of the last attempt; absent when there was none. */
@@ -42,13 +42,13 @@ const PAUSE_MS_MAX = 10_000;
 export class DeliveryQueue<Item> {
   /** Since the start; every item offered ends in `sent` or `dropped`. */
   readonly counts = { offered: 0, sent: 0, dropped: 0, retried: 0 };
-  readonly #delivery: DeliveryOptions<Item>;
+  readonly #options: DeliveryOptions<Item>;
   readonly #waiting: Item[] = [];
   #worker: Promise<void> | undefined;
   #stop = new AbortController();
 
   constructor(delivery: DeliveryOptions<Item>) {
-    this.#delivery = delivery;
+    this.#options = delivery;
   }
 
   /** Items neither sent nor dropped yet. */
@@ -59,12 +59,12 @@ export class DeliveryQueue<Item> {
   /** Takes an item; returns at once, and never throws. */
   offer(item: Item): void {
     this.counts.offered += 1;
-    if (this.#waiting.length >= (this.#delivery.queuedMax ?? QUEUED_MAX)) {
+    if (this.#waiting.length >= (this.#options.queuedMax ?? QUEUED_MAX)) {
       this.#drop({ item, why: "queue_full" });
       return;
     }
     this.#waiting.push(item);
-    this.#worker ??= this.#work();
+    this.#worker ??= this.#deliverQueued();
   }
 
   /** Resolves when the queue is empty, or after `timeoutMs`; the rest is dropped then. */
@@ -80,22 +80,22 @@ export class DeliveryQueue<Item> {
     this.#stop = new AbortController();
   }
 
-  async #work(): Promise<void> {
+  async #deliverQueued(): Promise<void> {
     // Begins in a turn of its own: offering must cost the caller nothing.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      await this.#deliver(this.#waiting.splice(0, this.#delivery.togetherMax));
+      await this.#deliverWithRetries(this.#waiting.splice(0, this.#options.togetherMax));
     }
     this.#worker = undefined;
   }
 
-  async #deliver(items: readonly Item[]): Promise<void> {
+  async #deliverWithRetries(items: readonly Item[]): Promise<void> {
     const { signal } = this.#stop;
-    const attemptsMax = this.#delivery.attemptsMax ?? ATTEMPTS_MAX;
-    let pauseMs = this.#delivery.pauseMs ?? PAUSE_MS;
-    let left = items.map((item): Failed<Item> => ({ item, error: undefined }));
+    const attemptsMax = this.#options.attemptsMax ?? ATTEMPTS_MAX;
+    let pauseMs = this.#options.pauseMs ?? PAUSE_MS;
+    let left = items.map((item): FailedItem<Item> => ({ item, error: undefined }));
     for (let attempt = 1; ; attempt += 1) {
-      if (!signal.aborted) left = await this.#attempt(left, signal);
+      if (!signal.aborted) left = await this.#sendOnce(left, signal);
       if (left.length === 0) return;
       if (signal.aborted) return this.#dropAll(left, "no_time_left");
       if (attempt >= attemptsMax) return this.#dropAll(left, "attempts_used_up");
@@ -107,12 +107,15 @@ export class DeliveryQueue<Item> {
   }
 
   /** Sends items once; returns those to retry. */
-  async #attempt(items: readonly Failed<Item>[], signal: AbortSignal): Promise<Failed<Item>[]> {
-    const results = await this.#results(
+  async #sendOnce(
+    items: readonly FailedItem<Item>[],
+    signal: AbortSignal,
+  ): Promise<FailedItem<Item>[]> {
+    const results = await this.#sendAndCatch(
       items.map(({ item }) => item),
       signal,
     );
-    const again: Failed<Item>[] = [];
+    const again: FailedItem<Item>[] = [];
     for (const [index, { item }] of items.entries()) {
       const error = results[index];
       if (error === undefined) this.counts.sent += 1;
@@ -122,31 +125,31 @@ export class DeliveryQueue<Item> {
     return again;
   }
 
-  async #results(
+  async #sendAndCatch(
     items: readonly Item[],
     signal: AbortSignal,
   ): Promise<readonly (TrustRankError | undefined)[]> {
     try {
-      return await this.#delivery.send(items, signal);
+      return await this.#options.send(items, signal);
     } catch (thrown) {
-      const error = asTrustRankError(thrown);
+      const error = convertToTrustRankError(thrown);
       return items.map(() => error);
     }
   }
 
-  #dropAll(items: readonly Failed<Item>[], why: Drop<Item>["why"]): void {
+  #dropAll(items: readonly FailedItem<Item>[], why: DroppedItem<Item>["why"]): void {
     for (const { item, error } of items) {
       this.#drop(error === undefined ? { item, why } : { item, why, error });
     }
   }
 
-  #drop(drop: Drop<Item>): void {
+  #drop(drop: DroppedItem<Item>): void {
     this.counts.dropped += 1;
-    callSafely(this.#delivery.onDrop, drop);
+    callSafely(this.#options.onDrop, drop);
   }
 }
 
-interface Failed<Item> {
+interface FailedItem<Item> {
   readonly item: Item;
   readonly error: TrustRankError | undefined;
 }

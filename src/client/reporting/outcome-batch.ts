@@ -4,7 +4,7 @@ import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../contract/limits.
 import type { OutcomeReceipt, OutcomeRequest } from "../messages.ts";
 import { TrustRankError } from "../errors.ts";
 import { readReceipt } from "../read-reply.ts";
-import { errorOfProblem, malformed } from "../transport.ts";
+import { parseProblemError, createMalformedReplyError } from "../transport.ts";
 
 /** Result of one reported outcome. */
 export type OutcomeResult =
@@ -37,31 +37,31 @@ const encoder = new TextEncoder();
 /** `[` and `]`; each item counts its comma. */
 const BRACKETS = 2;
 
-type Indexed = readonly [index: number, outcome: OutcomeRequest | SignedOutcome];
+type IndexedOutcome = readonly [index: number, outcome: OutcomeRequest | SignedOutcome];
 
 /**
  * The outcomes in as few bodies as the service takes, in order; those with signatures of their own
  * apart when the others are to be signed as a whole. An outcome that cannot be written as JSON gets
  * its result at once.
  */
-export function batchesOf(
+export function splitOutcomesIntoBatches(
   outcomes: readonly (OutcomeRequest | SignedOutcome)[],
   isWholeSigned: boolean,
   results: OutcomeResult[],
 ): OutcomeBatch[] {
   const all = [...outcomes.entries()];
-  if (!isWholeSigned) return filled(all, false, results);
+  if (!isWholeSigned) return fillBatches(all, false, results);
   const signed = all.filter(([, outcome]) => isSignedOutcome(outcome));
   const plain = all.filter(([, outcome]) => !isSignedOutcome(outcome));
-  return [...filled(plain, false, results), ...filled(signed, true, results)];
+  return [...fillBatches(plain, false, results), ...fillBatches(signed, true, results)];
 }
 
 function isSignedOutcome(outcome: OutcomeRequest | SignedOutcome): boolean {
   return typeof outcome === "object" && outcome !== null && Object.hasOwn(outcome, "signature");
 }
 
-function filled(
-  items: readonly Indexed[],
+function fillBatches(
+  items: readonly IndexedOutcome[],
   isSigned: boolean,
   results: OutcomeResult[],
 ): OutcomeBatch[] {
@@ -107,13 +107,14 @@ export function readOutcomeBatch(value: unknown, count: number): OutcomeResult[]
   const items: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, "items") : undefined;
   if (!Array.isArray(items) || items.length !== count) {
-    throw malformed(`\`items\` does not hold ${count} results`);
+    throw createMalformedReplyError(`\`items\` does not hold ${count} results`);
   }
   return items.map((item: unknown) => {
     const { status, result, problem } = (item ?? {}) as Record<string, unknown>;
     if (status === 200 || status === 201) return { receipt: readReceipt(result) };
-    const error = typeof status === "number" ? errorOfProblem(problem, status) : undefined;
-    if (error === undefined) throw malformed("an item is neither a receipt nor a problem");
+    const error = typeof status === "number" ? parseProblemError(problem, status) : undefined;
+    if (error === undefined)
+      throw createMalformedReplyError("an item is neither a receipt nor a problem");
     return { error };
   });
 }

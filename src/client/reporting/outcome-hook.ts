@@ -4,7 +4,7 @@ import { OUTCOME_ID_LENGTH_MAX } from "../../contract/limits.ts";
 import type { OutcomeRequest } from "../messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
-import { clientFor } from "../default-client.ts";
+import { requireClient } from "../default-client.ts";
 import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 
@@ -62,7 +62,7 @@ export interface OutcomeHook {
  */
 export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
   const queue = new OutcomeQueue({
-    client: () => clientFor(options.client),
+    client: () => requireClient(options.client),
     queuedMax: options.queuedMax,
     onDrop: options.onDrop,
   });
@@ -92,12 +92,12 @@ function buildHookOutcome(
   context: unknown,
   options: OutcomeHookOptions,
 ): OutcomeRequest {
-  const decision = decisionOn(event, context, options.policy);
+  const decision = findSettledDecision(event, context, options.policy);
   const subject =
     options.subject === undefined
-      ? (decision?.subject ?? principalOf(context))
+      ? (decision?.subject ?? readPrincipalId(context))
       : options.subject(event, context);
-  const reporter = options.reporter ?? clientFor(options.client).agentId;
+  const reporter = options.reporter ?? requireClient(options.client).agentId;
   if (subject === undefined || reporter === undefined) throw new TypeError("nobody to report on");
   const isSuccess = event.data.status === "completed";
   const outcome: OutcomeRequest = {
@@ -106,7 +106,7 @@ function buildHookOutcome(
     outcome: isSuccess ? 1 : 0,
     stakes: options.stakes?.(event, context) ?? decision?.stakes ?? 0,
     grade: options.grade ?? "counterparty",
-    id: outcomeId(event, sessionOf(context)),
+    id: buildOutcomeId(event, readSessionId(context)),
   };
   const requestId = decision?.verdict?.request_id;
   if (requestId !== undefined) outcome.request_id = requestId;
@@ -116,44 +116,47 @@ function buildHookOutcome(
   return outcome;
 }
 
-function decisionOn(
+function findSettledDecision(
   { data }: ActionResultEvent,
   context: unknown,
   policy: ApprovalPolicy | undefined,
 ): ToolDecision | undefined {
   const { callId, toolName } = (data.result ?? {}) as { callId?: unknown; toolName?: unknown };
   if (typeof callId !== "string" || typeof toolName !== "string") return undefined;
-  return policy?.decisionOn?.({ toolName, callId, conversationId: sessionOf(context) });
+  return policy?.decisionOn?.({ toolName, callId, conversationId: readSessionId(context) });
 }
 
 /**
  * Hooks are delivered at least once: the same event has the same id, and counts once. Turns are
  * counted within a session.
  */
-function outcomeId({ data }: ActionResultEvent, session: string | undefined): string {
+function buildOutcomeId({ data }: ActionResultEvent, session: string | undefined): string {
   const { turnId, stepIndex, sequence } = data;
-  const turn = session === undefined ? token(turnId) : `${token(session)}:${token(turnId)}`;
+  const turn =
+    session === undefined
+      ? encodeIdToken(turnId)
+      : `${encodeIdToken(session)}:${encodeIdToken(turnId)}`;
   return `${turn}:${stepIndex}:${sequence}`.slice(-OUTCOME_ID_LENGTH_MAX);
 }
 
 /** Percent signs are no token characters; `=` is, and encodeURIComponent never leaves one. */
-function token(text: string): string {
+function encodeIdToken(text: string): string {
   return encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, "~")
     .replaceAll("%", "=");
 }
 
 /** `session.id`; undefined when any step of it is missing. */
-export function sessionOf(context: unknown): string | undefined {
-  return textAt(context, ["session", "id"]);
+export function readSessionId(context: unknown): string | undefined {
+  return readTextAtPath(context, ["session", "id"]);
 }
 
 /** `session.auth.current.principalId`; undefined when any step of it is missing. */
-export function principalOf(context: unknown): string | undefined {
-  return textAt(context, ["session", "auth", "current", "principalId"]);
+export function readPrincipalId(context: unknown): string | undefined {
+  return readTextAtPath(context, ["session", "auth", "current", "principalId"]);
 }
 
-function textAt(root: unknown, steps: readonly string[]): string | undefined {
+function readTextAtPath(root: unknown, steps: readonly string[]): string | undefined {
   let value = root;
   for (const step of steps) {
     if (typeof value !== "object" || value === null) return undefined;

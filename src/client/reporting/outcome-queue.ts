@@ -3,11 +3,11 @@
 import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
 import type { OutcomeRequest } from "../messages.ts";
 import type { TrustRankClient } from "../client.ts";
-import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
+import { DeliveryQueue, type DroppedItem } from "./delivery-queue.ts";
 import type { TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
-import { wallClock } from "../runtime.ts";
-import { uuidV7 } from "./uuid.ts";
+import { readWallClockMs } from "../runtime.ts";
+import { createUuidV7 } from "./uuid.ts";
 
 export interface OutcomeQueueOptions {
   /** Called at every attempt. */
@@ -25,7 +25,7 @@ export interface OutcomeQueueOptions {
 /** A dropped outcome, with the reason. */
 export interface OutcomeDrop {
   readonly outcome: OutcomeRequest;
-  readonly why: Drop<OutcomeRequest>["why"];
+  readonly why: DroppedItem<OutcomeRequest>["why"];
   readonly error?: TrustRankError;
 }
 
@@ -48,6 +48,6 @@ export class OutcomeQueue extends DeliveryQueue<OutcomeRequest> {
   }
 
   override offer(outcome: OutcomeRequest): void {
-    super.offer({ ...outcome, id: outcome.id ?? uuidV7(wallClock()) });
+    super.offer({ ...outcome, id: outcome.id ?? createUuidV7(readWallClockMs()) });
   }
 }

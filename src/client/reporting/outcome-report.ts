@@ -3,7 +3,7 @@
 import type { OutcomeRequest } from "../messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
-import { clientFor } from "../default-client.ts";
+import { requireClient } from "../default-client.ts";
 import type { AnyInput, ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 import { hasThrown, isErrorValue, isUnfinished, type ToolEnd } from "./tool-end.ts";
@@ -61,7 +61,7 @@ export function outcomeReport<Input = AnyInput>(
   options: OutcomeReportOptions<Input>,
 ): OutcomeReport<Input> {
   const queue = new OutcomeQueue({
-    client: () => clientFor(options.client),
+    client: () => requireClient(options.client),
     queuedMax: options.queuedMax,
     onDrop: options.onDrop,
   });
@@ -91,7 +91,7 @@ function buildReportedOutcome<Input>(
   options: OutcomeReportOptions<Input>,
 ): OutcomeRequest {
   const subject = options.subject === undefined ? decision?.subject : options.subject(end);
-  const reporter = options.reporter ?? clientFor(options.client).agentId;
+  const reporter = options.reporter ?? requireClient(options.client).agentId;
   const isSuccess =
     options.isSuccess === undefined
       ? !hasThrown(end) && !isErrorValue(end.output)

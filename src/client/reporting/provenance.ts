@@ -1,8 +1,8 @@
 // Provenance reports: content and sources of an agent's answers, sent afterwards (SPEC §4.9,
 // post-transaction). Asynchronous, and without effect on the request.
 import type { ProvenanceRecord } from "../messages.ts";
-import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
-import { asTrustRankError, type TrustRankError } from "../errors.ts";
+import { DeliveryQueue, type DroppedItem } from "./delivery-queue.ts";
+import { convertToTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 
 /** A provenance record, by the hash of the content or by the text itself. */
@@ -34,12 +34,12 @@ export interface ProvenanceQueueOptions {
 /** A dropped record, with the reason. */
 export interface ProvenanceDrop {
   readonly record: ProvenanceInput;
-  readonly why: Drop<ProvenanceInput>["why"];
+  readonly why: DroppedItem<ProvenanceInput>["why"];
   readonly error?: TrustRankError;
 }
 
 /** Records under way at once. */
-const TOGETHER = 8;
+const CONCURRENT_RECORDS_MAX = 8;
 
 /**
  * A queue of provenance records: `offer` returns at once and never throws. A record whose answer
@@ -51,7 +51,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
     const { client, onDrop, ...limits } = options;
     super({
       ...limits,
-      togetherMax: TOGETHER,
+      togetherMax: CONCURRENT_RECORDS_MAX,
       send: (records, signal) =>
         Promise.all(
           records.map(async (record) => {
@@ -59,7 +59,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
               await client().recordProvenance(record, { signal });
               return undefined;
             } catch (thrown) {
-              return asTrustRankError(thrown);
+              return convertToTrustRankError(thrown);
             }
           }),
         ),
@@ -69,7 +69,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
 }
 
 /** The record as sent. Rejects where the platform has no WebCrypto. */
-export async function provenanceRecord(input: ProvenanceInput): Promise<ProvenanceRecord> {
+export async function buildProvenanceRecord(input: ProvenanceInput): Promise<ProvenanceRecord> {
   const { content, ...members } = input;
   if (content === undefined) return members as ProvenanceRecord;
   return { ...members, content_hash: await contentHash(content) };

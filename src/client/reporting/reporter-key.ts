@@ -1,11 +1,11 @@
 // Registration of a signing key (evidence 1.5): the service gives a nonce, the holder of
 // the key signs it, and from then on outcomes of that agent can be signed with it.
-import { malformed } from "../transport.ts";
+import { createMalformedReplyError } from "../transport.ts";
 import {
   createOutcomeSigner,
-  keyProof,
+  createKeyProof,
   type OutcomeSigner,
-  publicJwkOf,
+  exportPublicJwk,
   type SigningKeyPair,
 } from "./sign.ts";
 
@@ -23,26 +23,26 @@ export interface KeyRegistration {
   readonly overlapSec?: number;
 }
 
-type Send = (
+type SendKeyRequest = (
   method: "POST" | "PUT",
   path: string,
   body: object,
 ) => Promise<{ readonly value: unknown }>;
 
 /** Registers the key and resolves with its signer. Rejects with the errors of `send`. */
-export async function registerKey(
+export async function registerSigningKey(
   registration: KeyRegistration & { readonly agentId: string },
-  send: Send,
+  send: SendKeyRequest,
 ): Promise<OutcomeSigner> {
   const { keyPair, agentId, notBefore, expires, overlapSec } = registration;
-  const { jwk, kid } = await publicJwkOf(keyPair);
+  const { jwk, kid } = await exportPublicJwk(keyPair);
   const path = `/v1/agents/${encodeURIComponent(agentId)}/keys`;
   const issued = await send("POST", `${path}/nonce`, {});
   const { nonce, audience } = (issued.value ?? {}) as Record<string, unknown>;
   if (typeof nonce !== "string" || typeof audience !== "string") {
-    throw malformed("the reply holds no `nonce` and `audience`");
+    throw createMalformedReplyError("the reply holds no `nonce` and `audience`");
   }
-  const proof = await keyProof(keyPair, { kid, nonce, audience });
+  const proof = await createKeyProof(keyPair, { kid, nonce, audience });
   const { value } = await send("PUT", path, {
     jwk,
     proof,
@@ -51,7 +51,7 @@ export async function registerKey(
     overlap_sec: overlapSec,
   });
   if ((value as { kid?: unknown } | null)?.kid !== kid) {
-    throw malformed("the reply is about another key");
+    throw createMalformedReplyError("the reply is about another key");
   }
   return createOutcomeSigner({ keyPair, audience });
 }

@@ -3,8 +3,8 @@
 // the proof with which a key is registered.
 import type { OutcomeRequest } from "../messages.ts";
 import type { SignedOutcome } from "./outcome-batch.ts";
-import { wallClock } from "../runtime.ts";
-import { uuidV7 } from "./uuid.ts";
+import { readWallClockMs } from "../runtime.ts";
+import { createUuidV7 } from "./uuid.ts";
 
 /** Signs request bodies; made by `createOutcomeSigner` or `TrustRankClient.registerKey`. */
 export interface OutcomeSigner {
@@ -77,8 +77,8 @@ export async function importSigningKey(jwk: PrivateKeyJwk): Promise<SigningKeyPa
  * @throws TypeError when the keys are not Ed25519.
  */
 export async function createOutcomeSigner(options: OutcomeSignerOptions): Promise<OutcomeSigner> {
-  const { keyPair, audience, now = wallClock } = options;
-  const { kid } = await publicJwkOf(keyPair);
+  const { keyPair, audience, now = readWallClockMs } = options;
+  const { kid } = await exportPublicJwk(keyPair);
   return {
     kid,
     async sign(body) {
@@ -90,10 +90,10 @@ export async function createOutcomeSigner(options: OutcomeSignerOptions): Promis
         b64: false,
         crit: ["b64"],
         iat: Math.floor(nowMs / 1000),
-        jti: uuidV7(nowMs),
+        jti: createUuidV7(nowMs),
         aud: audience,
       };
-      const [head, signature] = await signed(keyPair, header, body);
+      const [head, signature] = await signJws(keyPair, header, body);
       return `${head}..${signature}`;
     },
   };
@@ -112,7 +112,7 @@ export async function signOutcome(
 }
 
 /** The public half in the form for the service, and its RFC 7638 thumbprint. */
-export async function publicJwkOf(keyPair: SigningKeyPair): Promise<{
+export async function exportPublicJwk(keyPair: SigningKeyPair): Promise<{
   readonly jwk: { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string };
   readonly kid: string;
 }> {
@@ -122,35 +122,35 @@ export async function publicJwkOf(keyPair: SigningKeyPair): Promise<{
   }
   // RFC 7638 §3.2: the required members only, in lexicographic order, without white space.
   const canonical = encoder.encode(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`);
-  const kid = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", canonical)));
+  const kid = encodeBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", canonical)));
   return { jwk: { kty, crv, x }, kid };
 }
 
 /** Compact JWS over a nonce of the service: proof of possession of the key at its registration. */
-export async function keyProof(
+export async function createKeyProof(
   keyPair: SigningKeyPair,
   claims: { readonly kid: string; readonly nonce: string; readonly audience: string },
 ): Promise<string> {
   const { kid, nonce, audience: aud } = claims;
   const header = { alg: "Ed25519", kid, typ: "key-proof+jws", aud };
-  const payload = base64Url(encoder.encode(nonce));
-  const [head, signature] = await signed(keyPair, header, payload);
+  const payload = encodeBase64Url(encoder.encode(nonce));
+  const [head, signature] = await signJws(keyPair, header, payload);
   return `${head}.${payload}.${signature}`;
 }
 
 /** The protected header and the signature over it and `payload`, both base64url. */
-async function signed(
+async function signJws(
   { privateKey }: SigningKeyPair,
   header: object,
   payload: string,
 ): Promise<[string, string]> {
-  const head = base64Url(encoder.encode(JSON.stringify(header)));
+  const head = encodeBase64Url(encoder.encode(JSON.stringify(header)));
   const input = encoder.encode(`${head}.${payload}`);
   const signature = await crypto.subtle.sign(ED25519, privateKey, input);
-  return [head, base64Url(new Uint8Array(signature))];
+  return [head, encodeBase64Url(new Uint8Array(signature))];
 }
 
-function base64Url(bytes: Uint8Array): string {
+function encodeBase64Url(bytes: Uint8Array): string {
   const text = btoa(String.fromCharCode(...bytes));
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

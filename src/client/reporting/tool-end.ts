@@ -28,7 +28,7 @@ export function hasThrown(end: ToolEnd): boolean {
  * have come of it.
  */
 export function isUnfinished(end: ToolEnd): boolean {
-  return causesOf(end.error).some(
+  return listErrorCauses(end.error).some(
     ({ name, is_bubble_up: isBubbleUp }) => name === "AbortError" || isBubbleUp === true,
   );
 }
@@ -54,7 +54,7 @@ interface ErrorLike {
 const CAUSES_MAX = 8;
 
 /** The error and its causes: frameworks wrap what a tool throws. */
-export function causesOf(error: unknown): ErrorLike[] {
+export function listErrorCauses(error: unknown): ErrorLike[] {
   const causes: ErrorLike[] = [];
   let next = error;
   while (typeof next === "object" && next !== null && causes.length < CAUSES_MAX) {

@@ -2,7 +2,7 @@
 // browsers only where the page came over TLS.
 
 /** A UUID of version 7: 48 bits of milliseconds, the rest random but for version and variant. */
-export function uuidV7(nowMs: number): string {
+export function createUuidV7(nowMs: number): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const view = new DataView(bytes.buffer);
   view.setUint32(0, Math.floor(nowMs / 0x1_0000));

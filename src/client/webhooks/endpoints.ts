@@ -1,7 +1,12 @@
 // Endpoints of webhooks as an operator manages them, with an administrator's key: registered, changed,
 // tested, what came of telling them, and what is sent again.
 import type { RequestOptions } from "../options.ts";
-import { type CallKind, type Document, malformed, type Method } from "../transport.ts";
+import {
+  type CallKind,
+  type JsonReply,
+  createMalformedReplyError,
+  type HttpMethod,
+} from "../transport.ts";
 import type {
   Webhook,
   WebhookCreated,
@@ -14,13 +19,13 @@ import type {
 } from "./messages.ts";
 
 /** Sends JSON text, or nothing, within the client's limits. */
-type Send = (
-  method: Method,
+type SendWebhookRequest = (
+  method: HttpMethod,
   path: string,
   body: string | undefined,
   options: RequestOptions,
   kind: CallKind,
-) => Promise<Document>;
+) => Promise<JsonReply>;
 
 const PATH = "/v1/webhooks";
 /** A test waits for the endpoint, which has 15 s. */
@@ -31,59 +36,69 @@ const TEST_MS = 20_000;
  * a TrustRankError, `not_found` where there is no such endpoint.
  */
 export class WebhookEndpoints {
-  readonly #send: Send;
+  readonly #send: SendWebhookRequest;
 
-  constructor(send: Send) {
+  constructor(send: SendWebhookRequest) {
     this.#send = send;
   }
 
   /** Registers an endpoint. Keep its `secret`: it is in this answer and nowhere else. */
   async create(request: WebhookRequest, options: RequestOptions = {}): Promise<WebhookCreated> {
-    return created(await this.#ask("POST", PATH, request, options));
+    return requireCreatedWebhook(await this.#request("POST", PATH, request, options));
   }
 
   /** Every endpoint, without secrets. */
   async list(options: RequestOptions = {}): Promise<Webhook[]> {
-    return listIn(await this.#ask("GET", PATH, undefined, options), "webhooks") as Webhook[];
+    return requireListMember(
+      await this.#request("GET", PATH, undefined, options),
+      "webhooks",
+    ) as Webhook[];
   }
 
   /** One endpoint: what it is told, and how it fares. */
   async read(id: string, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("GET", buildEndpointPath(id), undefined, options));
+    return requireWebhook(await this.#request("GET", buildEndpointPath(id), undefined, options));
   }
 
   /** Changes URL, events or description; stops it (`enabled: false`) or lets it go on. */
   async update(id: string, patch: WebhookPatch, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("PATCH", buildEndpointPath(id), patch, options));
+    return requireWebhook(await this.#request("PATCH", buildEndpointPath(id), patch, options));
   }
 
   /** Takes it away with all that waits for it; resolves with what it was. */
   async delete(id: string, options: RequestOptions = {}): Promise<Webhook> {
-    return endpoint(await this.#ask("DELETE", buildEndpointPath(id), undefined, options));
+    return requireWebhook(await this.#request("DELETE", buildEndpointPath(id), undefined, options));
   }
 
   /** Makes another secret. For a day the former one signs beside it. */
   async rotateSecret(id: string, options: RequestOptions = {}): Promise<WebhookCreated> {
-    return created(await this.#ask("POST", buildEndpointPath(id, "/secret"), undefined, options));
+    return requireCreatedWebhook(
+      await this.#request("POST", buildEndpointPath(id, "/secret"), undefined, options),
+    );
   }
 
   /** Sends one `webhook.test` now and says what came of it. */
   async test(id: string, options: RequestOptions = {}): Promise<WebhookTested> {
     const limits = { timeoutMs: TEST_MS, ...options };
-    const value = await this.#ask("POST", buildEndpointPath(id, "/test"), undefined, limits);
-    return holding<WebhookTested>(value, "delivered", "boolean");
+    const value = await this.#request("POST", buildEndpointPath(id, "/test"), undefined, limits);
+    return requireMember<WebhookTested>(value, "delivered", "boolean");
   }
 
   /** The newest attempts to tell it, newest first. */
   async deliveries(id: string, options: RequestOptions = {}): Promise<WebhookDelivery[]> {
-    const value = await this.#ask("GET", buildEndpointPath(id, "/deliveries"), undefined, options);
-    return listIn(value, "deliveries") as WebhookDelivery[];
+    const value = await this.#request(
+      "GET",
+      buildEndpointPath(id, "/deliveries"),
+      undefined,
+      options,
+    );
+    return requireListMember(value, "deliveries") as WebhookDelivery[];
   }
 
   /** Events that were tried for a day in vain, oldest first. */
   async deadLetters(id: string, options: RequestOptions = {}): Promise<WebhookDeadLetter[]> {
-    const value = await this.#ask("GET", buildEndpointPath(id, "/dead"), undefined, options);
-    return listIn(value, "dead") as WebhookDeadLetter[];
+    const value = await this.#request("GET", buildEndpointPath(id, "/dead"), undefined, options);
+    return requireListMember(value, "dead") as WebhookDeadLetter[];
   }
 
   /** Sends dead letters again, as new: those named by `webhook_id`, or all. */
@@ -93,12 +108,17 @@ export class WebhookEndpoints {
     options: RequestOptions = {},
   ): Promise<WebhookRedelivery> {
     const body = webhookIds === undefined ? {} : { webhook_ids: webhookIds };
-    const value = await this.#ask("POST", buildEndpointPath(id, "/dead/redeliver"), body, options);
-    return holding<WebhookRedelivery>(value, "redelivered", "number");
+    const value = await this.#request(
+      "POST",
+      buildEndpointPath(id, "/dead/redeliver"),
+      body,
+      options,
+    );
+    return requireMember<WebhookRedelivery>(value, "redelivered", "number");
   }
 
-  async #ask(
-    method: Method,
+  async #request(
+    method: HttpMethod,
     path: string,
     body: object | undefined,
     options: RequestOptions,
@@ -110,18 +130,19 @@ export class WebhookEndpoints {
 }
 
 const buildEndpointPath = (id: string, rest = "") => `${PATH}/${encodeURIComponent(id)}${rest}`;
-const endpoint = (value: unknown) => holding<Webhook>(value, "id", "string");
-const created = (value: unknown) => holding<WebhookCreated>(endpoint(value), "secret", "string");
+const requireWebhook = (value: unknown) => requireMember<Webhook>(value, "id", "string");
+const requireCreatedWebhook = (value: unknown) =>
+  requireMember<WebhookCreated>(requireWebhook(value), "secret", "string");
 
-function holding<Message>(value: unknown, name: string, type: string): Message {
+function requireMember<Message>(value: unknown, name: string, type: string): Message {
   const found: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
-  if (typeof found !== type) throw malformed(`\`${name}\` is not a ${type}`);
+  if (typeof found !== type) throw createMalformedReplyError(`\`${name}\` is not a ${type}`);
   return value as Message;
 }
 
-function listIn(value: unknown, name: string): unknown[] {
-  const found: unknown = Reflect.get(holding<object>(value, name, "object"), name);
-  if (!Array.isArray(found)) throw malformed(`\`${name}\` is not a list`);
+function requireListMember(value: unknown, name: string): unknown[] {
+  const found: unknown = Reflect.get(requireMember<object>(value, name, "object"), name);
+  if (!Array.isArray(found)) throw createMalformedReplyError(`\`${name}\` is not a list`);
   return found as unknown[];
 }

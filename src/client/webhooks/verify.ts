@@ -2,7 +2,7 @@
 // as it came, compared in constant time, and no older than minutes. For receivers; runs wherever
 // WebCrypto does.
 import { TrustRankError } from "../errors.ts";
-import { wallClock } from "../runtime.ts";
+import { readWallClockMs } from "../runtime.ts";
 
 /** Headers of a request: those of the Fetch API, or an object as Node and frameworks have it. */
 export type WebhookHeaders =
@@ -52,13 +52,13 @@ export async function verifyWebhook(
   body: string | Uint8Array,
   headers: WebhookHeaders,
   secrets: string | readonly string[],
-  { toleranceSec = TOLERANCE_SEC, now = wallClock }: VerifyWebhookOptions = {},
+  { toleranceSec = TOLERANCE_SEC, now = readWallClockMs }: VerifyWebhookOptions = {},
 ): Promise<WebhookEvent> {
   const id = readHeader(headers, "webhook-id");
   const seconds = readHeader(headers, "webhook-timestamp");
   const signatures = readHeader(headers, "webhook-signature").split(" ");
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
-  const signed = joined(encoder.encode(`${id}.${seconds}.`), bytes);
+  const signed = concatenateBytes(encoder.encode(`${id}.${seconds}.`), bytes);
   const candidates = signatures
     .slice(0, SIGNATURES_MAX)
     .flatMap((each) => (each.startsWith("v1,") ? (decodeBase64(each.slice(3)) ?? []) : []));
@@ -71,7 +71,7 @@ export async function verifyWebhook(
   if (!SECONDS.test(seconds) || !(ageSec <= toleranceSec)) {
     throw new WebhookVerificationError("too old, or from the future");
   }
-  return parseEvent(id, bytes);
+  return parseWebhookEvent(id, bytes);
 }
 
 async function isSignedBy(
@@ -93,13 +93,13 @@ async function isSignedBy(
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string {
-  const value = headers instanceof Headers ? headers.get(name) : findHeaderEntry(headers, name);
+  const value = headers instanceof Headers ? headers.get(name) : findHeaderValue(headers, name);
   if (typeof value === "string" && value !== "") return value;
   throw new WebhookVerificationError(`header \`${name}\` is missing or repeated`);
 }
 
 /** Names as Node has them, in lower case, or as somebody wrote them. */
-function findHeaderEntry(headers: Exclude<WebhookHeaders, Headers>, name: string): unknown {
+function findHeaderValue(headers: Exclude<WebhookHeaders, Headers>, name: string): unknown {
   if (Object.hasOwn(headers, name)) return headers[name];
   return Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
 }
@@ -113,14 +113,14 @@ function decodeBase64(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function joined(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+function concatenateBytes(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(head.byteLength + tail.byteLength);
   whole.set(head);
   whole.set(tail, head.byteLength);
   return whole;
 }
 
-function parseEvent(id: string, bytes: Uint8Array): WebhookEvent {
+function parseWebhookEvent(id: string, bytes: Uint8Array): WebhookEvent {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -1,20 +1,21 @@
 // Asking about an agent by hand: action, level and stakes; the answer, the rule that gave it, and the same
 // as JSON and as curl. The question is a real one: it is counted and stays on record.
-import { send } from "../api.ts";
-import { number } from "../format.ts";
+import { sendDocument } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
-import { AsCurl, Copy } from "../parts/actions.ts";
+import { linkTo, usePageParameters } from "../location.ts";
+import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Failure } from "../parts/notices.ts";
-import { Facts, Field } from "../parts/page.ts";
+import { FactList, Field } from "../parts/page.ts";
 import { Tag } from "../parts/words.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 
 const PATH = "/v1/trust/verify";
 const LEVELS = ["L0", "L1", "L2", "L3"];
 
-export function AskNow({ id }: { id: string }): VNode {
-  const [{ action = "order.place", level = "L2", stakes = "" }, setParameters] = useParameters();
+export function VerifyForm({ id }: { id: string }): VNode {
+  const [{ action = "order.place", level = "L2", stakes = "" }, setParameters] =
+    usePageParameters();
   const [state, setState] = useState<{ answer?: VerifyResponse; error?: Error; isBusy: boolean }>({
     isBusy: false,
   });
@@ -29,7 +30,7 @@ export function AskNow({ id }: { id: string }): VNode {
     event.preventDefault();
     setState({ isBusy: true });
     try {
-      setState({ answer: await send<VerifyResponse>("POST", PATH, body), isBusy: false });
+      setState({ answer: await sendDocument<VerifyResponse>("POST", PATH, body), isBusy: false });
     } catch (error) {
       setState({ error: error as Error, isBusy: false });
     }
@@ -38,7 +39,7 @@ export function AskNow({ id }: { id: string }): VNode {
     setParameters({ [name]: (event.target as HTMLInputElement).value || undefined }, true);
     setState({ isBusy: false });
   };
-  return html`<${Question}
+  return html`<${VerifyFields}
       action=${action}
       level=${level}
       stakes=${stakes}
@@ -51,12 +52,12 @@ export function AskNow({ id }: { id: string }): VNode {
     </p>
     ${state.error !== undefined && html`<${Failure} error=${state.error} />`}
     <div role="status">
-      ${state.answer !== undefined && html`<${Answer} answer=${state.answer} />`}
+      ${state.answer !== undefined && html`<${VerifyResult} answer=${state.answer} />`}
     </div>
-    <${AsCurl} method="POST" path=${PATH} body=${body} />`;
+    <${CurlCommand} method="POST" path=${PATH} body=${body} />`;
 }
 
-interface QuestionProps {
+interface VerifyFieldsProps {
   readonly action: string;
   readonly level: string;
   readonly stakes: string;
@@ -66,7 +67,7 @@ interface QuestionProps {
   readonly onChange: (name: string) => (event: Event) => void;
 }
 
-function Question(props: QuestionProps): VNode {
+function VerifyFields(props: VerifyFieldsProps): VNode {
   const { action, level, stakes, isBusy, onAsk, onChange } = props;
   return html`<form class="filters" onSubmit=${onAsk}>
     <${Field} label="Action" id="ask-action">
@@ -98,17 +99,17 @@ function Question(props: QuestionProps): VNode {
   </form>`;
 }
 
-function Answer({ answer }: { answer: VerifyResponse }): VNode {
+function VerifyResult({ answer }: { answer: VerifyResponse }): VNode {
   const { verdict, log_reason: rule } = answer.policy_action;
   const json = JSON.stringify(answer, null, 2);
-  return html`<${Facts}
+  return html`<${FactList}
       facts=${[
         ["Verdict", html`<${Tag} word=${verdict} />`],
         ["Rule that decided", html`<code>${rule}</code>`],
         ["Reasons", answer.reason_codes.join(", ") || "none"],
         [
           "Allowed up to stakes of",
-          answer.max_stakes === null ? "any" : number(answer.max_stakes, 2),
+          answer.max_stakes === null ? "any" : formatNumber(answer.max_stakes, 2),
         ],
         ["Enforced", answer.enforced ? "yes" : "no: shadow mode"],
         [
@@ -121,7 +122,7 @@ function Answer({ answer }: { answer: VerifyResponse }): VNode {
       <summary>as JSON</summary>
       <div class="code">
         <pre tabindex="0">${json}</pre>
-        <${Copy} text=${json} />
+        <${CopyButton} text=${json} />
       </div>
     </details>`;
 }

@@ -1,22 +1,22 @@
 // An agent's last days: its score as it was given at the time, and the outcomes and denials beside it.
-import { get, pathWith } from "../api.ts";
-import { number } from "../format.ts";
+import { getDocument, buildPathWithQuery } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Empty, Failure, Loading } from "../parts/notices.ts";
 import { Card, Grid } from "../parts/page.ts";
 import { useData } from "../use-data.ts";
 import type { AgentDay } from "../../contract/schemas/agents.ts";
 
-const SCORES = [300, 850] as const;
+const SCORE_RANGE = [300, 850] as const;
 const RANGES = ["30", "90", "365"];
 
-export function History({ id, path }: { id: string; path: string }): VNode {
-  const [{ days = "90" }, setParameters] = useParameters();
+export function AgentHistoryCharts({ id, path }: { id: string; path: string }): VNode {
+  const [{ days = "90" }, setParameters] = usePageParameters();
   const { value, error, reload } = useData(
-    (signal) => get<{ days: AgentDay[] }>(`${path}/history`, { days }, signal),
+    (signal) => getDocument<{ days: AgentDay[] }>(`${path}/history`, { days }, signal),
     [id, days],
   );
   const range = html`<select
@@ -28,15 +28,15 @@ export function History({ id, path }: { id: string; path: string }): VNode {
   </select>`;
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Card} title="Days"><${Loading} /><//>`;
-  const curl = html`<${AsCurl} path=${pathWith(`${path}/history`, { days })} />`;
+  const curl = html`<${CurlCommand} path=${buildPathWithQuery(`${path}/history`, { days })} />`;
   const scored = value.days.filter((day) => day.internal_score !== null);
   return html`<${Grid}>
       <${Card} title="Outcomes by day" span=${7} tools=${range}>
-        <${Outcomes} days=${value.days} />
+        <${DailyOutcomesChart} days=${value.days} />
         ${curl}
       <//>
       <${Card} title="Score as it was given" span=${5}>
-        <${Scores} days=${scored} />
+        <${DailyScoreChart} days=${scored} />
       <//>
     <//>
     <div class="gap"></div>`;
@@ -44,7 +44,7 @@ export function History({ id, path }: { id: string; path: string }): VNode {
 
 const convertDayToSeconds = ({ day }: AgentDay) => Date.parse(`${day}T00:00:00Z`) / 1000;
 
-function Outcomes({ days }: { days: readonly AgentDay[] }): VNode {
+function DailyOutcomesChart({ days }: { days: readonly AgentDay[] }): VNode {
   const told = days.filter(({ outcomes, decisions }) => outcomes + decisions > 0);
   if (told.length === 0) {
     return html`<${Empty}>No outcome settled in these days: reports about it show here.<//>`;
@@ -62,11 +62,11 @@ function Outcomes({ days }: { days: readonly AgentDay[] }): VNode {
     title="Outcomes by day"
     at=${told.map(convertDayToSeconds)}
     lines=${lines}
-    say=${number}
+    say=${formatNumber}
   />`;
 }
 
-function Scores({ days }: { days: readonly AgentDay[] }): VNode {
+function DailyScoreChart({ days }: { days: readonly AgentDay[] }): VNode {
   if (days.length === 0) {
     return html`<${Empty}>
       Nobody asked in these days, and no daily reading has it yet. The next verdict shows here.
@@ -75,8 +75,8 @@ function Scores({ days }: { days: readonly AgentDay[] }): VNode {
   const [only] = days;
   if (days.length === 1) {
     return html`<${Empty}>
-      ${number(only!.internal_score)} on ${only!.day}, the one day on which it was asked for or
-      read. Every further day with a verdict adds a point.
+      ${formatNumber(only!.internal_score)} on ${only!.day}, the one day on which it was asked for
+      or read. Every further day with a verdict adds a point.
     <//>`;
   }
   const line = {
@@ -88,7 +88,7 @@ function Scores({ days }: { days: readonly AgentDay[] }): VNode {
     title="Score by day"
     at=${days.map(convertDayToSeconds)}
     lines=${[line]}
-    range=${SCORES}
-    say=${number}
+    range=${SCORE_RANGE}
+    say=${formatNumber}
   />`;
 }

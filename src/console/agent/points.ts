@@ -1,17 +1,17 @@
 // Points of a score by feature: what each adds to or takes from the start that all agents have, drawn as
 // steps from one to the other.
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 
 /** Points that double the odds (docs/contract.md). */
-const DOUBLING = 40;
-const SCALE = [300, 850] as const;
+const POINTS_PER_DOUBLED_ODDS = 40;
+const SCORE_RANGE = [300, 850] as const;
 /** Smaller steps are told in one line. */
-const SMALL = 0.5;
+const STEP_POINTS_MIN = 0.5;
 const STEPS_MAX = 12;
 
-interface Step {
+interface ScoreStep {
   readonly name: string;
   readonly points: number;
   readonly value: number | undefined;
@@ -19,10 +19,10 @@ interface Step {
   readonly to: number;
 }
 
-export function Points({ agent }: { agent: AgentExplanation }): VNode {
+export function ScoreWaterfall({ agent }: { agent: AgentExplanation }): VNode {
   const steps = buildScoreSteps(agent);
   // At an end of the scale the steps add up to more than is seen.
-  const isCut = agent.internal_score <= SCALE[0] || agent.internal_score >= SCALE[1];
+  const isCut = agent.internal_score <= SCORE_RANGE[0] || agent.internal_score >= SCORE_RANGE[1];
   const ends = steps.flatMap(({ from, to }) => [from, to]);
   const low = Math.min(...ends, agent.internal_score);
   const width = Math.max(1, Math.max(...ends, agent.internal_score) - low);
@@ -33,7 +33,7 @@ export function Points({ agent }: { agent: AgentExplanation }): VNode {
         >${isCut ? "start, as far as the scale goes" : "start of every agent"}</span
       >
       <span></span>
-      <span class="n dim">${number(steps[0]?.from ?? agent.internal_score)}</span>
+      <span class="n dim">${formatNumber(steps[0]?.from ?? agent.internal_score)}</span>
     </li>
     ${steps.map((step) => {
       const left = Math.min(at(step.from), at(step.to));
@@ -41,7 +41,7 @@ export function Points({ agent }: { agent: AgentExplanation }): VNode {
       return html`<li>
         <span
           class="bar-label"
-          title=${step.value === undefined ? undefined : `value ${number(step.value, 3)}`}
+          title=${step.value === undefined ? undefined : `value ${formatNumber(step.value, 3)}`}
         >
           ${step.name}
         </span>
@@ -54,44 +54,46 @@ export function Points({ agent }: { agent: AgentExplanation }): VNode {
           />
         </svg>
         <span class="n"
-          >${signed(step.points)}<span class="dim small times">${likelier(step.points)}</span></span
+          >${formatSignedPoints(step.points)}<span class="dim small times"
+            >${formatFailureOddsFactor(step.points)}</span
+          ></span
         >
       </li>`;
     })}
     <li>
       <b class="bar-label">score</b>
       <span class="dim small">every 40 points halve or double the odds of failure</span>
-      <b class="n">${number(agent.internal_score)}</b>
+      <b class="n">${formatNumber(agent.internal_score)}</b>
     </li>
   </ul>`;
 }
 
 /** The largest steps first, the rest in one; the start is what they leave of the score. */
-function buildScoreSteps({ features, internal_score: score }: AgentExplanation): Step[] {
+function buildScoreSteps({ features, internal_score: score }: AgentExplanation): ScoreStep[] {
   const largest = features
-    .filter(({ points }) => Math.abs(points) >= SMALL)
+    .filter(({ points }) => Math.abs(points) >= STEP_POINTS_MIN)
     .toSorted((a, b) => Math.abs(b.points) - Math.abs(a.points));
   const told = largest.slice(0, STEPS_MAX);
   const sum = features.reduce((total, { points }) => total + points, 0);
   const rest = sum - told.reduce((total, { points }) => total + points, 0);
-  const steps: Step[] = [];
+  const steps: ScoreStep[] = [];
   let from = score - sum;
   const add = (name: string, points: number, value?: number) => {
     steps.push({ name, points, value, from, to: from + points });
     from += points;
   };
   for (const { name, points, value } of told) add(name.replaceAll("_", " "), points, value);
-  if (Math.abs(rest) >= SMALL) add("everything else", rest);
+  if (Math.abs(rest) >= STEP_POINTS_MIN) add("everything else", rest);
   return steps;
 }
 
-function signed(points: number): string {
-  return `${points < 0 ? "−" : "+"}${number(Math.abs(points))}`;
+function formatSignedPoints(points: number): string {
+  return `${points < 0 ? "−" : "+"}${formatNumber(Math.abs(points))}`;
 }
 
 /** What the points say of failing. */
-function likelier(points: number): string {
-  const times = 2 ** (Math.abs(points) / DOUBLING);
+function formatFailureOddsFactor(points: number): string {
+  const times = 2 ** (Math.abs(points) / POINTS_PER_DOUBLED_ODDS);
   if (times < 1.05) return "";
-  return `${number(times, times < 10 ? 1 : 0)} × ${points < 0 ? "likelier" : "less likely"} to fail`;
+  return `${formatNumber(times, times < 10 ? 1 : 0)} × ${points < 0 ? "likelier" : "less likely"} to fail`;
 }

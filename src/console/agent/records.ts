@@ -1,12 +1,12 @@
 // Records of one agent: the last decisions and outcomes, who reported on it, and its signing keys.
-import { get, pathWith, query } from "../api.ts";
-import { number, percent } from "../format.ts";
+import { getDocument, buildPathWithQuery, querySql } from "../api.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { RecordedOutcome } from "../../contract/schemas/agents.ts";
 import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
@@ -14,7 +14,7 @@ import type { ReporterKeyDescription } from "../../contract/schemas/reporter-key
 
 const ROWS = 8;
 
-interface ListProps<Row> {
+interface LoadedTableProps<Row> {
   readonly label: string;
   readonly empty: string;
   readonly columns: readonly Column<Row>[];
@@ -23,24 +23,24 @@ interface ListProps<Row> {
 }
 
 /** A table that loads itself, with what to do when it cannot. */
-function List<Row>({ label, empty, columns, load, id }: ListProps<Row>): VNode {
+function LoadedTable<Row>({ label, empty, columns, load, id }: LoadedTableProps<Row>): VNode {
   const { value, error, reload } = useData(load, [id]);
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
   return html`<${Table} label=${label} columns=${columns} rows=${value} empty=${empty} />`;
 }
 
-const DECISIONS: readonly Column<LoggedLeg>[] = [
+const DECISION_COLUMNS: readonly Column<LoggedLeg>[] = [
   { label: "at", cell: (row) => html`<${Time} at=${row.evaluated_at} />` },
   {
     label: "asked",
     cell: (row) =>
       html`<a href=${linkTo("decision", { id: row.request_id })}
-        >${row.kind} ${row.tool_level} <${Text} text=${row.action ?? ""}
+        >${row.kind} ${row.tool_level} <${UntrustedText} text=${row.action ?? ""}
       /></a>`,
   },
   { label: "answer", cell: (row) => html`<${Tag} word=${row.verdict ?? row.decision} />` },
-  { label: "score", isNumber: true, cell: (row) => number(row.internal_score) },
+  { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
   {
     label: "rule",
     isLong: true,
@@ -50,19 +50,19 @@ const DECISIONS: readonly Column<LoggedLeg>[] = [
 
 export function LastDecisions({ id }: { id: string }): VNode {
   const asked = { subject: id, limit: ROWS };
-  return html`<${List}
+  return html`<${LoadedTable}
       id=${id}
       label="last decisions"
-      columns=${DECISIONS}
+      columns=${DECISION_COLUMNS}
       load=${async (signal: AbortSignal) =>
-        (await get<{ decisions: LoggedLeg[] }>("/v1/decisions", asked, signal)).decisions}
+        (await getDocument<{ decisions: LoggedLeg[] }>("/v1/decisions", asked, signal)).decisions}
       empty="Nobody has asked about this agent yet."
     />
     <p class="small"><a href=${linkTo("decisions", { subject: id })}>All its decisions</a></p>
-    <${AsCurl} path=${pathWith("/v1/decisions", asked)} />`;
+    <${CurlCommand} path=${buildPathWithQuery("/v1/decisions", asked)} />`;
 }
 
-const OUTCOMES: readonly Column<RecordedOutcome>[] = [
+const OUTCOME_COLUMNS: readonly Column<RecordedOutcome>[] = [
   { label: "settled", cell: (row) => html`<${Time} at=${row.settled_at} />` },
   {
     label: "outcome",
@@ -72,7 +72,7 @@ const OUTCOMES: readonly Column<RecordedOutcome>[] = [
         tone=${row.outcome === 1 ? "allow" : row.agent_fault ? "deny" : ""}
       />`,
   },
-  { label: "stakes", isNumber: true, cell: (row) => number(row.stakes, 2) },
+  { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes, 2) },
   { label: "reporter", cell: (row) => html`<${AgentLink} id=${row.reporter} />` },
   { label: "grade", cell: (row) => row.grade },
   { label: "signed", cell: (row) => row.signature },
@@ -80,18 +80,19 @@ const OUTCOMES: readonly Column<RecordedOutcome>[] = [
 
 export function LastOutcomes({ id }: { id: string }): VNode {
   const asked = { subject: id, limit: ROWS };
-  return html`<${List}
+  return html`<${LoadedTable}
       id=${id}
       label="last outcomes"
-      columns=${OUTCOMES}
+      columns=${OUTCOME_COLUMNS}
       load=${async (signal: AbortSignal) =>
-        (await get<{ outcomes: RecordedOutcome[] }>("/v1/outcomes", asked, signal)).outcomes}
+        (await getDocument<{ outcomes: RecordedOutcome[] }>("/v1/outcomes", asked, signal))
+          .outcomes}
       empty="No outcome about this agent is kept: reports show here."
     />
-    <${AsCurl} path=${pathWith("/v1/outcomes", asked)} />`;
+    <${CurlCommand} path=${buildPathWithQuery("/v1/outcomes", asked)} />`;
 }
 
-interface Voice {
+interface ReporterRow {
   readonly reporter: string;
   readonly outcomes: number;
   readonly failures: number;
@@ -99,40 +100,40 @@ interface Voice {
   readonly credibility: number | null;
 }
 
-const loadReporters = (id: string) => `SELECT o.reporter, count(*)::INTEGER AS outcomes,
+const buildReportersSql = (id: string) => `SELECT o.reporter, count(*)::INTEGER AS outcomes,
   (count(*) FILTER (o.outcome = 0))::INTEGER AS failures, sum(o.stakes) AS stakes,
   any_value(r.credibility) AS credibility
 FROM outcomes AS o LEFT JOIN reporters AS r ON r.reporter = o.reporter
 WHERE o.subject = '${id.replaceAll("'", "''")}' AND o.agent_fault GROUP BY o.reporter ORDER BY outcomes DESC LIMIT ${ROWS}`;
 
-const VOICES: readonly Column<Voice>[] = [
+const REPORTER_COLUMNS: readonly Column<ReporterRow>[] = [
   { label: "reporter", cell: (row) => html`<${AgentLink} id=${row.reporter} />` },
-  { label: "outcomes", isNumber: true, cell: (row) => number(row.outcomes) },
+  { label: "outcomes", isNumber: true, cell: (row) => formatNumber(row.outcomes) },
   {
     label: "failed",
     isNumber: true,
-    cell: (row) => percent(row.outcomes === 0 ? 0 : row.failures / row.outcomes, 0),
+    cell: (row) => formatPercent(row.outcomes === 0 ? 0 : row.failures / row.outcomes, 0),
   },
-  { label: "stakes", isNumber: true, cell: (row) => number(row.stakes) },
+  { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes) },
   {
     label: "credibility",
     isNumber: true,
-    cell: (row) => (row.credibility === null ? "stranger" : number(row.credibility, 2)),
+    cell: (row) => (row.credibility === null ? "stranger" : formatNumber(row.credibility, 2)),
   },
 ];
 
-export function Voices({ id }: { id: string }): VNode {
-  return html`<${List}
+export function AgentReporters({ id }: { id: string }): VNode {
+  return html`<${LoadedTable}
       id=${id}
       label="reporters about this agent"
-      columns=${VOICES}
-      load=${(signal: AbortSignal) => query<Voice>(loadReporters(id), signal)}
+      columns=${REPORTER_COLUMNS}
+      load=${(signal: AbortSignal) => querySql<ReporterRow>(buildReportersSql(id), signal)}
       empty="Nobody has reported on this agent yet."
     />
-    <${AsCurl} method="POST" path="/v1/query" body=${{ sql: loadReporters(id) }} />`;
+    <${CurlCommand} method="POST" path="/v1/query" body=${{ sql: buildReportersSql(id) }} />`;
 }
 
-const KEYS: readonly Column<ReporterKeyDescription>[] = [
+const SIGNING_KEY_COLUMNS: readonly Column<ReporterKeyDescription>[] = [
   { label: "key", isLong: true, cell: (row) => html`<code>${row.kid}</code>` },
   { label: "state", cell: (row) => html`<${Tag} word=${row.state} />` },
   {
@@ -145,18 +146,18 @@ const KEYS: readonly Column<ReporterKeyDescription>[] = [
   },
 ];
 
-export function Keys({ id }: { id: string }): VNode {
+export function AgentSigningKeys({ id }: { id: string }): VNode {
   const path = `/v1/agents/${encodeURIComponent(id)}/keys`;
   if (!id.startsWith("agent://")) {
     return html`<p class="empty dim">Only agents with a name of the form agent:// have keys.</p>`;
   }
-  return html`<${List}
+  return html`<${LoadedTable}
       id=${id}
       label="signing keys"
-      columns=${KEYS}
+      columns=${SIGNING_KEY_COLUMNS}
       load=${async (signal: AbortSignal) =>
-        (await get<{ keys: ReporterKeyDescription[] }>(path, {}, signal)).keys}
+        (await getDocument<{ keys: ReporterKeyDescription[] }>(path, {}, signal)).keys}
       empty="It has no key: what is reported in its name is not signed by it."
     />
-    <${AsCurl} path=${path} />`;
+    <${CurlCommand} path=${path} />`;
 }

@@ -1,46 +1,46 @@
 // Agent: what it scores and why, how that came about, who speaks for it, and what it would be answered
 // now.
-import { get } from "../api.ts";
-import { number, percent } from "../format.ts";
+import { getDocument } from "../api.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
-import { AskNow } from "../agent/ask-now.ts";
-import { History } from "../agent/history.ts";
-import { Points } from "../agent/points.ts";
-import { Keys, LastDecisions, LastOutcomes, Voices } from "../agent/records.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, usePageParameters } from "../location.ts";
+import { VerifyForm } from "../agent/ask-now.ts";
+import { AgentHistoryCharts } from "../agent/history.ts";
+import { ScoreWaterfall } from "../agent/points.ts";
+import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentReporters } from "../agent/records.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
-import { Card, Facts, Figure, Figures, Grid, Page } from "../parts/page.ts";
+import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 
-const TONES: Readonly<Record<string, "allow" | "warn" | "deny">> = {
+const TIER_TONES: Readonly<Record<string, "allow" | "warn" | "deny">> = {
   A: "allow",
   B: "allow",
   C: "warn",
   D: "deny",
 };
 
-export default function Agent(): VNode {
-  const [{ id = "" }] = useParameters();
+export default function AgentDetailsPage(): VNode {
+  const [{ id = "" }] = usePageParameters();
   if (id === "") {
     return html`<${Page} title="Agent">
       <${Empty}>No agent is named: <a href=${linkTo("agents")}>choose one</a>.<//>
     <//>`;
   }
-  return html`<${Known} key=${id} id=${id} />`;
+  return html`<${AgentContent} key=${id} id=${id} />`;
 }
 
-function Known({ id }: { id: string }): VNode {
+function AgentContent({ id }: { id: string }): VNode {
   const path = `/v1/agents/${encodeURIComponent(id)}`;
   const { value, error, reload } = useData(
-    (signal) => get<AgentExplanation>(path, {}, signal),
+    (signal) => getDocument<AgentExplanation>(path, {}, signal),
     [id],
   );
   return html`<${Page}
-    title=${html`<${Text} text=${id} />`}
+    title=${html`<${UntrustedText} text=${id} />`}
     tools=${html`<a class="button" href=${linkTo("agents")}>All agents</a>
       <button type="button" onClick=${reload}>Read again</button>`}
   >
@@ -48,18 +48,18 @@ function Known({ id }: { id: string }): VNode {
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${Explained} id=${id} path=${path} agent=${value} />`
+        : html`<${AgentCards} id=${id} path=${path} agent=${value} />`
     }
   <//>`;
 }
 
-interface ExplainedProps {
+interface AgentCardsProps {
   readonly id: string;
   readonly path: string;
   readonly agent: AgentExplanation;
 }
 
-function Explained({ id, path, agent }: ExplainedProps): VNode {
+function AgentCards({ id, path, agent }: AgentCardsProps): VNode {
   return html`
     ${
       !agent.known &&
@@ -67,17 +67,17 @@ function Explained({ id, path, agent }: ExplainedProps): VNode {
         No outcome about this agent is on record: it is scored as a stranger.
       <//>`
     }
-    <${Head} agent=${agent} />
-    <${History} id=${id} path=${path} />
+    <${AgentMetrics} agent=${agent} />
+    <${AgentHistoryCharts} id=${id} path=${path} />
     <${Grid}>
       <${Card} title="Why it scores so" span=${7}>
-        <${Points} agent=${agent} />
+        <${ScoreWaterfall} agent=${agent} />
         <h3>Standing</h3>
-        <${Standing} agent=${agent} />
-        <${AsCurl} path=${path} />
+        <${StandingFacts} agent=${agent} />
+        <${CurlCommand} path=${path} />
       <//>
       <${Card} title="By what is at stake" span=${5}>
-        <${Stakes} agent=${agent} />
+        <${DecisionsByStakes} agent=${agent} />
         <h3>What would help</h3>
         ${
           agent.improvements.length === 0
@@ -90,54 +90,54 @@ function Explained({ id, path, agent }: ExplainedProps): VNode {
     <//>
     <div class="gap"></div>
     <${Card} title="Ask now">
-      <${AskNow} id=${id} />
+      <${VerifyForm} id=${id} />
     <//>
     <${Grid}>
       <${Card} title="Last decisions" span=${6}><${LastDecisions} id=${id} /><//>
       <${Card} title="Last outcomes about it" span=${6}><${LastOutcomes} id=${id} /><//>
-      <${Card} title="Who speaks for and against it" span=${6}><${Voices} id=${id} /><//>
-      <${Card} title="Signing keys" span=${6}><${Keys} id=${id} /><//>
+      <${Card} title="Who speaks for and against it" span=${6}><${AgentReporters} id=${id} /><//>
+      <${Card} title="Signing keys" span=${6}><${AgentSigningKeys} id=${id} /><//>
     <//>
   `;
 }
 
-function Head({ agent }: { agent: AgentExplanation }): VNode {
+function AgentMetrics({ agent }: { agent: AgentExplanation }): VNode {
   const { expected, optimistic, pessimistic } = agent.failure_probability;
   const { evidence } = agent;
   const outcomes = linkTo("sql", {
     sql: `SELECT settled_at, reporter, outcome, stakes, grade FROM outcomes
 WHERE subject = '${agent.agent_id.replaceAll("'", "''")}' ORDER BY settled_at DESC LIMIT 200`,
   });
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="Score, 300 to 850"
-      value=${number(agent.internal_score)}
+      value=${formatNumber(agent.internal_score)}
       note=${`${agent.score} of 100 on the wire`}
-      tone=${TONES[agent.tier]}
+      tone=${TIER_TONES[agent.tier]}
     />
-    <${Figure}
+    <${MetricTile}
       label="Expected failures"
-      value=${percent(expected)}
-      note=${`between ${percent(optimistic)} and ${percent(pessimistic)}`}
+      value=${formatPercent(expected)}
+      note=${`between ${formatPercent(optimistic)} and ${formatPercent(pessimistic)}`}
     />
-    <${Figure}
+    <${MetricTile}
       label="Tier"
       value=${agent.tier}
-      tone=${TONES[agent.tier]}
+      tone=${TIER_TONES[agent.tier]}
       note=${agent.regime === undefined ? "no history" : `lately ${agent.regime}`}
     />
-    <${Figure}
+    <${MetricTile}
       label="Outcomes"
-      value=${number(evidence.outcomes)}
-      note=${`${number(evidence.failures_90d, 1)} failures weigh in`}
+      value=${formatNumber(evidence.outcomes)}
+      note=${`${formatNumber(evidence.failures_90d, 1)} failures weigh in`}
       href=${outcomes}
     />
-    <${Figure}
+    <${MetricTile}
       label="Allowed up to"
       value=${agent.tool_level_max}
       note="by the key's policy, at no stakes"
     />
-    <${Figure}
+    <${MetricTile}
       label="Last outcome"
       value=${html`<${Time} at=${evidence.last_outcome_at} as="ago" />`}
       note=${html`failed <${Time} at=${evidence.last_failure_at} as="ago" />`}
@@ -145,25 +145,25 @@ WHERE subject = '${agent.agent_id.replaceAll("'", "''")}' ORDER BY settled_at DE
   <//>`;
 }
 
-type AtStakes = AgentExplanation["decisions"][number];
+type DecisionAtStakes = AgentExplanation["decisions"][number];
 
 /** A decision that is stricter than what smaller stakes get ends nowhere that is told. */
-function heldUpTo({ stakes, max_stakes: most }: AtStakes): string {
+function formatHoldsUpTo({ stakes, max_stakes: most }: DecisionAtStakes): string {
   if (most === null) return "any";
-  return most < stakes ? "–" : number(most, 2);
+  return most < stakes ? "–" : formatNumber(most, 2);
 }
 
 const STAKES_COLUMNS = [
-  { label: "stakes", isNumber: true, cell: (row: AtStakes) => number(row.stakes) },
-  { label: "decision", cell: (row: AtStakes) => html`<${Tag} word=${row.decision} />` },
+  { label: "stakes", isNumber: true, cell: (row: DecisionAtStakes) => formatNumber(row.stakes) },
+  { label: "decision", cell: (row: DecisionAtStakes) => html`<${Tag} word=${row.decision} />` },
   {
     label: "holds up to",
     isNumber: true,
-    cell: (row: AtStakes) => heldUpTo(row),
+    cell: (row: DecisionAtStakes) => formatHoldsUpTo(row),
   },
 ];
 
-function Stakes({ agent }: { agent: AgentExplanation }): VNode {
+function DecisionsByStakes({ agent }: { agent: AgentExplanation }): VNode {
   return html`<${Table}
     label="decisions by stakes"
     columns=${STAKES_COLUMNS}
@@ -171,14 +171,14 @@ function Stakes({ agent }: { agent: AgentExplanation }): VNode {
   />`;
 }
 
-function Standing({ agent }: { agent: AgentExplanation }): VNode {
+function StandingFacts({ agent }: { agent: AgentExplanation }): VNode {
   const { standing, vouched } = agent;
-  return html`<${Facts}
+  return html`<${FactList}
     facts=${[
-      ["Its word counts", `${percent(standing.weight, 0)} of a full voice`],
+      ["Its word counts", `${formatPercent(standing.weight, 0)} of a full voice`],
       [
         "Credibility",
-        standing.credibility === null ? "a stranger's" : number(standing.credibility, 2),
+        standing.credibility === null ? "a stranger's" : formatNumber(standing.credibility, 2),
       ],
       ["Seed", standing.is_seed ? "yes" : "no"],
       ["Cluster", standing.cluster === null ? "none" : `voice ${standing.cluster}`],

@@ -1,9 +1,9 @@
 // Agents: all of them with their scores, found by name, chosen by tier, in the order that is asked for.
-import { get, pathWith } from "../api.ts";
-import { number, percent } from "../format.ts";
+import { getDocument, buildPathWithQuery } from "../api.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, useEffect, useState, type VNode } from "../html.ts";
-import { useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Field, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
@@ -28,7 +28,7 @@ const ORDERS = [
   ["-outcomes", "most outcomes first"],
   ["name", "by name"],
 ] as const;
-const ORDER_FIRST = ORDERS[0][0];
+const DEFAULT_ORDER = ORDERS[0][0];
 
 const COLUMNS = [
   { label: "agent", cell: (row: ListedAgent) => html`<${AgentLink} id=${row.agent_id} />` },
@@ -37,21 +37,21 @@ const COLUMNS = [
     cell: (row: ListedAgent) =>
       html`<${Tag} word=${row.tier} tone=${TIER_TONES[row.tier] ?? ""} />`,
   },
-  { label: "score", isNumber: true, cell: (row: ListedAgent) => number(row.internal_score) },
+  { label: "score", isNumber: true, cell: (row: ListedAgent) => formatNumber(row.internal_score) },
   {
     label: "risk",
     isNumber: true,
-    cell: (row: ListedAgent) => percent(row.failure_probability),
+    cell: (row: ListedAgent) => formatPercent(row.failure_probability),
   },
   {
     label: "between",
     isNumber: true,
     cell: (row: ListedAgent) =>
       html`<span class="dim"
-        >${percent(row.failure_optimistic)} – ${percent(row.failure_pessimistic)}</span
+        >${formatPercent(row.failure_optimistic)} – ${formatPercent(row.failure_pessimistic)}</span
       >`,
   },
-  { label: "outcomes", isNumber: true, cell: (row: ListedAgent) => number(row.outcomes) },
+  { label: "outcomes", isNumber: true, cell: (row: ListedAgent) => formatNumber(row.outcomes) },
   { label: "lately", cell: (row: ListedAgent) => row.regime ?? "–" },
   {
     label: "last outcome",
@@ -63,21 +63,21 @@ const COLUMNS = [
   },
 ];
 
-export default function Agents(): VNode {
-  const [{ q = "", tier = "", order = ORDER_FIRST, after }] = useParameters();
+export default function AgentsPage(): VNode {
+  const [{ q = "", tier = "", order = DEFAULT_ORDER, after }] = usePageParameters();
   const asked = { contains: q, tier, order, after, limit: LIMIT };
   const { value, error, reload } = useData(
-    (signal) => get<AgentList>("/v1/agents", asked, signal),
+    (signal) => getDocument<AgentList>("/v1/agents", asked, signal),
     [q, tier, order, after],
   );
   return html`<${Page}
     title="Agents"
     lead="Everybody with a record. Risk is the expected share of failures at stakes of 0."
   >
-    <${Filters} q=${q} tier=${tier} order=${order} />
+    <${AgentFilters} q=${q} tier=${tier} order=${order} />
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${Card}
-      title=${value === undefined ? "Agents" : `${number(value.total)} ${value.total === 1 ? "agent" : "agents"}`}
+      title=${value === undefined ? "Agents" : `${formatNumber(value.total)} ${value.total === 1 ? "agent" : "agents"}`}
       tools=${
         value?.as_of != null &&
         html`<span class="dim small">as of <${Time} at=${value.as_of} /></span>`
@@ -86,21 +86,21 @@ export default function Agents(): VNode {
       ${
         value === undefined
           ? error === undefined && html`<${Loading} />`
-          : html`<${Rows} list=${value} isFirst=${after === undefined} onAgain=${reload} />`
+          : html`<${AgentTable} list=${value} isFirst=${after === undefined} onAgain=${reload} />`
       }
-      <${AsCurl} path=${pathWith("/v1/agents", asked)} />
+      <${CurlCommand} path=${buildPathWithQuery("/v1/agents", asked)} />
     <//>
   <//>`;
 }
 
-interface RowsProps {
+interface AgentTableProps {
   readonly list: AgentList;
   readonly isFirst: boolean;
   readonly onAgain: () => void;
 }
 
-function Rows({ list, isFirst, onAgain }: RowsProps): VNode {
-  const [, setParameters] = useParameters();
+function AgentTable({ list, isFirst, onAgain }: AgentTableProps): VNode {
+  const [, setParameters] = usePageParameters();
   if (list.as_of === null && list.agents.length === 0) {
     return html`<${Notice}>
       Scores are being read for the first time, or no outcome is on record yet.${" "}
@@ -130,8 +130,8 @@ function Rows({ list, isFirst, onAgain }: RowsProps): VNode {
     </div>`;
 }
 
-function Filters({ q, tier, order }: { q: string; tier: string; order: string }): VNode {
-  const [, setParameters] = useParameters();
+function AgentFilters({ q, tier, order }: { q: string; tier: string; order: string }): VNode {
+  const [, setParameters] = usePageParameters();
   const [typed, setTyped] = useState(q);
   useEffect(() => setTyped(q), [q]);
   useEffect(() => {

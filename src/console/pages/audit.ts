@@ -1,28 +1,28 @@
 // Audit: who did what, in the console and by the API: changes of keys, policies and configs, reviews, refused
 // access. The filter is in the address.
-import { query } from "../api.ts";
-import { number } from "../format.ts";
+import { querySql } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { linkTo, type Parameters, useParameters } from "../location.ts";
+import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
 import {
   type AuditEvent,
-  countsSql,
+  buildAuditCountsSql,
   parseEventDetail,
-  ROWS_MAX,
-  rowsSql,
-  SPAN_FIRST,
-  SPANS,
-  timesSql,
+  AUDIT_ROWS_MAX,
+  buildAuditRowsSql,
+  DEFAULT_TIME_SPAN,
+  TIME_SPANS,
+  buildAuditTimelineSql,
   describeAuditEvent,
 } from "../audit/events.ts";
-import { AsCurl, Copy } from "../parts/actions.ts";
+import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
 import { Chart } from "../parts/chart.ts";
 import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Facts, Grid, Page } from "../parts/page.ts";
+import { Card, FactList, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { Typed } from "../parts/typed.ts";
-import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { TextInput } from "../parts/typed.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 
 const LEAD =
@@ -32,7 +32,7 @@ const EMPTY =
 /** Fewer are no course over time. */
 const POINTS_MIN = 3;
 
-interface Loaded {
+interface AuditData {
   readonly rows: readonly AuditEvent[];
   readonly counts: readonly {
     readonly event: string;
@@ -41,14 +41,14 @@ interface Loaded {
   readonly times: readonly { readonly at: number; readonly n: number }[];
 }
 
-export default function Audit(): VNode {
-  const [parameters] = useParameters();
+export default function AuditPage(): VNode {
+  const [parameters] = usePageParameters();
   const { row: _, ...filter } = parameters;
-  const { value, error, reload } = useData<Loaded>(
+  const { value, error, reload } = useData<AuditData>(
     async (signal) => ({
-      rows: await query<AuditEvent>(rowsSql(filter), signal),
-      counts: await query(countsSql(filter), signal),
-      times: await query(timesSql(filter), signal),
+      rows: await querySql<AuditEvent>(buildAuditRowsSql(filter), signal),
+      counts: await querySql(buildAuditCountsSql(filter), signal),
+      times: await querySql(buildAuditTimelineSql(filter), signal),
     }),
     [JSON.stringify(filter)],
   );
@@ -57,14 +57,14 @@ export default function Audit(): VNode {
     lead=${LEAD}
     tools=${html`<button type="button" onClick=${reload}>Refresh</button>`}
   >
-    <${Filters} parameters=${parameters} />
+    <${AuditFilters} parameters=${parameters} />
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${Trail} value=${value} parameters=${parameters} />`
+        : html`<${AuditTrail} value=${value} parameters=${parameters} />`
     }
-    <${AsCurl} method="POST" path="/v1/query" body=${{ sql: rowsSql(filter) }} />
+    <${CurlCommand} method="POST" path="/v1/query" body=${{ sql: buildAuditRowsSql(filter) }} />
   <//>`;
 }
 
@@ -75,8 +75,8 @@ const FIELDS: readonly (readonly [name: string, label: string, placeholder: stri
   ["text", "In the detail", "words"],
 ];
 
-function Filters({ parameters }: { parameters: Parameters }): VNode {
-  const [, set] = useParameters();
+function AuditFilters({ parameters }: { parameters: PageParameters }): VNode {
+  const [, set] = usePageParameters();
   const change = (name: string, value: string) =>
     set({ [name]: value || undefined, before: undefined, row: undefined });
   const choice = (name: string, label: string, value: string, options: [string, string][]) =>
@@ -90,20 +90,23 @@ function Filters({ parameters }: { parameters: Parameters }): VNode {
         ${options.map(([each, words]) => html`<option value=${each}>${words}</option>`)}
       </select>
     </div>`;
-  const spans = Object.entries(SPANS).map(([name, [words]]): [string, string] => [name, words]);
+  const spans = Object.entries(TIME_SPANS).map(([name, [words]]): [string, string] => [
+    name,
+    words,
+  ]);
   const ways: [string, string][] = [
     ["", "any way"],
     ["console", "the console"],
     ["api", "the API"],
   ];
   return html`<div class="filters audit">
-    ${choice("since", "Last", parameters["since"] ?? SPAN_FIRST, spans)}
+    ${choice("since", "Last", parameters["since"] ?? DEFAULT_TIME_SPAN, spans)}
     ${choice("via", "Through", parameters["via"] ?? "", ways)}
     ${FIELDS.map(
       ([name, label, placeholder]) =>
         html`<div class="field">
           <label for=${`audit-${name}`}>${label}</label>
-          <${Typed}
+          <${TextInput}
             id=${`audit-${name}`}
             type=${name === "text" ? "search" : "text"}
             value=${parameters[name] ?? ""}
@@ -116,11 +119,17 @@ function Filters({ parameters }: { parameters: Parameters }): VNode {
   </div>`;
 }
 
-function Trail({ value, parameters }: { value: Loaded; parameters: Parameters }): VNode {
-  const rows = value.rows.slice(0, ROWS_MAX);
+function AuditTrail({
+  value,
+  parameters,
+}: {
+  value: AuditData;
+  parameters: PageParameters;
+}): VNode {
+  const rows = value.rows.slice(0, AUDIT_ROWS_MAX);
   const at = rows.findIndex(({ position }) => String(position) === parameters["row"]);
   const last = rows.at(-1)?.position;
-  const hasMore = value.rows.length > ROWS_MAX && last !== null && last !== undefined;
+  const hasMore = value.rows.length > AUDIT_ROWS_MAX && last !== null && last !== undefined;
   const bars = value.counts.map(({ event, n }) => ({
     label: event,
     value: n,
@@ -138,7 +147,7 @@ function Trail({ value, parameters }: { value: Loaded; parameters: Parameters })
           at=${value.times.map(({ at: time }) => time)}
           lines=${lines}
           height=${150}
-          say=${number}
+          say=${formatNumber}
         />
       <//>`
     }
@@ -146,11 +155,11 @@ function Trail({ value, parameters }: { value: Loaded; parameters: Parameters })
       rows.length > 0 &&
       html`<${Card} title="By event" span=${isDrawn ? 5 : 12}><${Bars} bars=${bars} /><//>`
     }
-    ${at >= 0 && html`<${Entry} entry=${rows[at]!} parameters=${parameters} />`}
-    <${Card} title=${`${number(rows.length)}${hasMore ? "+" : ""} events`}>
+    ${at >= 0 && html`<${AuditEntry} entry=${rows[at]!} parameters=${parameters} />`}
+    <${Card} title=${`${formatNumber(rows.length)}${hasMore ? "+" : ""} events`}>
       <${Table}
         label="audit events"
-        columns=${columnsFor(parameters)}
+        columns=${buildAuditColumns(parameters)}
         rows=${rows}
         keyOf=${(row: AuditEvent, index: number) => row.position ?? `old-${index}`}
         chosen=${at < 0 ? undefined : at}
@@ -168,7 +177,7 @@ function Trail({ value, parameters }: { value: Loaded; parameters: Parameters })
   <//>`;
 }
 
-function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
+function buildAuditColumns(parameters: PageParameters): Column<AuditEvent>[] {
   const filtered = (name: string, value: string) =>
     linkTo("audit", { ...parameters, [name]: value, before: undefined, row: undefined });
   return [
@@ -185,7 +194,9 @@ function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
       cell: ({ actor }) =>
         actor === null
           ? html`<span class="dim">–</span>`
-          : html`<a class="agent" href=${filtered("actor", actor)}><${Text} text=${actor} /></a>`,
+          : html`<a class="agent" href=${filtered("actor", actor)}
+              ><${UntrustedText} text=${actor}
+            /></a>`,
     },
     { label: "through", cell: ({ via, actor }) => renderAccessPath(via, actor) },
     {
@@ -193,9 +204,9 @@ function columnsFor(parameters: Parameters): Column<AuditEvent>[] {
       cell: ({ tenant }) =>
         tenant === null
           ? html`<span class="dim">–</span>`
-          : html`<a href=${filtered("tenant", tenant)}><${Text} text=${tenant} /></a>`,
+          : html`<a href=${filtered("tenant", tenant)}><${UntrustedText} text=${tenant} /></a>`,
     },
-    { label: "what", cell: (row) => html`<${Text} text=${describeAuditEvent(row)} />` },
+    { label: "what", cell: (row) => html`<${UntrustedText} text=${describeAuditEvent(row)} />` },
   ];
 }
 
@@ -206,25 +217,31 @@ function renderAccessPath(via: string | null, actor: string | null): VNode {
 }
 
 /** One event with all that is known. */
-function Entry({ entry, parameters }: { entry: AuditEvent; parameters: Parameters }): VNode {
+function AuditEntry({
+  entry,
+  parameters,
+}: {
+  entry: AuditEvent;
+  parameters: PageParameters;
+}): VNode {
   const detail = JSON.stringify(parseEventDetail(entry.detail), null, 2);
   const close = html`
-    <${Copy} text=${detail} label="Copy JSON" />
+    <${CopyButton} text=${detail} label="Copy JSON" />
     <a class="button" href=${linkTo("audit", { ...parameters, row: undefined })}>Close</a>
   `;
   const agent = entry.agent?.startsWith("agent://") && html`<${AgentLink} id=${entry.agent} />`;
   return html`<${Card} title=${entry.event} tools=${close}>
-    <${Facts}
+    <${FactList}
       facts=${[
         ["recorded", html`<${Time} at=${entry.recorded_at} as="full" />`],
-        ["position in the journal", number(entry.position)],
-        ["by key", html`<${Text} text=${entry.actor} />`],
+        ["position in the journal", formatNumber(entry.position)],
+        ["by key", html`<${UntrustedText} text=${entry.actor} />`],
         ["through", renderAccessPath(entry.via, entry.actor)],
-        ["tenant", html`<${Text} text=${entry.tenant} />`],
+        ["tenant", html`<${UntrustedText} text=${entry.tenant} />`],
         ["agent", agent || "–"],
       ]}
     />
     <pre class="code detail" tabindex="0" role="region" aria-label="detail">
-${detail.split("\n").map((line) => html`<${Text} text=${line} />${"\n"}`)}</pre>
+${detail.split("\n").map((line) => html`<${UntrustedText} text=${line} />${"\n"}`)}</pre>
   <//>`;
 }

@@ -1,79 +1,79 @@
 // Credibility: whose word counts, from which seeds, who stands together, and who vouched for whom.
-import { get, pathWith, send } from "../api.ts";
-import { duration, number, percent } from "../format.ts";
+import { getDocument, buildPathWithQuery, sendDocument } from "../api.ts";
+import { formatDuration, formatNumber, formatPercent } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
-import { AsCurl, Confirm } from "../parts/actions.ts";
+import { linkTo, usePageParameters } from "../location.ts";
+import { CurlCommand, ConfirmDialog } from "../parts/actions.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
-import { Card, Figure, Figures, Grid, Page } from "../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
-import { Typed } from "../parts/typed.ts";
-import { useData, usePolled } from "../use-data.ts";
-import { Picture } from "./credibility/picture.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
+import { TextInput } from "../parts/typed.ts";
+import { useData, usePolledData } from "../use-data.ts";
+import { VouchingGraph } from "./credibility/picture.ts";
 import { ReporterCard } from "./credibility/reporter.ts";
 import {
-  here,
-  KINDS,
-  TONES,
-  type Graph,
-  type Reporter,
-  type Status,
+  linkWithChange,
+  VOUCHING_NODE_KINDS,
+  VOUCHING_NODE_TONES,
+  type VouchingGraphReply,
+  type VouchingNode,
+  type CredibilityStatusReply,
 } from "./credibility/shapes.ts";
 
 const PATH = "/v1/kaizen/credibility";
 const EVERY_MS = 5000;
 const SIZES = ["50", "200", "500"];
 
-function Now({ status }: { status: Status }): VNode {
+function CredibilityMetrics({ status }: { status: CredibilityStatusReply }): VNode {
   const { last, is_wanted: isWanted, in_force: isInForce } = status;
   const found = last?.figures;
   const strangers = found && found.reporters - found.believed;
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="Switch"
       value=${isInForce ? "in force" : isWanted ? "waiting" : "off"}
       tone=${isInForce ? "allow" : undefined}
       note=${isWanted ? "switched on" : "switched off: every reporter counts fully"}
     />
-    <${Figure}
+    <${MetricTile}
       label="Seeds"
-      value=${number(found?.seeds)}
+      value=${formatNumber(found?.seeds)}
       note=${status.has_seeds ? "named by TRUSTRANK_SEEDS" : "none named: set TRUSTRANK_SEEDS"}
       href=${found && linkTo("credibility", { kind: "seed" })}
     />
-    <${Figure}
+    <${MetricTile}
       label="Believed"
-      value=${found === undefined ? "–" : `${number(found.believed)} of ${number(found.reporters)}`}
-      note=${found && `${percent(found.believed_share)} of all outcomes`}
+      value=${found === undefined ? "–" : `${formatNumber(found.believed)} of ${formatNumber(found.reporters)}`}
+      note=${found && `${formatPercent(found.believed_share)} of all outcomes`}
       href=${found && linkTo("credibility", { kind: "believed" })}
     />
-    <${Figure}
+    <${MetricTile}
       label="Strangers"
-      value=${number(strangers)}
-      note=${found && `${number(found.discounted)} agents rest on them`}
+      value=${formatNumber(strangers)}
+      note=${found && `${formatNumber(found.discounted)} agents rest on them`}
       href=${found && linkTo("credibility", { kind: "stranger" })}
     />
-    <${Figure}
+    <${MetricTile}
       label="Clusters"
-      value=${number(found?.clusters)}
+      value=${formatNumber(found?.clusters)}
       note="reporters that count as one voice"
     />
-    <${Figure}
+    <${MetricTile}
       label="Last batch"
       value=${last === undefined ? "none yet" : html`<${Time} at=${last.at} as="ago" />`}
-      note=${last === undefined ? "one an hour, with new outcomes" : `${last.reason}, ${duration(last.duration_ms)}`}
+      note=${last === undefined ? "one an hour, with new outcomes" : `${last.reason}, ${formatDuration(last.duration_ms)}`}
     />
   <//>`;
 }
 
-function Filters({ isDisabled }: { isDisabled: boolean }): VNode {
-  const [{ kind = "", around = "", limit = "200" }, set] = useParameters();
+function GraphFilters({ isDisabled }: { isDisabled: boolean }): VNode {
+  const [{ kind = "", around = "", limit = "200" }, set] = usePageParameters();
   const valueOf = (event: Event) => (event.target as HTMLInputElement).value;
   return html`<div class="filters">
     <div class="field">
       <label for="around">Around</label>
-      <${Typed}
+      <${TextInput}
         id="around"
         value=${around}
         placeholder="agent://…"
@@ -99,7 +99,7 @@ function Filters({ isDisabled }: { isDisabled: boolean }): VNode {
         onChange=${(event: Event) => set({ kind: valueOf(event) || undefined })}
       >
         <option value="">all kinds</option>
-        ${KINDS.map((each) => html`<option value=${each}>${each}</option>`)}
+        ${VOUCHING_NODE_KINDS.map((each) => html`<option value=${each}>${each}</option>`)}
       </select>
     </div>
     ${around !== "" && html`<button type="button" onClick=${() => set({ around: undefined })}>Show all</button>`}
@@ -109,37 +109,38 @@ function Filters({ isDisabled }: { isDisabled: boolean }): VNode {
 const COLUMNS = [
   {
     label: "reporter",
-    cell: ({ id }: Reporter) =>
-      html`<a class="agent" href=${here({ reporter: id })}
-        ><${Text} text=${id.replace(/^agent:\/\//, "")}
+    cell: ({ id }: VouchingNode) =>
+      html`<a class="agent" href=${linkWithChange({ reporter: id })}
+        ><${UntrustedText} text=${id.replace(/^agent:\/\//, "")}
       /></a>`,
   },
   {
     label: "kind",
-    cell: ({ kind }: Reporter) => html`<${Tag} word=${kind} tone=${TONES[kind]} />`,
+    cell: ({ kind }: VouchingNode) =>
+      html`<${Tag} word=${kind} tone=${VOUCHING_NODE_TONES[kind]} />`,
   },
   {
     label: "credibility",
     isNumber: true,
-    cell: ({ credibility }: Reporter) => number(credibility, 2),
+    cell: ({ credibility }: VouchingNode) => formatNumber(credibility, 2),
   },
-  { label: "mass", isNumber: true, cell: ({ mass }: Reporter) => percent(mass) },
+  { label: "mass", isNumber: true, cell: ({ mass }: VouchingNode) => formatPercent(mass) },
   {
     label: "cluster",
     isNumber: true,
-    cell: ({ cluster }: Reporter) => (cluster === 0 ? "" : number(cluster)),
+    cell: ({ cluster }: VouchingNode) => (cluster === 0 ? "" : formatNumber(cluster)),
   },
-  { label: "outcomes", isNumber: true, cell: ({ reports }: Reporter) => number(reports) },
+  { label: "outcomes", isNumber: true, cell: ({ reports }: VouchingNode) => formatNumber(reports) },
 ];
 
 /** Seeds, believed, strangers; within each the weightiest first. */
-function byRank(a: Reporter, b: Reporter): number {
-  const kinds = KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
+function byRank(a: VouchingNode, b: VouchingNode): number {
+  const kinds = VOUCHING_NODE_KINDS.indexOf(a.kind) - VOUCHING_NODE_KINDS.indexOf(b.kind);
   return kinds || b.mass - a.mass || b.cluster - a.cluster || b.reports - a.reports;
 }
 
-function Drawn({ graph }: { graph: Graph }): VNode {
-  const [{ kind, reporter }, set] = useParameters();
+function GraphAndTable({ graph }: { graph: VouchingGraphReply }): VNode {
+  const [{ kind, reporter }, set] = usePageParameters();
   const rows = graph.nodes
     .filter((node) => kind === undefined || node.kind === kind)
     .toSorted(byRank);
@@ -147,10 +148,10 @@ function Drawn({ graph }: { graph: Graph }): VNode {
   const choose = (id: string) => set({ reporter: id });
   return html`<${Grid}>
       <${Card} title="Who vouches for whom" span=${6}>
-        <${Picture} graph=${graph} chosen=${at} onChoose=${choose} />
+        <${VouchingGraph} graph=${graph} chosen=${at} onChoose=${choose} />
         <p class="dim small">
-          ${number(graph.nodes.length)} of ${number(graph.reporters)} reporters. A line is a success
-          that one has reported of another; a strong one carries mass of the seeds.
+          ${formatNumber(graph.nodes.length)} of ${formatNumber(graph.reporters)} reporters. A line
+          is a success that one has reported of another; a strong one carries mass of the seeds.
         </p>
       <//>
       <${Card} title="Reporters" span=${6}>
@@ -159,9 +160,9 @@ function Drawn({ graph }: { graph: Graph }): VNode {
             label="reporters"
             columns=${COLUMNS}
             rows=${rows}
-            keyOf=${({ id }: Reporter) => id}
+            keyOf=${({ id }: VouchingNode) => id}
             chosen=${rows.findIndex(({ id }) => id === reporter)}
-            onChoose=${({ id }: Reporter) => choose(id)}
+            onChoose=${({ id }: VouchingNode) => choose(id)}
             empty="None of this kind in the picture."
           />
         </div>
@@ -173,19 +174,24 @@ function Drawn({ graph }: { graph: Graph }): VNode {
         at < 0 &&
         reporter !== undefined &&
         html`<${Notice}>
-          <${Text} text=${reporter} /> is not in this picture.${" "}
+          <${UntrustedText} text=${reporter} /> is not in this picture.${" "}
           <button type="button" onClick=${() => set({ around: reporter })}>Draw around it</button>
         <//>`
       }
     </div>`;
 }
 
+const getStatus = (signal: AbortSignal) => getDocument<CredibilityStatusReply>(PATH, {}, signal);
+
 export default function CredibilityPage(): VNode {
-  const [{ around, limit = "200" }, set] = useParameters();
+  const [{ around, limit = "200" }, set] = usePageParameters();
   const [isAsking, setIsAsking] = useState(false);
-  const { value, error, reload } = usePolled((signal) => get<Status>(PATH, {}, signal), EVERY_MS);
-  const path = pathWith(`${PATH}/graph`, { around, limit });
-  const graph = useData((signal) => get<Graph>(path, {}, signal), [path, value?.last?.at]);
+  const { value, error, reload } = usePolledData(getStatus, EVERY_MS);
+  const path = buildPathWithQuery(`${PATH}/graph`, { around, limit });
+  const graph = useData(
+    (signal) => getDocument<VouchingGraphReply>(path, {}, signal),
+    [path, value?.last?.at],
+  );
   return html`<${Page}
     title="Credibility"
     lead="What a reporter's word counts follows from the seeds: whom those whom you trust deal with."
@@ -198,11 +204,11 @@ export default function CredibilityPage(): VNode {
       </button>
       ${
         isAsking &&
-        html`<${Confirm}
+        html`<${ConfirmDialog}
           title="Weigh every reporter anew"
           action="Compute"
           onConfirm=${async () => {
-            await send("POST", PATH);
+            await sendDocument("POST", PATH);
             reload();
           }}
           onClose=${() => setIsAsking(false)}
@@ -216,15 +222,15 @@ export default function CredibilityPage(): VNode {
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${value === undefined && error === undefined && html`<${Loading} />`}
-    ${value !== undefined && html`<${Now} status=${value} />`}
-    <${Filters} isDisabled=${graph.value?.reporters === 0} />
+    ${value !== undefined && html`<${CredibilityMetrics} status=${value} />`}
+    <${GraphFilters} isDisabled=${graph.value?.reporters === 0} />
     ${graph.error !== undefined && html`<${Failure} error=${graph.error} onRetry=${() => set({ around: undefined })} />`}
     ${graph.value === undefined && graph.error === undefined && html`<${Loading} />`}
     ${
       graph.error === undefined &&
       graph.value !== undefined &&
       (graph.value.nodes.length > 0
-        ? html`<${Drawn} graph=${graph.value} />`
+        ? html`<${GraphAndTable} graph=${graph.value} />`
         : html`<${Card} title="Who vouches for whom">
             <p class="empty dim">
               No reporters yet: name seeds (TRUSTRANK_SEEDS, such as agent://audit/*), report
@@ -232,6 +238,6 @@ export default function CredibilityPage(): VNode {
             </p>
           <//>`)
     }
-    <${AsCurl} path=${path} />
+    <${CurlCommand} path=${path} />
   <//>`;
 }

@@ -1,30 +1,30 @@
 // One decision: what was asked, why it came out so as a chain from the row to the verdict, what it would be
 // now, and how it differs from another.
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
-import { get, pathWith } from "../api.ts";
-import { Compare } from "./decisions/compare.ts";
-import { Replay } from "./decisions/replay.ts";
-import { Chain } from "./decisions/trace.ts";
+import { getDocument, buildPathWithQuery } from "../api.ts";
+import { DecisionComparison } from "./decisions/compare.ts";
+import { ReplayForm } from "./decisions/replay.ts";
+import { TraceChain } from "./decisions/trace.ts";
 import { html, type VNode } from "../html.ts";
-import { linkTo, type Parameters, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading } from "../parts/notices.ts";
-import { Card, Facts, Grid, Page } from "../parts/page.ts";
-import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
+import { Card, FactList, Grid, Page } from "../parts/page.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 
-type Change = ReturnType<typeof useParameters>[1];
+type ChangeParameters = ReturnType<typeof usePageParameters>[1];
 
-function Asked({ trace }: { trace: DecisionTrace }): VNode {
+function RequestFacts({ trace }: { trace: DecisionTrace }): VNode {
   const { subject, stakes } = trace.legs[0]!;
   const asked = `${trace.kind} ${trace.tool_level ?? ""}`;
   const rows = (name: string, value: string) => linkTo("decisions", { [name]: value });
-  return html`<${Facts}
+  return html`<${FactList}
     facts=${[
       ["answer", html`<${Tag} word=${trace.verdict ?? trace.decision} />`],
       ["agent", html`<${AgentLink} id=${subject} />`],
       ["asked", asked],
-      ["action", html`<${Text} text=${trace.action} />`],
+      ["action", html`<${UntrustedText} text=${trace.action} />`],
       ["stakes", stakes.stakes],
       ["at", html`<${Time} at=${trace.evaluated_at} as="full" />`],
       [
@@ -34,10 +34,10 @@ function Asked({ trace }: { trace: DecisionTrace }): VNode {
       ["flagged for a person", trace.flagged ? "yes" : "no"],
       [
         "tenant",
-        html`<a href=${rows("tenant", trace.tenant)}><${Text} text=${trace.tenant} /></a>`,
+        html`<a href=${rows("tenant", trace.tenant)}><${UntrustedText} text=${trace.tenant} /></a>`,
       ],
       ...(trace.node === null ? [] : [["node", trace.node]]),
-      ["key", html`<code><${Text} text=${trace.key_id} /></code>`],
+      ["key", html`<code><${UntrustedText} text=${trace.key_id} /></code>`],
       [
         "scoring config",
         html`<a href=${rows("config", trace.config_version)}>${trace.config_version}</a>${
@@ -49,42 +49,42 @@ function Asked({ trace }: { trace: DecisionTrace }): VNode {
   />`;
 }
 
-function Whole({
+function DecisionCards({
   trace,
   parameters,
   onChange,
 }: {
   trace: DecisionTrace;
-  parameters: Parameters;
-  onChange: Change;
+  parameters: PageParameters;
+  onChange: ChangeParameters;
 }) {
   const { request_id: id } = trace;
   const { leg: named, with: other, tenant, config } = parameters;
   const leg = trace.legs.find((each) => each.leg === named) ?? trace.legs[0]!;
   const own = `/v1/decisions/${encodeURIComponent(id)}`;
   return html`<${Grid}>
-    <${Card} title="What was asked"><${Asked} trace=${trace} /><//>
+    <${Card} title="What was asked"><${RequestFacts} trace=${trace} /><//>
     ${
       other !== undefined &&
       html`<${Card}
         title="Compared"
         tools=${html`<button type="button" class="small" onClick=${() => onChange({ with: undefined })}>Close</button>`}
       >
-        <${Compare} id=${id} other=${other} />
+        <${DecisionComparison} id=${id} other=${other} />
       <//>`
     }
     <${Card}
       title="Why"
       span=${8}
-      tools=${trace.legs.length > 1 && html`<${Legs} trace=${trace} leg=${leg.leg} onChange=${onChange} />`}
+      tools=${trace.legs.length > 1 && html`<${LegButtons} trace=${trace} leg=${leg.leg} onChange=${onChange} />`}
     >
-      <${Chain} trace=${trace} leg=${leg} />
-      <${AsCurl} path=${pathWith(`${own}/trace`, { tenant })} />
+      <${TraceChain} trace=${trace} leg=${leg} />
+      <${CurlCommand} path=${buildPathWithQuery(`${own}/trace`, { tenant })} />
     <//>
     <div class="span-4 stack">
       <${Card} title="Judge again">
-        <${Replay}
-          path=${pathWith(`${own}/replay`, { tenant })}
+        <${ReplayForm}
+          path=${buildPathWithQuery(`${own}/replay`, { tenant })}
           config=${config}
           onConfig=${(chosen: string | undefined) => onChange({ config: chosen })}
         />
@@ -94,7 +94,7 @@ function Whole({
           leg.not_recorded.length === 0
             ? html`<${Empty}>Everything that the answer depended on is shown.<//>`
             : html`<ul>
-                ${leg.not_recorded.map((each) => html`<li><${Text} text=${each} /></li>`)}
+                ${leg.not_recorded.map((each) => html`<li><${UntrustedText} text=${each} /></li>`)}
               </ul>`
         }
       <//>
@@ -102,14 +102,14 @@ function Whole({
   <//>`;
 }
 
-function Legs({
+function LegButtons({
   trace,
   leg,
   onChange,
 }: {
   trace: DecisionTrace;
   leg: string;
-  onChange: Change;
+  onChange: ChangeParameters;
 }): VNode {
   return html`${trace.legs.map(
     (each) =>
@@ -120,17 +120,19 @@ function Legs({
         aria-pressed=${each.leg === leg ? "true" : "false"}
         onClick=${() => onChange({ leg: each.leg })}
       >
-        <${Text} text=${each.subject.replace(/^agent:\/\//, "")} />
+        <${UntrustedText} text=${each.subject.replace(/^agent:\/\//, "")} />
       </button>`,
   )}`;
 }
 
-export default function Decision(): VNode {
-  const [parameters, change] = useParameters();
+export default function DecisionDetailsPage(): VNode {
+  const [parameters, change] = usePageParameters();
   const { id, tenant } = parameters;
-  const path = pathWith(`/v1/decisions/${encodeURIComponent(id ?? "")}/trace`, { tenant });
+  const path = buildPathWithQuery(`/v1/decisions/${encodeURIComponent(id ?? "")}/trace`, {
+    tenant,
+  });
   const { value, error, reload } = useData(
-    async (signal) => (id === undefined ? undefined : get<DecisionTrace>(path, {}, signal)),
+    async (signal) => (id === undefined ? undefined : getDocument<DecisionTrace>(path, {}, signal)),
     [path],
   );
   const tools = html`<a class="button" href=${linkTo("decisions", { mark: id })}
@@ -141,7 +143,7 @@ export default function Decision(): VNode {
     >`;
   return html`<${Page}
     title="Decision"
-    lead=${html`<code><${Text} text=${id} /></code>`}
+    lead=${html`<code><${UntrustedText} text=${id} /></code>`}
     tools=${tools}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
@@ -150,7 +152,7 @@ export default function Decision(): VNode {
         ? html`<${Empty}>Choose one among the <a href=${linkTo("decisions")}>decisions</a>.<//>`
         : value === undefined
           ? error === undefined && html`<${Loading} />`
-          : html`<${Whole} trace=${value} parameters=${parameters} onChange=${change} />`
+          : html`<${DecisionCards} trace=${value} parameters=${parameters} onChange=${change} />`
     }
   <//>`;
 }

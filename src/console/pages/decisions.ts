@@ -1,30 +1,30 @@
 // Decisions: the decision log by facets, over time and entry by entry. All that is chosen, and the place in
 // the list, is in the address. j and k walk the entries, Enter opens one.
 import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
-import { get, type Parameters as Asked, pathWith } from "../api.ts";
-import { Chosen, Facets } from "./decisions/facets.ts";
+import { getDocument, type QueryParameters as Asked, buildPathWithQuery } from "../api.ts";
+import { ActiveFilters, FacetList } from "./decisions/facets.ts";
 import { buildDecisionQuery, RANGES } from "./decisions/query.ts";
-import { number, percent } from "../format.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
-import { linkTo, type Parameters, parsePlace, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, type PageParameters, parsePlace, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
-import { AgentLink, Tag, Text, Time } from "../parts/words.ts";
-import { useKeys } from "../keys.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
+import { useKeyBindings } from "../keys.ts";
 import { useData } from "../use-data.ts";
 
-const ROWS = 50;
+const PAGE_ROWS = 50;
 
-interface Listed {
+interface DecisionListReply {
   readonly decisions: readonly LoggedLeg[];
   readonly complete: boolean;
   readonly next: string | null;
 }
 
-type Change = ReturnType<typeof useParameters>[1];
+type ChangeParameters = ReturnType<typeof usePageParameters>[1];
 
 /** Where an entry opens; beside the one that was marked, if any. */
 function buildEntryHref(leg: LoggedLeg, mark: string | undefined): string {
@@ -32,8 +32,8 @@ function buildEntryHref(leg: LoggedLeg, mark: string | undefined): string {
   return linkTo("decision", { id: leg.request_id, leg: leg.leg, tenant: leg.tenant, with: other });
 }
 
-function askedAs({ kind, tool_level: level, stakes }: LoggedLeg): string {
-  const at = stakes > 0 ? [`at ${number(stakes, 2)}`] : [];
+function describeRequest({ kind, tool_level: level, stakes }: LoggedLeg): string {
+  const at = stakes > 0 ? [`at ${formatNumber(stakes, 2)}`] : [];
   return [kind, ...(level === null ? [] : [level]), ...at].join(" ");
 }
 
@@ -45,7 +45,7 @@ function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
     </span>
     ${leg.flagged && html` <${Tag} word="flagged" tone="warn" />`}
     ${!leg.enforced && html` <${Tag} word="shadow" />`}
-    ${leg.stands_for > 1 && html` <${Tag} word=${`× ${number(leg.stands_for)}`} />`}`;
+    ${leg.stands_for > 1 && html` <${Tag} word=${`× ${formatNumber(leg.stands_for)}`} />`}`;
 }
 
 function buildDecisionColumns(mark: string | undefined) {
@@ -62,16 +62,26 @@ function buildDecisionColumns(mark: string | undefined) {
     {
       label: "asked",
       cell: (leg: LoggedLeg) =>
-        html`<span class="nowrap">${askedAs(leg)}</span>${" "}
-          <span class="dim"><${Text} text=${leg.action ?? ""} /></span>`,
+        html`<span class="nowrap">${describeRequest(leg)}</span>${" "}
+          <span class="dim"><${UntrustedText} text=${leg.action ?? ""} /></span>`,
     },
     { label: "decided by", cell: (leg: LoggedLeg) => html`<${DecidedBy} leg=${leg} />` },
-    { label: "score", isNumber: true, cell: (leg: LoggedLeg) => number(leg.internal_score) },
-    { label: "risk", isNumber: true, cell: (leg: LoggedLeg) => percent(leg.failure_probability) },
+    { label: "score", isNumber: true, cell: (leg: LoggedLeg) => formatNumber(leg.internal_score) },
+    {
+      label: "risk",
+      isNumber: true,
+      cell: (leg: LoggedLeg) => formatPercent(leg.failure_probability),
+    },
   ];
 }
 
-function Search({ parameters, onChange }: { parameters: Parameters; onChange: Change }): VNode {
+function DecisionSearch({
+  parameters,
+  onChange,
+}: {
+  parameters: PageParameters;
+  onChange: ChangeParameters;
+}): VNode {
   const [text, setText] = useState(parameters["agent"] ?? "");
   useEffect(() => setText(parameters["agent"] ?? ""), [parameters["agent"]]);
   const submit = (event: Event) => {
@@ -102,7 +112,13 @@ function Search({ parameters, onChange }: { parameters: Parameters; onChange: Ch
   </form>`;
 }
 
-function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Change }): VNode {
+function DecisionsOverTime({
+  counts,
+  onChange,
+}: {
+  counts: DecisionFacets;
+  onChange: ChangeParameters;
+}): VNode {
   const { times, step_ms: stepMs } = counts;
   const steps = useMemo(() => fillEmptySteps(times, stepMs), [counts]);
   if (times.length === 0) {
@@ -122,7 +138,7 @@ function OverTime({ counts, onChange }: { counts: DecisionFacets; onChange: Chan
       { label: "denied", color: "deny", values: steps.map(({ deny }) => deny) },
     ]}
     height=${120}
-    say=${number}
+    say=${formatNumber}
     onRange=${onRange}
   />`;
 }
@@ -142,20 +158,23 @@ function fillEmptySteps(times: DecisionFacets["times"], stepMs: number) {
   });
 }
 
-interface EntriesProps {
+interface DecisionEntriesProps {
   readonly asked: Asked;
-  readonly parameters: Parameters;
-  readonly onChange: Change;
+  readonly parameters: PageParameters;
+  readonly onChange: ChangeParameters;
 }
 
 /** Row that the address names; -1 for none. */
-const readSelectedRow = ({ at }: Parameters) => Number(at ?? -1);
+const readSelectedRow = ({ at }: PageParameters) => Number(at ?? -1);
 
-function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
+function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps): VNode {
   const { behind, mark } = parameters;
   const before = behind ?? asked["before"];
-  const path = pathWith("/v1/decisions", { ...asked, before, limit: ROWS });
-  const { value, error, reload } = useData((signal) => get<Listed>(path, {}, signal), [path]);
+  const path = buildPathWithQuery("/v1/decisions", { ...asked, before, limit: PAGE_ROWS });
+  const { value, error, reload } = useData(
+    (signal) => getDocument<DecisionListReply>(path, {}, signal),
+    [path],
+  );
   const rows = value?.decisions ?? [];
   const chosen = Math.min(readSelectedRow(parameters), rows.length - 1);
   const go = (row: number) =>
@@ -167,13 +186,13 @@ function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
     const leg = rows[readSelectedRow(parsePlace(location.hash).parameters)];
     if (leg !== undefined) location.hash = buildEntryHref(leg, mark);
   };
-  useKeys({ j: () => step(1), k: () => step(-1), Enter: open });
+  useKeyBindings({ j: () => step(1), k: () => step(-1), Enter: open });
   useEffect(() => {
     document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
-  return html`<${Waiting} isComplete=${value.complete} />
+  return html`<${IncompleteNotice} isComplete=${value.complete} />
     <${Table}
       label="decisions"
       columns=${buildDecisionColumns(mark)}
@@ -184,12 +203,12 @@ function Entries({ asked, parameters, onChange }: EntriesProps): VNode {
       empty=${behind === undefined ? NONE : "No older decisions."}
     />
     <${Pager} behind=${behind} next=${value.next} onChange=${onChange} />
-    <${AsCurl} path=${path} />`;
+    <${CurlCommand} path=${path} />`;
 }
 
 const NONE = "No decision is like this. Take a filter away, or ask a verify, check or handshake.";
 
-function Waiting({ isComplete }: { isComplete: boolean }): VNode | null {
+function IncompleteNotice({ isComplete }: { isComplete: boolean }): VNode | null {
   if (isComplete) return null;
   return html`<${Notice} kind="warn">
     Older decisions still wait to be stored; those listed are the newest.
@@ -199,7 +218,7 @@ function Waiting({ isComplete }: { isComplete: boolean }): VNode | null {
 interface PagerProps {
   readonly behind: string | undefined;
   readonly next: string | null;
-  readonly onChange: Change;
+  readonly onChange: ChangeParameters;
 }
 
 function Pager({ behind, next, onChange }: PagerProps): VNode {
@@ -211,24 +230,25 @@ function Pager({ behind, next, onChange }: PagerProps): VNode {
   </p>`;
 }
 
-function Head({
+function EntryCounts({
   counts,
   mark,
   onChange,
 }: {
   counts: DecisionFacets;
   mark?: string;
-  onChange: Change;
+  onChange: ChangeParameters;
 }) {
   const { entries, decisions, complete, looked_at: lookedAt } = counts;
-  const stands = decisions === entries ? "" : `, which stand for ${number(decisions)} decisions`;
-  const among = complete ? "" : ` among the newest ${number(lookedAt)}`;
-  const said = `${number(entries)} ${entries === 1 ? "entry" : "entries"}${stands}${among}.`;
+  const stands =
+    decisions === entries ? "" : `, which stand for ${formatNumber(decisions)} decisions`;
+  const among = complete ? "" : ` among the newest ${formatNumber(lookedAt)}`;
+  const said = `${formatNumber(entries)} ${entries === 1 ? "entry" : "entries"}${stands}${among}.`;
   return html`<p class="dim">${said}</p>
     ${
       mark !== undefined &&
       html`<${Notice}
-        >Choose a decision to compare with <code><${Text} text=${mark} /></code>.${" "}
+        >Choose a decision to compare with <code><${UntrustedText} text=${mark} /></code>.${" "}
         <button type="button" class="small" onClick=${() => onChange({ mark: undefined })}>
           Do not compare
         </button><//
@@ -236,42 +256,42 @@ function Head({
     }`;
 }
 
-export default function Decisions(): VNode {
-  const [parameters, change] = useParameters();
+export default function DecisionsPage(): VNode {
+  const [parameters, change] = usePageParameters();
   const { range, since, before, mark } = parameters;
   // A range counts back from when it was chosen, so that pages of it belong together.
   const nowMs = useMemo(() => Date.now(), [range, since, before]);
   const asked = buildDecisionQuery(parameters, nowMs);
-  const path = pathWith("/v1/decisions/facets", asked);
+  const path = buildPathWithQuery("/v1/decisions/facets", asked);
   const { value, error, reload } = useData(
-    (signal) => get<DecisionFacets>(path, {}, signal),
+    (signal) => getDocument<DecisionFacets>(path, {}, signal),
     [path],
   );
-  const ask = html`<${Search} parameters=${parameters} onChange=${change} />`;
+  const ask = html`<${DecisionSearch} parameters=${parameters} onChange=${change} />`;
   return html`<${Page}
     title="Decisions"
     lead="Every answer, with what it was judged from. Choose by facets, or draw a range in the chart."
     tools=${ask}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Chosen} parameters=${parameters} onChange=${change} />
+    <${ActiveFilters} parameters=${parameters} onChange=${change} />
     <${Grid}>
       <div class="span-3 beside">
         <${Card} title="Choose">
           ${
             value === undefined
               ? error === undefined && html`<${Loading} />`
-              : html`<${Facets} counts=${value} parameters=${parameters} onChange=${change} />`
+              : html`<${FacetList} counts=${value} parameters=${parameters} onChange=${change} />`
           }
         <//>
       </div>
       <div class="span-9 stack">
         <${Card} title="Over time">
-          ${value === undefined ? html`<${Loading} />` : html`<${OverTime} counts=${value} onChange=${change} />`}
+          ${value === undefined ? html`<${Loading} />` : html`<${DecisionsOverTime} counts=${value} onChange=${change} />`}
         <//>
         <${Card} title="Entries, newest first">
-          ${value !== undefined && html`<${Head} counts=${value} mark=${mark} onChange=${change} />`}
-          <${Entries} asked=${asked} parameters=${parameters} onChange=${change} />
+          ${value !== undefined && html`<${EntryCounts} counts=${value} mark=${mark} onChange=${change} />`}
+          <${DecisionEntries} asked=${asked} parameters=${parameters} onChange=${change} />
         <//>
       </div>
     <//>

@@ -1,14 +1,14 @@
 // Evidence: the sources that contents may cite, the proof of each, and where texts are doubted.
-import { get, pathWith } from "../api.ts";
-import { bytes, number } from "../format.ts";
+import { getDocument, buildPathWithQuery } from "../api.ts";
+import { formatBytes, formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Field, Figure, Figures, Page } from "../parts/page.ts";
+import { Card, Field, MetricTile, MetricTiles, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
-import { mayUse } from "../session.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
+import { hasAnyScope } from "../session.ts";
 import { useData } from "../use-data.ts";
 import { SourceCards, type SourceRecord } from "./evidence/source.ts";
 
@@ -16,14 +16,14 @@ const PATH = "/v1/evidence";
 const STATES = ["active", "revoked", "retracted", "recorded_false"];
 const PAGE_ROWS = 100;
 
-interface List {
+interface SourceList {
   readonly root: string;
   readonly tree_size: number;
   readonly records: readonly SourceRecord[];
   readonly next_before?: number;
 }
 
-interface Threshold {
+interface DoubtThreshold {
   readonly kind: string;
   readonly doubt_at: number;
   readonly hallucinated_at: number;
@@ -37,22 +37,22 @@ const COLUMNS = [
   {
     label: "source",
     cell: (row: SourceRecord) =>
-      html`<span title=${row.source_id}><${Text} text=${row.source_id} /></span>`,
+      html`<span title=${row.source_id}><${UntrustedText} text=${row.source_id} /></span>`,
     isLong: true,
   },
   {
     label: "title",
     isLong: true,
-    cell: (row: SourceRecord) => html`<${Text} text=${row.title || "–"} />`,
+    cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.title || "–"} />`,
   },
   { label: "state", cell: (row: SourceRecord) => html`<${Tag} word=${row.state} />` },
-  { label: "kind", cell: (row: SourceRecord) => html`<${Text} text=${row.kind} />` },
+  { label: "kind", cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.kind} />` },
   {
     label: "text",
     isNumber: true,
-    cell: (row: SourceRecord) => (row.has_text ? bytes(row.size) : "digest alone"),
+    cell: (row: SourceRecord) => (row.has_text ? formatBytes(row.size) : "digest alone"),
   },
-  { label: "tenant", cell: (row: SourceRecord) => html`<${Text} text=${row.tenant} />` },
+  { label: "tenant", cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.tenant} />` },
   {
     label: "may cite it",
     cell: (row: SourceRecord) => (row.visibility === "public" ? "everyone" : "its tenant"),
@@ -61,36 +61,48 @@ const COLUMNS = [
 ];
 
 const THRESHOLD_COLUMNS = [
-  { label: "kind of text", cell: (row: Threshold) => row.kind },
-  { label: "doubted from", isNumber: true, cell: (row: Threshold) => number(row.doubt_at, 3) },
+  { label: "kind of text", cell: (row: DoubtThreshold) => row.kind },
+  {
+    label: "doubted from",
+    isNumber: true,
+    cell: (row: DoubtThreshold) => formatNumber(row.doubt_at, 3),
+  },
   {
     label: "called hallucinated from",
     isNumber: true,
-    cell: (row: Threshold) => number(row.hallucinated_at, 3),
+    cell: (row: DoubtThreshold) => formatNumber(row.hallucinated_at, 3),
   },
   {
     label: "from",
-    cell: (row: Threshold) => (row.from === "tenant" ? "own labels" : "as shipped"),
+    cell: (row: DoubtThreshold) => (row.from === "tenant" ? "own labels" : "as shipped"),
   },
-  { label: "labelled supported", isNumber: true, cell: (row: Threshold) => number(row.supported) },
+  {
+    label: "labelled supported",
+    isNumber: true,
+    cell: (row: DoubtThreshold) => formatNumber(row.supported),
+  },
   {
     label: "labelled unsupported",
     isNumber: true,
-    cell: (row: Threshold) => number(row.unsupported),
+    cell: (row: DoubtThreshold) => formatNumber(row.unsupported),
   },
-  { label: "needed for own", isNumber: true, cell: (row: Threshold) => number(row.needed) },
+  {
+    label: "needed for own",
+    isNumber: true,
+    cell: (row: DoubtThreshold) => formatNumber(row.needed),
+  },
 ];
 
 /** Texts that wait for an index, out of the metrics. */
-async function waiting(signal: AbortSignal): Promise<number | undefined> {
-  if (!mayUse("metrics:read")) return undefined;
-  const text = await get<string>("/metrics", {}, signal);
+async function readUnindexedCount(signal: AbortSignal): Promise<number | undefined> {
+  if (!hasAnyScope("metrics:read")) return undefined;
+  const text = await getDocument<string>("/metrics", {}, signal);
   const found = /^trustrank_evidence_unindexed(?:\{[^}]*\})? (\S+)$/m.exec(text);
   return found === null ? undefined : Number(found[1]);
 }
 
-function Filters({ tenants }: { tenants: readonly string[] }): VNode {
-  const [chosen, set] = useParameters();
+function EvidenceFilters({ tenants }: { tenants: readonly string[] }): VNode {
+  const [chosen, set] = usePageParameters();
   const change = (name: string, isReplacing: boolean) => (event: Event) => {
     const { value } = event.target as HTMLInputElement;
     set({ [name]: value || undefined, before: undefined, id: undefined }, isReplacing);
@@ -128,10 +140,14 @@ function Filters({ tenants }: { tenants: readonly string[] }): VNode {
   </div>`;
 }
 
-function Thresholds({ tenant }: { tenant: string | undefined }): VNode {
+function ThresholdsCard({ tenant }: { tenant: string | undefined }): VNode {
   const { value, error, reload } = useData(
     (signal) =>
-      get<{ model: string; thresholds: Threshold[] }>("/v1/vault/thresholds", { tenant }, signal),
+      getDocument<{ model: string; thresholds: DoubtThreshold[] }>(
+        "/v1/vault/thresholds",
+        { tenant },
+        signal,
+      ),
     [tenant],
   );
   return html`<${Card} title="Where texts are doubted">
@@ -145,13 +161,13 @@ function Thresholds({ tenant }: { tenant: string | undefined }): VNode {
           >) replace the shipped thresholds once there are enough.
         </p>`
     }
-    <${AsCurl} path=${pathWith("/v1/vault/thresholds", { tenant })} />
+    <${CurlCommand} path=${buildPathWithQuery("/v1/vault/thresholds", { tenant })} />
   <//>`;
 }
 
 /** Ways to other pages of the list, and to a first proof. */
-function Steps({ list }: { list: List }): VNode {
-  const [chosen, set] = useParameters();
+function SourcePager({ list }: { list: SourceList }): VNode {
+  const [chosen, set] = usePageParameters();
   const [first] = list.records;
   return html`<div class="tools">
     ${chosen["before"] !== undefined && html`<button type="button" onClick=${() => set({ before: undefined })}>Newest</button>`}
@@ -169,40 +185,40 @@ function Steps({ list }: { list: List }): VNode {
   </div>`;
 }
 
-function Heads({ list }: { list: List }): VNode {
-  const unindexed = useData(waiting, []).value;
-  return html`<${Figures}>
-    <${Figure}
+function EvidenceMetrics({ list }: { list: SourceList }): VNode {
+  const unindexed = useData(readUnindexedCount, []).value;
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="Records in the tree"
-      value=${number(list.tree_size)}
+      value=${formatNumber(list.tree_size)}
       note="of all tenants, versions and withdrawals included"
     />
-    <${Figure}
+    <${MetricTile}
       label="Root"
       value=${html`<code title=${list.root}>${list.root.slice(7, 19)}…</code>`}
       note="changes with every record"
     />
-    <${Figure}
+    <${MetricTile}
       label="Texts waiting for an index"
-      value=${number(unindexed)}
+      value=${formatNumber(unindexed)}
       tone=${(unindexed ?? 0) > 0 ? "warn" : undefined}
       note=${unindexed === undefined ? "needs metrics:read" : "indexed at once when one is asked for"}
     />
   <//>`;
 }
 
-export default function Evidence(): VNode {
-  const [chosen, set] = useParameters();
+export default function EvidencePage(): VNode {
+  const [chosen, set] = usePageParameters();
   const { prefix, state, tenant, before, id } = chosen;
   const asked = { prefix, state, tenant, before, limit: PAGE_ROWS };
   const { value, error, reload } = useData(
-    (signal) => get<List>(PATH, asked, signal),
+    (signal) => getDocument<SourceList>(PATH, asked, signal),
     [prefix, state, tenant, before],
   );
-  const isAdmin = mayUse();
+  const isAdmin = hasAnyScope();
   const tenants = useData<string[]>(async (signal) => {
     if (!isAdmin) return [];
-    const list = await get<{ tenants: { tenant: string }[] }>("/v1/tenants", {}, signal);
+    const list = await getDocument<{ tenants: { tenant: string }[] }>("/v1/tenants", {}, signal);
     return list.tenants.map((each) => each.tenant);
   }, []);
   const records = value?.records ?? [];
@@ -212,9 +228,9 @@ export default function Evidence(): VNode {
     title="Evidence"
     lead="Sources that agents may cite. Each record is a leaf of one tree, whose root the bureau signs."
   >
-    ${value !== undefined && html`<${Heads} list=${value} />`}
+    ${value !== undefined && html`<${EvidenceMetrics} list=${value} />`}
     <${Card} title="Sources">
-      <${Filters} tenants=${tenants.value ?? []} />
+      <${EvidenceFilters} tenants=${tenants.value ?? []} />
       ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
       ${value === undefined && error === undefined && html`<${Loading} />`}
       ${
@@ -233,10 +249,10 @@ export default function Evidence(): VNode {
           }
         />`
       }
-      ${value !== undefined && html`<${Steps} list=${value} />`}
-      <${AsCurl} path=${pathWith(PATH, asked)} />
+      ${value !== undefined && html`<${SourcePager} list=${value} />`}
+      <${CurlCommand} path=${buildPathWithQuery(PATH, asked)} />
     <//>
     ${id !== undefined && html`<${SourceCards} key=${`${tenant} ${id}`} id=${id} tenant=${tenant} onChange=${reload} />`}
-    <${Thresholds} tenant=${tenant} />
+    <${ThresholdsCard} tenant=${tenant} />
   <//>`;
 }

@@ -1,18 +1,18 @@
 // Kaizen: which weights are live, what runs have found, and what a person may do about it.
-import { get } from "../api.ts";
-import { duration, number } from "../format.ts";
+import { getDocument } from "../api.ts";
+import { formatDuration, formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
-import { Card, Figure, Figures, Page } from "../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
-import { usePolled } from "../use-data.ts";
-import { Tools } from "./kaizen/actions.ts";
-import { Passes } from "./kaizen/gates.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
+import { usePolledData } from "../use-data.ts";
+import { KaizenTools } from "./kaizen/actions.ts";
+import { GateMarks } from "./kaizen/gates.ts";
 import { RunCard, WatchLines } from "./kaizen/run.ts";
-import { describeRunState, type RunRow, type Status } from "./kaizen/shapes.ts";
+import { describeRunState, type ListedRun, type KaizenStatusReply } from "./kaizen/shapes.ts";
 
 const PATH = "/v1/kaizen/runs";
 const EVERY_MS = 2000;
@@ -28,43 +28,44 @@ const STAGES: Readonly<Record<string, string>> = {
 const COLUMNS = [
   {
     label: "run",
-    cell: (run: RunRow) =>
+    cell: (run: ListedRun) =>
       html`<a class="id" href=${linkTo("kaizen", { run: run.run_id })}>${run.run_id}</a>`,
   },
-  { label: "started", cell: (run: RunRow) => html`<${Time} at=${run.started_at} />` },
-  { label: "by", cell: (run: RunRow) => html`<${Text} text=${run.started_by} />` },
+  { label: "started", cell: (run: ListedRun) => html`<${Time} at=${run.started_at} />` },
+  { label: "by", cell: (run: ListedRun) => html`<${UntrustedText} text=${run.started_by} />` },
   {
     label: "state",
-    cell: (run: RunRow) => {
+    cell: (run: ListedRun) => {
       const [word, tone] = describeRunState(run);
       return html`<${Tag} word=${word} tone=${tone} />`;
     },
   },
   {
     label: "gates, check",
-    cell: (run: RunRow) => html`<${Passes} gates=${ofSide(run, "check")} />`,
+    cell: (run: ListedRun) => html`<${GateMarks} gates=${selectGates(run, "check")} />`,
   },
   {
     label: "gates, handshake",
-    cell: (run: RunRow) => html`<${Passes} gates=${ofSide(run, "handshake")} />`,
+    cell: (run: ListedRun) => html`<${GateMarks} gates=${selectGates(run, "handshake")} />`,
   },
-  { label: "outcomes", isNumber: true, cell: (run: RunRow) => number(run.rows) },
-  { label: "took", isNumber: true, cell: (run: RunRow) => duration(run.duration_ms) },
+  { label: "outcomes", isNumber: true, cell: (run: ListedRun) => formatNumber(run.rows) },
+  { label: "took", isNumber: true, cell: (run: ListedRun) => formatDuration(run.duration_ms) },
   {
     label: "why",
     isLong: true,
-    cell: (run: RunRow) =>
-      html`<span class="dim" title=${run.reason}><${Text} text=${run.reason} /></span>`,
+    cell: (run: ListedRun) =>
+      html`<span class="dim" title=${run.reason}><${UntrustedText} text=${run.reason} /></span>`,
   },
 ];
 
-const ofSide = ({ gates }: RunRow, side: string) => gates?.filter((gate) => gate.side === side);
+const selectGates = ({ gates }: ListedRun, side: string) =>
+  gates?.filter((gate) => gate.side === side);
 
-function Now({ status }: { status: Status }): VNode {
+function KaizenOverview({ status }: { status: KaizenStatusReply }): VNode {
   const { promoted_by: by, watch, next_run_at: next, cool_down_runs: pause } = status;
   const isDue = watch?.sides.some(({ rollback_due: due }) => due) === true;
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="Live weights"
       value=${by === undefined ? "as shipped" : "learnt"}
       note=${html`<code>${status.config_version}</code>${
@@ -72,12 +73,12 @@ function Now({ status }: { status: Status }): VNode {
         }`}
       href=${by === undefined ? undefined : linkTo("kaizen", { run: by })}
     />
-    <${Figure}
+    <${MetricTile}
       label="Next run"
       value=${next === undefined ? "by hand" : html`<${Time} at=${next} as="ago" />`}
       note=${next === undefined ? "the schedule is off" : html`<${Time} at=${next} as="full" />`}
     />
-    <${Figure}
+    <${MetricTile}
       label="Watch"
       value=${watch === undefined ? "–" : isDue ? "worse" : "holds"}
       tone=${watch === undefined ? undefined : isDue ? "deny" : "allow"}
@@ -87,7 +88,7 @@ function Now({ status }: { status: Status }): VNode {
           : html`looked <${Time} at=${watch.at} as="ago" />`
       }
     />
-    <${Figure}
+    <${MetricTile}
       label="Pause"
       value=${pause === 0 ? "none" : `${pause} runs`}
       note=${pause === 0 ? "runs may promote" : "after a rollback runs only test"}
@@ -95,7 +96,7 @@ function Now({ status }: { status: Status }): VNode {
   <//>`;
 }
 
-function Progress({ running }: { running: NonNullable<Status["running"]> }): VNode {
+function RunProgress({ running }: { running: NonNullable<KaizenStatusReply["running"]> }): VNode {
   const what = STAGES[running.stage] ?? running.stage;
   return html`<${Notice}>
     <p>Run <b>${running.run_id}</b> is under way: ${what}.</p>
@@ -108,9 +109,12 @@ function Progress({ running }: { running: NonNullable<Status["running"]> }): VNo
   <//>`;
 }
 
-export default function Kaizen(): VNode {
-  const [{ run: chosen }, set] = useParameters();
-  const { value, error, reload } = usePolled((signal) => get<Status>(PATH, {}, signal), EVERY_MS);
+export default function KaizenPage(): VNode {
+  const [{ run: chosen }, set] = usePageParameters();
+  const { value, error, reload } = usePolledData(
+    (signal) => getDocument<KaizenStatusReply>(PATH, {}, signal),
+    EVERY_MS,
+  );
   const onDone = (run?: string) => {
     if (run !== undefined) set({ run, side: undefined });
     reload();
@@ -121,12 +125,12 @@ export default function Kaizen(): VNode {
   return html`<${Page}
     title="Kaizen"
     lead="New weights are learnt from settled outcomes, and go live only if every gate passes."
-    tools=${value !== undefined && html`<${Tools} status=${value} onDone=${onDone} />`}
+    tools=${value !== undefined && html`<${KaizenTools} status=${value} onDone=${onDone} />`}
   >
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${value === undefined && error === undefined && html`<${Loading} />`}
-    ${value !== undefined && html`<${Now} status=${value} />`}
-    ${value?.running !== undefined && html`<${Progress} running=${value.running} />`}
+    ${value !== undefined && html`<${KaizenOverview} status=${value} />`}
+    ${value?.running !== undefined && html`<${RunProgress} running=${value.running} />`}
     ${
       value?.watch !== undefined &&
       html`<${Card} title="The live weights against those they replaced"
@@ -140,12 +144,12 @@ export default function Kaizen(): VNode {
           label="runs"
           columns=${COLUMNS}
           rows=${value.runs}
-          keyOf=${(run: RunRow) => run.run_id}
+          keyOf=${(run: ListedRun) => run.run_id}
           chosen=${at}
-          onChoose=${(run: RunRow) => set({ run: run.run_id, side: undefined })}
+          onChoose=${(run: ListedRun) => set({ run: run.run_id, side: undefined })}
           empty="No runs yet: the schedule makes one every Monday at 03:00 UTC, and “Run now” one at once."
         />
-        <${AsCurl} path=${PATH} />
+        <${CurlCommand} path=${PATH} />
       <//>`
     }
     ${

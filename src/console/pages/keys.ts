@@ -1,35 +1,35 @@
 // The keys of the API: who may ask what, when each was last used, and the ways to make, change, rotate and revoke one.
 // The filter and the chosen key are in the address; a secret never is.
-import { get } from "../api.ts";
-import { number } from "../format.ts";
+import { getDocument } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
-import { linkTo, type Parameters, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Figure, Figures, Page } from "../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
-import { session } from "../session.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
+import { readSession } from "../session.ts";
 import { useData } from "../use-data.ts";
 import {
-  ChangeDialog,
-  CreateDialog,
-  type DialogProps,
-  type Doing,
-  RevokeDialog,
-  RotateDialog,
+  ChangeKeyDialog,
+  CreateKeyDialog,
+  type KeyDialogProps,
+  type KeyAction,
+  RevokeKeyDialog,
+  RotateKeyDialog,
 } from "./keys/dialogs.ts";
-import { endWords, Panel, Secret, StateTag, useWords } from "./keys/panel.ts";
+import { renderKeyExpiry, KeyCard, SecretCard, KeyStateTag, renderLastUse } from "./keys/panel.ts";
 import {
-  chosenState,
-  isIn,
-  type Key,
-  keysThat,
+  readStateFilter,
+  isInState,
+  type ListedKey,
+  selectKeys,
   type KeyWithSecret,
   SCOPES,
   SOON_DAYS,
-  type State,
-  STATES,
+  type KeyStateFilter,
+  KEY_STATE_LABELS,
 } from "./keys/shapes.ts";
 
 const LEAD =
@@ -37,19 +37,19 @@ const LEAD =
 const EMPTY = "No key fits. Clear the filter, or make one with New key.";
 const PATH = "/v1/keys";
 
-export default function Keys(): VNode {
-  const [parameters, set] = useParameters();
-  const [doing, setDoing] = useState<Doing>();
+export default function KeysPage(): VNode {
+  const [parameters, set] = usePageParameters();
+  const [doing, setDoing] = useState<KeyAction>();
   const [made, setMade] = useState<KeyWithSecret>();
   const { value, error, reload } = useData(
-    (signal) => get<{ keys: Key[] }>(PATH, undefined, signal),
+    (signal) => getDocument<{ keys: ListedKey[] }>(PATH, undefined, signal),
     [],
   );
   const keys = value?.keys ?? [];
   const target = keys.find(({ key_id: id }) => id === parameters["key"]);
-  const dialog: DialogProps = {
+  const dialog: KeyDialogProps = {
     target,
-    tenant: parameters["tenant"] ?? session()?.tenant ?? "",
+    tenant: parameters["tenant"] ?? readSession()?.tenant ?? "",
     tenants: listTenants(keys),
     onSecret: setMade,
     onDone: ({ key_id: key }) => {
@@ -63,50 +63,58 @@ export default function Keys(): VNode {
     <button type="button" class="primary" onClick=${() => setDoing("create")}>New key…</button>
   `;
   return html`<${Page} title="Keys" lead=${LEAD} tools=${tools}>
-    ${made !== undefined && html`<${Secret} made=${made} onStored=${() => setMade(undefined)} />`}
+    ${made !== undefined && html`<${SecretCard} made=${made} onStored=${() => setMade(undefined)} />`}
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${List} keys=${keys} parameters=${parameters} target=${target} onDo=${setDoing} />`
+        : html`<${KeySection}
+            keys=${keys}
+            parameters=${parameters}
+            target=${target}
+            onDo=${setDoing}
+          />`
     }
-    <${AsCurl} path=${PATH} />
-    <${Dialog} doing=${doing} ...${dialog} />
+    <${CurlCommand} path=${PATH} />
+    <${KeyDialog} doing=${doing} ...${dialog} />
   <//>`;
 }
 
-function Dialog({ doing, ...props }: DialogProps & { doing: Doing | undefined }): VNode | null {
-  if (doing === "create") return html`<${CreateDialog} ...${props} />`;
+function KeyDialog({
+  doing,
+  ...props
+}: KeyDialogProps & { doing: KeyAction | undefined }): VNode | null {
+  if (doing === "create") return html`<${CreateKeyDialog} ...${props} />`;
   if (doing === undefined || props.target === undefined) return null;
-  if (doing === "change") return html`<${ChangeDialog} ...${props} />`;
-  if (doing === "rotate") return html`<${RotateDialog} ...${props} />`;
-  return html`<${RevokeDialog} ...${props} />`;
+  if (doing === "change") return html`<${ChangeKeyDialog} ...${props} />`;
+  if (doing === "rotate") return html`<${RotateKeyDialog} ...${props} />`;
+  return html`<${RevokeKeyDialog} ...${props} />`;
 }
 
-interface ListProps {
-  readonly keys: readonly Key[];
-  readonly parameters: Parameters;
-  readonly target: Key | undefined;
-  readonly onDo: (doing: Doing) => void;
+interface KeySectionProps {
+  readonly keys: readonly ListedKey[];
+  readonly parameters: PageParameters;
+  readonly target: ListedKey | undefined;
+  readonly onDo: (doing: KeyAction) => void;
 }
 
-function List({ keys, parameters, target, onDo }: ListProps): VNode {
-  const [, set] = useParameters();
-  const rows = keysThat(keys, parameters, Date.now());
+function KeySection({ keys, parameters, target, onDo }: KeySectionProps): VNode {
+  const [, set] = usePageParameters();
+  const rows = selectKeys(keys, parameters, Date.now());
   const at = rows.findIndex((row) => row === target);
   return html`
-    <${Counts} keys=${keys} />
-    <${Filters} keys=${keys} parameters=${parameters} />
+    <${KeyCounts} keys=${keys} />
+    <${KeyFilters} keys=${keys} parameters=${parameters} />
     ${
       target !== undefined &&
-      html`<${Panel} target=${target} onDo=${onDo} onClose=${() => set({ key: undefined })} />`
+      html`<${KeyCard} target=${target} onDo=${onDo} onClose=${() => set({ key: undefined })} />`
     }
-    <${Card} title=${`${number(rows.length)} ${rows.length === 1 ? "key" : "keys"}`}>
+    <${Card} title=${`${formatNumber(rows.length)} ${rows.length === 1 ? "key" : "keys"}`}>
       <${Table}
         label="keys"
-        columns=${columnsFor(parameters)}
+        columns=${buildKeyColumns(parameters)}
         rows=${rows}
-        keyOf=${({ key_id: id }: Key) => id}
+        keyOf=${({ key_id: id }: ListedKey) => id}
         chosen=${at < 0 ? undefined : at}
         empty=${EMPTY}
       />
@@ -114,7 +122,7 @@ function List({ keys, parameters, target, onDo }: ListProps): VNode {
   `;
 }
 
-const COUNTED: readonly (readonly [State, string, "warn" | undefined])[] = [
+const COUNTED: readonly (readonly [KeyStateFilter, string, "warn" | undefined])[] = [
   ["active", "active", undefined],
   ["unused", "unused for 90 days", undefined],
   ["ending", `end within ${SOON_DAYS} days`, "warn"],
@@ -123,14 +131,14 @@ const COUNTED: readonly (readonly [State, string, "warn" | undefined])[] = [
 ];
 
 /** Each leads to its rows. */
-function Counts({ keys }: { keys: readonly Key[] }): VNode {
+function KeyCounts({ keys }: { keys: readonly ListedKey[] }): VNode {
   const now = Date.now();
-  return html`<${Figures}>
+  return html`<${MetricTiles}>
     ${COUNTED.map(([state, label, tone]) => {
-      const count = keys.filter((key) => isIn(key, state, now)).length;
-      return html`<${Figure}
+      const count = keys.filter((key) => isInState(key, state, now)).length;
+      return html`<${MetricTile}
         label=${label}
-        value=${number(count)}
+        value=${formatNumber(count)}
         href=${linkTo("keys", { state })}
         tone=${count > 0 ? tone : undefined}
       />`;
@@ -138,13 +146,13 @@ function Counts({ keys }: { keys: readonly Key[] }): VNode {
   <//>`;
 }
 
-interface FiltersProps {
-  readonly keys: readonly Key[];
-  readonly parameters: Parameters;
+interface KeyFiltersProps {
+  readonly keys: readonly ListedKey[];
+  readonly parameters: PageParameters;
 }
 
-function Filters({ keys, parameters }: FiltersProps): VNode {
-  const [, set] = useParameters();
+function KeyFilters({ keys, parameters }: KeyFiltersProps): VNode {
+  const [, set] = usePageParameters();
   const choice = (name: string, label: string, value: string, options: [string, string][]) =>
     html`<div class="field">
       <label for=${`keys-${name}`}>${label}</label>
@@ -174,34 +182,34 @@ function Filters({ keys, parameters }: FiltersProps): VNode {
           set({ text: (event.target as HTMLInputElement).value || undefined }, true)}
       />
     </div>
-    ${choice("state", "State", chosenState(parameters), Object.entries(STATES))}
+    ${choice("state", "State", readStateFilter(parameters), Object.entries(KEY_STATE_LABELS))}
     ${choice("tenant", "Tenant", parameters["tenant"] ?? "", [any, ...tenants])}
     ${choice("scope", "May", parameters["scope"] ?? "", [any, ...named(SCOPES)])}
     <a class="button" href=${linkTo("keys")}>Clear</a>
   </div>`;
 }
 
-function listTenants(keys: readonly Key[]): string[] {
+function listTenants(keys: readonly ListedKey[]): string[] {
   return [...new Set(keys.map(({ tenant }) => tenant))].toSorted();
 }
 
-function columnsFor(parameters: Parameters): Column<Key>[] {
+function buildKeyColumns(parameters: PageParameters): Column<ListedKey>[] {
   return [
     {
       label: "key",
       cell: ({ key_id: id, label }) =>
         html`<a class="agent" href=${linkTo("keys", { ...parameters, key: id })}
             ><code>${id}</code></a
-          >${label !== null && html`<br /><${Text} text=${label} />`}`,
+          >${label !== null && html`<br /><${UntrustedText} text=${label} />`}`,
     },
     {
       label: "tenant",
       cell: ({ tenant }) =>
         html`<a class="agent" href=${linkTo("keys", { ...parameters, tenant })}
-          ><${Text} text=${tenant}
+          ><${UntrustedText} text=${tenant}
         /></a>`,
     },
-    { label: "state", cell: (row) => html`<${StateTag} target=${row} />` },
+    { label: "state", cell: (row) => html`<${KeyStateTag} target=${row} />` },
     {
       label: "may",
       cell: ({ scopes, first_party: isFirstParty }) =>
@@ -210,8 +218,8 @@ function columnsFor(parameters: Parameters): Column<Key>[] {
           ${isFirstParty && html`<${Tag} word="first party" tone="allow" />`}
         </div>`,
     },
-    { label: "last use", cell: useWords },
-    { label: "ends", cell: endWords },
+    { label: "last use", cell: renderLastUse },
+    { label: "ends", cell: renderKeyExpiry },
     { label: "made", cell: ({ created_at: at }) => html`<${Time} at=${at} />` },
   ];
 }

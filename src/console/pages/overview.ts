@@ -1,19 +1,19 @@
 // Overview: what happens now, each figure with the rows behind it.
-import { get } from "../api.ts";
-import { number, percent } from "../format.ts";
+import { getDocument } from "../api.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
-import { Live } from "./overview/live.ts";
-import { Recent } from "./overview/recent.ts";
+import { LiveCharts } from "./overview/live.ts";
+import { RecentCharts } from "./overview/recent.ts";
 import { Tour, useTour } from "./overview/tour.ts";
-import { usePolled } from "../use-data.ts";
+import { usePolledData } from "../use-data.ts";
 
-interface Decision {
+interface LatestDecision {
   readonly request_id: string;
   readonly evaluated_at: string;
   readonly subject: string;
@@ -31,31 +31,39 @@ const LATEST = "/v1/decisions?limit=14";
 const EVERY_MS = 5000;
 
 const COLUMNS = [
-  { label: "at", cell: (row: Decision) => html`<${Time} at=${row.evaluated_at} />` },
-  { label: "agent", cell: (row: Decision) => html`<${AgentLink} id=${row.subject} />` },
+  { label: "at", cell: (row: LatestDecision) => html`<${Time} at=${row.evaluated_at} />` },
+  { label: "agent", cell: (row: LatestDecision) => html`<${AgentLink} id=${row.subject} />` },
   {
     label: "asked",
-    cell: (row: Decision) =>
+    cell: (row: LatestDecision) =>
       html`<a href=${linkTo("decision", { id: row.request_id })}
         >${row.kind} ${row.tool_level} ${row.action}</a
       >`,
   },
   {
     label: "answer",
-    cell: (row: Decision) => html`<${Tag} word=${row.verdict ?? row.decision} />`,
+    cell: (row: LatestDecision) => html`<${Tag} word=${row.verdict ?? row.decision} />`,
   },
-  { label: "score", isNumber: true, cell: (row: Decision) => number(row.internal_score) },
-  { label: "risk", isNumber: true, cell: (row: Decision) => percent(row.failure_probability) },
+  {
+    label: "score",
+    isNumber: true,
+    cell: (row: LatestDecision) => formatNumber(row.internal_score),
+  },
+  {
+    label: "risk",
+    isNumber: true,
+    cell: (row: LatestDecision) => formatPercent(row.failure_probability),
+  },
   {
     label: "reasons",
     isLong: true,
-    cell: (row: Decision) => html`<span class="dim">${row.reason_codes.join(", ")}</span>`,
+    cell: (row: LatestDecision) => html`<span class="dim">${row.reason_codes.join(", ")}</span>`,
   },
 ];
 
-export default function Overview(): VNode {
-  const { value, error, reload } = usePolled(
-    (signal) => get<{ decisions: Decision[] }>(LATEST, {}, signal),
+export default function OverviewPage(): VNode {
+  const { value, error, reload } = usePolledData(
+    (signal) => getDocument<{ decisions: LatestDecision[] }>(LATEST, {}, signal),
     EVERY_MS,
   );
   const [isTouring, showTour] = useTour();
@@ -67,8 +75,8 @@ export default function Overview(): VNode {
   return html`<${Page} title="Overview" lead="What happens now." tools=${tools}>
     ${isTouring && html`<${Tour} onDismiss=${() => showTour(false)} />`}
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Live} />
-    <${Recent} />
+    <${LiveCharts} />
+    <${RecentCharts} />
     <${Card} title="Latest decisions">
       ${
         value === undefined
@@ -77,11 +85,11 @@ export default function Overview(): VNode {
               label="latest decisions"
               columns=${COLUMNS}
               rows=${value.decisions}
-              keyOf=${(row: Decision) => row.request_id}
+              keyOf=${(row: LatestDecision) => row.request_id}
               empty="No decisions yet: the first verify, check or handshake shows here."
             />`
       }
-      <${AsCurl} path=${LATEST} />
+      <${CurlCommand} path=${LATEST} />
     <//>
   <//>`;
 }

@@ -1,28 +1,28 @@
 // Policy: what each level lets through. A draft is checked as it is written, tried on history before it is
 // saved, and put on record with a reason; earlier ones can be taken up again.
-import { get } from "../api.ts";
+import { getDocument } from "../api.ts";
 import { html, useEffect, useState, type VNode } from "../html.ts";
-import { useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
 import { Time } from "../parts/words.ts";
-import { type Followed, useBacktest } from "../policy/backtest.ts";
-import { type Check, checkPath, useCheck } from "../policy/check.ts";
+import { type BacktestProgress, useBacktest } from "../policy/backtest.ts";
+import { type DraftCheck, buildCheckPath, useDraftCheck } from "../policy/check.ts";
 import {
   listPolicyDifferences,
   LEVELS,
   type PolicyDocument,
-  readText,
+  parsePolicyText,
   formatPolicyText,
-  withMember,
+  replaceLevelMember,
 } from "../policy/draft.ts";
 import { DraftCard } from "../policy/draft-card.ts";
-import { Findings, QUESTION_FIRST } from "../policy/findings.ts";
+import { BacktestResults, DEFAULT_QUESTION } from "../policy/findings.ts";
 import { SaveDialog } from "../policy/save-dialog.ts";
-import { TryCard } from "../policy/try-card.ts";
-import { Differences, Versions } from "../policy/versions.ts";
-import { Typed } from "../parts/typed.ts";
+import { BacktestStarter } from "../policy/try-card.ts";
+import { PolicyDifferences, PolicyVersions } from "../policy/versions.ts";
+import { TextInput } from "../parts/typed.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
 
@@ -30,9 +30,9 @@ const LEAD =
   "What each tool level lets through. A draft is tried on the outcomes of the journal before it is saved.";
 
 export default function PolicyPage(): VNode {
-  const [{ tenant = "" }] = useParameters();
+  const [{ tenant = "" }] = usePageParameters();
   const { value, error, reload } = useData(
-    (signal) => get<PolicyDocument>("/v1/policy", { tenant }, signal),
+    (signal) => getDocument<PolicyDocument>("/v1/policy", { tenant }, signal),
     [tenant],
   );
   return html`<${Page}
@@ -44,15 +44,15 @@ export default function PolicyPage(): VNode {
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${Workshop} key=${value.tenant} live=${value} onSaved=${reload} />`
+        : html`<${PolicyEditor} key=${value.tenant} live=${value} onSaved=${reload} />`
     }
   <//>`;
 }
 
 function TenantField({ tenant }: { tenant: string }): VNode {
-  const [, setParameters] = useParameters();
+  const [, setParameters] = usePageParameters();
   return html`<label class="dim small" for="tenant">Tenant</label>
-    <${Typed}
+    <${TextInput}
       id="tenant"
       value=${tenant}
       placeholder="the key's own"
@@ -60,20 +60,20 @@ function TenantField({ tenant }: { tenant: string }): VNode {
     />`;
 }
 
-interface WorkshopProps {
+interface PolicyEditorProps {
   readonly live: PolicyDocument;
   readonly onSaved: () => void;
 }
 
-function Workshop({ live, onSaved }: WorkshopProps): VNode {
+function PolicyEditor({ live, onSaved }: PolicyEditorProps): VNode {
   const { tenant } = live;
   const [text, setText] = useState(() => formatPolicyText(live.policy));
   const [isSaving, setSaving] = useState(false);
   const [saved, setSaved] = useState("");
   // What was saved is what is edited next.
   useEffect(() => setText(formatPolicyText(live.policy)), [live.version]);
-  const check = useCheck(tenant, text);
-  const [{ backtest: id }] = useParameters();
+  const check = useDraftCheck(tenant, text);
+  const [{ backtest: id }] = usePageParameters();
   const followed = useBacktest(id);
   const draft = parseWholePolicy(text) ?? check.made?.policy ?? live.policy;
   const edit = (policy: unknown) => setText(formatPolicyText(policy));
@@ -89,21 +89,21 @@ function Workshop({ live, onSaved }: WorkshopProps): VNode {
       onText=${setText}
       onPolicy=${edit}
     />
-    <${Changes}
+    <${DraftChanges}
       ...${{ live, draft, text, check }}
       onPolicy=${edit}
       onSave=${() => setSaving(true)}
     />
-    <${Trial} ...${{ live, draft, check, followed }} onPolicy=${edit} />
+    <${DraftBacktest} ...${{ live, draft, check, followed }} onPolicy=${edit} />
     <${Card} title="Versions">
-      <${Versions} tenant=${tenant} set=${`${live.version} ${saved}`} onTakeUp=${edit} />
+      <${PolicyVersions} tenant=${tenant} set=${`${live.version} ${saved}`} onTakeUp=${edit} />
     <//>
     ${
       isSaving &&
       made !== undefined &&
       html`<${SaveDialog}
         made=${made}
-        policy=${readText(text).value}
+        policy=${parsePolicyText(text).value}
         differences=${listPolicyDifferences(live.policy, draft)}
         backtest=${followed.backtest}
         onSaved=${tellSaved}
@@ -113,17 +113,17 @@ function Workshop({ live, onSaved }: WorkshopProps): VNode {
   `;
 }
 
-interface ChangesProps {
+interface DraftChangesProps {
   readonly live: PolicyDocument;
   readonly draft: Policy;
   readonly text: string;
-  readonly check: Check;
+  readonly check: DraftCheck;
   readonly onPolicy: (policy: Policy) => void;
   readonly onSave: () => void;
 }
 
 /** What the draft changes, and the ways to be rid of it or to save it. */
-function Changes({ live, draft, text, check, onPolicy, onSave }: ChangesProps): VNode {
+function DraftChanges({ live, draft, text, check, onPolicy, onSave }: DraftChangesProps): VNode {
   const differences = listPolicyDifferences(live.policy, draft);
   const isSame = differences.length === 0;
   const isUntouched = text === formatPolicyText(live.policy);
@@ -136,7 +136,7 @@ function Changes({ live, draft, text, check, onPolicy, onSave }: ChangesProps): 
   `;
   const title = isSame ? "No changes yet" : `Changes (${differences.length})`;
   return html`<${Card} title=${title} tools=${tools}>
-    ${!isSame && html`<${Differences} differences=${differences} />`}
+    ${!isSame && html`<${PolicyDifferences} differences=${differences} />`}
     <p class="dim small">
       In force: <code>${live.version}</code>,${" "}
       ${
@@ -145,32 +145,36 @@ function Changes({ live, draft, text, check, onPolicy, onSave }: ChangesProps): 
           : html`set by <code>${live.set_by}</code> <${Time} at=${live.set_at} as="full" />`
       }
     </p>
-    <${AsCurl} method="PUT" path=${checkPath(live.tenant)} body=${readText(text).value ?? {}} />
+    <${CurlCommand}
+      method="PUT"
+      path=${buildCheckPath(live.tenant)}
+      body=${parsePolicyText(text).value ?? {}}
+    />
   <//>`;
 }
 
-interface TrialProps {
+interface DraftBacktestProps {
   readonly live: PolicyDocument;
   readonly draft: Policy;
-  readonly check: Check;
-  readonly followed: Followed;
+  readonly check: DraftCheck;
+  readonly followed: BacktestProgress;
   readonly onPolicy: (policy: Policy) => void;
 }
 
 /** The draft on history. */
-function Trial({ live, draft, check, followed, onPolicy }: TrialProps): VNode {
-  const [parameters, setParameters] = useParameters();
-  const { question = QUESTION_FIRST } = parameters;
+function DraftBacktest({ live, draft, check, followed, onPolicy }: DraftBacktestProps): VNode {
+  const [parameters, setParameters] = usePageParameters();
+  const { question = DEFAULT_QUESTION } = parameters;
   const level = LEVELS.find((each) => each === parameters["level"]) ?? "L2";
   const member = question.startsWith("handshake") ? "allow_handshake_up_to" : "allow_up_to";
   const { backtest } = followed;
   const start = (id: string) => setParameters({ backtest: id });
-  const move = (bound: number) => onPolicy(withMember(draft, level, member, bound));
+  const move = (bound: number) => onPolicy(replaceLevelMember(draft, level, member, bound));
   return html`<${Card} title="Back-test">
-    <${TryCard} ...${{ tenant: live.tenant, check, followed }} onStarted=${start} />
+    <${BacktestStarter} ...${{ tenant: live.tenant, check, followed }} onStarted=${start} />
     ${
       backtest?.state === "done" &&
-      html`<${Findings}
+      html`<${BacktestResults}
         ...${{ backtest, question, level }}
         onChoice=${setParameters}
         bound=${draft.levels[level][member]}
@@ -183,7 +187,7 @@ function Trial({ live, draft, check, followed, onPolicy }: TrialProps): VNode {
 
 /** The policy that the text says, where it has all levels; the service fills in what is left out. */
 function parseWholePolicy(text: string): Policy | undefined {
-  const levels = readText(text).value?.["levels"] as Policy["levels"] | undefined;
+  const levels = parsePolicyText(text).value?.["levels"] as Policy["levels"] | undefined;
   const isWhole = LEVELS.every((level) => typeof levels?.[level]?.allow_up_to === "number");
-  return isWhole ? (readText(text).value as unknown as Policy) : undefined;
+  return isWhole ? (parsePolicyText(text).value as unknown as Policy) : undefined;
 }

@@ -1,18 +1,18 @@
 // Reviews: agents that are held back until a person has looked, and disputes. Decided by keyboard alone;
 // what was decided is a second view.
 import { html, type VNode } from "../html.ts";
-import { linkTo, useParameters } from "../location.ts";
+import { linkTo, usePageParameters } from "../location.ts";
 import { Page } from "../parts/page.ts";
-import { Decided } from "./reviews/decided.ts";
-import { Waiting } from "./reviews/waiting.ts";
+import { DecidedReviews } from "./reviews/decided.ts";
+import { WaitingReviews } from "./reviews/waiting.ts";
 
 const VIEWS = [
   ["", "Waiting"],
   ["decided", "Decided"],
 ] as const;
 
-export default function Reviews(): VNode {
-  const [{ view = "" }] = useParameters();
+export default function ReviewsPage(): VNode {
+  const [{ view = "" }] = usePageParameters();
   const tabs = VIEWS.map(
     ([name, label]) =>
       html`<a
@@ -27,6 +27,6 @@ export default function Reviews(): VNode {
     lead="Agents that are held back until a person has looked, and disputes of those refused."
     tools=${tabs}
   >
-    ${view === "decided" ? html`<${Decided} />` : html`<${Waiting} />`}
+    ${view === "decided" ? html`<${DecidedReviews} />` : html`<${WaitingReviews} />`}
   <//>`;
 }

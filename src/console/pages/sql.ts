@@ -1,41 +1,44 @@
 // SQL: questions to the outcome store, answered as a table, a picture or a file. The address holds the
 // question, so that a link asks it again.
-import { ApiError, askRaw, send } from "../api.ts";
-import { saveAs } from "../download.ts";
+import { ApiError, fetchApiResponse, sendDocument } from "../api.ts";
+import { downloadBlob } from "../download.ts";
 import { html, useCallback, useEffect, useId, useRef, useState, type VNode } from "../html.ts";
-import { useParameters } from "../location.ts";
-import { AsCurl, Copy } from "../parts/actions.ts";
+import { usePageParameters } from "../location.ts";
+import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Empty, Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
-import { EXAMPLES } from "../sql/examples.ts";
+import { SQL_EXAMPLES } from "../sql/examples.ts";
 import { Explorer } from "../sql/explorer.ts";
-import { forgetQuestions, pastQuestions, remember } from "../sql/history.ts";
-import { type Answer, Result } from "../sql/results.ts";
+import { clearPastQueries, readPastQueries, savePastQuery } from "../sql/history.ts";
+import { type SqlAnswer, SqlResult } from "../sql/results.ts";
 
 const LEAD = "One read-only SELECT over the views, in DuckDB's dialect: 8 seconds, 10,000 rows.";
 const PATH = "/v1/query";
 
-interface State {
-  readonly answer?: Answer;
+interface QueryState {
+  readonly answer?: SqlAnswer;
   readonly error?: Error;
   /** Set while a question is under way: the name by which it is ended. */
   readonly running?: string;
 }
 
-export default function Sql(): VNode {
-  const [parameters, setParameters] = useParameters();
+export default function SqlPage(): VNode {
+  const [parameters, setParameters] = usePageParameters();
   const asked = parameters["q"] ?? "";
-  const [sql, setSql] = useState(asked === "" ? EXAMPLES[0]!.sql : asked);
-  const [state, setState] = useState<State>({});
-  const [past, setPast] = useState(pastQuestions);
+  const [sql, setSql] = useState(asked === "" ? SQL_EXAMPLES[0]!.sql : asked);
+  const [state, setState] = useState<QueryState>({});
+  const [past, setPast] = useState(readPastQueries);
   const turn = useRef(0);
   const run = useCallback(async (question: string) => {
     const running = `console-${crypto.randomUUID()}`;
     const mine = ++turn.current;
-    setPast(remember(question));
+    setPast(savePastQuery(question));
     setState({ running });
     try {
-      const answer = await send<Answer>("POST", PATH, { sql: question, query_id: running });
+      const answer = await sendDocument<SqlAnswer>("POST", PATH, {
+        sql: question,
+        query_id: running,
+      });
       if (mine === turn.current) setState({ answer });
     } catch (error) {
       if (mine === turn.current) setState({ error: error as Error });
@@ -59,35 +62,38 @@ export default function Sql(): VNode {
         <${Card} title="Views"><${Explorer} onAsk=${ask} /><//>
       </aside>
       <div>
-        <${Editor} sql=${sql} onSql=${setSql} onAsk=${ask} running=${state.running} />
-        <${Examples} past=${past} onAsk=${ask} onForget=${() => setPast(forgetQuestions())} />
-        <${Card} title="Answer" tools=${html`<${Files} sql=${asked} answer=${state.answer} />`}>
-          <${Shown} state=${state} onRetry=${() => void run(asked)} />
-          <${AsCurl} method="POST" path=${PATH} body=${{ sql }} />
+        <${SqlEditor} sql=${sql} onSql=${setSql} onAsk=${ask} running=${state.running} />
+        <${SqlExamples} past=${past} onAsk=${ask} onForget=${() => setPast(clearPastQueries())} />
+        <${Card}
+          title="Answer"
+          tools=${html`<${AnswerDownloads} sql=${asked} answer=${state.answer} />`}
+        >
+          <${QueryOutput} state=${state} onRetry=${() => void run(asked)} />
+          <${CurlCommand} method="POST" path=${PATH} body=${{ sql }} />
         <//>
       </div>
     </div>
   <//>`;
 }
 
-function Shown({ state, onRetry }: { state: State; onRetry: () => void }): VNode {
+function QueryOutput({ state, onRetry }: { state: QueryState; onRetry: () => void }): VNode {
   const { answer, error, running } = state;
   if (running !== undefined) return html`<${Loading} />`;
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${onRetry} />`;
   if (answer === undefined) {
     return html`<${Empty}>Press Run, or Ctrl+Enter in the text: the answer shows here.<//>`;
   }
-  return html`<${Result} answer=${answer} />`;
+  return html`<${SqlResult} answer=${answer} />`;
 }
 
-interface EditorProps {
+interface SqlEditorProps {
   readonly sql: string;
   readonly onSql: (sql: string) => void;
   readonly onAsk: (sql: string) => void;
   readonly running: string | undefined;
 }
 
-function Editor({ sql, onSql, onAsk, running }: EditorProps): VNode {
+function SqlEditor({ sql, onSql, onAsk, running }: SqlEditorProps): VNode {
   const id = useId();
   const rows = Math.min(18, Math.max(4, sql.split("\n").length + 1));
   const onKeyDown = (event: KeyboardEvent) => {
@@ -97,7 +103,7 @@ function Editor({ sql, onSql, onAsk, running }: EditorProps): VNode {
   };
   // An answer that has come meanwhile is none to be ended.
   const end = () =>
-    send("DELETE", `${PATH}/${running}`).catch((error: unknown) => {
+    sendDocument("DELETE", `${PATH}/${running}`).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
     });
   return html`<${Card}>
@@ -127,16 +133,16 @@ function Editor({ sql, onSql, onAsk, running }: EditorProps): VNode {
   <//>`;
 }
 
-interface ExamplesProps {
+interface SqlExamplesProps {
   readonly past: readonly string[];
   readonly onAsk: (sql: string) => void;
   readonly onForget: () => void;
 }
 
-function Examples({ past, onAsk, onForget }: ExamplesProps): VNode {
+function SqlExamples({ past, onAsk, onForget }: SqlExamplesProps): VNode {
   return html`<${Card}>
     <div class="tools examples">
-      ${EXAMPLES.map(
+      ${SQL_EXAMPLES.map(
         ({ question, sql }) =>
           html`<button type="button" class="small" onClick=${() => onAsk(sql)}>
             ${question}
@@ -164,14 +170,20 @@ function Examples({ past, onAsk, onForget }: ExamplesProps): VNode {
 }
 
 /** The answer as a file; the question as a link. */
-function Files({ sql, answer }: { sql: string; answer: Answer | undefined }): VNode | null {
+function AnswerDownloads({
+  sql,
+  answer,
+}: {
+  sql: string;
+  answer: SqlAnswer | undefined;
+}): VNode | null {
   const [error, setError] = useState<Error | undefined>(undefined);
   if (answer === undefined || sql === "") return null;
   const save = async () => {
     setError(undefined);
     try {
-      const response = await askRaw("POST", PATH, { sql, format: "csv" });
-      saveAs(await response.blob(), "answer.csv");
+      const response = await fetchApiResponse("POST", PATH, { sql, format: "csv" });
+      downloadBlob(await response.blob(), "answer.csv");
     } catch (thrown) {
       setError(thrown as Error);
     }
@@ -179,6 +191,6 @@ function Files({ sql, answer }: { sql: string; answer: Answer | undefined }): VN
   return html`
     ${error !== undefined && html`<span class="deny small" role="alert">${error.message}</span>`}
     <button type="button" class="small" onClick=${save}>CSV</button>
-    <${Copy} text=${location.href} label="Copy link" />
+    <${CopyButton} text=${location.href} label="Copy link" />
   `;
 }

@@ -2,37 +2,37 @@
 // The days, what is shown and the chosen tenant are in the address.
 import type { UsageReport } from "../../contract/schemas/service.ts";
 import type { TenantList } from "../../contract/schemas/tenants.ts";
-import { ApiError, askRaw, get, pathWith } from "../api.ts";
-import { saveAs } from "../download.ts";
-import { number } from "../format.ts";
+import { ApiError, fetchApiResponse, getDocument, buildPathWithQuery } from "../api.ts";
+import { downloadBlob } from "../download.ts";
+import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
-import { linkTo, type Parameters, useParameters } from "../location.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
 import { Chart } from "../parts/chart.ts";
 import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Figure, Figures, Grid, Page } from "../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { Text, Time } from "../parts/words.ts";
-import { session } from "../session.ts";
+import { UntrustedText, Time } from "../parts/words.ts";
+import { readSession } from "../session.ts";
 import { useData } from "../use-data.ts";
-import { QuotaUse, RemoveQuota, SetQuota } from "./usage/quota.ts";
+import { QuotaMeter, RemoveQuotaDialog, SetQuotaDialog } from "./usage/quota.ts";
 import {
-  byDay,
-  csvSql,
-  type Days,
+  sumByDay,
+  buildUsageCsvSql,
+  type UsageDays,
   computeFirstAndLastDay,
-  isShown,
-  KINDS,
+  isTenantShown,
+  READ_KINDS,
   readRange,
-  RANGES,
-  SHOWN,
-  readShownCount,
+  RANGE_LABELS,
+  TENANT_FILTER_LABELS,
+  readTenantFilter,
   sumCounts,
-  type TenantRow,
-  tenantRows,
+  type TenantUsageRow,
+  buildTenantRows,
 } from "./usage/shapes.ts";
-import { type Doing, KeysLink, Tenant } from "./usage/tenant.ts";
+import { type QuotaAction, KeysLink, TenantCard } from "./usage/tenant.ts";
 
 const LEAD = "Reading a score is paid for; being scored and reporting are free. Days are UTC.";
 const EMPTY =
@@ -41,50 +41,50 @@ const PATH = "/v1/usage";
 /** Rows that the answer to a query has at most. */
 const QUERY_ROWS_MAX = 10_000;
 
-interface Loaded {
+interface UsageData {
   readonly report: UsageReport;
   /** Undefined where the session may see its own tenant alone. */
   readonly tenants: TenantList["tenants"] | undefined;
 }
 
-export default function Usage(): VNode {
-  const [parameters] = useParameters();
+export default function UsagePage(): VNode {
+  const [parameters] = usePageParameters();
   const days = computeFirstAndLastDay(readRange(parameters), Date.now());
   const asked = { ...days, group_by: "day,tenant" };
   const { value, error, reload } = useData(
-    async (signal): Promise<Loaded> => {
+    async (signal): Promise<UsageData> => {
       const [report, tenants] = await Promise.all([
-        get<UsageReport>(PATH, asked, signal),
-        loadTenantUsage(signal),
+        getDocument<UsageReport>(PATH, asked, signal),
+        loadTenants(signal),
       ]);
       return { report, tenants };
     },
     [days.from, days.to],
   );
   const tools = html`
-    <${Csv} days=${days} />
+    <${CsvDownload} days=${days} />
     <button type="button" onClick=${reload}>Refresh</button>
   `;
   return html`<${Page} title="Usage" lead=${LEAD} tools=${tools}>
-    <${Filters} parameters=${parameters} />
+    <${UsageFilters} parameters=${parameters} />
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
     ${
       value === undefined
         ? error === undefined && html`<${Loading} />`
-        : html`<${Shown}
+        : html`<${UsageSections}
             loaded=${value}
             days=${days}
             parameters=${parameters}
             onChange=${reload}
           />`
     }
-    <${AsCurl} path=${pathWith(PATH, asked)} />
+    <${CurlCommand} path=${buildPathWithQuery(PATH, asked)} />
   <//>`;
 }
 
-async function loadTenantUsage(signal: AbortSignal): Promise<Loaded["tenants"]> {
+async function loadTenants(signal: AbortSignal): Promise<UsageData["tenants"]> {
   try {
-    return (await get<TenantList>("/v1/tenants", {}, signal)).tenants;
+    return (await getDocument<TenantList>("/v1/tenants", {}, signal)).tenants;
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return undefined;
     throw error;
@@ -92,18 +92,18 @@ async function loadTenantUsage(signal: AbortSignal): Promise<Loaded["tenants"]> 
 }
 
 /** Each key and day of the time that is shown. */
-function Csv({ days }: { days: Days }): VNode {
+function CsvDownload({ days }: { days: UsageDays }): VNode {
   const [error, setError] = useState<Error>();
   const save = async () => {
     setError(undefined);
     try {
-      const body = { sql: csvSql(days), format: "csv" };
-      const text = await (await askRaw("POST", "/v1/query", body)).text();
+      const body = { sql: buildUsageCsvSql(days), format: "csv" };
+      const text = await (await fetchApiResponse("POST", "/v1/query", body)).text();
       // The head is a line too. A bill that lacks rows is worse than none.
       if (text.trimEnd().split("\n").length > QUERY_ROWS_MAX) {
         throw new Error("too many rows: choose fewer days, or use `trustrank usage --format csv`");
       }
-      saveAs(new Blob([text], { type: "text/csv" }), `usage-${days.from}-${days.to}.csv`);
+      downloadBlob(new Blob([text], { type: "text/csv" }), `usage-${days.from}-${days.to}.csv`);
     } catch (thrown) {
       setError(thrown as Error);
     }
@@ -114,8 +114,8 @@ function Csv({ days }: { days: Days }): VNode {
   `;
 }
 
-function Filters({ parameters }: { parameters: Parameters }): VNode {
-  const [, set] = useParameters();
+function UsageFilters({ parameters }: { parameters: PageParameters }): VNode {
+  const [, set] = usePageParameters();
   const choice = (name: string, label: string, value: string, options: Record<string, string>) =>
     html`<div class="field">
       <label for=${`usage-${name}`}>${label}</label>
@@ -128,33 +128,33 @@ function Filters({ parameters }: { parameters: Parameters }): VNode {
       </select>
     </div>`;
   return html`<div class="filters">
-    ${choice("range", "Time", readRange(parameters), RANGES)}
-    ${choice("show", "Tenants", readShownCount(parameters), SHOWN)}
+    ${choice("range", "Time", readRange(parameters), RANGE_LABELS)}
+    ${choice("show", "Tenants", readTenantFilter(parameters), TENANT_FILTER_LABELS)}
     <a class="button" href=${linkTo("usage")}>Clear</a>
   </div>`;
 }
 
-interface ShownProps {
-  readonly loaded: Loaded;
-  readonly days: Days;
-  readonly parameters: Parameters;
+interface UsageSectionsProps {
+  readonly loaded: UsageData;
+  readonly days: UsageDays;
+  readonly parameters: PageParameters;
   readonly onChange: () => void;
 }
 
-function Shown({ loaded, days, parameters, onChange }: ShownProps): VNode {
-  const [, set] = useParameters();
-  const [doing, setDoing] = useState<Doing>();
+function UsageSections({ loaded, days, parameters, onChange }: UsageSectionsProps): VNode {
+  const [, set] = usePageParameters();
+  const [doing, setDoing] = useState<QuotaAction>();
   const { report, tenants } = loaded;
-  const all = tenantRows(report, tenants, session()?.tenant);
-  const rows = all.filter((row) => isShown(row, readShownCount(parameters)));
+  const all = buildTenantRows(report, tenants, readSession()?.tenant);
+  const rows = all.filter((row) => isTenantShown(row, readTenantFilter(parameters)));
   const target = all.find(({ tenant }) => tenant === parameters["tenant"]);
   const dialog = { row: target, onDone: onChange, onClose: () => setDoing(undefined) };
   return html`
-    <${Totals} rows=${all} days=${days} />
-    <${Drawn} report=${report} days=${days} target=${target} rows=${all} />
+    <${UsageMetrics} rows=${all} days=${days} />
+    <${UsageCharts} report=${report} days=${days} target=${target} rows=${all} />
     ${
       target !== undefined &&
-      html`<${Tenant}
+      html`<${TenantCard}
         row=${target}
         report=${report}
         days=${days}
@@ -163,59 +163,59 @@ function Shown({ loaded, days, parameters, onChange }: ShownProps): VNode {
         onClose=${() => set({ tenant: undefined })}
       />`
     }
-    <${Card} title=${`${number(rows.length)} ${rows.length === 1 ? "tenant" : "tenants"}`}>
+    <${Card} title=${`${formatNumber(rows.length)} ${rows.length === 1 ? "tenant" : "tenants"}`}>
       <${Table}
         label="tenants"
-        columns=${columnsFor(parameters)}
+        columns=${buildTenantColumns(parameters)}
         rows=${rows}
-        keyOf=${({ tenant }: TenantRow) => tenant}
+        keyOf=${({ tenant }: TenantUsageRow) => tenant}
         chosen=${target === undefined ? undefined : rows.indexOf(target)}
         empty=${EMPTY}
       />
     <//>
-    ${doing === "set" && target !== undefined && html`<${SetQuota} ...${dialog} />`}
-    ${doing === "remove" && target !== undefined && html`<${RemoveQuota} ...${dialog} />`}
+    ${doing === "set" && target !== undefined && html`<${SetQuotaDialog} ...${dialog} />`}
+    ${doing === "remove" && target !== undefined && html`<${RemoveQuotaDialog} ...${dialog} />`}
   `;
 }
 
 /** Rows of the view behind a sum. */
-function behind({ from, to }: Days, column: string): string {
+function linkToUsageRows({ from, to }: UsageDays, column: string): string {
   const q = `SELECT day, tenant, key_id, ${column} FROM usage
 WHERE day BETWEEN '${from}' AND '${to}' AND ${column} > 0 ORDER BY day DESC, ${column} DESC`;
   return linkTo("sql", { q });
 }
 
-function Totals({ rows, days }: { rows: readonly TenantRow[]; days: Days }): VNode {
+function UsageMetrics({ rows, days }: { rows: readonly TenantUsageRow[]; days: UsageDays }): VNode {
   const sum = sumCounts(rows);
-  const near = rows.filter((row) => isShown(row, "near")).length;
-  const used = rows.filter((row) => isShown(row, "used")).length;
-  return html`<${Figures}>
-    <${Figure}
+  const near = rows.filter((row) => isTenantShown(row, "near")).length;
+  const used = rows.filter((row) => isTenantShown(row, "used")).length;
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="paid reads"
-      value=${number(sum.paid_reads)}
-      href=${behind(days, "paid_reads")}
+      value=${formatNumber(sum.paid_reads)}
+      href=${linkToUsageRows(days, "paid_reads")}
     />
-    <${Figure}
+    <${MetricTile}
       label="reads of test agents"
-      value=${number(sum.test_reads)}
+      value=${formatNumber(sum.test_reads)}
       note="free"
-      href=${behind(days, "test_reads")}
+      href=${linkToUsageRows(days, "test_reads")}
     />
-    <${Figure}
+    <${MetricTile}
       label="outcomes reported"
-      value=${number(sum.outcomes_reported)}
+      value=${formatNumber(sum.outcomes_reported)}
       note="free"
-      href=${behind(days, "outcomes_reported")}
+      href=${linkToUsageRows(days, "outcomes_reported")}
     />
-    <${Figure}
+    <${MetricTile}
       label="tenants with a use"
-      value=${number(used)}
-      note=${`of ${number(rows.length)}`}
+      value=${formatNumber(used)}
+      note=${`of ${formatNumber(rows.length)}`}
       href=${linkTo("usage", { show: "used" })}
     />
-    <${Figure}
+    <${MetricTile}
       label="quotas nearly used"
-      value=${number(near)}
+      value=${formatNumber(near)}
       note="80 % or more"
       tone=${near > 0 ? "warn" : undefined}
       href=${linkTo("usage", { show: "near" })}
@@ -223,47 +223,47 @@ function Totals({ rows, days }: { rows: readonly TenantRow[]; days: Days }): VNo
   <//>`;
 }
 
-interface DrawnProps {
+interface UsageChartsProps {
   readonly report: UsageReport;
-  readonly days: Days;
-  readonly target: TenantRow | undefined;
-  readonly rows: readonly TenantRow[];
+  readonly days: UsageDays;
+  readonly target: TenantUsageRow | undefined;
+  readonly rows: readonly TenantUsageRow[];
 }
 
 /** By day and by kind, of the chosen tenant or of all. */
-function Drawn({ report, days, target, rows }: DrawnProps): VNode {
-  const { at, paid, reported } = byDay(report, days, target?.tenant);
+function UsageCharts({ report, days, target, rows }: UsageChartsProps): VNode {
+  const { at, paid, reported } = sumByDay(report, days, target?.tenant);
   const { reads, test_reads: tests } = sumCounts(target === undefined ? rows : [target]);
   const lines = [
     { label: "paid reads", color: "accent", values: paid },
     { label: "outcomes reported", color: "second", values: reported },
   ];
   const bars = [
-    ...KINDS.map((kind) => ({ label: kind, value: reads[kind] })),
+    ...READ_KINDS.map((kind) => ({ label: kind, value: reads[kind] })),
     { label: "of test agents", value: tests },
   ];
-  const whose = html`${target === undefined ? "all tenants" : html`<${Text} text=${target.tenant} />`}`;
+  const whose = html`${target === undefined ? "all tenants" : html`<${UntrustedText} text=${target.tenant} />`}`;
   return html`<${Grid}>
     <${Card} title=${html`By day, ${whose}`} span=${7}>
-      <${Chart} title="Usage by day" at=${at} lines=${lines} say=${number} />
+      <${Chart} title="Usage by day" at=${at} lines=${lines} say=${formatNumber} />
     <//>
     <${Card} title="What was read" span=${5}><${Bars} bars=${bars} /><//>
   <//>`;
 }
 
-function columnsFor(parameters: Parameters): Column<TenantRow>[] {
+function buildTenantColumns(parameters: PageParameters): Column<TenantUsageRow>[] {
   return [
     {
       label: "tenant",
       cell: ({ tenant }) =>
         html`<a class="agent" href=${linkTo("usage", { ...parameters, tenant })}
-          ><${Text} text=${tenant}
+          ><${UntrustedText} text=${tenant}
         /></a>`,
     },
-    { label: "paid reads", isNumber: true, cell: (row) => number(row.paid_reads) },
-    { label: "of test agents", isNumber: true, cell: (row) => number(row.test_reads) },
-    { label: "reported", isNumber: true, cell: (row) => number(row.outcomes_reported) },
-    { label: "quota of this month", cell: (row) => html`<${QuotaUse} row=${row} />` },
+    { label: "paid reads", isNumber: true, cell: (row) => formatNumber(row.paid_reads) },
+    { label: "of test agents", isNumber: true, cell: (row) => formatNumber(row.test_reads) },
+    { label: "reported", isNumber: true, cell: (row) => formatNumber(row.outcomes_reported) },
+    { label: "quota of this month", cell: (row) => html`<${QuotaMeter} row=${row} />` },
     { label: "keys that work", cell: (row) => html`<${KeysLink} row=${row} />` },
     {
       label: "agents",

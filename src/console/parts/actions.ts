@@ -2,7 +2,7 @@
 import { html, useEffect, useId, useRef, useState, type Children, type VNode } from "../html.ts";
 import { Failure } from "./notices.ts";
 
-interface AsCurlProps {
+interface CurlCommandProps {
   readonly method?: string;
   /** With its query, such as `/v1/decisions?limit=50`. */
   readonly path: string;
@@ -10,30 +10,33 @@ interface AsCurlProps {
 }
 
 /** The request behind what is shown, to be pasted into a terminal. */
-export function AsCurl({ method = "GET", path, body }: AsCurlProps): VNode {
+export function CurlCommand({ method = "GET", path, body }: CurlCommandProps): VNode {
   const lines = [
-    `curl -s ${method === "GET" ? "" : `-X ${method} `}'${quoted(location.origin + path)}'`,
+    `curl -s ${method === "GET" ? "" : `-X ${method} `}'${escapeSingleQuotes(location.origin + path)}'`,
     `-H "Authorization: Bearer $KEY"`,
     ...(body === undefined
       ? []
-      : [`-H 'Content-Type: application/json'`, `-d '${quoted(JSON.stringify(body))}'`]),
+      : [
+          `-H 'Content-Type: application/json'`,
+          `-d '${escapeSingleQuotes(JSON.stringify(body))}'`,
+        ]),
   ];
   const text = lines.join(" \\\n  ");
   return html`<details class="curl">
     <summary>as curl</summary>
     <div class="code">
       <pre tabindex="0">${text}</pre>
-      <${Copy} text=${text} />
+      <${CopyButton} text=${text} />
     </div>
   </details>`;
 }
 
-function quoted(text: string): string {
+function escapeSingleQuotes(text: string): string {
   return text.replaceAll("'", `'\\''`);
 }
 
 /** Puts `text` on the clipboard and says so. */
-export function Copy({ text, label = "Copy" }: { text: string; label?: string }): VNode {
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): VNode {
   const [told, setTold] = useState("");
   const copy = async () => {
     await navigator.clipboard.writeText(text).then(
@@ -45,7 +48,7 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
   return html`<button type="button" class="small" onClick=${copy}>${told || label}</button>`;
 }
 
-interface ConfirmProps {
+interface ConfirmDialogProps {
   readonly title: string;
   /** What will happen, in a sentence. */
   readonly children?: Children;
@@ -62,7 +65,7 @@ interface ConfirmProps {
 }
 
 /** A dialog before something that cannot simply be taken back. Rendered while it is open. */
-export function Confirm(props: ConfirmProps): VNode {
+export function ConfirmDialog(props: ConfirmDialogProps): VNode {
   const { title, name, wantsReason = false, action, isDangerous = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -91,7 +94,7 @@ export function Confirm(props: ConfirmProps): VNode {
       ${props.children}
       ${
         name !== undefined &&
-        html`<${Line}
+        html`<${TextField}
           label=${html`Type <b><bdi>${name}</bdi></b> to go on`}
           value=${typed}
           onValue=${setTyped}
@@ -99,7 +102,7 @@ export function Confirm(props: ConfirmProps): VNode {
       }
       ${
         wantsReason &&
-        html`<${Line} label="Reason, kept on record" value=${reason} onValue=${setReason} />`
+        html`<${TextField} label="Reason, kept on record" value=${reason} onValue=${setReason} />`
       }
       ${state.error !== undefined && html`<${Failure} error=${state.error} />`}
       <div class="tools">
@@ -112,14 +115,14 @@ export function Confirm(props: ConfirmProps): VNode {
   </dialog>`;
 }
 
-interface LineProps {
+interface TextFieldProps {
   readonly label: Children;
   readonly value: string;
   readonly onValue: (value: string) => void;
 }
 
 /** One line to be typed. */
-function Line({ label, value, onValue }: LineProps): VNode {
+function TextField({ label, value, onValue }: TextFieldProps): VNode {
   const id = useId();
   return html`<div class="field">
     <label for=${id}>${label}</label>

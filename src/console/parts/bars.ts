@@ -1,7 +1,7 @@
 // Bars: a few categories with their counts, drawn as SVG that is as wide as its column.
 import type { Children, VNode } from "../html.ts";
 import { html } from "../html.ts";
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { Empty } from "./notices.ts";
 
 export interface Bar {
@@ -20,7 +20,7 @@ interface BarsProps {
   readonly say?: (value: number) => string;
 }
 
-export function Bars({ bars, empty = "Nothing yet.", most, say = number }: BarsProps): VNode {
+export function Bars({ bars, empty = "Nothing yet.", most, say = formatNumber }: BarsProps): VNode {
   if (bars.length === 0) return html`<${Empty}>${empty}<//>`;
   const largest = most ?? Math.max(...bars.map(({ value }) => value), 1e-9);
   return html`<ul class="bars">

@@ -2,10 +2,10 @@
 // not see it. Redrawn with its place's width and with the theme.
 import uPlot from "uplot";
 import { html, useEffect, useRef, type VNode } from "../html.ts";
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { readThemeColor } from "../theme.ts";
 
-export interface Line {
+export interface ChartLine {
   readonly label: string;
   /** One for each time; null where there is none. */
   readonly values: readonly (number | null)[];
@@ -20,7 +20,7 @@ interface ChartProps {
   readonly title: string;
   /** Epoch seconds, or any numbers when `isTime` is false. */
   readonly at: readonly number[];
-  readonly lines: readonly Line[];
+  readonly lines: readonly ChartLine[];
   /** Bounds drawn across, such as a limit that must hold. */
   readonly limits?: readonly { readonly label: string; readonly value: number }[];
   readonly height?: number;
@@ -34,9 +34,9 @@ interface ChartProps {
   readonly onRange?: (from: number, to: number) => void;
 }
 
-const ROWS_IN_TABLE = 60;
+const TABLE_ROWS_MAX = 60;
 /** Steps of an axis of counts: 1, 2, 5, 10 and so on. */
-const WHOLE = Array.from({ length: 16 }, (_, power) =>
+const COUNT_AXIS_STEPS = Array.from({ length: 16 }, (_, power) =>
   [1, 2, 5].map((n) => n * 10 ** power),
 ).flat();
 /** Words of an axis of time by the step between two: on every line, and below where something larger changes. */
@@ -44,7 +44,7 @@ const CLOCK = "{HH}:{mm}";
 const DATE = "\n{D} {MMM}";
 const YEAR = "\n{YYYY}";
 /** Seconds between two lines of an axis of time: points are a second apart at the least. */
-const STEPS = [
+const TIME_AXIS_STEPS_SEC = [
   [1, 2, 5, 10, 15, 30].flatMap((n) => [n, n * 60]),
   [1, 2, 3, 4, 6, 8, 12].map((hours) => hours * 3600),
   [1, 2, 3, 4, 5, 7, 10, 14, 28, 30, 60, 90, 180, 365, 730, 1825, 3650].map(
@@ -53,7 +53,7 @@ const STEPS = [
 ]
   .flat()
   .toSorted((one, other) => one - other);
-const TIMES: uPlot.Axis.Values = [
+const TIME_AXIS_LABELS: uPlot.Axis.Values = [
   [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
   [2_419_200, "{MMM}", YEAR, null, null, null, null, null, 1],
   [86_400, "{D} {MMM}", YEAR, null, null, null, null, null, 1],
@@ -62,7 +62,7 @@ const TIMES: uPlot.Axis.Values = [
 ];
 
 export function Chart(props: ChartProps): VNode {
-  const { title, at, lines, limits = [], say = (value) => number(value, 2) } = props;
+  const { title, at, lines, limits = [], say = (value) => formatNumber(value, 2) } = props;
   const place = usePlot(props, say);
   const last = at.length - 1;
   const words = lines
@@ -82,7 +82,7 @@ export function Chart(props: ChartProps): VNode {
         ${limits.map(({ label }) => html`<li><i class="key limit" aria-hidden="true"></i>${label}</li>`)}
       </ul>
     </figcaption>
-    <${Numbers} ...${props} say=${say} />
+    <${ChartTable} ...${props} say=${say} />
   </figure>`;
 }
 
@@ -132,17 +132,17 @@ function usePlot(props: ChartProps, say: (value: number) => string) {
 }
 
 /** The last points as a table. */
-function Numbers({
+function ChartTable({
   title,
   at,
   lines,
   isTime,
   say,
 }: ChartProps & { say: (value: number) => string }) {
-  const from = Math.max(0, at.length - ROWS_IN_TABLE);
+  const from = Math.max(0, at.length - TABLE_ROWS_MAX);
   const rows = at.slice(from).map((each, index) => [each, from + index] as const);
   const nameOf = (each: number) =>
-    isTime === false ? number(each, 3) : new Date(each * 1000).toLocaleString("en-GB");
+    isTime === false ? formatNumber(each, 3) : new Date(each * 1000).toLocaleString("en-GB");
   return html`<details class="numbers">
     <summary>as numbers</summary>
     <div class="scroll" tabindex="0" role="region" aria-label=${`${title} as numbers`}>
@@ -190,12 +190,17 @@ function buildChartOptions(
     legend: { show: false },
     cursor: { y: false, drag: { x: onRange !== undefined, y: false, setScale: false } },
     scales: {
-      x: { time: isTime, ...(span === undefined ? {} : { range: atLeast(span) }) },
-      y: range === undefined ? { range: fromNought } : { range: [range[0], range[1]] },
+      x: { time: isTime, ...(span === undefined ? {} : { range: createMinimumSpanRange(span) }) },
+      y: range === undefined ? { range: computeRangeFromZero } : { range: [range[0], range[1]] },
     },
     axes: [
-      isTime ? { ...axis, values: TIMES, incrs: STEPS } : axis,
-      { ...axis, size: computeAxisWidth, values, ...(say === number ? { incrs: WHOLE } : {}) },
+      isTime ? { ...axis, values: TIME_AXIS_LABELS, incrs: TIME_AXIS_STEPS_SEC } : axis,
+      {
+        ...axis,
+        size: computeAxisWidth,
+        values,
+        ...(say === formatNumber ? { incrs: COUNT_AXIS_STEPS } : {}),
+      },
     ],
     series: [
       {},
@@ -228,7 +233,7 @@ function buildChartOptions(
 }
 
 /** The range of the points, begun earlier where it is shorter than `span`. */
-function atLeast(span: number): uPlot.Range.Function {
+function createMinimumSpanRange(span: number): uPlot.Range.Function {
   return (_, least, most) => [Math.min(least, most - span), most];
 }
 
@@ -238,7 +243,11 @@ function computeAxisWidth(_: uPlot, labels: readonly string[] | null): number {
 }
 
 /** Counts begin at nought; an axis without values still has a height. */
-function fromNought(_: uPlot, least: number | null, most: number | null): [number, number] {
+function computeRangeFromZero(
+  _: uPlot,
+  least: number | null,
+  most: number | null,
+): [number, number] {
   const low = Math.min(0, least ?? 0);
   const high = most === null || most <= low ? low + 1 : most;
   return [low, high + (high - low) * 0.05];

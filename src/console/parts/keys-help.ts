@@ -1,32 +1,32 @@
 // The keys of the console: a dialog that `?` opens.
 import { html, useEffect, useRef, useState, type VNode } from "../html.ts";
-import { usePlace } from "../location.ts";
+import { usePageLocation } from "../location.ts";
 import { PAGES } from "../pages.ts";
-import { useKeys } from "../keys.ts";
+import { useKeyBindings } from "../keys.ts";
 
-const EVERYWHERE: readonly (readonly [string, string])[] = [
+const GLOBAL_SHORTCUTS: readonly (readonly [string, string])[] = [
   ["/", "find the search"],
   ["?", "these keys"],
   ["Esc", "close a dialog"],
 ];
 
 /** Opens by `?`; holds nothing until then. */
-export function KeysHelp(): VNode | null {
+export function ShortcutsHelp(): VNode | null {
   const [isOpen, setIsOpen] = useState(false);
-  useKeys({ "?": () => setIsOpen(true) });
-  return isOpen ? html`<${Keys} onClose=${() => setIsOpen(false)} />` : null;
+  useKeyBindings({ "?": () => setIsOpen(true) });
+  return isOpen ? html`<${ShortcutsDialog} onClose=${() => setIsOpen(false)} />` : null;
 }
 
-function Keys({ onClose }: { onClose: () => void }): VNode {
+function ShortcutsDialog({ onClose }: { onClose: () => void }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  const { page: current } = usePlace();
+  const { page: current } = usePageLocation();
   useEffect(() => dialog.current?.showModal(), []);
-  const own = PAGES.find(({ name }) => name === current)?.keys ?? [];
+  const own = PAGES.find(({ name }) => name === current)?.shortcuts ?? [];
   const pages = PAGES.filter(({ letter }) => letter !== undefined);
   return html`<dialog ref=${dialog} aria-labelledby="keys-title" onClose=${onClose}>
     <h2 id="keys-title">Keys</h2>
     <dl class="facts keys">
-      ${[...own, ...EVERYWHERE].map(
+      ${[...own, ...GLOBAL_SHORTCUTS].map(
         ([key, what]) =>
           html`<div>
             <dt><kbd>${key}</kbd></dt>

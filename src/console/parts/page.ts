@@ -50,7 +50,7 @@ export function Grid({ children }: { children?: Children }): VNode {
   return html`<div class="grid">${children}</div>`;
 }
 
-interface FigureProps {
+interface MetricTileProps {
   readonly label: Children;
   readonly value: Children;
   /** Under it: what it is compared with. */
@@ -61,7 +61,7 @@ interface FigureProps {
 }
 
 /** One number with its name, and the way to the rows behind it. */
-export function Figure({ label, value, note, href, tone }: FigureProps): VNode {
+export function MetricTile({ label, value, note, href, tone }: MetricTileProps): VNode {
   const number = html`<span class=${`big ${tone ?? ""}`}>${value}</span>`;
   return html`<div class="figure">
     <span class="dim">${label}</span>
@@ -71,12 +71,12 @@ export function Figure({ label, value, note, href, tone }: FigureProps): VNode {
 }
 
 /** Figures side by side. */
-export function Figures({ children }: { children?: Children }): VNode {
+export function MetricTiles({ children }: { children?: Children }): VNode {
   return html`<div class="figures">${children}</div>`;
 }
 
 /** Names with their values, such as the members of a document. */
-export function Facts({ facts }: { facts: readonly (readonly [Children, Children])[] }): VNode {
+export function FactList({ facts }: { facts: readonly (readonly [Children, Children])[] }): VNode {
   return html`<dl class="facts">
     ${facts.map(
       ([name, value]) =>

@@ -1,6 +1,6 @@
 // Plots of a test, drawn from its numbers as SVG: reliability, distributions of scores, intervals, pairs
 // of bars. Old and new differ by shape and dash as well as by colour; each has its numbers in words.
-import { number, percent } from "../format.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, type Children, type VNode } from "../html.ts";
 
 const WIDTH = 360;
@@ -13,10 +13,10 @@ const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 /** Shares on an axis by their roots: most are small, and all of them matter. */
 const TICKS = [0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1];
-const root = (share: number): number => Math.sqrt(Math.max(0, Math.min(1, share)));
+const scaleBySquareRoot = (share: number): number => Math.sqrt(Math.max(0, Math.min(1, share)));
 
 /** A frame with the names of its axes. */
-function Frame(props: { title: string; x: string; y: string; children?: Children }): VNode {
+function PlotFrame(props: { title: string; x: string; y: string; children?: Children }): VNode {
   return html`<svg
     class="plot"
     viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
@@ -38,14 +38,14 @@ function Frame(props: { title: string; x: string; y: string; children?: Children
 }
 
 /** What the two colours and shapes of the plots mean. */
-export function OldAndNew(): VNode {
+export function WeightsLegend(): VNode {
   return html`<ul class="legend">
     <li><i class="key dim" aria-hidden="true"></i>live weights then (squares, dashed)</li>
     <li><i class="key accent" aria-hidden="true"></i>tested weights (discs)</li>
   </ul>`;
 }
 
-interface Bin {
+interface PlottedBin {
   readonly expected: number;
   readonly observed: number;
   readonly low: number;
@@ -53,10 +53,16 @@ interface Bin {
   readonly rows: number;
 }
 
-const projectX = (share: number): number => LEFT + root(share) * PLOT_WIDTH;
-const projectY = (share: number): number => TOP + (1 - root(share)) * PLOT_HEIGHT;
+const projectX = (share: number): number => LEFT + scaleBySquareRoot(share) * PLOT_WIDTH;
+const projectY = (share: number): number => TOP + (1 - scaleBySquareRoot(share)) * PLOT_HEIGHT;
 
-function Bins({ bins, kind }: { bins: readonly Bin[]; kind: "old" | "new" }): VNode {
+function ReliabilityBins({
+  bins,
+  kind,
+}: {
+  bins: readonly PlottedBin[];
+  kind: "old" | "new";
+}): VNode {
   const shift = kind === "old" ? -2 : 2;
   const line = bins
     .map(({ expected, observed }) => `${projectX(expected)},${projectY(observed)}`)
@@ -65,7 +71,7 @@ function Bins({ bins, kind }: { bins: readonly Bin[]; kind: "old" | "new" }): VN
     <polyline points=${line} />
     ${bins.map(({ expected, observed, low, high, rows }) => {
       const [x, y] = [projectX(expected), projectY(observed)];
-      const said = `${kind === "old" ? "live" : "tested"}: ${percent(expected)} foretold, ${percent(observed)} seen of ${number(rows)}`;
+      const said = `${kind === "old" ? "live" : "tested"}: ${formatPercent(expected)} foretold, ${formatPercent(observed)} seen of ${formatNumber(rows)}`;
       return html`<line x1=${x + shift} x2=${x + shift} y1=${projectY(low)} y2=${projectY(high)} />
         ${
           kind === "old"
@@ -79,13 +85,13 @@ function Bins({ bins, kind }: { bins: readonly Bin[]; kind: "old" | "new" }): VN
 }
 
 interface ReliabilityProps {
-  readonly champion: readonly Bin[];
-  readonly challenger: readonly Bin[];
+  readonly champion: readonly PlottedBin[];
+  readonly challenger: readonly PlottedBin[];
 }
 
 /** What was foretold against what was seen, ten groups of equal size, with 95 % bars. */
-export function Reliability({ champion, challenger }: ReliabilityProps): VNode {
-  return html`<${Frame} title="Reliability diagram" x="failures foretold" y="failures seen">
+export function ReliabilityDiagram({ champion, challenger }: ReliabilityProps): VNode {
+  return html`<${PlotFrame} title="Reliability diagram" x="failures foretold" y="failures seen">
     ${TICKS.map(
       (tick) =>
         html`<g>
@@ -104,16 +110,16 @@ export function Reliability({ champion, challenger }: ReliabilityProps): VNode {
             y2=${projectY(tick)}
           />
           <text x=${projectX(tick)} y=${HEIGHT - BOTTOM + 14} text-anchor="middle"
-            >${number(tick * 100)}</text
+            >${formatNumber(tick * 100)}</text
           >
           <text x=${LEFT - 4} y=${projectY(tick) + 4} text-anchor="end"
-            >${number(tick * 100)} %</text
+            >${formatNumber(tick * 100)} %</text
           >
         </g>`,
     )}
     <line class="plot-ideal" x1=${LEFT} y1=${HEIGHT - BOTTOM} x2=${WIDTH - RIGHT} y2=${TOP} />
-      <${Bins} bins=${champion} kind="old" />
-      <${Bins} bins=${challenger} kind="new" /> <//
+      <${ReliabilityBins} bins=${champion} kind="old" />
+      <${ReliabilityBins} bins=${challenger} kind="new" /> <//
   >`;
 }
 
@@ -127,7 +133,7 @@ interface DistributionProps {
 }
 
 /** How scores are distributed under the old and the new weights. */
-export function Distribution(props: DistributionProps): VNode {
+export function ScoreDistribution(props: DistributionProps): VNode {
   const { title, champion, challenger, from, step } = props;
   const most = Math.max(...champion, ...challenger, 1e-9) * 1.08;
   const width = PLOT_WIDTH / champion.length;
@@ -140,17 +146,19 @@ export function Distribution(props: DistributionProps): VNode {
       )
       .join(" ");
   const ends = [from, from + (step * champion.length) / 2, from + step * champion.length];
-  return html`<${Frame} title=${title} x="score" y="share of outcomes">
+  return html`<${PlotFrame} title=${title} x="score" y="share of outcomes">
     ${ends.map((score, i) => {
       const x = LEFT + (i / 2) * PLOT_WIDTH;
       return html`<text x=${x} y=${HEIGHT - BOTTOM + 14} text-anchor=${i === 2 ? "end" : "middle"}>
-        ${number(score)}
+        ${formatNumber(score)}
       </text>`;
     })}
     ${[0, 0.5, 1].map((part) => {
       const y = level(part * most * 0.92);
       return html`<line class="plot-grid" x1=${LEFT} x2=${WIDTH - RIGHT} y1=${y} y2=${y} />
-        <text x=${LEFT - 4} y=${y + 4} text-anchor="end">${percent(part * most * 0.92, 0)}</text>`;
+        <text x=${LEFT - 4} y=${y + 4} text-anchor="end"
+          >${formatPercent(part * most * 0.92, 0)}</text
+        >`;
     })}
     <g class="old"><polyline points=${steps(champion)} /></g>
     <g class="new"><polyline points=${steps(challenger)} /></g>
@@ -170,7 +178,7 @@ interface IntervalProps {
 export function IntervalLine({ label, low, value, high, border }: IntervalProps): VNode {
   const [from, to] = [Math.min(low, border, value), Math.max(high, border, value)];
   const at = (x: number) => 8 + ((x - from) / (to - from || 1)) * 144;
-  const said = `${label}: ${number(value, 3)}, 90 % between ${number(low, 3)} and ${number(high, 3)}; border ${number(border, 3)}`;
+  const said = `${label}: ${formatNumber(value, 3)}, 90 % between ${formatNumber(low, 3)} and ${formatNumber(high, 3)}; border ${formatNumber(border, 3)}`;
   return html`<svg class="interval" viewBox="0 0 160 20" role="img" aria-label=${said}>
     <title>${said}</title>
     <line class="plot-ideal" x1=${at(border)} x2=${at(border)} y1="1" y2="19" />

@@ -1,6 +1,6 @@
 // Tables: a head, rows with an optional choice among them, and what an empty one says.
 import { type Children, html, type VNode } from "../html.ts";
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { Empty } from "./notices.ts";
 
 /** Rows drawn at most: more would make the page slow to use. */
@@ -57,7 +57,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
         )}
       </tbody>
     </table>
-    ${rest > 0 && html`<p class="dim">${number(rest)} more rows are not drawn.</p>`}
+    ${rest > 0 && html`<p class="dim">${formatNumber(rest)} more rows are not drawn.</p>`}
   </div>`;
 }
 

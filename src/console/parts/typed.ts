@@ -1,7 +1,7 @@
 // A line of text that counts when it is done: by Enter, or when the focus leaves it.
 import { html, useState, type VNode } from "../html.ts";
 
-interface TypedProps {
+interface TextInputProps {
   readonly id: string;
   /** As it was last done, such as the address has it. */
   readonly value: string;
@@ -12,7 +12,7 @@ interface TypedProps {
 }
 
 /** What is being typed stays, whatever is drawn anew meanwhile; another `value` takes its place. */
-export function Typed(props: TypedProps): VNode {
+export function TextInput(props: TextInputProps): VNode {
   const { id, value, type = "text", placeholder, isDisabled = false, onDone } = props;
   const [state, setState] = useState({ value, text: value });
   if (state.value !== value) setState({ value, text: value });

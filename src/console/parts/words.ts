@@ -1,21 +1,21 @@
 // Small pieces of text: times, tags, agents, whatever strangers wrote.
-import { ago, plain } from "../format.ts";
+import { formatRelativeTime, escapeHiddenCharacters } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
 
 /** Text from agents and reporters: isolated, with unseen characters as escapes. */
-export function Text({ text }: { text: string | null | undefined }): VNode {
-  return html`<bdi>${plain(text ?? "–")}</bdi>`;
+export function UntrustedText({ text }: { text: string | null | undefined }): VNode {
+  return html`<bdi>${escapeHiddenCharacters(text ?? "–")}</bdi>`;
 }
 
 /** An agent's identifier, linked to its page. */
 export function AgentLink({ id }: { id: string }): VNode {
-  return html`<a class="agent" href=${linkTo("agent", { id })} title=${plain(id)}>
-    <bdi>${plain(id).replace(/^agent:\/\//, "")}</bdi>
+  return html`<a class="agent" href=${linkTo("agent", { id })} title=${escapeHiddenCharacters(id)}>
+    <bdi>${escapeHiddenCharacters(id).replace(/^agent:\/\//, "")}</bdi>
   </a>`;
 }
 
-const TONES: Readonly<Record<string, string>> = {
+const TONE_BY_WORD: Readonly<Record<string, string>> = {
   ALLOW: "allow",
   allow: "allow",
   connect: "allow",
@@ -41,7 +41,9 @@ const TONES: Readonly<Record<string, string>> = {
 
 /** A word in a pill, coloured by what it means; `tone` overrides that. */
 export function Tag({ word, tone }: { word: string; tone?: string }): VNode {
-  return html`<span class=${`tag ${tone ?? TONES[word] ?? ""}`}>${plain(word)}</span>`;
+  return html`<span class=${`tag ${tone ?? TONE_BY_WORD[word] ?? ""}`}
+    >${escapeHiddenCharacters(word)}</span
+  >`;
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", {
@@ -74,7 +76,7 @@ export function Time({ at, as = "clock" }: TimeProps): VNode {
 
 function formatTime(date: Date, as: TimeProps["as"]): string {
   if (as === "full") return FULL.format(date);
-  if (as === "ago") return ago(date.getTime(), Date.now());
+  if (as === "ago") return formatRelativeTime(date.getTime(), Date.now());
   const isToday = new Date().toDateString() === date.toDateString();
   return isToday ? CLOCK.format(date) : `${DAY.format(date)} ${CLOCK.format(date).slice(0, 5)}`;
 }

@@ -1,37 +1,37 @@
 // Check of a draft by the service: the version that it makes, or what is wrong with it and where. Asked
 // a moment after the last letter.
-import { ApiError, pathWith, send } from "../api.ts";
+import { ApiError, buildPathWithQuery, sendDocument } from "../api.ts";
 import { useEffect, useState } from "../html.ts";
-import { type PolicyDocument, readText } from "./draft.ts";
+import { type PolicyDocument, parsePolicyText } from "./draft.ts";
 
-const REST_MS = 250;
+const TYPING_PAUSE_MS = 250;
 
-export interface Wrong {
+export interface DraftProblem {
   readonly pointer: string;
   readonly detail: string;
 }
 
-export interface Check {
+export interface DraftCheck {
   readonly isAsking: boolean;
   /** The policy that the draft makes, whole. */
   readonly made?: PolicyDocument;
-  readonly wrong: readonly Wrong[];
+  readonly wrong: readonly DraftProblem[];
   /** It could not be asked. */
   readonly error?: Error;
 }
 
-const ASKING: Check = { isAsking: true, wrong: [] };
+const PENDING_CHECK: DraftCheck = { isAsking: true, wrong: [] };
 
-export function checkPath(tenant: string): string {
-  return pathWith("/v1/policy", { tenant, dry_run: 1 });
+export function buildCheckPath(tenant: string): string {
+  return buildPathWithQuery("/v1/policy", { tenant, dry_run: 1 });
 }
 
 /** @param text undefined while there is none yet. */
-export function useCheck(tenant: string, text: string | undefined): Check {
-  const [check, setCheck] = useState<Check>(ASKING);
+export function useDraftCheck(tenant: string, text: string | undefined): DraftCheck {
+  const [check, setCheck] = useState<DraftCheck>(PENDING_CHECK);
   useEffect(() => {
     if (text === undefined) return undefined;
-    const { value, fault } = readText(text);
+    const { value, fault } = parsePolicyText(text);
     if (value === undefined) {
       setCheck({ isAsking: false, wrong: [{ pointer: "", detail: fault ?? "" }] });
       return undefined;
@@ -39,14 +39,19 @@ export function useCheck(tenant: string, text: string | undefined): Check {
     const controller = new AbortController();
     const ask = async () => {
       try {
-        const made = await send<PolicyDocument>("PUT", checkPath(tenant), value, controller.signal);
+        const made = await sendDocument<PolicyDocument>(
+          "PUT",
+          buildCheckPath(tenant),
+          value,
+          controller.signal,
+        );
         if (!controller.signal.aborted) setCheck({ isAsking: false, made, wrong: [] });
       } catch (error) {
         if (!controller.signal.aborted) setCheck(convertErrorToCheck(error as Error));
       }
     };
     setCheck((before) => ({ ...before, isAsking: true }));
-    const timer = setTimeout(() => void ask(), REST_MS);
+    const timer = setTimeout(() => void ask(), TYPING_PAUSE_MS);
     return () => {
       clearTimeout(timer);
       controller.abort();
@@ -55,7 +60,7 @@ export function useCheck(tenant: string, text: string | undefined): Check {
   return check;
 }
 
-function convertErrorToCheck(error: Error): Check {
+function convertErrorToCheck(error: Error): DraftCheck {
   const isOfDraft = error instanceof ApiError && error.errors.length > 0;
   if (!isOfDraft) return { isAsking: false, wrong: [], error };
   return { isAsking: false, wrong: error.errors };

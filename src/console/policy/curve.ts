@@ -1,7 +1,7 @@
 // Curve of a back-test: what each risk bound would let through, with the draft's bound as a handle that
 // is dragged or moved by keys.
 import type { BacktestCurve, BacktestRow } from "../../contract/schemas/backtest.ts";
-import { number, percent } from "../format.ts";
+import { formatNumber, formatPercent } from "../format.ts";
 import { html, useEffect, useRef, useState, type VNode } from "../html.ts";
 
 const HEIGHT = 220;
@@ -16,7 +16,7 @@ const NARROW = 460;
 const SHARES = [0, 0.25, 0.5, 0.75, 1];
 const PAGE_STEPS = 5;
 
-interface CurveProps {
+interface RiskBoundCurveProps {
   readonly bounds: readonly number[];
   readonly curve: BacktestCurve;
   /** Of the same policy, question and level: how many outcomes there are. */
@@ -27,14 +27,14 @@ interface CurveProps {
   readonly onBound: (bound: number) => void;
 }
 
-export function Curve(props: CurveProps): VNode {
+export function RiskBoundCurve(props: RiskBoundCurveProps): VNode {
   const { bounds, curve, row, bound, liveBound, onBound } = props;
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
   const xOf = (share: number) => LEFT + Math.sqrt(share) * (width - LEFT - RIGHT);
   const line = (allowed: readonly number[], of: number) =>
     allowed.map((n, at) => `${xOf(bounds[at]!)},${projectCurveY(of === 0 ? 0 : n / of)}`).join(" ");
-  const words = wordsAt(nearest(bounds, bound), props);
+  const words = describeBoundAt(findNearestIndex(bounds, bound), props);
   const onPointer = (event: PointerEvent) => {
     if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
     const svg = event.currentTarget as SVGSVGElement;
@@ -44,7 +44,7 @@ export function Curve(props: CurveProps): VNode {
     }
     const { left } = svg.getBoundingClientRect();
     const share = Math.max(0, (event.clientX - left - LEFT) / (width - LEFT - RIGHT)) ** 2;
-    onBound(bounds[nearest(bounds, Math.min(1, share))]!);
+    onBound(bounds[findNearestIndex(bounds, Math.min(1, share))]!);
   };
   return html`<div class="curve" ref=${place}>
     <svg
@@ -58,13 +58,15 @@ export function Curve(props: CurveProps): VNode {
       <${Axes} width=${width} xOf=${xOf} />
       <polyline class="line allow" points=${line(curve.good_allowed, row.good)} />
       <polyline class="line deny" points=${line(curve.bad_allowed, row.bad)} />
-      <${Upright} class="live" x=${xOf(liveBound)} />
-      <${Handle} ...${{ bounds, bound, words, onBound }} x=${xOf(bound)} />
+      <${VerticalLine} class="live" x=${xOf(liveBound)} />
+      <${BoundHandle} ...${{ bounds, bound, words, onBound }} x=${xOf(bound)} />
     </svg>
     <ul class="legend">
       <li><i class="key allow" aria-hidden="true"></i>good outcomes let through</li>
       <li><i class="key deny" aria-hidden="true"></i>bad outcomes let through</li>
-      <li><i class="key limit" aria-hidden="true"></i>bound in force: ${percent(liveBound, 1)}</li>
+      <li>
+        <i class="key limit" aria-hidden="true"></i>bound in force: ${formatPercent(liveBound, 1)}
+      </li>
     </ul>
     <p role="status">${words}</p>
   </div>`;
@@ -86,29 +88,31 @@ function Axes({ width, xOf }: { width: number; xOf: (share: number) => number })
             y2=${projectCurveY(share)}
           />
           <text x=${LEFT - 6} y=${projectCurveY(share) + 4} text-anchor="end"
-            >${percent(share, 0)}</text
+            >${formatPercent(share, 0)}</text
           >`,
     )}
     ${(width < NARROW ? TICKS_FEW : TICKS).map(
       (tick) =>
-        html`<text x=${xOf(tick)} y=${HEIGHT - 8} text-anchor="middle">${percent(tick, 0)}</text>`,
+        html`<text x=${xOf(tick)} y=${HEIGHT - 8} text-anchor="middle"
+          >${formatPercent(tick, 0)}</text
+        >`,
     )}
   </g>`;
 }
 
 /** A line from the top to the axis. */
-function Upright({ x, class: name }: { x: number; class?: string }): VNode {
+function VerticalLine({ x, class: name }: { x: number; class?: string }): VNode {
   return html`<line class=${name} x1=${x} x2=${x} y1=${TOP} y2=${HEIGHT - BOTTOM} />`;
 }
 
-interface HandleProps extends Pick<CurveProps, "bounds" | "bound" | "onBound"> {
+interface BoundHandleProps extends Pick<RiskBoundCurveProps, "bounds" | "bound" | "onBound"> {
   readonly x: number;
   readonly words: string;
 }
 
-function Handle({ bounds, bound, onBound, x, words }: HandleProps): VNode {
+function BoundHandle({ bounds, bound, onBound, x, words }: BoundHandleProps): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = findCurveStep(event.key, nearest(bounds, bound), bounds.length);
+    const next = findCurveStep(event.key, findNearestIndex(bounds, bound), bounds.length);
     if (next === undefined) return;
     event.preventDefault();
     onBound(bounds[next]!);
@@ -124,23 +128,23 @@ function Handle({ bounds, bound, onBound, x, words }: HandleProps): VNode {
     aria-valuetext=${words}
     onKeyDown=${onKeyDown}
   >
-    <${Upright} x=${x} />
+    <${VerticalLine} x=${x} />
     <circle cx=${x} cy=${HEIGHT - BOTTOM} r="8" />
   </g>`;
 }
 
-function wordsAt(at: number, { bounds, curve, row }: CurveProps): string {
+function describeBoundAt(at: number, { bounds, curve, row }: RiskBoundCurveProps): string {
   const good = curve.good_allowed[at]!;
   const bad = curve.bad_allowed[at]!;
-  const shareOf = (part: number, of: number) => percent(of === 0 ? null : part / of, 1);
+  const shareOf = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
   return (
-    `At ${percent(bounds[at], 1)}: ${number(good)} good outcomes (${shareOf(good, row.good)}) and ` +
-    `${number(bad)} bad ones (${shareOf(bad, row.bad)}) are let through; lost ` +
-    `${number(curve.stakes_lost[at])}, turned away ${number(curve.stakes_turned_away[at])}`
+    `At ${formatPercent(bounds[at], 1)}: ${formatNumber(good)} good outcomes (${shareOf(good, row.good)}) and ` +
+    `${formatNumber(bad)} bad ones (${shareOf(bad, row.bad)}) are let through; lost ` +
+    `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])}`
   );
 }
 
-function nearest(bounds: readonly number[], share: number): number {
+function findNearestIndex(bounds: readonly number[], share: number): number {
   let best = 0;
   for (let at = 1; at < bounds.length; at += 1) {
     if (Math.abs(bounds[at]! - share) < Math.abs(bounds[best]! - share)) best = at;

@@ -3,15 +3,15 @@ import type { Policy } from "../../contract/policy.ts";
 import { html, useId, useRef, type VNode } from "../html.ts";
 import { Failure } from "../parts/notices.ts";
 import { Card } from "../parts/page.ts";
-import type { Check } from "./check.ts";
-import { countLinesBefore, findPointerOffset } from "./draft.ts";
+import type { DraftCheck } from "./check.ts";
+import { computeLineNumber, findPointerOffset } from "./draft.ts";
 import { PolicyForm } from "./form.ts";
 
 interface DraftCardProps {
   readonly text: string;
   readonly draft: Policy;
   readonly live: Policy;
-  readonly check: Check;
+  readonly check: DraftCheck;
   readonly onText: (text: string) => void;
   readonly onPolicy: (policy: Policy) => void;
 }
@@ -29,7 +29,7 @@ export function DraftCard(props: DraftCardProps): VNode {
   };
   return html`<${Card} title="Draft">
     <${PolicyForm} policy=${draft} live=${live} wrong=${check.wrong} onPolicy=${onPolicy} />
-    <${Verdict} check=${check} text=${text} onShow=${show} />
+    <${DraftCheckResult} check=${check} text=${text} onShow=${show} />
     <details>
       <summary>All rules as JSON</summary>
       <label class="skip" for=${id}>Policy as JSON</label>
@@ -47,13 +47,13 @@ export function DraftCard(props: DraftCardProps): VNode {
   <//>`;
 }
 
-interface VerdictProps {
-  readonly check: Check;
+interface DraftCheckResultProps {
+  readonly check: DraftCheck;
   readonly text: string;
   readonly onShow: (pointer: string) => void;
 }
 
-function Verdict({ check, text, onShow }: VerdictProps): VNode {
+function DraftCheckResult({ check, text, onShow }: DraftCheckResultProps): VNode {
   const { isAsking, made, wrong, error } = check;
   if (error !== undefined) return html`<${Failure} error=${error} />`;
   if (wrong.length > 0) {
@@ -62,7 +62,7 @@ function Verdict({ check, text, onShow }: VerdictProps): VNode {
         ({ pointer, detail }) =>
           html`<li>
             <button type="button" class="plain" onClick=${() => onShow(pointer)}>
-              ${pointer === "" ? "the text" : `${pointer}, line ${countLinesBefore(text, findPointerOffset(text, pointer))}`}
+              ${pointer === "" ? "the text" : `${pointer}, line ${computeLineNumber(text, findPointerOffset(text, pointer))}`}
             </button>
             ${detail}
           </li>`,

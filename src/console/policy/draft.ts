@@ -18,13 +18,13 @@ export function formatPolicyText(policy: unknown): string {
   return JSON.stringify(policy, null, 2);
 }
 
-export interface Read {
+export interface ParsedPolicyText {
   /** Undefined where the text is no JSON object. */
   readonly value?: Record<string, unknown>;
   readonly fault?: string;
 }
 
-export function readText(text: string): Read {
+export function parsePolicyText(text: string): ParsedPolicyText {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
@@ -37,12 +37,17 @@ export function readText(text: string): Read {
 }
 
 /** The policy with one member of a level changed. */
-export function withMember(policy: Policy, level: Level, member: string, value: unknown): Policy {
+export function replaceLevelMember(
+  policy: Policy,
+  level: Level,
+  member: string,
+  value: unknown,
+): Policy {
   const levels = { ...policy.levels, [level]: { ...policy.levels[level], [member]: value } };
   return { ...policy, levels };
 }
 
-export interface Difference {
+export interface PolicyDifference {
   /** Members from the outside in. */
   readonly path: string;
   /** As JSON; undefined where the one side lacks it. */
@@ -51,7 +56,7 @@ export interface Difference {
 }
 
 /** Members in which two policies differ. */
-export function listPolicyDifferences(before: unknown, after: unknown): Difference[] {
+export function listPolicyDifferences(before: unknown, after: unknown): PolicyDifference[] {
   const one = collectPolicyLeaves(before);
   const other = collectPolicyLeaves(after);
   return [...new Set([...one.keys(), ...other.keys()])]
@@ -76,7 +81,7 @@ export function findPointerOffset(text: string, pointer: string): number {
   for (const part of pointer.split("/").slice(1)) {
     const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
     const at = /^\d+$/.test(name)
-      ? entryAt(text, offset, Number(name))
+      ? findEntryOffset(text, offset, Number(name))
       : text.indexOf(JSON.stringify(name), offset);
     if (at < 0) return offset;
     offset = at;
@@ -85,12 +90,12 @@ export function findPointerOffset(text: string, pointer: string): number {
 }
 
 /** Offset of an entry of the list of objects that begins behind `from`. */
-function entryAt(text: string, from: number, index: number): number {
+function findEntryOffset(text: string, from: number, index: number): number {
   let at = text.indexOf("[", from);
   for (let n = 0; n <= index && at >= 0; n += 1) at = text.indexOf("{", at + 1);
   return at;
 }
 
-export function countLinesBefore(text: string, offset: number): number {
+export function computeLineNumber(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }

@@ -7,24 +7,24 @@ import type {
   BacktestReason,
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
-import { duration, number, percent } from "../format.ts";
+import { formatDuration, formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { Notice } from "../parts/notices.ts";
-import { Card, Figure, Figures, Grid } from "../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Grid } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
-import { Curve } from "./curve.ts";
+import { RiskBoundCurve } from "./curve.ts";
 import { LEVELS, type Level } from "./draft.ts";
 
-const QUESTIONS: Readonly<Record<string, string>> = {
+const QUESTION_LABELS: Readonly<Record<string, string>> = {
   verify: "verify, no stakes named",
   verify_with_stakes: "verify, with the outcome's stakes",
   handshake: "handshake, no stakes named",
   handshake_with_stakes: "handshake, with the outcome's stakes",
 };
-export const QUESTION_FIRST = "verify";
+export const DEFAULT_QUESTION = "verify";
 
-interface FindingsProps {
+interface BacktestResultsProps {
   readonly backtest: Backtest;
   readonly question: string;
   readonly level: Level;
@@ -35,7 +35,7 @@ interface FindingsProps {
   readonly onBound: (bound: number) => void;
 }
 
-export function Findings(props: FindingsProps): VNode | null {
+export function BacktestResults(props: BacktestResultsProps): VNode | null {
   const { backtest, question, level } = props;
   const { findings, warnings = [], given } = backtest;
   if (findings === undefined) return null;
@@ -48,20 +48,20 @@ export function Findings(props: FindingsProps): VNode | null {
   const row = findings.rows.find(ofPolicy);
   return html`
     ${warnings.map((warning) => html`<${Notice} kind="warn">${warning}<//>`)}
-    <p class="dim small">
-      ${number(findings.outcomes)} outcomes judged again (${number(findings.good)} good,${" "}
-      ${number(findings.bad)} bad), settled <${Time} at=${findings.first_at} as="full" /> to${" "}
-      <${Time} at=${findings.last_at} as="full" />${unvouchedWords(findings)};${" "}
-      ${duration(backtest.duration_ms)}
-    </p>
-    <${Choice} ...${props} />
-    ${given !== undefined && html`<${Changed} ...${props} />`}
+    <${BacktestSummary} findings=${findings} durationMs=${backtest.duration_ms} />
+    <${QuestionFilters} ...${props} />
+    ${given !== undefined && html`<${ChangeMetrics} ...${props} />`}
     <${Grid}>
       <${Card} title="Risk bound" span=${7}>
         ${
           curve === undefined || row === undefined
             ? html`<p class="dim">No outcome answers this question at this level.</p>`
-            : html`<${Curve} ...${props} bounds=${findings.bounds} curve=${curve} row=${row} />`
+            : html`<${RiskBoundCurve}
+                ...${props}
+                bounds=${findings.bounds}
+                curve=${curve}
+                row=${row}
+              />`
         }
       <//>
       <${Card} title="Agents most affected" span=${5}>
@@ -93,13 +93,27 @@ export function Findings(props: FindingsProps): VNode | null {
   `;
 }
 
-function unvouchedWords({ unvouched, counts_unvouched: areCounted }: BacktestFindings): string {
-  if (unvouched === 0) return "";
-  const what = areCounted ? "count too" : "are left out";
-  return `; ${number(unvouched)} of keys that nobody vouches for ${what}`;
+function BacktestSummary(props: {
+  readonly findings: BacktestFindings;
+  readonly durationMs: number | undefined;
+}): VNode {
+  const { findings, durationMs } = props;
+  return html`<p class="dim small">
+    ${formatNumber(findings.outcomes)} outcomes judged again (${formatNumber(findings.good)}
+    good,${" "} ${formatNumber(findings.bad)} bad), settled
+    <${Time} at=${findings.first_at} as="full" /> to${" "}
+    <${Time} at=${findings.last_at} as="full" />${describeUnvouched(findings)};${" "}
+    ${formatDuration(durationMs)}
+  </p>`;
 }
 
-function Choice({ question, level, onChoice }: FindingsProps): VNode {
+function describeUnvouched({ unvouched, counts_unvouched: areCounted }: BacktestFindings): string {
+  if (unvouched === 0) return "";
+  const what = areCounted ? "count too" : "are left out";
+  return `; ${formatNumber(unvouched)} of keys that nobody vouches for ${what}`;
+}
+
+function QuestionFilters({ question, level, onChoice }: BacktestResultsProps): VNode {
   return html`<div class="filters">
     <div class="field">
       <label for="question">Asked as</label>
@@ -109,7 +123,7 @@ function Choice({ question, level, onChoice }: FindingsProps): VNode {
         onChange=${(event: Event) =>
           onChoice({ question: (event.target as HTMLSelectElement).value })}
       >
-        ${Object.entries(QUESTIONS).map(
+        ${Object.entries(QUESTION_LABELS).map(
           ([name, words]) => html`<option value=${name}>${words}</option>`,
         )}
       </select>
@@ -128,34 +142,34 @@ function Choice({ question, level, onChoice }: FindingsProps): VNode {
 }
 
 /** People and money on either side of the change. */
-function Changed({ backtest, question, level }: FindingsProps): VNode | null {
+function ChangeMetrics({ backtest, question, level }: BacktestResultsProps): VNode | null {
   const change = backtest.findings?.changes.find(
     (each) => each.question === question && each.level === level,
   );
   if (change === undefined) return null;
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="bad, newly let through"
-      value=${number(change.bad_newly_allowed)}
-      note=${`${number(change.stakes_newly_lost)} more lost`}
+      value=${formatNumber(change.bad_newly_allowed)}
+      note=${`${formatNumber(change.stakes_newly_lost)} more lost`}
       tone=${change.bad_newly_allowed > 0 ? "deny" : undefined}
     />
-    <${Figure}
+    <${MetricTile}
       label="good, newly turned away"
-      value=${number(change.good_newly_turned_away)}
-      note=${`${number(change.stakes_newly_turned_away)} more turned away`}
+      value=${formatNumber(change.good_newly_turned_away)}
+      note=${`${formatNumber(change.stakes_newly_turned_away)} more turned away`}
       tone=${change.good_newly_turned_away > 0 ? "warn" : undefined}
     />
-    <${Figure}
+    <${MetricTile}
       label="good, newly let through"
-      value=${number(change.good_newly_allowed)}
-      note=${`${number(change.stakes_newly_admitted)} more admitted`}
+      value=${formatNumber(change.good_newly_allowed)}
+      note=${`${formatNumber(change.stakes_newly_admitted)} more admitted`}
       tone=${change.good_newly_allowed > 0 ? "allow" : undefined}
     />
-    <${Figure}
+    <${MetricTile}
       label="bad, newly held back"
-      value=${number(change.bad_newly_turned_away)}
-      note=${`${number(change.stakes_newly_saved)} saved`}
+      value=${formatNumber(change.bad_newly_turned_away)}
+      note=${`${formatNumber(change.stakes_newly_saved)} saved`}
       tone=${change.bad_newly_turned_away > 0 ? "allow" : undefined}
     />
   <//>`;
@@ -163,37 +177,43 @@ function Changed({ backtest, question, level }: FindingsProps): VNode | null {
 
 const AGENT_COLUMNS: readonly Column<BacktestAgent>[] = [
   { label: "agent", cell: ({ agent }) => html`<${AgentLink} id=${agent} />` },
-  { label: "good in", isNumber: true, cell: (row) => number(row.good_newly_allowed) },
-  { label: "bad in", isNumber: true, cell: (row) => number(row.bad_newly_allowed) },
-  { label: "good out", isNumber: true, cell: (row) => number(row.good_newly_turned_away) },
-  { label: "bad out", isNumber: true, cell: (row) => number(row.bad_newly_turned_away) },
+  { label: "good in", isNumber: true, cell: (row) => formatNumber(row.good_newly_allowed) },
+  { label: "bad in", isNumber: true, cell: (row) => formatNumber(row.bad_newly_allowed) },
+  { label: "good out", isNumber: true, cell: (row) => formatNumber(row.good_newly_turned_away) },
+  { label: "bad out", isNumber: true, cell: (row) => formatNumber(row.bad_newly_turned_away) },
 ];
 
-const NAMES: Readonly<Record<string, string>> = { live: "in force", given: "draft" };
-const formatShare = (part: number, of: number) => percent(of === 0 ? null : part / of, 1);
+const POLICY_LABELS: Readonly<Record<string, string>> = { live: "in force", given: "draft" };
+const formatShare = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
 
 const ROW_COLUMNS: readonly Column<BacktestRow>[] = [
   { label: "level", cell: ({ level }) => level },
-  { label: "policy", cell: ({ policy }) => html`<span class="agent">${NAMES[policy]}</span>` },
+  {
+    label: "policy",
+    cell: ({ policy }) => html`<span class="agent">${POLICY_LABELS[policy]}</span>`,
+  },
   { label: "good let in", isNumber: true, cell: (row) => formatShare(row.good_allowed, row.good) },
   { label: "bad let in", isNumber: true, cell: (row) => formatShare(row.bad_allowed, row.bad) },
-  { label: "lost", isNumber: true, cell: (row) => number(row.stakes_lost) },
-  { label: "turned away", isNumber: true, cell: (row) => number(row.stakes_turned_away) },
+  { label: "lost", isNumber: true, cell: (row) => formatNumber(row.stakes_lost) },
+  { label: "turned away", isNumber: true, cell: (row) => formatNumber(row.stakes_turned_away) },
   {
     label: "good denied",
     isNumber: true,
     cell: (row) =>
       html`<span
-        title=${`95 %: ${percent(row.false_alarm_low, 2)} to ${percent(row.false_alarm_high, 2)}`}
-        >${percent(row.false_alarm_rate, 2)}</span
+        title=${`95 %: ${formatPercent(row.false_alarm_low, 2)} to ${formatPercent(row.false_alarm_high, 2)}`}
+        >${formatPercent(row.false_alarm_rate, 2)}</span
       >`,
   },
 ];
 
 const REASON_COLUMNS: readonly Column<BacktestReason>[] = [
-  { label: "policy", cell: ({ policy }) => html`<span class="agent">${NAMES[policy]}</span>` },
+  {
+    label: "policy",
+    cell: ({ policy }) => html`<span class="agent">${POLICY_LABELS[policy]}</span>`,
+  },
   { label: "rule", cell: ({ log_reason: reason }) => reason },
   { label: "verdict", cell: ({ verdict }) => html`<${Tag} word=${verdict} />` },
-  { label: "good", isNumber: true, cell: ({ good }) => number(good) },
-  { label: "bad", isNumber: true, cell: ({ bad }) => number(bad) },
+  { label: "good", isNumber: true, cell: ({ good }) => formatNumber(good) },
+  { label: "bad", isNumber: true, cell: ({ bad }) => formatNumber(bad) },
 ];

@@ -1,17 +1,17 @@
 // The common rules of a policy as a form, one row for each tool level; the rest is edited as text.
 import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { html, type VNode } from "../html.ts";
-import type { Wrong } from "./check.ts";
-import { type Level, LEVELS, withMember } from "./draft.ts";
+import type { DraftProblem } from "./check.ts";
+import { type Level, LEVELS, replaceLevelMember } from "./draft.ts";
 
-interface Rule {
+interface RuleField {
   readonly member: keyof LevelPolicy;
   readonly label: string;
   readonly hint: string;
   readonly as: "share" | "flag" | readonly string[];
 }
 
-const RULES: readonly Rule[] = [
+const RULE_FIELDS: readonly RuleField[] = [
   {
     member: "allow_up_to",
     label: "allow up to",
@@ -36,20 +36,20 @@ const RULES: readonly Rule[] = [
   { member: "shadow", label: "shadow", hint: "answer and log, not to be applied", as: "flag" },
 ];
 
-interface FormProps {
+interface PolicyFormProps {
   readonly policy: Policy;
   readonly live: Policy;
-  readonly wrong: readonly Wrong[];
+  readonly wrong: readonly DraftProblem[];
   readonly onPolicy: (policy: Policy) => void;
 }
 
-export function PolicyForm({ policy, live, wrong, onPolicy }: FormProps): VNode {
+export function PolicyForm({ policy, live, wrong, onPolicy }: PolicyFormProps): VNode {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="rules by level">
     <table class="rules">
       <thead>
         <tr>
           <th scope="col">level</th>
-          ${RULES.map(({ label, hint }) => html`<th scope="col" title=${hint}>${label}</th>`)}
+          ${RULE_FIELDS.map(({ label, hint }) => html`<th scope="col" title=${hint}>${label}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -57,16 +57,16 @@ export function PolicyForm({ policy, live, wrong, onPolicy }: FormProps): VNode 
           (level) =>
             html`<tr>
               <th scope="row">${level}</th>
-              ${RULES.map((rule) => {
+              ${RULE_FIELDS.map((rule) => {
                 const value = policy.levels[level][rule.member];
                 const isChanged = value !== live.levels[level][rule.member];
                 const isWrong = wrong.some(({ pointer }) =>
                   pointer.endsWith(`/levels/${level}/${rule.member}`),
                 );
                 const set = (next: unknown) =>
-                  onPolicy(withMember(policy, level, rule.member, next));
+                  onPolicy(replaceLevelMember(policy, level, rule.member, next));
                 return html`<td class=${isChanged ? "changed" : ""}>
-                  <${Control}
+                  <${RuleControl}
                     rule=${rule}
                     level=${level}
                     value=${value}
@@ -82,15 +82,15 @@ export function PolicyForm({ policy, live, wrong, onPolicy }: FormProps): VNode 
   </div>`;
 }
 
-interface ControlProps {
-  readonly rule: Rule;
+interface RuleControlProps {
+  readonly rule: RuleField;
   readonly level: Level;
   readonly value: unknown;
   readonly isWrong: boolean;
   readonly onValue: (value: unknown) => void;
 }
 
-function Control({ rule, level, value, isWrong, onValue }: ControlProps): VNode {
+function RuleControl({ rule, level, value, isWrong, onValue }: RuleControlProps): VNode {
   const label = `${level} ${rule.label}`;
   const invalid = isWrong ? "true" : undefined;
   if (rule.as === "flag") {

@@ -1,18 +1,18 @@
 // Saving a policy: what it changes, whether it was tried, the tenant's name typed, and a reason.
-import { pathWith, send } from "../api.ts";
+import { buildPathWithQuery, sendDocument } from "../api.ts";
 import type { Backtest } from "../../contract/schemas/backtest.ts";
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
-import { Confirm } from "../parts/actions.ts";
+import { ConfirmDialog } from "../parts/actions.ts";
 import { Notice } from "../parts/notices.ts";
-import type { Difference, PolicyDocument } from "./draft.ts";
-import { QUESTION_FIRST } from "./findings.ts";
+import type { PolicyDifference, PolicyDocument } from "./draft.ts";
+import { DEFAULT_QUESTION } from "./findings.ts";
 
 interface SaveDialogProps {
   /** What the service makes of the draft. */
   readonly made: PolicyDocument;
   readonly policy: unknown;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly PolicyDifference[];
   readonly backtest: Backtest | undefined;
   readonly onSaved: () => void;
   readonly onClose: () => void;
@@ -22,11 +22,11 @@ export function SaveDialog(props: SaveDialogProps): VNode {
   const { made, policy, differences, backtest, onSaved, onClose } = props;
   const { tenant, version } = made;
   const save = async (reason: string) => {
-    await send("PUT", pathWith("/v1/policy", { tenant, reason }), policy);
+    await sendDocument("PUT", buildPathWithQuery("/v1/policy", { tenant, reason }), policy);
     onSaved();
   };
   const isTried = backtest?.state === "done" && backtest.given_version === version;
-  return html`<${Confirm}
+  return html`<${ConfirmDialog}
     title=${`Put ${version} in force for ${tenant}?`}
     name=${tenant}
     wantsReason=${true}
@@ -34,10 +34,10 @@ export function SaveDialog(props: SaveDialogProps): VNode {
     onConfirm=${save}
     onClose=${onClose}
   >
-    <p>${number(differences.length)} rules change, at once and on every thread.</p>
+    <p>${formatNumber(differences.length)} rules change, at once and on every thread.</p>
     ${
       isTried
-        ? html`<${Tried} backtest=${backtest} />`
+        ? html`<${BacktestNotice} backtest=${backtest} />`
         : html`<${Notice} kind="warn">
             This draft has not been back-tested. Close this and try it on history first, unless it
             is urgent.
@@ -47,10 +47,10 @@ export function SaveDialog(props: SaveDialogProps): VNode {
 }
 
 /** What the back-test says of verifies that name no stakes, over the levels that would change. */
-function Tried({ backtest }: { backtest: Backtest }): VNode {
+function BacktestNotice({ backtest }: { backtest: Backtest }): VNode {
   const changes = (backtest.findings?.changes ?? []).filter(
     (each) =>
-      each.question === QUESTION_FIRST &&
+      each.question === DEFAULT_QUESTION &&
       each.good_newly_allowed +
         each.bad_newly_allowed +
         each.good_newly_turned_away +
@@ -68,10 +68,11 @@ function Tried({ backtest }: { backtest: Backtest }): VNode {
       ${changes.map(
         (each) =>
           html`<li>
-            at ${each.level}: let through ${number(each.good_newly_allowed)} good and${" "}
-            ${number(each.bad_newly_allowed)} bad more (${number(each.stakes_newly_lost)} lost),
-            turned away${" "} ${number(each.good_newly_turned_away)} good and
-            ${number(each.bad_newly_turned_away)} bad more
+            at ${each.level}: let through ${formatNumber(each.good_newly_allowed)} good and${" "}
+            ${formatNumber(each.bad_newly_allowed)} bad more
+            (${formatNumber(each.stakes_newly_lost)} lost), turned away${" "}
+            ${formatNumber(each.good_newly_turned_away)} good and
+            ${formatNumber(each.bad_newly_turned_away)} bad more
           </li>`,
       )}
     </ul>

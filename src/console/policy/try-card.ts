@@ -1,22 +1,35 @@
 // Asking for a back-test: over which history, whose outcomes, and how far it has come.
-import { percent } from "../format.ts";
+import { formatPercent } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
-import { AsCurl } from "../parts/actions.ts";
+import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Notice } from "../parts/notices.ts";
-import { buildBacktestBody, type Followed, startBacktest, type Window } from "./backtest.ts";
-import type { Check } from "./check.ts";
+import {
+  buildBacktestBody,
+  type BacktestProgress,
+  startBacktest,
+  type BacktestHistoryWindow,
+} from "./backtest.ts";
+import type { DraftCheck } from "./check.ts";
 
 const DAYS = [7, 30, 90, 365];
 
-interface TryCardProps {
+interface BacktestStarterProps {
   readonly tenant: string;
-  readonly check: Check;
-  readonly followed: Followed;
+  readonly check: DraftCheck;
+  readonly followed: BacktestProgress;
   readonly onStarted: (id: string) => void;
 }
 
-export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): VNode {
-  const [window, setWindow] = useState<Window>({ days: undefined, includesUnvouched: false });
+export function BacktestStarter({
+  tenant,
+  check,
+  followed,
+  onStarted,
+}: BacktestStarterProps): VNode {
+  const [window, setWindow] = useState<BacktestHistoryWindow>({
+    days: undefined,
+    includesUnvouched: false,
+  });
   const [error, setError] = useState<Error | undefined>(undefined);
   const { backtest } = followed;
   const isRunning = backtest?.state === "running";
@@ -42,7 +55,7 @@ export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): V
     ${
       isRunning &&
       html`<p role="status">
-        Judging history again… ${followed.share !== undefined && percent(followed.share, 0)}
+        Judging history again… ${followed.share !== undefined && formatPercent(followed.share, 0)}
         <progress
           max="1"
           value=${followed.share ?? 0}
@@ -51,7 +64,7 @@ export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): V
       </p>`
     }
     ${backtest?.state === "failed" && html`<${Notice} kind="bad">It failed: ${backtest.reason}<//>`}
-    ${backtest?.state === "done" && html`<${About} followed=${followed} check=${check} />`}
+    ${backtest?.state === "done" && html`<${ComparedVersions} followed=${followed} check=${check} />`}
     ${
       backtest === undefined &&
       followed.error === undefined &&
@@ -60,17 +73,17 @@ export function TryCard({ tenant, check, followed, onStarted }: TryCardProps): V
         let through, what it would have cost. Nothing changes by it.
       <//>`
     }
-    <${AsCurl} method="POST" path=${`/v1/policy/backtest?tenant=${tenant}`} body=${body} />
+    <${CurlCommand} method="POST" path=${`/v1/policy/backtest?tenant=${tenant}`} body=${body} />
   `;
 }
 
-interface WindowProps {
-  readonly window: Window;
-  readonly onWindow: (window: Window) => void;
+interface WindowFieldsProps {
+  readonly window: BacktestHistoryWindow;
+  readonly onWindow: (window: BacktestHistoryWindow) => void;
 }
 
 /** Over which outcomes. */
-function WindowFields({ window, onWindow }: WindowProps): VNode {
+function WindowFields({ window, onWindow }: WindowFieldsProps): VNode {
   return html`
     <div class="field">
       <label for="days">Outcomes of</label>
@@ -99,7 +112,13 @@ function WindowFields({ window, onWindow }: WindowProps): VNode {
 }
 
 /** Which version the figures are of, and whether the draft has moved on. */
-function About({ followed, check }: { followed: Followed; check: Check }): VNode | null {
+function ComparedVersions({
+  followed,
+  check,
+}: {
+  followed: BacktestProgress;
+  check: DraftCheck;
+}): VNode | null {
   const { backtest } = followed;
   if (backtest === undefined) return null;
   const tried = backtest.given_version ?? backtest.live_version;

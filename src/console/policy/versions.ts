@@ -1,17 +1,17 @@
 // Versions of a tenant's policy: who set which when and why, what each changed, and the way to take an
 // earlier one up again.
-import { query } from "../api.ts";
-import { number } from "../format.ts";
+import { querySql } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Table } from "../parts/table.ts";
-import { Tag, Text, Time } from "../parts/words.ts";
+import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
-import { type Difference, listPolicyDifferences } from "./draft.ts";
+import { type PolicyDifference, listPolicyDifferences } from "./draft.ts";
 
 const SHOWN_MAX = 50;
 
-interface Version {
+interface PolicyVersionRow {
   readonly version: string;
   readonly set_at: string;
   readonly set_by: string;
@@ -21,17 +21,17 @@ interface Version {
   readonly before: string | null;
 }
 
-interface VersionsProps {
+interface PolicyVersionsProps {
   readonly tenant: string;
   /** Changes when one was set. */
   readonly set: string;
   readonly onTakeUp: (policy: unknown) => void;
 }
 
-export function Versions({ tenant, set, onTakeUp }: VersionsProps): VNode {
+export function PolicyVersions({ tenant, set, onTakeUp }: PolicyVersionsProps): VNode {
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const { value, error, reload } = useData(
-    (signal) => query<Version>(sqlFor(tenant), signal),
+    (signal) => querySql<PolicyVersionRow>(buildVersionsSql(tenant), signal),
     [tenant, set],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
@@ -40,40 +40,43 @@ export function Versions({ tenant, set, onTakeUp }: VersionsProps): VNode {
   return html`
     <${Table}
       label="versions"
-      columns=${columnsFor(onTakeUp)}
+      columns=${buildVersionColumns(onTakeUp)}
       rows=${value}
-      keyOf=${(_: Version, at: number) => at}
+      keyOf=${(_: PolicyVersionRow, at: number) => at}
       chosen=${chosen}
-      onChoose=${(_: Version, at: number) => setChosen(at === chosen ? undefined : at)}
+      onChoose=${(_: PolicyVersionRow, at: number) => setChosen(at === chosen ? undefined : at)}
       empty="No policy was set for this tenant: the shipped one is in force. Saving one makes the first version."
     />
     ${
       row !== undefined &&
       html`<h3>What ${row.version} changed</h3>
-        <${Differences} differences=${listVersionChanges(row)} />`
+        <${PolicyDifferences} differences=${listVersionChanges(row)} />`
     }
   `;
 }
 
-function columnsFor(onTakeUp: (policy: unknown) => void) {
+function buildVersionColumns(onTakeUp: (policy: unknown) => void) {
   return [
-    { label: "set", cell: (row: Version) => html`<${Time} at=${row.set_at} as="full" />` },
+    { label: "set", cell: (row: PolicyVersionRow) => html`<${Time} at=${row.set_at} as="full" />` },
     {
       label: "version",
-      cell: (row: Version) =>
+      cell: (row: PolicyVersionRow) =>
         html`<code>${row.version}</code>
           ${row.in_force && html`<${Tag} word="in force" tone="allow" />`}`,
     },
-    { label: "by", cell: (row: Version) => html`<code>${row.set_by}</code>` },
-    { label: "reason", cell: (row: Version) => html`<${Text} text=${row.reason} />` },
+    { label: "by", cell: (row: PolicyVersionRow) => html`<code>${row.set_by}</code>` },
+    {
+      label: "reason",
+      cell: (row: PolicyVersionRow) => html`<${UntrustedText} text=${row.reason} />`,
+    },
     {
       label: "changes",
       isNumber: true,
-      cell: (row: Version) => number(listVersionChanges(row).length),
+      cell: (row: PolicyVersionRow) => formatNumber(listVersionChanges(row).length),
     },
     {
       label: "",
-      cell: (row: Version) =>
+      cell: (row: PolicyVersionRow) =>
         html`<button
           type="button"
           class="small"
@@ -89,25 +92,32 @@ function columnsFor(onTakeUp: (policy: unknown) => void) {
   ];
 }
 
-function listVersionChanges({ policy, before }: Version): Difference[] {
+function listVersionChanges({ policy, before }: PolicyVersionRow): PolicyDifference[] {
   return before === null ? [] : listPolicyDifferences(JSON.parse(before), JSON.parse(policy));
 }
 
 /** Members with their values before and after. */
-export function Differences({ differences }: { differences: readonly Difference[] }): VNode {
+export function PolicyDifferences({
+  differences,
+}: {
+  differences: readonly PolicyDifference[];
+}): VNode {
   return html`<${Table}
     label="differences"
     columns=${[
-      { label: "rule", cell: ({ path }: Difference) => path.replace(/^levels /, "") },
-      { label: "before", cell: ({ before }: Difference) => html`<code>${before ?? "–"}</code>` },
-      { label: "after", cell: ({ after }: Difference) => html`<code>${after ?? "–"}</code>` },
+      { label: "rule", cell: ({ path }: PolicyDifference) => path.replace(/^levels /, "") },
+      {
+        label: "before",
+        cell: ({ before }: PolicyDifference) => html`<code>${before ?? "–"}</code>`,
+      },
+      { label: "after", cell: ({ after }: PolicyDifference) => html`<code>${after ?? "–"}</code>` },
     ]}
     rows=${differences}
     empty="Nothing: the first version, or the same rules again."
   />`;
 }
 
-function sqlFor(tenant: string): string {
+function buildVersionsSql(tenant: string): string {
   return `SELECT version, set_at, set_by, reason, in_force, policy,
   lag(policy) OVER (ORDER BY position) AS before
 FROM policies WHERE tenant = '${tenant.replaceAll("'", "''")}'

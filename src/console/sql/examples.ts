@@ -1,11 +1,11 @@
 // Questions that an analyst asks first, as SQL that can be changed.
 
-export interface Example {
+export interface SqlExample {
   readonly question: string;
   readonly sql: string;
 }
 
-export const EXAMPLES: readonly Example[] = [
+export const SQL_EXAMPLES: readonly SqlExample[] = [
   {
     question: "Outcomes and failures by day",
     sql: `SELECT day, sum(outcomes)::BIGINT AS outcomes, sum(failures)::BIGINT AS failures

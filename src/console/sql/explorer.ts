@@ -1,20 +1,20 @@
 // Views that can be asked, with the meaning of their columns; from each the way to its first rows, to a
 // summary of its columns and to its rows as Parquet.
-import { buildApiUrl, ApiError, get, pathWith } from "../api.ts";
+import { buildApiUrl, ApiError, getDocument, buildPathWithQuery } from "../api.ts";
 import { html, useId, useState, type VNode } from "../html.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { useData } from "../use-data.ts";
 
-interface Column {
+interface ViewColumn {
   readonly name: string;
   readonly type: string;
   readonly comment: string;
 }
 
-interface View {
+interface ViewDescription {
   readonly name: string;
   readonly comment: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly ViewColumn[];
 }
 
 interface ExplorerProps {
@@ -26,7 +26,7 @@ export function Explorer({ onAsk }: ExplorerProps): VNode {
   const [sought, setSought] = useState("");
   const id = useId();
   const { value, error, reload } = useData(
-    (signal) => get<{ views: View[] }>("/v1/query/schema", {}, signal),
+    (signal) => getDocument<{ views: ViewDescription[] }>("/v1/query/schema", {}, signal),
     [],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
@@ -58,7 +58,7 @@ export function Explorer({ onAsk }: ExplorerProps): VNode {
 }
 
 interface EntryProps extends ExplorerProps {
-  readonly view: View;
+  readonly view: ViewDescription;
   readonly isOpen: boolean;
 }
 
@@ -76,7 +76,7 @@ function ViewEntry({ view, isOpen, onAsk }: EntryProps): VNode {
       <button type="button" class="small" onClick=${() => onAsk(`SUMMARIZE ${name}`)}>
         Summarize
       </button>
-      <${Parquet} view=${name} />
+      <${ParquetLinks} view=${name} />
     </div>
     <dl class="columns">
       ${columns.map(
@@ -93,7 +93,7 @@ function ViewEntry({ view, isOpen, onAsk }: EntryProps): VNode {
 }
 
 /** Days of a view that has days, then a link to each as a file. */
-function Parquet({ view }: { view: string }): VNode {
+function ParquetLinks({ view }: { view: string }): VNode {
   const [days, setDays] = useState<readonly string[] | undefined>(undefined);
   const [error, setError] = useState<Error | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
@@ -102,7 +102,7 @@ function Parquet({ view }: { view: string }): VNode {
     setBusy(true);
     setError(undefined);
     try {
-      const answer = await get<{ days: string[] }>(`${path}/days`);
+      const answer = await getDocument<{ days: string[] }>(`${path}/days`);
       setDays(answer.days.toReversed());
     } catch (thrown) {
       setError(thrown as ApiError);
@@ -119,7 +119,7 @@ function Parquet({ view }: { view: string }): VNode {
   return html`<ul class="files small">
     ${files.map((day) => {
       const name = `${view}${day === undefined ? "" : `-${day}`}.parquet`;
-      const address = buildApiUrl(pathWith(path, { day }));
+      const address = buildApiUrl(buildPathWithQuery(path, { day }));
       return html`<li><a href=${address.href} download=${name}>${day ?? name}</a></li>`;
     })}
   </ul>`;

@@ -1,15 +1,15 @@
 // Answer of a query: a table by the types of its columns, and a picture where the first column is a time
 // or names few things.
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { html, useMemo, type Children, type VNode } from "../html.ts";
 import { linkTo } from "../location.ts";
 import { Bars } from "../parts/bars.ts";
-import { Chart, type Line } from "../parts/chart.ts";
+import { Chart, type ChartLine } from "../parts/chart.ts";
 import { Notice } from "../parts/notices.ts";
 import { ROWS_DRAWN_MAX, Table } from "../parts/table.ts";
-import { AgentLink, Text, Time } from "../parts/words.ts";
+import { AgentLink, UntrustedText, Time } from "../parts/words.ts";
 
-export interface Answer {
+export interface SqlAnswer {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: readonly (readonly unknown[])[];
   readonly is_truncated: boolean;
@@ -17,38 +17,38 @@ export interface Answer {
   readonly as_of: { readonly position: number; readonly time: string };
 }
 
-const NUMERIC = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL\b.*)$/;
-const TEMPORAL = /^(?:DATE|TIMESTAMP\b.*)$/;
+const NUMERIC_TYPE = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL\b.*)$/;
+const TEMPORAL_TYPE = /^(?:DATE|TIMESTAMP\b.*)$/;
 /** More are no longer told apart. */
 const LINES_MAX = 4;
 const BARS_MAX = 25;
 const POINTS_MIN = 2;
-const COLORS: readonly Line["color"][] = ["accent", "deny", "second", "warn"];
+const COLORS: readonly ChartLine["color"][] = ["accent", "deny", "second", "warn"];
 
-export function Result({ answer }: { answer: Answer }): VNode {
+export function SqlResult({ answer }: { answer: SqlAnswer }): VNode {
   const { columns, rows, is_truncated: isTruncated } = answer;
   const shown = useMemo(
     () =>
       columns.map(({ name, type }, at) => ({
         label: name,
-        isNumber: NUMERIC.test(type),
-        isLong: isLong(rows, at),
+        isNumber: NUMERIC_TYPE.test(type),
+        isLong: hasLongText(rows, at),
         cell: (row: readonly unknown[]) => renderSqlCell(name, type, row[at]),
       })),
     [answer],
   );
   return html`
-    <${Picture} answer=${answer} />
+    <${ResultChart} answer=${answer} />
     <p class="dim small" role="status">
-      ${number(rows.length)} rows, ${number(answer.elapsed_ms)} ms, as of${" "}
-      <${Time} at=${answer.as_of.time} /> at position ${number(answer.as_of.position)}
+      ${formatNumber(rows.length)} rows, ${formatNumber(answer.elapsed_ms)} ms, as of${" "}
+      <${Time} at=${answer.as_of.time} /> at position ${formatNumber(answer.as_of.position)}
       ${rows.length > ROWS_DRAWN_MAX ? `; the first ${ROWS_DRAWN_MAX} are drawn, CSV has all` : ""}
     </p>
     ${
       isTruncated &&
       html`<${Notice} kind="warn">
-        There are more than ${number(rows.length)} rows: the rest is left out. Ask for less, group,
-        or export the view as Parquet.
+        There are more than ${formatNumber(rows.length)} rows: the rest is left out. Ask for less,
+        group, or export the view as Parquet.
       <//>`
     }
     <${Table}
@@ -61,7 +61,7 @@ export function Result({ answer }: { answer: Answer }): VNode {
 }
 
 /** Whether some text of a column is too long for a cell. */
-function isLong(rows: Answer["rows"], at: number): boolean {
+function hasLongText(rows: SqlAnswer["rows"], at: number): boolean {
   return rows.slice(0, 50).some((row) => formatSqlValue(row[at]).length > 48);
 }
 
@@ -71,7 +71,7 @@ function formatSqlValue(value: unknown): string {
 
 function renderSqlCell(name: string, type: string, value: unknown): Children {
   if (value === null || value === undefined) return html`<span class="dim">null</span>`;
-  if (typeof value === "number") return number(value, 6);
+  if (typeof value === "number") return formatNumber(value, 6);
   if (typeof value === "boolean") return String(value);
   const text = formatSqlValue(value);
   if (type.startsWith("TIMESTAMP") && type !== "TIMESTAMP WITH TIME ZONE") {
@@ -79,17 +79,22 @@ function renderSqlCell(name: string, type: string, value: unknown): Children {
   }
   if (/^agent:\/\/\S+$/.test(text)) return html`<${AgentLink} id=${text} />`;
   if (name === "request_id") {
-    return html`<a href=${linkTo("decision", { id: text })}><${Text} text=${text} /></a>`;
+    return html`<a href=${linkTo("decision", { id: text })}><${UntrustedText} text=${text} /></a>`;
   }
-  return html`<span title=${text.length > 48 ? text : undefined}><${Text} text=${text} /></span>`;
+  return html`<span title=${text.length > 48 ? text : undefined}
+    ><${UntrustedText} text=${text}
+  /></span>`;
 }
 
-function Picture({ answer }: { answer: Answer }): VNode | null {
+function ResultChart({ answer }: { answer: SqlAnswer }): VNode | null {
   const { columns, rows } = answer;
   const [first] = columns;
-  const numeric = columns.flatMap(({ type }, at) => (at > 0 && NUMERIC.test(type) ? [at] : []));
+  const numeric = columns.flatMap(({ type }, at) =>
+    at > 0 && NUMERIC_TYPE.test(type) ? [at] : [],
+  );
   if (first === undefined || numeric.length === 0 || rows.length < POINTS_MIN) return null;
-  if (TEMPORAL.test(first.type)) return html`<${TimeChart} answer=${answer} numeric=${numeric} />`;
+  if (TEMPORAL_TYPE.test(first.type))
+    return html`<${TimeChart} answer=${answer} numeric=${numeric} />`;
   const [value] = numeric as [number];
   if (first.type !== "VARCHAR" || rows.length > BARS_MAX) return null;
   if (new Set(rows.map((row) => row[0])).size < rows.length) return null;
@@ -99,11 +104,11 @@ function Picture({ answer }: { answer: Answer }): VNode | null {
   }));
   return html`<figure class="chart sql-picture">
     <figcaption class="dim small">${columns[value]!.name} by ${first.name}</figcaption>
-    <${Bars} bars=${bars} say=${(each: number) => number(each, 3)} />
+    <${Bars} bars=${bars} say=${(each: number) => formatNumber(each, 3)} />
   </figure>`;
 }
 
-function TimeChart({ answer, numeric }: { answer: Answer; numeric: readonly number[] }): VNode {
+function TimeChart({ answer, numeric }: { answer: SqlAnswer; numeric: readonly number[] }): VNode {
   const { columns, rows } = answer;
   const drawn = useMemo(() => {
     const points = rows

@@ -5,7 +5,7 @@ import { AGENT_ID_BYTES_MAX } from "../limits.ts";
 import {
   AGENT_ORDERS,
   type AgentFilter,
-  type AgentPlace,
+  type AgentListCursor,
   type OutcomeFilter,
 } from "../schemas/agents.ts";
 import { TIERS } from "../vocabulary.ts";
@@ -15,22 +15,22 @@ const DAY_MS = 86_400_000;
 const HISTORY_DAYS_MAX = 400;
 const HISTORY_DAYS_DEFAULT = 90;
 /** A finite number as JavaScript writes it, then the agent. */
-const PLACE = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
+const CURSOR_PATTERN = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
 
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {
   return {
-    prefix: readAgentText(query, "prefix"),
-    contains: readAgentText(query, "contains"),
-    tier: readOrderWord(query, "tier", TIERS),
-    order: readOrderWord(query, "order", AGENT_ORDERS) ?? "name",
+    prefix: readAgentParameter(query, "prefix"),
+    contains: readAgentParameter(query, "contains"),
+    tier: readChoice(query, "tier", TIERS),
+    order: readChoice(query, "order", AGENT_ORDERS) ?? "name",
     after: parseAgentCursor(query.get("after")),
     limit: parseLimit(query.get("limit")),
   };
 }
 
 /** A place as `after` takes it and `next` gives it. */
-export function writeAgentPlace({ value, agent }: AgentPlace): string {
+export function formatAgentCursor({ value, agent }: AgentListCursor): string {
   return `${value}~${agent}`;
 }
 
@@ -38,11 +38,13 @@ export function writeAgentPlace({ value, agent }: AgentPlace): string {
 export function parseOutcomeQuery(query: URLSearchParams): Omit<OutcomeFilter, "tenant"> {
   const before = query.get("before");
   if (before !== null && !/^\d{1,15}$/.test(before)) {
-    refuse("`before` must be a position of the journal, such as `next` of the page before");
+    throwInvalidParameter(
+      "`before` must be a position of the journal, such as `next` of the page before",
+    );
   }
   return {
-    subject: readAgentText(query, "subject"),
-    reporter: readAgentText(query, "reporter"),
+    subject: readAgentParameter(query, "subject"),
+    reporter: readAgentParameter(query, "reporter"),
     before: before === null ? undefined : Number(before),
     limit: parseLimit(query.get("limit")),
   };
@@ -53,21 +55,21 @@ export function parseFirstDay(text: string | null, nowMs: number): string {
   const days =
     text === null ? HISTORY_DAYS_DEFAULT : /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (!(days >= 1 && days <= HISTORY_DAYS_MAX)) {
-    refuse(`\`days\` must be 1 to ${HISTORY_DAYS_MAX}`);
+    throwInvalidParameter(`\`days\` must be 1 to ${HISTORY_DAYS_MAX}`);
   }
   return new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10);
 }
 
-function parseAgentCursor(text: string | null): AgentPlace | undefined {
+function parseAgentCursor(text: string | null): AgentListCursor | undefined {
   if (text === null) return undefined;
-  const [, value, agent] = PLACE.exec(text) ?? [];
+  const [, value, agent] = CURSOR_PATTERN.exec(text) ?? [];
   if (agent === undefined || Buffer.byteLength(agent) > AGENT_ID_BYTES_MAX) {
-    return refuse("`after` must be `next` of the page before");
+    return throwInvalidParameter("`after` must be `next` of the page before");
   }
   return { value: Number(value), agent };
 }
 
-function readOrderWord<const Word extends string>(
+function readChoice<const Word extends string>(
   query: URLSearchParams,
   name: string,
   words: readonly Word[],
@@ -76,18 +78,20 @@ function readOrderWord<const Word extends string>(
   if (text === null) return undefined;
   return (
     words.find((word) => word === text) ??
-    refuse(`\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`)
+    throwInvalidParameter(
+      `\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`,
+    )
   );
 }
 
-function readAgentText(query: URLSearchParams, name: string): string | undefined {
+function readAgentParameter(query: URLSearchParams, name: string): string | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   const bytes = Buffer.byteLength(text);
   if (bytes >= 1 && bytes <= AGENT_ID_BYTES_MAX) return text;
-  return refuse(`\`${name}\` must be 1 to ${AGENT_ID_BYTES_MAX} bytes`);
+  return throwInvalidParameter(`\`${name}\` must be 1 to ${AGENT_ID_BYTES_MAX} bytes`);
 }
 
-function refuse(detail: string): never {
+function throwInvalidParameter(detail: string): never {
   throw new ServiceFault("invalid_parameter", detail);
 }

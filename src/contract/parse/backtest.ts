@@ -11,21 +11,21 @@ export interface BacktestWindow {
   readonly toMs?: number | undefined;
 }
 
-export interface ParsedBacktest extends BacktestWindow {
+export interface BacktestParameters extends BacktestWindow {
   /** Left out: the live policy alone. */
   readonly given?: Policy;
   readonly includesUnvouched: boolean;
   readonly waits: boolean;
 }
 
-const parseRequest = createParser(BacktestRequest);
+const parseBacktestRequest = createParser(BacktestRequest);
 
 /**
  * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong or unknown;
  *   those of the policy begin with `/policy`.
  */
-export function parseBacktest(value: unknown): ParsedBacktest {
-  const { policy, from, to, include_unvouched, wait } = parseRequest(value);
+export function parseBacktest(value: unknown): BacktestParameters {
+  const { policy, from, to, include_unvouched, wait } = parseBacktestRequest(value);
   if (from !== undefined && to !== undefined && to <= from) {
     const detail = "must be after `from`";
     throw invalidRequest([{ pointer: "/to", code: "range", detail }]);

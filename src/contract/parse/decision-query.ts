@@ -4,17 +4,17 @@ import {
   DECISION_KINDS,
   DECISION_LEGS,
   type DecisionFilter,
-  type DecisionPlace,
-  EFFECTS,
+  type DecisionListCursor,
+  DECISION_EFFECTS,
 } from "../decisions.ts";
 import { ServiceFault } from "../faults.ts";
 import { isToken } from "../identifiers.ts";
 import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
-import { parseSince } from "./parameters.ts";
+import { parseSinceMs } from "./parameters.ts";
 
 const CODE_LENGTH_MAX = 64;
-const PLACE = /^(\d{1,15})~([01])~(.+)$/;
+const CURSOR_PATTERN = /^(\d{1,15})~([01])~(.+)$/;
 
 /** Everything of a filter but whose rows, which id and how many. */
 export type DecisionChoices = Omit<DecisionFilter, "tenant" | "requestId" | "limit">;
@@ -22,19 +22,19 @@ export type DecisionChoices = Omit<DecisionFilter, "tenant" | "requestId" | "lim
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseDecisionQuery(query: URLSearchParams): DecisionChoices {
   const choices = {
-    agent: readBoundedText(query, "agent", AGENT_ID_BYTES_MAX),
-    subject: readBoundedText(query, "subject", AGENT_ID_BYTES_MAX),
+    agent: readTextParameter(query, "agent", AGENT_ID_BYTES_MAX),
+    subject: readTextParameter(query, "subject", AGENT_ID_BYTES_MAX),
     verdict: readChoice(query, "verdict", VERDICTS),
     decision: readChoice(query, "decision", DECISIONS),
-    effective: readChoice(query, "effective", EFFECTS),
+    effective: readChoice(query, "effective", DECISION_EFFECTS),
     kind: readChoice(query, "kind", DECISION_KINDS),
     level: readChoice(query, "level", TOOL_LEVELS),
-    reason: readBoundedText(query, "reason", CODE_LENGTH_MAX),
-    config: readBoundedText(query, "config", CODE_LENGTH_MAX),
-    ofTenant: readBoundedText(query, "tenant", TENANT_LENGTH_MAX),
-    isFlagged: readFlag(query, "flagged"),
-    isShadow: readFlag(query, "shadow"),
-    sinceMs: readTimeMs(query, "since"),
+    reason: readTextParameter(query, "reason", CODE_LENGTH_MAX),
+    config: readTextParameter(query, "config", CODE_LENGTH_MAX),
+    ofTenant: readTextParameter(query, "tenant", TENANT_LENGTH_MAX),
+    isFlagged: readBooleanParameter(query, "flagged"),
+    isShadow: readBooleanParameter(query, "shadow"),
+    sinceMs: readTimeParameterMs(query, "since"),
     before: parseDecisionCursor(query.get("before")),
   };
   const given = Object.entries(choices).filter(([, value]) => value !== undefined);
@@ -42,31 +42,36 @@ export function parseDecisionQuery(query: URLSearchParams): DecisionChoices {
 }
 
 /** A place as `before` takes it and `next` gives it. */
-export function writePlace({ evaluatedMs, leg = "a_to_b", requestId = "" }: DecisionPlace): string {
+export function formatDecisionCursor({
+  evaluatedMs,
+  leg = "a_to_b",
+  requestId = "",
+}: DecisionListCursor): string {
   return `${evaluatedMs}~${DECISION_LEGS.indexOf(leg)}~${requestId}`;
 }
 
-function parseDecisionCursor(text: string | null): DecisionPlace | undefined {
+function parseDecisionCursor(text: string | null): DecisionListCursor | undefined {
   if (text === null) return undefined;
-  const [, ms, legIndex, requestId] = PLACE.exec(text) ?? [];
+  const [, ms, legIndex, requestId] = CURSOR_PATTERN.exec(text) ?? [];
   if (requestId === undefined) {
-    return { evaluatedMs: timeAs("before", text, ", or `next` of the page before") };
+    return { evaluatedMs: parseTimeParameterMs("before", text, ", or `next` of the page before") };
   }
-  if (!isToken(requestId, REQUEST_ID_LENGTH_MAX)) refuse("`before` is no `next` of a page");
+  if (!isToken(requestId, REQUEST_ID_LENGTH_MAX))
+    throwInvalidParameter("`before` is no `next` of a page");
   return { evaluatedMs: Number(ms), leg: DECISION_LEGS[Number(legIndex)]!, requestId };
 }
 
-function readTimeMs(query: URLSearchParams, name: string): number | undefined {
+function readTimeParameterMs(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  return text === null ? undefined : timeAs(name, text);
+  return text === null ? undefined : parseTimeParameterMs(name, text);
 }
 
-function timeAs(name: string, text: string, orElse = ""): number {
+function parseTimeParameterMs(name: string, text: string, orElse = ""): number {
   try {
-    return parseSince(text);
+    return parseSinceMs(text);
   } catch {
     const forms = `a date, an RFC 3339 date-time or epoch milliseconds${orElse}`;
-    return refuse(`\`${name}\` must be ${forms}`);
+    return throwInvalidParameter(`\`${name}\` must be ${forms}`);
   }
 }
 
@@ -79,16 +84,18 @@ function readChoice<const Word extends string>(
   if (text === null) return undefined;
   return (
     words.find((word) => word === text) ??
-    refuse(`\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`)
+    throwInvalidParameter(
+      `\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`,
+    )
   );
 }
 
-function readFlag(query: URLSearchParams, name: string): boolean | undefined {
+function readBooleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const word = readChoice(query, name, ["true", "false"]);
   return word === undefined ? undefined : word === "true";
 }
 
-function readBoundedText(
+function readTextParameter(
   query: URLSearchParams,
   name: string,
   bytesMax: number,
@@ -97,9 +104,9 @@ function readBoundedText(
   if (text === null) return undefined;
   const bytes = Buffer.byteLength(text);
   if (bytes >= 1 && bytes <= bytesMax) return text;
-  return refuse(`\`${name}\` must be 1 to ${bytesMax} bytes`);
+  return throwInvalidParameter(`\`${name}\` must be 1 to ${bytesMax} bytes`);
 }
 
-function refuse(detail: string): never {
+function throwInvalidParameter(detail: string): never {
   throw new ServiceFault("invalid_parameter", detail);
 }

@@ -11,24 +11,29 @@ import { isObject } from "./json-object.ts";
 /** What is wrong with `value`, which stands at `pointer`; empty when nothing is. */
 export function listFieldErrors(schema: TypedSchema, value: unknown, pointer = ""): FieldError[] {
   const found: FieldError[] = [];
-  collect(found, schema, value, pointer);
+  collectFieldErrors(found, schema, value, pointer);
   return found;
 }
 
-function collect(found: FieldError[], schema: Schema, value: unknown, pointer: string): void {
+function collectFieldErrors(
+  found: FieldError[],
+  schema: Schema,
+  value: unknown,
+  pointer: string,
+): void {
   if (found.length >= FIELD_ERRORS_MAX) return;
   if (schema.properties !== undefined && isObject(value)) {
-    collectMembers(found, schema, value, pointer);
+    collectMemberErrors(found, schema, value, pointer);
   } else if (schema.items !== undefined && Array.isArray(value)) {
-    collectItems(found, schema, schema.items, value, pointer);
+    collectItemErrors(found, schema, schema.items, value, pointer);
   } else {
     const refusal = findFirstRefusal(schema, value);
     if (refusal !== undefined)
-      add(found, pointer, describeKeywordError(refusal.keyword, refusal.params));
+      addFieldError(found, pointer, describeKeywordError(refusal.keyword, refusal.params));
   }
 }
 
-function collectMembers(
+function collectMemberErrors(
   found: FieldError[],
   schema: Schema,
   value: Record<string, unknown>,
@@ -38,20 +43,22 @@ function collectMembers(
   if (schema.additionalProperties === false) {
     const saying = `unknown ${schema["~unknown"] ?? "is not a member of this request"}`;
     for (const name of Object.keys(value)) {
-      if (!Object.hasOwn(properties, name)) add(found, pointer + buildJsonPointer([name]), saying);
+      if (!Object.hasOwn(properties, name))
+        addFieldError(found, pointer + buildJsonPointer([name]), saying);
     }
   }
   for (const [name, property] of Object.entries(properties)) {
     const member = value[name];
-    if (member !== undefined) collect(found, property, member, `${pointer}/${name}`);
-    else if (!property["~optional"]) add(found, `${pointer}/${name}`, "required is required");
+    if (member !== undefined) collectFieldErrors(found, property, member, `${pointer}/${name}`);
+    else if (!property["~optional"])
+      addFieldError(found, `${pointer}/${name}`, "required is required");
   }
   for (const { check, error } of schema["~refine"] ?? []) {
-    if (!check(value)) add(found, pointer, error(value));
+    if (!check(value)) addFieldError(found, pointer, error(value));
   }
 }
 
-function collectItems(
+function collectItemErrors(
   found: FieldError[],
   schema: Schema,
   items: Schema,
@@ -61,12 +68,12 @@ function collectItems(
   const { minItems = 0, maxItems = Infinity, "~noun": noun = "items" } = schema;
   if (values.length < minItems || values.length > maxItems) {
     const bounds = minItems === 0 ? "at most" : `${minItems} to`;
-    add(found, pointer, `length must hold ${bounds} ${maxItems} ${noun}`);
+    addFieldError(found, pointer, `length must hold ${bounds} ${maxItems} ${noun}`);
     return;
   }
   for (const [index, value] of values.entries()) {
     if (found.length >= FIELD_ERRORS_MAX) return;
-    collect(found, items, value, `${pointer}/${index}`);
+    collectFieldErrors(found, items, value, `${pointer}/${index}`);
   }
 }
 
@@ -82,11 +89,11 @@ function describeKeywordError(keyword: string, params: object): string {
   return `type must be ${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
-const SAYING = /^(\w+) (?:(\/\w+) )?(.+)$/;
+const CODED_SENTENCE = /^(\w+) (?:(\/\w+) )?(.+)$/;
 
-function add(found: FieldError[], pointer: string, saying: string): void {
+function addFieldError(found: FieldError[], pointer: string, saying: string): void {
   if (found.length >= FIELD_ERRORS_MAX) return;
-  const [, code = "format", member = "", detail = saying] = SAYING.exec(saying) ?? [];
+  const [, code = "format", member = "", detail = saying] = CODED_SENTENCE.exec(saying) ?? [];
   // Schemas word their faults as `code sentence`; a test holds the codes to the table.
   found.push({ pointer: pointer + member, code: code as FieldErrorCode, detail });
 }

@@ -11,11 +11,11 @@ export interface JsonFault {
 
 /** The first fault of `text`, or undefined when it is JSON that the contract accepts. */
 export function findJsonFault(text: string): JsonFault | undefined {
-  const reader = new Reader(text);
+  const reader = new JsonFaultReader(text);
   try {
     reader.readDocument();
   } catch (thrown) {
-    if (thrown instanceof Found) return thrown.fault;
+    if (thrown instanceof JsonFaultSignal) return thrown.fault;
     throw thrown;
   }
   return undefined;
@@ -32,7 +32,7 @@ export function buildJsonPointer(path: readonly (string | number)[]): string {
 }
 
 /** Carries the first fault out of the recursion; never leaves this file. */
-class Found extends Error {
+class JsonFaultSignal extends Error {
   readonly fault: JsonFault;
 
   constructor(fault: JsonFault) {
@@ -47,7 +47,7 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*"/y;
 const LITERAL = /true|false|null/y;
 
-class Reader {
+class JsonFaultReader {
   readonly #text: string;
   readonly #path: (string | number)[] = [];
   #offset = 0;
@@ -58,75 +58,78 @@ class Reader {
 
   readDocument(): void {
     this.#readValue(0);
-    if (this.#offset < this.#text.length) throw this.#syntax("one value only");
+    if (this.#offset < this.#text.length) throw this.#createSyntaxFault("one value only");
   }
 
   #readValue(depth: number): void {
-    this.#take(WHITESPACE);
+    this.#match(WHITESPACE);
     const next = this.#text[this.#offset];
     if (next === "{" || next === "[") {
       if (depth === JSON_DEPTH_MAX) {
-        throw this.#at("depth", `nested deeper than ${JSON_DEPTH_MAX} levels`);
+        throw this.#createMemberFault("depth", `nested deeper than ${JSON_DEPTH_MAX} levels`);
       }
       this.#offset += 1;
       if (next === "{") this.#readMembers(depth + 1);
       else this.#readItems(depth + 1);
     } else if (next === '"') {
       this.#readString();
-    } else if (!this.#readNumber() && this.#take(LITERAL) === undefined) {
-      throw this.#syntax("a value");
+    } else if (!this.#readNumber() && this.#match(LITERAL) === undefined) {
+      throw this.#createSyntaxFault("a value");
     }
-    this.#take(WHITESPACE);
+    this.#match(WHITESPACE);
   }
 
   #readMembers(depth: number): void {
     const names = new Set<string>();
-    this.#take(WHITESPACE);
-    if (this.#skip("}")) return;
+    this.#match(WHITESPACE);
+    if (this.#skipCharacter("}")) return;
     for (;;) {
-      this.#take(WHITESPACE);
-      if (this.#text[this.#offset] !== '"') throw this.#syntax("a member name");
+      this.#match(WHITESPACE);
+      if (this.#text[this.#offset] !== '"') throw this.#createSyntaxFault("a member name");
       const name = this.#readString();
       this.#path.push(name);
-      if (names.has(name)) throw this.#at("duplicate", "member is given more than once");
+      if (names.has(name))
+        throw this.#createMemberFault("duplicate", "member is given more than once");
       names.add(name);
-      this.#take(WHITESPACE);
-      if (!this.#skip(":")) throw this.#syntax("`:`");
+      this.#match(WHITESPACE);
+      if (!this.#skipCharacter(":")) throw this.#createSyntaxFault("`:`");
       this.#readValue(depth);
       this.#path.pop();
-      if (this.#skip("}")) return;
-      if (!this.#skip(",")) throw this.#syntax("`,` or `}`");
+      if (this.#skipCharacter("}")) return;
+      if (!this.#skipCharacter(",")) throw this.#createSyntaxFault("`,` or `}`");
     }
   }
 
   #readItems(depth: number): void {
-    this.#take(WHITESPACE);
-    if (this.#skip("]")) return;
+    this.#match(WHITESPACE);
+    if (this.#skipCharacter("]")) return;
     for (let index = 0; ; index += 1) {
       this.#path.push(index);
       this.#readValue(depth);
       this.#path.pop();
-      if (this.#skip("]")) return;
-      if (!this.#skip(",")) throw this.#syntax("`,` or `]`");
+      if (this.#skipCharacter("]")) return;
+      if (!this.#skipCharacter(",")) throw this.#createSyntaxFault("`,` or `]`");
     }
   }
 
   #readString(): string {
-    const raw = this.#take(STRING);
-    if (raw === undefined) throw this.#syntax("a well-formed string");
+    const raw = this.#match(STRING);
+    if (raw === undefined) throw this.#createSyntaxFault("a well-formed string");
     const value = JSON.parse(raw) as string;
-    if (!value.isWellFormed()) throw this.#at("format", "string holds a lone surrogate");
+    if (!value.isWellFormed())
+      throw this.#createMemberFault("format", "string holds a lone surrogate");
     return value;
   }
 
   #readNumber(): boolean {
-    const raw = this.#take(NUMBER);
+    const raw = this.#match(NUMBER);
     if (raw === undefined) return false;
-    if (!Number.isFinite(Number(raw))) throw this.#at("range", "number is out of range");
+    if (!Number.isFinite(Number(raw)))
+      throw this.#createMemberFault("range", "number is out of range");
     return true;
   }
 
-  #take(pattern: RegExp): string | undefined {
+  #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
     const found = pattern.exec(this.#text);
     if (found === null) return undefined;
@@ -134,18 +137,21 @@ class Reader {
     return found[0];
   }
 
-  #skip(character: string): boolean {
+  #skipCharacter(character: string): boolean {
     if (this.#text[this.#offset] !== character) return false;
     this.#offset += 1;
     return true;
   }
 
-  #at(code: FieldErrorCode, detail: string): Found {
+  #createMemberFault(code: FieldErrorCode, detail: string): JsonFaultSignal {
     const pointer = buildJsonPointer(this.#path);
-    return new Found({ detail: `${detail}: \`${pointer}\``, error: { pointer, code, detail } });
+    return new JsonFaultSignal({
+      detail: `${detail}: \`${pointer}\``,
+      error: { pointer, code, detail },
+    });
   }
 
-  #syntax(expected: string): Found {
+  #createSyntaxFault(expected: string): JsonFaultSignal {
     const before = this.#text.slice(0, this.#offset);
     const line = before.split("\n").length;
     const where = `byte ${Buffer.byteLength(before)} (line ${line})`;
@@ -153,6 +159,6 @@ class Reader {
     const detail = isAtEnd
       ? `the body ends at ${where}, expected ${expected}`
       : `the body is not valid JSON at ${where}, expected ${expected}`;
-    return new Found({ detail, error: undefined });
+    return new JsonFaultSignal({ detail, error: undefined });
   }
 }

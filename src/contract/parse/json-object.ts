@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The body as an object. Throws ServiceFault `invalid_request` pointing at the root. */
-export function asBody(value: unknown): Record<string, unknown> {
+export function requireObjectBody(value: unknown): Record<string, unknown> {
   if (isObject(value)) return value;
   throw invalidRequest([{ pointer: "", code: "type", detail: "must be an object" }]);
 }

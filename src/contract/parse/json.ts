@@ -28,11 +28,11 @@ const MEMBER_COUNT_MASK = 0x1fff_ffff;
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw new ServiceFault("malformed_body", "the body is empty");
-  const scanned = scan(bytes);
+  const scanned = scanJsonBytes(bytes);
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (scanned === TOO_DEEP) throw refusal(buffer);
+  if (scanned === TOO_DEEP) throw createJsonFault(buffer);
   const isAscii = (scanned & IS_NOT_ASCII) === 0;
   if (!isAscii && !isUtf8(bytes)) {
     throw new ServiceFault("malformed_body", "the body is not valid UTF-8");
@@ -42,18 +42,19 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw refusal(buffer);
+    throw createJsonFault(buffer);
   }
   // INVARIANT (members counted): in valid JSON every colon outside a string belongs to one member,
   // so fewer members in the value than colons in the text means a name was given twice.
-  if (countMembers(value) !== (scanned & MEMBER_COUNT_MASK)) throw refusal(buffer);
+  if (countMembers(value) !== (scanned & MEMBER_COUNT_MASK)) throw createJsonFault(buffer);
   // A lone surrogate can only come from an escape: fatal UTF-8 decoding excludes the raw form.
-  if ((scanned & HAS_UNICODE_ESCAPE) !== 0 && !isWellFormed(value)) throw refusal(buffer);
+  if ((scanned & HAS_UNICODE_ESCAPE) !== 0 && !hasOnlyWellFormedText(value))
+    throw createJsonFault(buffer);
   return value;
 }
 
 /** One pass over the bytes: members, depth, escapes and whether all of it is ASCII. */
-function scan(bytes: Uint8Array): number {
+function scanJsonBytes(bytes: Uint8Array): number {
   const length = bytes.length;
   let members = 0;
   let depth = 0;
@@ -110,17 +111,17 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-function isWellFormed(value: unknown): boolean {
+function hasOnlyWellFormedText(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   for (const [name, inner] of Object.entries(value)) {
-    if (!name.isWellFormed() || !isWellFormed(inner)) return false;
+    if (!name.isWellFormed() || !hasOnlyWellFormedText(inner)) return false;
   }
   return true;
 }
 
 /** The refused body again, slowly: which rule, where. */
-function refusal(buffer: Buffer): ServiceFault {
+function createJsonFault(buffer: Buffer): ServiceFault {
   if (!isUtf8(buffer)) return new ServiceFault("malformed_body", "the body is not valid UTF-8");
   const found = findJsonFault(buffer.toString("utf8"));
   if (found === undefined) return new ServiceFault("malformed_body", "the body is not valid JSON");

@@ -6,49 +6,51 @@ import { BATCH_ITEMS_MAX } from "../limits.ts";
 import type { OutcomeRequest } from "../schemas/outcomes.ts";
 import { isObject } from "./json-object.ts";
 import { parseJson } from "./json.ts";
-import { parsePlainOutcome, parsePlainOutcomes } from "./outcome-fast.ts";
+import { tryParsePlainOutcome, tryParsePlainOutcomes } from "./outcome-fast.ts";
 import { parseOutcomeRequest, parseSignedOutcome } from "./requests.ts";
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** One outcome with its own signature, neither looked at yet. */
-export interface SignedItem {
+export interface SignedOutcomeItem {
   /** 1 to 4,096 bytes. */
   readonly body: Buffer;
   readonly signature: string;
 }
 
-export type OutcomeRow = OutcomeRequest | SignedItem | ServiceFault;
+export type OutcomeOrFault = OutcomeRequest | SignedOutcomeItem | ServiceFault;
 
 /**
  * The rows of a JSON array or of lines. Throws ServiceFault when the body as a whole cannot be
  * read or does not hold 1 to 1,000 rows.
  */
-export function parseOutcomeBatch(body: Buffer, isLines: boolean): OutcomeRow[] {
-  return isLines ? rowsOfLines(body) : (parsePlainOutcomes(body) ?? outcomeRows(parseJson(body)));
+export function parseOutcomeBatch(body: Buffer, isLines: boolean): OutcomeOrFault[] {
+  return isLines
+    ? parseOutcomeLines(body)
+    : (tryParsePlainOutcomes(body) ?? parseOutcomeRows(parseJson(body)));
 }
 
 /** The same for a body that is a value already. */
-export function outcomeRows(value: unknown): OutcomeRow[] {
+export function parseOutcomeRows(value: unknown): OutcomeOrFault[] {
   if (!Array.isArray(value)) {
     throw new ServiceFault("invalid_request", "the body must be an array or lines of outcomes");
   }
-  assertCount(value.length);
+  assertBatchSize(value.length);
   return value.map(parseBatchRow);
 }
 
 /** The outcome in a body, which is no batch. Throws ServiceFault. */
 export function parseOutcome(body: Buffer): OutcomeRequest {
-  return parsePlainOutcome(body) ?? parseOutcomeRequest(parseJson(body));
+  return tryParsePlainOutcome(body) ?? parseOutcomeRequest(parseJson(body));
 }
 
-export function isSignedItem(row: OutcomeRow): row is SignedItem {
+export function isSignedOutcomeItem(row: OutcomeOrFault): row is SignedOutcomeItem {
   return !(row instanceof ServiceFault) && "signature" in row;
 }
 
 /** Calls `take` for every line that is not blank; lines count from 1. */
-export function readLines(body: Buffer, take: (line: number, bytes: Buffer) => void): void {
+export function forEachLine(body: Buffer, take: (line: number, bytes: Buffer) => void): void {
   let start = 0;
   for (let line = 1; start < body.length; line += 1) {
     const found = body.indexOf(NEWLINE, start);
@@ -59,33 +61,35 @@ export function readLines(body: Buffer, take: (line: number, bytes: Buffer) => v
   }
 }
 
-function rowsOfLines(body: Buffer): OutcomeRow[] {
-  const rows: OutcomeRow[] = [];
-  readLines(body, (_line, bytes) => {
+function parseOutcomeLines(body: Buffer): OutcomeOrFault[] {
+  const rows: OutcomeOrFault[] = [];
+  forEachLine(body, (_line, bytes) => {
     if (rows.length > BATCH_ITEMS_MAX) return;
-    rows.push(parsePlainOutcome(bytes) ?? orFault(() => parseBatchRow(parseJson(bytes))));
+    rows.push(
+      tryParsePlainOutcome(bytes) ?? parseOrReturnFault(() => parseBatchRow(parseJson(bytes))),
+    );
   });
-  assertCount(rows.length);
+  assertBatchSize(rows.length);
   return rows;
 }
 
-function assertCount(count: number): void {
+function assertBatchSize(count: number): void {
   if (count > 0 && count <= BATCH_ITEMS_MAX) return;
   throw new ServiceFault("invalid_request", `a batch holds 1 to ${BATCH_ITEMS_MAX} outcomes`);
 }
 
-function parseBatchRow(value: unknown): OutcomeRow {
+function parseBatchRow(value: unknown): OutcomeOrFault {
   // Unknown members are ignored, so what makes an item signed is both of its members.
   const isSigned = isObject(value) && "signature" in value && "body" in value;
-  return orFault(() => (isSigned ? signedItem(value) : parseOutcomeRequest(value)));
+  return parseOrReturnFault(() => (isSigned ? parseSignedItem(value) : parseOutcomeRequest(value)));
 }
 
-function signedItem(value: unknown): SignedItem {
+function parseSignedItem(value: unknown): SignedOutcomeItem {
   const { body, signature } = parseSignedOutcome(value);
   return { body: Buffer.from(body), signature };
 }
 
-function orFault(parse: () => OutcomeRow): OutcomeRow {
+function parseOrReturnFault(parse: () => OutcomeOrFault): OutcomeOrFault {
   try {
     return parse();
   } catch (thrown) {

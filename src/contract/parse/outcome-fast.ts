@@ -15,7 +15,7 @@ import {
   STAKES_MAX,
 } from "../limits.ts";
 import type { OutcomeRequest } from "../schemas/outcomes.ts";
-import { isEpochMs, parseDateTime } from "../timestamps.ts";
+import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
 import { type Grade, GRADES } from "../vocabulary.ts";
 
 const QUOTE = 0x22;
@@ -30,7 +30,7 @@ const CLOSE_ARRAY = 0x5d;
 const ZERO = 0x30;
 const NINE = 0x39;
 /** Stands for what is past the last byte; no token begins with it. */
-const END = 0;
+const END_OF_TEXT = 0;
 /** A number of so many digits is a whole number below 2^53, and dividing it by a power of ten
  * below 10^22 rounds once, as reading it as text does. */
 const DIGITS_MAX = 15;
@@ -39,7 +39,7 @@ const NAME_LENGTH_MAX = 15;
 const GRADE_LENGTH_MAX = 16;
 
 /** Members by one bit each, to see duplicates and what is missing. */
-const MEMBERS: readonly [name: string, bit: number][] = [
+const MEMBER_BITS: readonly [name: string, bit: number][] = [
   ["subject", 1],
   ["reporter", 2],
   ["outcome", 4],
@@ -52,11 +52,14 @@ const MEMBERS: readonly [name: string, bit: number][] = [
   ["request_id", 512],
 ];
 /** By first byte and length, which no two names share: no string is made to look one up. */
-const NAMES: ({ bytes: Uint8Array; bit: number } | undefined)[] = [];
-for (const [name, bit] of MEMBERS) {
-  NAMES[nameSlot(name.charCodeAt(0), name.length)] = { bytes: Buffer.from(name, "latin1"), bit };
+const MEMBER_BY_SLOT: ({ bytes: Uint8Array; bit: number } | undefined)[] = [];
+for (const [name, bit] of MEMBER_BITS) {
+  MEMBER_BY_SLOT[computeNameSlot(name.charCodeAt(0), name.length)] = {
+    bytes: Buffer.from(name, "latin1"),
+    bit,
+  };
 }
-const REQUIRED = 31;
+const REQUIRED_BITS = 31;
 
 /** The text being read and where; one reader per thread suffices, nothing here is re-entrant. */
 let text = "";
@@ -64,10 +67,10 @@ let bytes: Uint8Array = new Uint8Array();
 let at = 0;
 
 /** The outcome in a plain body, or undefined: ask the general parser. */
-export function parsePlainOutcome(body: Buffer): OutcomeRequest | undefined {
-  begin(body);
+export function tryParsePlainOutcome(body: Buffer): OutcomeRequest | undefined {
+  startReading(body);
   const request = readOutcome();
-  const isWhole = request !== undefined && next() === END && at >= bytes.length;
+  const isWhole = request !== undefined && skipWhiteSpace() === END_OF_TEXT && at >= bytes.length;
   text = "";
   return isWhole ? request : undefined;
 }
@@ -76,47 +79,47 @@ export function parsePlainOutcome(body: Buffer): OutcomeRequest | undefined {
  * The outcomes in a plain array of 1 to 1,000, or undefined: ask the general parser. A single row
  * that is not plain declines them all.
  */
-export function parsePlainOutcomes(body: Buffer): OutcomeRequest[] | undefined {
-  begin(body);
-  const requests = readArray();
+export function tryParsePlainOutcomes(body: Buffer): OutcomeRequest[] | undefined {
+  startReading(body);
+  const requests = readOutcomeArray();
   text = "";
   return requests;
 }
 
-function begin(body: Buffer): void {
+function startReading(body: Buffer): void {
   // Read as Latin-1 it is right for ASCII; a byte beyond is no part of any value and declines.
   bytes = body;
   text = body.toString("latin1");
   at = 0;
 }
 
-function readArray(): OutcomeRequest[] | undefined {
-  if (next() !== OPEN_ARRAY) return undefined;
+function readOutcomeArray(): OutcomeRequest[] | undefined {
+  if (skipWhiteSpace() !== OPEN_ARRAY) return undefined;
   at += 1;
   const requests: OutcomeRequest[] = [];
   while (true) {
     const request = readOutcome();
     if (request === undefined || requests.push(request) > BATCH_ITEMS_MAX) return undefined;
-    const code = next();
+    const code = skipWhiteSpace();
     at += 1;
     if (code === COMMA) continue;
     if (code !== CLOSE_ARRAY) return undefined;
-    return next() === END && at >= bytes.length ? requests : undefined;
+    return skipWhiteSpace() === END_OF_TEXT && at >= bytes.length ? requests : undefined;
   }
 }
 
 /** Passes white space; the code of what follows. */
-function next(): number {
-  let code = bytes[at] ?? END;
+function skipWhiteSpace(): number {
+  let code = bytes[at] ?? END_OF_TEXT;
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
     at += 1;
-    code = bytes[at] ?? END;
+    code = bytes[at] ?? END_OF_TEXT;
   }
   return code;
 }
 
 function readOutcome(): OutcomeRequest | undefined {
-  if (next() !== OPEN_OBJECT) return undefined;
+  if (skipWhiteSpace() !== OPEN_OBJECT) return undefined;
   at += 1;
   const request: OutcomeRequest = {
     subject: "",
@@ -127,30 +130,30 @@ function readOutcome(): OutcomeRequest | undefined {
   };
   let seen = 0;
   while (true) {
-    const member = readName();
-    if (member === 0 || (seen & member) !== 0 || next() !== COLON) return undefined;
+    const member = readMemberName();
+    if (member === 0 || (seen & member) !== 0 || skipWhiteSpace() !== COLON) return undefined;
     at += 1;
-    if (!readMember(request, member)) return undefined;
+    if (!readMemberValue(request, member)) return undefined;
     seen |= member;
-    const code = next();
+    const code = skipWhiteSpace();
     at += 1;
     if (code === COMMA) continue;
-    return code === CLOSE_OBJECT && (seen & REQUIRED) === REQUIRED ? request : undefined;
+    return code === CLOSE_OBJECT && (seen & REQUIRED_BITS) === REQUIRED_BITS ? request : undefined;
   }
 }
 
-function nameSlot(first: number, length: number): number {
+function computeNameSlot(first: number, length: number): number {
   return (first << 4) | length;
 }
 
 /** The bit of the member whose name stands here, or 0. */
-function readName(): number {
-  if (next() !== QUOTE) return 0;
+function readMemberName(): number {
+  if (skipWhiteSpace() !== QUOTE) return 0;
   const start = at + 1;
   const stop = start + NAME_LENGTH_MAX;
   let end = start;
   while (end < stop && bytes[end] !== QUOTE) end += 1;
-  const known = NAMES[nameSlot(bytes[start] ?? END, end - start)];
+  const known = MEMBER_BY_SLOT[computeNameSlot(bytes[start] ?? END_OF_TEXT, end - start)];
   if (known === undefined || bytes[end] !== QUOTE) return 0;
   const { bytes: name, bit } = known;
   for (let index = 1; index < name.length; index += 1) {
@@ -161,14 +164,14 @@ function readName(): number {
 }
 
 /** Reads one member's value; false declines. */
-function readMember(request: OutcomeRequest, member: number): boolean {
+function readMemberValue(request: OutcomeRequest, member: number): boolean {
   switch (member) {
     case 1:
       return isScoredId((request.subject = readString(AGENT_ID_BYTES_MAX) ?? ""));
     case 2:
       return isAgentId((request.reporter = readString(AGENT_ID_BYTES_MAX) ?? ""));
     case 4:
-      return readBit(request);
+      return readOutcomeBit(request);
     case 8:
       request.stakes = readNumber();
       return request.stakes >= 0 && request.stakes <= STAKES_MAX;
@@ -179,9 +182,9 @@ function readMember(request: OutcomeRequest, member: number): boolean {
       request.id = readString(OUTCOME_ID_LENGTH_MAX) ?? "";
       return isToken(request.id, OUTCOME_ID_LENGTH_MAX);
     case 64:
-      return readTime(request);
+      return readSettledAt(request);
     case 128:
-      return readFlag(request);
+      return readAgentFault(request);
     case 256:
       return isAction((request.action = readString(ACTION_LENGTH_MAX) ?? ""));
     default:
@@ -192,7 +195,7 @@ function readMember(request: OutcomeRequest, member: number): boolean {
 
 /** Printable ASCII without a backslash, at most `lengthMax` characters, or undefined. */
 function readString(lengthMax: number): string | undefined {
-  if (next() !== QUOTE) return undefined;
+  if (skipWhiteSpace() !== QUOTE) return undefined;
   const start = at + 1;
   const stop = Math.min(bytes.length, start + lengthMax + 1);
   for (let end = start; end < stop; end += 1) {
@@ -206,9 +209,9 @@ function readString(lengthMax: number): string | undefined {
   return undefined;
 }
 
-function readBit(request: OutcomeRequest): boolean {
-  const code = next();
-  const after = bytes[at + 1] ?? END;
+function readOutcomeBit(request: OutcomeRequest): boolean {
+  const code = skipWhiteSpace();
+  const after = bytes[at + 1] ?? END_OF_TEXT;
   const isLonger = (after >= ZERO && after <= NINE) || after === POINT;
   if ((code !== ZERO && code !== ZERO + 1) || isLonger) return false;
   at += 1;
@@ -218,12 +221,12 @@ function readBit(request: OutcomeRequest): boolean {
 
 /** A number that is not negative, without an exponent, of up to 15 digits; or NaN. */
 function readNumber(): number {
-  let code = next();
+  let code = skipWhiteSpace();
   const start = at;
   let value = 0;
   let digits = 0;
   let fraction = -1;
-  for (; (code >= ZERO && code <= NINE) || code === POINT; code = bytes[at] ?? END) {
+  for (; (code >= ZERO && code <= NINE) || code === POINT; code = bytes[at] ?? END_OF_TEXT) {
     at += 1;
     if (code === POINT) {
       // A point needs a digit before it, and is the only one.
@@ -241,18 +244,18 @@ function readNumber(): number {
   return fraction > 0 ? value / 10 ** fraction : value;
 }
 
-function readTime(request: OutcomeRequest): boolean {
-  if (next() === QUOTE) {
+function readSettledAt(request: OutcomeRequest): boolean {
+  if (skipWhiteSpace() === QUOTE) {
     const value = readString(TIME_LENGTH_MAX);
-    request.settled_at = value === undefined ? Number.NaN : (parseDateTime(value) ?? Number.NaN);
+    request.settled_at = value === undefined ? Number.NaN : (parseDateTimeMs(value) ?? Number.NaN);
   } else {
     request.settled_at = readNumber();
   }
   return isEpochMs(request.settled_at);
 }
 
-function readFlag(request: OutcomeRequest): boolean {
-  next();
+function readAgentFault(request: OutcomeRequest): boolean {
+  skipWhiteSpace();
   request.agent_fault = text.startsWith("true", at);
   if (!request.agent_fault && !text.startsWith("false", at)) return false;
   at += request.agent_fault ? 4 : 5;

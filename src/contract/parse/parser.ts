@@ -4,7 +4,7 @@
 import { type FieldError, invalidRequest } from "../faults.ts";
 import {
   type Check,
-  compile,
+  compileCheck,
   type MessageOf,
   type Schema,
   type TypedSchema,
@@ -12,24 +12,24 @@ import {
 import { listFieldErrors } from "./faults-of.ts";
 
 /** The message in `value`, which stands at `pointer`, or its faults. */
-export type Reader<Message> = (value: unknown, pointer?: string) => Message | FieldError[];
+export type MessageReader<Message> = (value: unknown, pointer?: string) => Message | FieldError[];
 
 /** The message in a body. Throws ServiceFault `invalid_request` listing every fault. */
 export type Parser<Message> = (value: unknown) => Message;
 
-export function createReader<S extends TypedSchema>(schema: S): Reader<MessageOf<S>> {
+export function createMessageReader<S extends TypedSchema>(schema: S): MessageReader<MessageOf<S>> {
   // Compiled when it is first needed: a thread reads few of the messages that it loads.
   let check: Check | undefined;
   const copy = createCopier(schema) ?? ((value: unknown) => value);
   return (value, pointer) => {
-    check ??= compile(schema);
+    check ??= compileCheck(schema);
     if (!check(value)) return listFieldErrors(schema, value, pointer);
     return copy(value) as MessageOf<S>;
   };
 }
 
 export function createParser<S extends TypedSchema>(schema: S): Parser<MessageOf<S>> {
-  const read = createReader(schema);
+  const read = createMessageReader(schema);
   return (value) => {
     const found = read(value);
     if (Array.isArray(found)) throw invalidRequest(found);
@@ -37,13 +37,13 @@ export function createParser<S extends TypedSchema>(schema: S): Parser<MessageOf
   };
 }
 
-type Copy = (value: unknown) => unknown;
+type ValueCopier = (value: unknown) => unknown;
 
 /** Undefined: the checked value is taken as it is. */
-function createCopier(schema: Schema): Copy | undefined {
+function createCopier(schema: Schema): ValueCopier | undefined {
   const { properties, items, "~read": read } = schema;
   if (read !== undefined) return read;
-  if (properties !== undefined) return memberCopier(properties);
+  if (properties !== undefined) return createMemberCopier(properties);
   const copy = items === undefined ? undefined : createCopier(items);
   return copy === undefined ? undefined : (values) => (values as unknown[]).map(copy);
 }
@@ -52,7 +52,7 @@ function createCopier(schema: Schema): Copy | undefined {
  * Generated, as typebox generates its checks: with a loop over the names, parsing a verify takes
  * 520 ns instead of 335, and requests have as many shapes as callers. The names are the schema's.
  */
-function memberCopier(properties: Readonly<Record<string, Schema>>): Copy {
+function createMemberCopier(properties: Readonly<Record<string, Schema>>): ValueCopier {
   const required: string[] = [];
   const optional: string[] = [];
   for (const [name, property] of Object.entries(properties)) {
@@ -68,5 +68,5 @@ function memberCopier(properties: Readonly<Record<string, Schema>>): Copy {
   const copies = Object.fromEntries(members.map(([name, each]) => [name, createCopier(each)]));
   const defaults = Object.fromEntries(members.map(([name, each]) => [name, each["~default"]]));
   // oxlint-disable-next-line typescript/no-implied-eval
-  return new Function("copies", "defaults", code)(copies, defaults) as Copy;
+  return new Function("copies", "defaults", code)(copies, defaults) as ValueCopier;
 }

@@ -1,7 +1,7 @@
 // A policy document -> the whole policy. What it leaves out is filled in from the shipped policy;
 // then no level may be looser than a less sensitive one, because that is nearly always a slip.
 import { type FieldError, invalidRequest } from "../faults.ts";
-import { completePolicy } from "../complete-policy.ts";
+import { fillPolicyDefaults } from "../complete-policy.ts";
 import { THIN_RULES } from "../policy.ts";
 import type { LevelPolicy, Policy } from "../policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
@@ -9,7 +9,7 @@ import { TOOL_LEVELS } from "../vocabulary.ts";
 import type { ToolLevel } from "../vocabulary.ts";
 import { type Parser, createParser } from "./parser.ts";
 
-const parseRequest = createParser(PolicyRequest);
+const parsePolicyRequest = createParser(PolicyRequest);
 
 /**
  * The whole policy that a document asks for.
@@ -17,7 +17,7 @@ const parseRequest = createParser(PolicyRequest);
  *   without `allow_inverted`, looser than at a less sensitive level; and to a namespace that is
  *   vouched for twice.
  */
-export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parseRequest(value));
+export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parsePolicyRequest(value));
 
 /**
  * The whole policy of a request that stands at `pointer`.
@@ -27,9 +27,10 @@ export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   const { policy: whole, ...rest } = request;
   if (whole !== undefined) {
     const twice = (["levels", "allow_inverted", "vouched"] as const).filter((name) => name in rest);
-    if (twice.length > 0) throw invalidRequest(twice.map((name) => doubled(`${pointer}/${name}`)));
+    if (twice.length > 0)
+      throw invalidRequest(twice.map((name) => createDoubledError(`${pointer}/${name}`)));
   }
-  const policy = completePolicy(whole ?? rest);
+  const policy = fillPolicyDefaults(whole ?? rest);
   const within = whole === undefined ? pointer : `${pointer}/policy`;
   const faults = listRepeatedNamespaces(policy, within);
   if (!policy.allow_inverted) faults.push(...listInvertedBounds(policy, within));
@@ -37,7 +38,7 @@ export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   return policy;
 }
 
-function doubled(pointer: string): FieldError {
+function createDoubledError(pointer: string): FieldError {
   return { pointer, code: "doubled", detail: "stands beside `policy`, which has it too" };
 }
 
@@ -58,41 +59,43 @@ function listRepeatedNamespaces({ vouched = [] }: Policy, within: string): Field
  * How strict a rule is, as a number that must not fall from a level to a more sensitive one; NaN
  * where two settings cannot be compared.
  */
-const STRICTNESS: Readonly<Partial<Record<keyof LevelPolicy, (level: LevelPolicy) => number>>> = {
+const STRICTNESS_BY_MEMBER: Readonly<
+  Partial<Record<keyof LevelPolicy, (level: LevelPolicy) => number>>
+> = {
   allow_up_to: (level) => -level.allow_up_to,
   allow_handshake_up_to: (level) => -level.allow_handshake_up_to,
   thin: (level) => THIN_RULES.indexOf(level.thin),
   enforce: (level) => Number(level.enforce),
-  deny_from: borderStrictness,
+  deny_from: computeDenialStrictness,
   minimum_score: (level) => level.minimum_score ?? 0,
   counts_stakes: (level) => Number(level.counts_stakes),
   require_verified_sources: (level) => Number(level.require_verified_sources),
 };
 
 /** `fitted` depends on the config: it is stricter than `never`, and neither beside a number. */
-function borderStrictness({ deny_from: border }: LevelPolicy): number {
+function computeDenialStrictness({ deny_from: border }: LevelPolicy): number {
   if (border === "never") return Number.NEGATIVE_INFINITY;
   return border === "fitted" ? Number.NaN : -border;
 }
 
 function isLooser(member: keyof LevelPolicy, level: LevelPolicy, before: LevelPolicy): boolean {
   if (member === "deny_from" && before.deny_from === "fitted") return level.deny_from === "never";
-  const strictness = STRICTNESS[member]!;
+  const strictness = STRICTNESS_BY_MEMBER[member]!;
   return strictness(level) < strictness(before);
 }
 
 function listInvertedBounds({ levels }: Policy, pointer: string): FieldError[] {
-  const members = Object.keys(STRICTNESS) as (keyof LevelPolicy)[];
+  const members = Object.keys(STRICTNESS_BY_MEMBER) as (keyof LevelPolicy)[];
   return TOOL_LEVELS.flatMap((name, index) =>
     members.flatMap((member) => {
       const looser = (before: ToolLevel) => isLooser(member, levels[name], levels[before]);
       const before = TOOL_LEVELS.slice(0, index).find(looser);
-      return before === undefined ? [] : [inversion(pointer, name, member, before)];
+      return before === undefined ? [] : [createInversionError(pointer, name, member, before)];
     }),
   );
 }
 
-function inversion(
+function createInversionError(
   pointer: string,
   level: ToolLevel,
   member: string,

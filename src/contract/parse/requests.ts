@@ -12,12 +12,12 @@ import * as namespaces from "../schemas/namespaces.ts";
 import * as quotas from "../schemas/quotas.ts";
 import * as outcomes from "../schemas/outcomes.ts";
 import * as reporters from "../schemas/reporter-keys.ts";
-import { anything, defineBatch, object } from "../schemas/schema.ts";
+import { anything, defineBatch, defineObject } from "../schemas/schema.ts";
 import * as scores from "../schemas/scores.ts";
 import * as service from "../schemas/service.ts";
 import * as sources from "../schemas/sources.ts";
 import * as webhooks from "../schemas/webhooks.ts";
-import { type Parser, createParser, createReader } from "./parser.ts";
+import { type Parser, createParser, createMessageReader } from "./parser.ts";
 
 export const parseVerifyRequest: Parser<VerifyRequest> = createParser(scores.VerifyRequest);
 export const parseCheckRequest: Parser<CheckRequest> = createParser(scores.CheckRequest);
@@ -59,8 +59,8 @@ export const parseWebhookRequest = createParser(webhooks.WebhookRequest);
 export const parseWebhookPatch = createParser(webhooks.WebhookPatch);
 export const parseWebhookRedelivery = createParser(webhooks.WebhookRedeliveryRequest);
 
-const parseVerifyEnvelope = createParser(object({ items: defineBatch(anything) }));
-const readVerifyRequest = createReader(scores.VerifyRequest);
+const parseVerifyEnvelope = createParser(defineObject({ items: defineBatch(anything) }));
+const readVerifyRequest = createMessageReader(scores.VerifyRequest);
 
 /**
  * SPEC §4.9 "batch mode": each item is a request or the list of its own faults; only a wrong

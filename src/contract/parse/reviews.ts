@@ -8,14 +8,14 @@ import { type Parser, createParser } from "./parser.ts";
 export const parseReviewClaim = createParser(ReviewClaim);
 export const parseReportLink = createParser(ReportLinkRequest);
 const parseDisputeBody = createParser(DisputeRequest);
-const parseDecision = createParser(ReviewDecision);
+const parseDecisionBody = createParser(ReviewDecision);
 
 /**
  * A decision: what lets through needs an end, what holds back no bound.
  * @throws ServiceFault `invalid_request`.
  */
 export const parseReviewDecision: Parser<ReviewDecisionRequest> = (value) => {
-  const request = parseDecision(value);
+  const request = parseDecisionBody(value);
   const { decision, until, max_stakes: stakes } = request;
   const faults: FieldError[] = [];
   if (decision === "overturned" && until === undefined) {
@@ -52,7 +52,7 @@ export function parseDisputeForm(text: string): DisputeRequest {
  * One of the words that a parameter may be; undefined where it is left out.
  * @throws ServiceFault `invalid_parameter`.
  */
-export function parseWord<Word extends string>(
+export function parseChoice<Word extends string>(
   name: string,
   text: string | null,
   words: readonly Word[],

@@ -1,23 +1,23 @@
 // Book of all reviews: the state machine, as a fold over the journal's events. The same events in the
 // same order give the same book, so that a start, a snapshot and a running service agree.
 import {
-  REVIEW_KEPT_MS,
+  REVIEW_RETENTION_MS,
   REVIEWS_MAX,
   REVIEWS_PER_TENANT_MAX,
-  type ReviewAsked,
-  type ReviewClaimed,
-  type ReviewCounted,
-  type ReviewDecided,
+  type ReviewCalls,
+  type ReviewClaimedEvent,
+  type ReviewCountedEvent,
+  type ReviewDecidedEvent,
   type ReviewEvent,
-  type ReviewOpened,
+  type ReviewOpenedEvent,
   type ReviewRuling,
   buildReviewSubject,
 } from "./events.ts";
 import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
-import { type Dispute, DisputeDay } from "./disputes.ts";
+import { type Dispute, DailyDisputeCounts } from "./disputes.ts";
 
 /** One review, as it is kept, also in snapshots. Times are epoch ms; null for what has not been. */
-export interface StoredReview extends ReviewAsked {
+export interface StoredReview extends ReviewCalls {
   count: number;
   last_request_id: string;
   last_stakes: number;
@@ -41,18 +41,18 @@ export interface StoredReview extends ReviewAsked {
 }
 
 /** Reviews are looked through for old ones once in so many ms of event time. */
-const PRUNE_EVERY_MS = 3_600_000;
+const PRUNE_INTERVAL_MS = 3_600_000;
 
 export class ReviewBook {
   /** In order of opening. */
   readonly #reviews = new Map<string, StoredReview>();
   /** Ids of the undecided ones, by subject. */
   readonly #undecided = new Map<string, Set<string>>();
-  readonly #undecidedOf = new Map<string, number>();
+  readonly #undecidedByTenant = new Map<string, number>();
   /** Disputes of the newest day that has any. */
-  readonly #disputes = new DisputeDay();
+  readonly #disputes = new DailyDisputeCounts();
   #undecidedCount = 0;
-  #prunedMs = 0;
+  #prunedAtMs = 0;
 
   /** `stored`: the reviews so far, as another book lists them. */
   constructor(stored: Iterable<StoredReview> = []) {
@@ -60,7 +60,7 @@ export class ReviewBook {
   }
 
   /** Reviews in order of opening. */
-  all(): IterableIterator<StoredReview> {
+  listReviews(): IterableIterator<StoredReview> {
     return this.#reviews.values();
   }
 
@@ -77,18 +77,18 @@ export class ReviewBook {
   }
 
   /** Whether there is room for another undecided review of the tenant. */
-  mayOpen(tenant: string): boolean {
-    const ofTenant = this.#undecidedOf.get(tenant) ?? 0;
+  hasCapacityFor(tenant: string): boolean {
+    const ofTenant = this.#undecidedByTenant.get(tenant) ?? 0;
     return ofTenant < REVIEWS_PER_TENANT_MAX && this.#undecidedCount < REVIEWS_MAX;
   }
 
   /** Disputes of a tenant on a day, and of them those about one agent. */
-  disputesOn(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
-    return this.#disputes.on(day, tenant, agent);
+  countDisputes(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
+    return this.#disputes.countOn(day, tenant, agent);
   }
 
   /** When the oldest undecided review was opened, epoch ms; undefined where there is none. */
-  oldestUndecidedMs(): number | undefined {
+  findOldestUndecidedMs(): number | undefined {
     if (this.#undecidedCount === 0) return undefined;
     for (const { decision, first_ms: openedMs } of this.#reviews.values()) {
       if (decision === null) return openedMs;
@@ -100,7 +100,7 @@ export class ReviewBook {
    * What people have decided, one ruling for each subject: the newest decision, beside the newest
    * review that is decided. With a subject: of it alone.
    */
-  rulings(subject?: string): ReviewRuling[] {
+  listRulings(subject?: string): ReviewRuling[] {
     const found = new Map<string, { ruling: ReviewRuling; decidedMs: number }>();
     for (const review of this.#reviews.values()) {
       const { tenant, agent, level, day, round, decision, decided_ms: decidedMs } = review;
@@ -111,9 +111,9 @@ export class ReviewBook {
       const isNewest = last === undefined || decidedMs >= last.decidedMs;
       const { until_ms, max_stakes } = review;
       const decided = isNewest ? { decision, until_ms, max_stakes } : last.ruling;
-      const isLater = last === undefined || isAfter(review, last.ruling);
+      const isLater = last === undefined || isLaterRound(review, last.ruling);
       const place = isLater ? { day, round } : { day: last.ruling.day, round: last.ruling.round };
-      const ruling = { tenant, agent, level, ...pick(decided), ...place };
+      const ruling = { tenant, agent, level, ...pickDecisionFields(decided), ...place };
       found.set(of, { ruling, decidedMs: Math.max(decidedMs, last?.decidedMs ?? 0) });
     }
     return [...found.values()].map(({ ruling }) => ruling);
@@ -125,10 +125,10 @@ export class ReviewBook {
     else if (event.event === "review.counted") this.#count(event);
     else if (event.event === "review.claimed") this.#claim(event);
     else if (event.event === "review.decided") this.#decide(event);
-    if (event.at_ms - this.#prunedMs >= PRUNE_EVERY_MS) this.#prune(event.at_ms);
+    if (event.at_ms - this.#prunedAtMs >= PRUNE_INTERVAL_MS) this.#prune(event.at_ms);
   }
 
-  #open({ event: _event, at_ms: _atMs, ...asked }: ReviewOpened) {
+  #open({ event: _event, at_ms: _atMs, ...asked }: ReviewOpenedEvent) {
     if (this.#reviews.has(asked.id)) return;
     this.#add({
       ...asked,
@@ -145,14 +145,14 @@ export class ReviewBook {
     });
   }
 
-  #count({ reviews }: ReviewCounted): void {
+  #count({ reviews }: ReviewCountedEvent): void {
     for (const { id, ...asked } of reviews) {
       const review = this.#reviews.get(id);
-      if (review !== undefined) addCalls(review, asked);
+      if (review !== undefined) addReviewCalls(review, asked);
     }
   }
 
-  #claim({ id, who, until_ms: untilMs }: ReviewClaimed): void {
+  #claim({ id, who, until_ms: untilMs }: ReviewClaimedEvent): void {
     const review = this.#reviews.get(id);
     if (review === undefined || review.decision !== null) return;
     review.claimed_by = who;
@@ -160,7 +160,7 @@ export class ReviewBook {
   }
 
   /** A decision settles what else waits about the same subject: an earlier day asked the same. */
-  #decide(event: ReviewDecided): void {
+  #decide(event: ReviewDecidedEvent): void {
     const review = this.#reviews.get(event.id);
     if (review === undefined) return;
     this.#settle(review, event, null);
@@ -169,8 +169,8 @@ export class ReviewBook {
     }
   }
 
-  #settle(review: StoredReview, event: ReviewDecided, settledBy: string | null): void {
-    if (review.decision === null) this.#forgetUndecided(review);
+  #settle(review: StoredReview, event: ReviewDecidedEvent, settledBy: string | null): void {
+    if (review.decision === null) this.#removeUndecided(review);
     review.decision = event.decision;
     review.decided_by = event.who;
     review.decided_ms = event.at_ms;
@@ -185,42 +185,45 @@ export class ReviewBook {
 
   #add(review: StoredReview): void {
     this.#reviews.set(review.id, review);
-    if (review.dispute !== undefined) this.#disputes.take(review);
+    if (review.dispute !== undefined) this.#disputes.add(review);
     if (review.decision !== null) return;
     const subject = buildReviewSubject(review);
     const ids = this.#undecided.get(subject) ?? new Set();
     this.#undecided.set(subject, ids.add(review.id));
-    this.#undecidedOf.set(review.tenant, (this.#undecidedOf.get(review.tenant) ?? 0) + 1);
+    this.#undecidedByTenant.set(
+      review.tenant,
+      (this.#undecidedByTenant.get(review.tenant) ?? 0) + 1,
+    );
     this.#undecidedCount += 1;
   }
 
-  #forgetUndecided(review: StoredReview): void {
+  #removeUndecided(review: StoredReview): void {
     const subject = buildReviewSubject(review);
     const ids = this.#undecided.get(subject);
     ids?.delete(review.id);
     if (ids?.size === 0) this.#undecided.delete(subject);
-    const left = (this.#undecidedOf.get(review.tenant) ?? 1) - 1;
-    if (left === 0) this.#undecidedOf.delete(review.tenant);
-    else this.#undecidedOf.set(review.tenant, left);
+    const left = (this.#undecidedByTenant.get(review.tenant) ?? 1) - 1;
+    if (left === 0) this.#undecidedByTenant.delete(review.tenant);
+    else this.#undecidedByTenant.set(review.tenant, left);
     this.#undecidedCount -= 1;
   }
 
   #prune(nowMs: number): void {
-    this.#prunedMs = nowMs;
+    this.#prunedAtMs = nowMs;
     for (const review of this.#reviews.values()) {
       const { id, last_ms: lastMs, decided_ms: decidedMs, until_ms: untilMs } = review;
-      if (Math.max(lastMs, decidedMs, untilMs) > nowMs - REVIEW_KEPT_MS) continue;
-      if (review.decision === null) this.#forgetUndecided(review);
+      if (Math.max(lastMs, decidedMs, untilMs) > nowMs - REVIEW_RETENTION_MS) continue;
+      if (review.decision === null) this.#removeUndecided(review);
       this.#reviews.delete(id);
     }
   }
 }
 
-function isAfter(one: Pick<ReviewRuling, "day" | "round">, other: typeof one): boolean {
+function isLaterRound(one: Pick<ReviewRuling, "day" | "round">, other: typeof one): boolean {
   return one.day === other.day ? one.round > other.round : one.day > other.day;
 }
 
-function pick({
+function pickDecisionFields({
   decision,
   until_ms,
   max_stakes,
@@ -229,12 +232,12 @@ function pick({
 }
 
 /** Adds calls to those that a review stands for. */
-export function addCalls(
+export function addReviewCalls(
   review: Pick<
     StoredReview,
     "count" | "last_request_id" | "last_stakes" | "last_ms" | "stakes_max"
   >,
-  asked: ReviewCounted["reviews"][number] | Omit<ReviewCounted["reviews"][number], "id">,
+  asked: ReviewCountedEvent["reviews"][number] | Omit<ReviewCountedEvent["reviews"][number], "id">,
 ): void {
   review.count += asked.count;
   review.stakes_max = Math.max(review.stakes_max, asked.stakes_max);

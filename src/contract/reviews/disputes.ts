@@ -12,9 +12,9 @@ export const CONTACT_BYTES_MAX = 256;
 export const DISPUTES_PER_AGENT_MAX = 3;
 export const DISPUTES_PER_TENANT_MAX = 200;
 /** Seconds for which a report can be shared. */
-export const SHARED_SEC_MIN = 60;
-export const SHARED_SEC_MAX = 30 * 86_400;
-export const SHARED_SEC_DEFAULT = 7 * 86_400;
+export const REPORT_LINK_SEC_MIN = 60;
+export const REPORT_LINK_SEC_MAX = 30 * 86_400;
+export const REPORT_LINK_SEC_DEFAULT = 7 * 86_400;
 
 /** What somebody says against a decision. All of it is theirs: text, never markup. */
 export interface Dispute {
@@ -36,27 +36,27 @@ export function deriveDisputeId({ tenant, agent, level, day }: ReviewKey, ofAgen
 }
 
 /** Counts of one day, the newest that was told of. */
-export class DisputeDay {
+export class DailyDisputeCounts {
   #day = "";
-  readonly #ofTenant = new Map<string, number>();
-  readonly #ofAgent = new Map<string, number>();
+  readonly #countByTenant = new Map<string, number>();
+  readonly #countByAgent = new Map<string, number>();
 
-  take({ day, tenant, agent }: Pick<ReviewKey, "day" | "tenant" | "agent">): void {
+  add({ day, tenant, agent }: Pick<ReviewKey, "day" | "tenant" | "agent">): void {
     if (day < this.#day) return;
     if (day > this.#day) {
-      this.#ofTenant.clear();
-      this.#ofAgent.clear();
+      this.#countByTenant.clear();
+      this.#countByAgent.clear();
       this.#day = day;
     }
     const name = buildDisputedAgentKey(tenant, agent);
-    this.#ofTenant.set(tenant, (this.#ofTenant.get(tenant) ?? 0) + 1);
-    this.#ofAgent.set(name, (this.#ofAgent.get(name) ?? 0) + 1);
+    this.#countByTenant.set(tenant, (this.#countByTenant.get(tenant) ?? 0) + 1);
+    this.#countByAgent.set(name, (this.#countByAgent.get(name) ?? 0) + 1);
   }
 
-  on(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
+  countOn(day: string, tenant: string, agent: string): { ofTenant: number; ofAgent: number } {
     if (day !== this.#day) return { ofTenant: 0, ofAgent: 0 };
-    const ofAgent = this.#ofAgent.get(buildDisputedAgentKey(tenant, agent)) ?? 0;
-    return { ofTenant: this.#ofTenant.get(tenant) ?? 0, ofAgent };
+    const ofAgent = this.#countByAgent.get(buildDisputedAgentKey(tenant, agent)) ?? 0;
+    return { ofTenant: this.#countByTenant.get(tenant) ?? 0, ofAgent };
   }
 }
 

@@ -14,10 +14,10 @@ export const REVIEW_WAIT_SEC_MAX = 60;
 
 const DAY_MS = 86_400_000;
 /** A decision holds for at most so long, and an upheld one that names no expiry for a day. */
-export const REVIEW_HOLDS_MS_MAX = 90 * DAY_MS;
+export const REVIEW_DECISION_MS_MAX = 90 * DAY_MS;
 export const REVIEW_UPHELD_MS_DEFAULT = DAY_MS;
 /** A review is kept for so long after it last changed, was asked about or was in force. */
-export const REVIEW_KEPT_MS = 30 * DAY_MS;
+export const REVIEW_RETENTION_MS = 30 * DAY_MS;
 /** Undecided reviews of one tenant, and of all. */
 export const REVIEWS_PER_TENANT_MAX = 10_000;
 export const REVIEWS_MAX = 50_000;
@@ -34,7 +34,7 @@ export interface ReviewKey {
 }
 
 /** The calls that a review stands for, as one thread has counted them since it last told. */
-export interface ReviewAsked extends ReviewKey {
+export interface ReviewCalls extends ReviewKey {
   readonly id: string;
   readonly reason: string;
   readonly count: number;
@@ -48,7 +48,7 @@ export interface ReviewAsked extends ReviewKey {
 }
 
 /** Journal payloads, as JSON. Times are epoch ms. */
-export interface ReviewOpened extends ReviewAsked {
+export interface ReviewOpenedEvent extends ReviewCalls {
   readonly event: "review.opened";
   readonly at_ms: number;
   /** Of a review that was asked for, not opened by a call. */
@@ -56,16 +56,16 @@ export interface ReviewOpened extends ReviewAsked {
 }
 
 /** Further calls of many reviews. */
-export interface ReviewCounted {
+export interface ReviewCountedEvent {
   readonly event: "review.counted";
   readonly at_ms: number;
   readonly reviews: readonly Pick<
-    ReviewAsked,
+    ReviewCalls,
     "id" | "count" | "last_request_id" | "last_stakes" | "last_ms" | "stakes_max"
   >[];
 }
 
-interface ByPerson extends ReviewKey {
+interface ReviewerEvent extends ReviewKey {
   readonly id: string;
   readonly at_ms: number;
   /** The person. */
@@ -77,11 +77,11 @@ interface ByPerson extends ReviewKey {
   readonly until_ms: number;
 }
 
-export interface ReviewClaimed extends ByPerson {
+export interface ReviewClaimedEvent extends ReviewerEvent {
   readonly event: "review.claimed";
 }
 
-export interface ReviewDecided extends ByPerson {
+export interface ReviewDecidedEvent extends ReviewerEvent {
   readonly event: "review.decided";
   readonly decision: ReviewDecision;
   readonly note: string | null;
@@ -89,7 +89,11 @@ export interface ReviewDecided extends ByPerson {
   readonly max_stakes: number | null;
 }
 
-export type ReviewEvent = ReviewOpened | ReviewCounted | ReviewClaimed | ReviewDecided;
+export type ReviewEvent =
+  | ReviewOpenedEvent
+  | ReviewCountedEvent
+  | ReviewClaimedEvent
+  | ReviewDecidedEvent;
 
 /** What people have decided on a subject, as every deciding thread is told. */
 export interface ReviewRuling extends ReviewKey {
@@ -99,16 +103,16 @@ export interface ReviewRuling extends ReviewKey {
 }
 
 /** News for the deciding threads; `isFull`: no further review of the tenant can be opened. */
-export type ReviewNews =
+export type ReviewUpdate =
   | { readonly ruling: ReviewRuling }
   | { readonly tenant: string; readonly isFull: boolean };
 
 /** UTC day of a time. */
-export function reviewDay(atMs: number): string {
+export function formatReviewDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
 
-const ID = /^rv-[0-9]{8}-[0-9a-f]{24}$/;
+const REVIEW_ID_PATTERN = /^rv-[0-9]{8}-[0-9a-f]{24}$/;
 
 /**
  * The id follows from what the review is about: every thread names the same review without asking
@@ -121,7 +125,7 @@ export function deriveReviewId({ tenant, agent, level, day, round }: ReviewKey):
 }
 
 export function isReviewId(text: string): boolean {
-  return ID.test(text);
+  return REVIEW_ID_PATTERN.test(text);
 }
 
 /** One word for the tenant, agent and level of a review, whatever the day. */

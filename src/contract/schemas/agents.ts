@@ -8,32 +8,32 @@ export const AGENT_ORDERS = ["name", "score", "-score", "-outcomes", "-last_outc
 export type AgentOrder = (typeof AGENT_ORDERS)[number];
 
 /** Where a page of agents begins: behind this value of the order's column, and this name. */
-export interface AgentPlace {
+export interface AgentListCursor {
   /** Unused where the order is by name. */
   readonly value: number;
   readonly agent: string;
 }
 
-interface Seen {
+interface TenantRestriction {
   /** Whose rows; undefined: everybody's. */
   readonly tenant: string | undefined;
 }
 
-interface Paged extends Seen {
+interface PageRestriction extends TenantRestriction {
   readonly limit: number;
 }
 
 /** Which agents are listed. */
-export interface AgentFilter extends Paged {
+export interface AgentFilter extends PageRestriction {
   readonly prefix?: string | undefined;
   readonly contains?: string | undefined;
   readonly tier?: (typeof TIERS)[number] | undefined;
   readonly order: AgentOrder;
-  readonly after?: AgentPlace | undefined;
+  readonly after?: AgentListCursor | undefined;
 }
 
 /** Which outcomes are listed, newest first. */
-export interface OutcomeFilter extends Paged {
+export interface OutcomeFilter extends PageRestriction {
   readonly subject?: string | undefined;
   readonly reporter?: string | undefined;
   /** Position in the journal. */
@@ -41,31 +41,34 @@ export interface OutcomeFilter extends Paged {
 }
 
 /** Which days of which agent. */
-export interface AgentDaysFilter extends Seen {
+export interface AgentDaysFilter extends TenantRestriction {
   readonly agent: string;
   /** First day asked for, as `2026-01-31`, UTC. */
   readonly from: string;
 }
 
-const agent = t.object({
+const agent = t.defineObject({
   agent_id: t.text,
   namespace: t.textOrNull,
   tier: t.defineChoice(TIERS),
-  regime: t.orNull(t.defineChoice(REGIMES)),
-  ...t.all(t.number, "score", "internal_score", "effective_score"),
-  ...t.all(t.number, "failure_probability", "failure_optimistic", "failure_pessimistic"),
-  ...t.all(t.integer, "outcomes", "reported"),
-  ...t.all(t.number, "successes_90d", "failures_90d"),
-  ...t.all(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
-  credibility: t.said(t.numberOrNull, "As a reporter, 0 to 1; null for a stranger."),
-  cluster: t.said(t.integerOrNull, "Reporters of one number are one voice."),
+  regime: t.defineNullableAnswer(t.defineChoice(REGIMES)),
+  ...t.repeatSchema(t.number, "score", "internal_score", "effective_score"),
+  ...t.repeatSchema(t.number, "failure_probability", "failure_optimistic", "failure_pessimistic"),
+  ...t.repeatSchema(t.integer, "outcomes", "reported"),
+  ...t.repeatSchema(t.number, "successes_90d", "failures_90d"),
+  ...t.repeatSchema(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
+  credibility: t.withDescription(t.numberOrNull, "As a reporter, 0 to 1; null for a stranger."),
+  cluster: t.withDescription(t.integerOrNull, "Reporters of one number are one voice."),
 });
 
-export const AgentList = t.message("AgentList", {
-  agents: t.list(agent),
-  total: t.said(t.integer, "Agents under the filter, of all pages."),
-  next: t.said(t.textOrNull, "`after` of the next page; null behind the last entry."),
-  as_of: t.said(t.timeOrNull, "When the scores were read; null before the first reading."),
+export const AgentList = t.defineMessage("AgentList", {
+  agents: t.defineList(agent),
+  total: t.withDescription(t.integer, "Agents under the filter, of all pages."),
+  next: t.withDescription(t.textOrNull, "`after` of the next page; null behind the last entry."),
+  as_of: t.withDescription(
+    t.timeOrNull,
+    "When the scores were read; null before the first reading.",
+  ),
 });
 export type AgentList = t.MessageOf<typeof AgentList>;
 export type ListedAgent = t.MessageOf<typeof agent>;
@@ -75,7 +78,7 @@ export interface AgentPage {
   readonly agents: ListedAgent[];
   readonly total: number;
   /** Of the last agent; undefined when the page is not full. */
-  readonly last: AgentPlace | undefined;
+  readonly last: AgentListCursor | undefined;
   /** Epoch ms; 0 before the first reading. */
   readonly asOfMs: number;
 }
@@ -83,42 +86,51 @@ export interface AgentPage {
 /** Where a day's score comes from. */
 const SCORE_ORIGINS = ["reading", "decision"] as const;
 
-const agentDay = t.object({
+const agentDay = t.defineObject({
   day: t.text,
-  ...t.all(t.integer, "outcomes", "failures"),
-  ...t.all(t.number, "stakes_total", "stakes_failed"),
-  decisions: t.said(t.integer, "Times that the agent was judged."),
-  denials: t.said(t.integer, "Of those, times that it was not let through."),
-  internal_score: t.said(t.numberOrNull, "300 to 850; null on days without a score on record."),
+  ...t.repeatSchema(t.integer, "outcomes", "failures"),
+  ...t.repeatSchema(t.number, "stakes_total", "stakes_failed"),
+  decisions: t.withDescription(t.integer, "Times that the agent was judged."),
+  denials: t.withDescription(t.integer, "Of those, times that it was not let through."),
+  internal_score: t.withDescription(
+    t.numberOrNull,
+    "300 to 850; null on days without a score on record.",
+  ),
   failure_probability: t.numberOrNull,
-  score_from: t.said(
-    t.orNull(t.defineChoice(SCORE_ORIGINS)),
+  score_from: t.withDescription(
+    t.defineNullableAnswer(t.defineChoice(SCORE_ORIGINS)),
     "`decision`: as the day's last decision had it; `reading`: the day's first reading of all scores.",
   ),
 });
 export type AgentDay = t.MessageOf<typeof agentDay>;
 
-export const AgentHistory = t.message("AgentHistory", {
+export const AgentHistory = t.defineMessage("AgentHistory", {
   agent_id: t.text,
-  from: t.said(t.text, "First day looked at, UTC."),
-  days: t.said(t.list(agentDay), "Days on which something is on record, oldest first."),
+  from: t.withDescription(t.text, "First day looked at, UTC."),
+  days: t.withDescription(
+    t.defineList(agentDay),
+    "Days on which something is on record, oldest first.",
+  ),
 });
 
-const recorded = t.object({
-  position: t.said(t.integer, "Where it stands in the evidence journal."),
-  ...t.all(t.text, "outcome_id", "subject", "reporter"),
+const recorded = t.defineObject({
+  position: t.withDescription(t.integer, "Where it stands in the evidence journal."),
+  ...t.repeatSchema(t.text, "outcome_id", "subject", "reporter"),
   outcome: t.defineSchema<0 | 1>({ enum: [0, 1] }),
   stakes: t.number,
   grade: t.defineChoice(GRADES),
   signature: t.defineChoice(SIGNATURES),
   agent_fault: t.flag,
-  ...t.all(t.text, "tenant", "source"),
-  ...t.all(t.textOrNull, "action", "request_id", "kid"),
-  ...t.all(t.timeOrNull, "settled_at", "recorded_at"),
+  ...t.repeatSchema(t.text, "tenant", "source"),
+  ...t.repeatSchema(t.textOrNull, "action", "request_id", "kid"),
+  ...t.repeatSchema(t.timeOrNull, "settled_at", "recorded_at"),
 });
 export type RecordedOutcome = t.MessageOf<typeof recorded>;
 
-export const OutcomeList = t.message("OutcomeList", {
-  outcomes: t.list(recorded),
-  next: t.said(t.integerOrNull, "`before` of the next page; null behind the last entry."),
+export const OutcomeList = t.defineMessage("OutcomeList", {
+  outcomes: t.defineList(recorded),
+  next: t.withDescription(
+    t.integerOrNull,
+    "`before` of the next page; null behind the last entry.",
+  ),
 });

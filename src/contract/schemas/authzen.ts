@@ -3,38 +3,38 @@
 import { BATCH_ITEMS_MAX } from "../limits.ts";
 import * as t from "./schema.ts";
 
-const properties = t.optional(t.anObject);
-const context = t.optional(t.anObject);
-const subject = t.object({ type: t.text, id: t.text, properties });
-const action = t.object({ name: t.text, properties });
-const resource = t.object({ type: t.text, id: t.text, properties });
+const properties = t.makeOptional(t.anObject);
+const context = t.makeOptional(t.anObject);
+const subject = t.defineObject({ type: t.text, id: t.text, properties });
+const action = t.defineObject({ name: t.text, properties });
+const resource = t.defineObject({ type: t.text, id: t.text, properties });
 
-export const AuthzenEvaluation = t.message("AuthzenEvaluation", {
+export const AuthzenEvaluation = t.defineMessage("AuthzenEvaluation", {
   subject,
   action,
   resource,
   context,
 });
-export const AuthzenEvaluations = t.message("AuthzenEvaluations", {
-  subject: t.optional(subject),
-  action: t.optional(action),
-  resource: t.optional(resource),
+export const AuthzenEvaluations = t.defineMessage("AuthzenEvaluations", {
+  subject: t.makeOptional(subject),
+  action: t.makeOptional(action),
+  resource: t.makeOptional(resource),
   context,
-  evaluations: t.optional(t.list(t.anObject, { maxItems: BATCH_ITEMS_MAX })),
-  options: t.optional(
-    t.object({
-      evaluations_semantic: t.optional(
+  evaluations: t.makeOptional(t.defineList(t.anObject, { maxItems: BATCH_ITEMS_MAX })),
+  options: t.makeOptional(
+    t.defineObject({
+      evaluations_semantic: t.makeOptional(
         t.defineChoice(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]),
       ),
     }),
   ),
 });
-export const AuthzenDecision = t.message("AuthzenDecision", { decision: t.flag, context });
-export const AuthzenDecisions = t.message("AuthzenDecisions", {
-  evaluations: t.list(AuthzenDecision),
+export const AuthzenDecision = t.defineMessage("AuthzenDecision", { decision: t.flag, context });
+export const AuthzenDecisions = t.defineMessage("AuthzenDecisions", {
+  evaluations: t.defineList(AuthzenDecision),
 });
-export const AuthzenConfiguration = t.message("AuthzenConfiguration", {
-  ...t.all(
+export const AuthzenConfiguration = t.defineMessage("AuthzenConfiguration", {
+  ...t.repeatSchema(
     t.text,
     "policy_decision_point",
     "access_evaluation_endpoint",

@@ -24,79 +24,90 @@ export type BacktestPolicy = (typeof BACKTEST_POLICIES)[number];
 export const BACKTEST_STATES = ["running", "done", "failed"] as const;
 
 /** `POST /v1/policy/backtest`: without `policy` the one in force alone. */
-export const BacktestRequest = t.strict("BacktestRequest", {
-  policy: t.optional(PolicyRequest),
+export const BacktestRequest = t.defineStrictMessage("BacktestRequest", {
+  policy: t.makeOptional(PolicyRequest),
   /** Outcomes settled from here on, and before `to`. */
-  from: t.optional(t.timeOrMs),
-  to: t.optional(t.timeOrMs),
+  from: t.makeOptional(t.timeOrMs),
+  to: t.makeOptional(t.timeOrMs),
   /** True: outcomes of keys that nobody vouches for count, too. */
-  include_unvouched: t.defaulted(t.flag, false),
+  include_unvouched: t.withDefault(t.flag, false),
   /** False: answered at once with the id. */
-  wait: t.defaulted(t.flag, true),
+  wait: t.withDefault(t.flag, true),
 });
 
 const question = t.defineChoice(BACKTEST_QUESTIONS);
 const level = t.defineChoice(TOOL_LEVELS);
 const of = { policy: t.defineChoice(BACKTEST_POLICIES), question, level };
 
-const row = t.object({
+const row = t.defineObject({
   ...of,
   policy_version: t.text,
-  ...t.all(t.integer, "good", "bad"),
-  ...t.all(t.integer, "good_allowed", "good_challenged", "good_quarantined", "good_blocked"),
-  ...t.all(t.integer, "bad_allowed", "bad_challenged", "bad_quarantined", "bad_blocked"),
+  ...t.repeatSchema(t.integer, "good", "bad"),
+  ...t.repeatSchema(
+    t.integer,
+    "good_allowed",
+    "good_challenged",
+    "good_quarantined",
+    "good_blocked",
+  ),
+  ...t.repeatSchema(t.integer, "bad_allowed", "bad_challenged", "bad_quarantined", "bad_blocked"),
   /** Of those allowed: flagged for a person. */
-  ...t.all(t.integer, "good_flagged", "bad_flagged"),
+  ...t.repeatSchema(t.integer, "good_flagged", "bad_flagged"),
   /** Stakes of all outcomes, of the bad ones allowed, of the good ones not allowed. */
-  ...t.all(t.number, "stakes_good", "stakes_bad", "stakes_lost", "stakes_turned_away"),
+  ...t.repeatSchema(t.number, "stakes_good", "stakes_bad", "stakes_lost", "stakes_turned_away"),
   /** Good outcomes quarantined or blocked, their share, and its 95 % interval. */
   false_alarms: t.integer,
-  ...t.all(t.orNull(t.share), "false_alarm_rate", "false_alarm_low", "false_alarm_high"),
+  ...t.repeatSchema(
+    t.defineNullableAnswer(t.share),
+    "false_alarm_rate",
+    "false_alarm_low",
+    "false_alarm_high",
+  ),
 });
 export type BacktestRow = t.MessageOf<typeof row>;
 
 /** One entry for each of `bounds`: what an allow bound there would let through. */
-const curve = t.object({
+const curve = t.defineObject({
   ...of,
   /** The bound that the policy has. */
   bound: t.share,
-  ...t.all(t.list(t.integer), "good_allowed", "bad_allowed"),
-  ...t.all(t.list(t.number), "stakes_lost", "stakes_turned_away"),
+  ...t.repeatSchema(t.defineList(t.integer), "good_allowed", "bad_allowed"),
+  ...t.repeatSchema(t.defineList(t.number), "stakes_lost", "stakes_turned_away"),
 });
 export type BacktestCurve = t.MessageOf<typeof curve>;
 
 /** Outcomes that a rule did not allow. */
-const reason = t.object({
+const reason = t.defineObject({
   ...of,
   log_reason: t.defineChoice(POLICY_LABELS),
   verdict: t.defineChoice(VERDICTS),
-  ...t.all(t.integer, "good", "bad"),
+  ...t.repeatSchema(t.integer, "good", "bad"),
 });
 export type BacktestReason = t.MessageOf<typeof reason>;
 
-const moved = t.all(
+const moved = t.repeatSchema(
   t.integer,
   "good_newly_allowed",
   "bad_newly_allowed",
   "good_newly_turned_away",
   "bad_newly_turned_away",
 );
-const change = t.object({
+const change = t.defineObject({
   question,
   level,
   ...moved,
   /** Stakes of the bad ones newly allowed, and of those newly turned away; of the good ones. */
-  ...t.all(t.number, "stakes_newly_lost", "stakes_newly_saved"),
-  ...t.all(t.number, "stakes_newly_admitted", "stakes_newly_turned_away"),
+  ...t.repeatSchema(t.number, "stakes_newly_lost", "stakes_newly_saved"),
+  ...t.repeatSchema(t.number, "stakes_newly_admitted", "stakes_newly_turned_away"),
 });
 export type BacktestChange = t.MessageOf<typeof change>;
 
-const agent = t.object({ question, level, agent: t.text, ...moved });
+const agent = t.defineObject({ question, level, agent: t.text, ...moved });
 export type BacktestAgent = t.MessageOf<typeof agent>;
 
 /** Everything that a replay finds, without who asked when. */
 const findings = {
-  ...t.all(t.integer, "outcomes", "good", "bad"),
+  ...t.repeatSchema(t.integer, "outcomes", "good", "bad"),
   /** Outcomes in the window of keys that nobody vouches for, and whether they count. */
   unvouched: t.integer,
   counts_unvouched: t.flag,
@@ -106,18 +117,18 @@ const findings = {
   first_at: t.timeOrNull,
   last_at: t.timeOrNull,
   /** Ascending. */
-  bounds: t.list(t.share),
-  rows: t.list(row),
-  curves: t.list(curve),
-  reasons: t.list(reason),
-  changes: t.list(change),
+  bounds: t.defineList(t.share),
+  rows: t.defineList(row),
+  curves: t.defineList(curve),
+  reasons: t.defineList(reason),
+  changes: t.defineList(change),
   /** Those with the most changes, at most 20 for each question at L2 and at L3. */
-  agents: t.list(agent),
+  agents: t.defineList(agent),
 };
-const foundObject = t.object(findings);
+const foundObject = t.defineObject(findings);
 export type BacktestFindings = t.MessageOf<typeof foundObject>;
 
-const version = t.object({ version: t.text, policy: PolicyRequest });
+const version = t.defineObject({ version: t.text, policy: PolicyRequest });
 
 const summary = {
   backtest_id: t.text,
@@ -126,7 +137,7 @@ const summary = {
   /** Id of the API key. */
   started_by: t.text,
   started_at: t.time,
-  duration_ms: t.optional(t.integer),
+  duration_ms: t.makeOptional(t.integer),
   /** Journal position up to which history was read. */
   position: t.integer,
   /** Weights that every outcome was scored with. */
@@ -137,28 +148,28 @@ const summary = {
   from: t.timeOrNull,
   to: t.timeOrNull,
   /** Why it failed. */
-  reason: t.optional(t.text),
-  ...t.all(t.optional(t.integer), "outcomes", "good", "bad"),
+  reason: t.makeOptional(t.text),
+  ...t.repeatSchema(t.makeOptional(t.integer), "outcomes", "good", "bad"),
 };
 
 /** A back-test without its figures. */
-const summaryObject = t.object(summary);
+const summaryObject = t.defineObject(summary);
 export type BacktestSummary = t.MessageOf<typeof summaryObject>;
 
-export const Backtest = t.message("Backtest", {
+export const Backtest = t.defineMessage("Backtest", {
   ...summary,
   /** Whole policies under their versions. */
-  live: t.optional(version),
-  given: t.optional(version),
+  live: t.makeOptional(version),
+  given: t.makeOptional(version),
   /** What to know before the figures are believed, in sentences. */
-  warnings: t.optional(t.texts),
-  findings: t.optional(foundObject),
+  warnings: t.makeOptional(t.texts),
+  findings: t.makeOptional(foundObject),
 });
 export type Backtest = t.MessageOf<typeof Backtest>;
 
-export const BacktestList = t.message("BacktestList", {
-  running: t.optional(t.object({ backtest_id: t.text, share: t.share })),
+export const BacktestList = t.defineMessage("BacktestList", {
+  running: t.makeOptional(t.defineObject({ backtest_id: t.text, share: t.share })),
   /** Newest first. */
-  backtests: t.list(summaryObject),
+  backtests: t.defineList(summaryObject),
 });
 export type BacktestList = t.MessageOf<typeof BacktestList>;

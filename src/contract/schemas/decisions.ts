@@ -3,8 +3,8 @@
 import {
   DECISION_KINDS,
   DECISION_LEGS,
-  EFFECTS,
-  FACETS,
+  DECISION_EFFECTS,
+  DECISION_FACETS,
   REVIEW_RESOLUTIONS,
 } from "../decisions.ts";
 import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
@@ -14,24 +14,24 @@ import * as t from "./schema.ts";
 const CONFIG_NAME_LENGTH_MAX = 64;
 
 /** One leg as it is read back. */
-const leg = t.object({
+const leg = t.defineObject({
   request_id: t.text,
   kind: t.defineChoice(DECISION_KINDS),
   leg: t.defineChoice(DECISION_LEGS),
-  ...t.all(t.text, "tenant", "key_id", "subject"),
+  ...t.repeatSchema(t.text, "tenant", "key_id", "subject"),
   viewer: t.textOrNull,
   action: t.textOrNull,
   /** Whole seconds; null where verify was not given it. */
   session_duration_sec: t.integerOrNull,
-  tool_level: t.orNull(t.defineChoice(TOOL_LEVELS)),
+  tool_level: t.defineNullableAnswer(t.defineChoice(TOOL_LEVELS)),
   stakes: t.number,
-  verdict: t.orNull(t.defineChoice(VERDICTS)),
+  verdict: t.defineNullableAnswer(t.defineChoice(VERDICTS)),
   decision: t.defineChoice(DECISIONS),
   leg_decision: t.defineChoice(DECISIONS),
   /** What the decision came to; `enforced`: false in shadow mode. */
-  effective: t.defineChoice(EFFECTS),
-  ...t.all(t.flag, "enforced", "flagged", "known", "is_test"),
-  ...t.all(
+  effective: t.defineChoice(DECISION_EFFECTS),
+  ...t.repeatSchema(t.flag, "enforced", "flagged", "known", "is_test"),
+  ...t.repeatSchema(
     t.number,
     "internal_score",
     "effective_score",
@@ -41,7 +41,7 @@ const leg = t.object({
     "failure_pessimistic",
   ),
   tier: t.defineChoice(TIERS),
-  regime: t.orNull(t.defineChoice(REGIMES)),
+  regime: t.defineNullableAnswer(t.defineChoice(REGIMES)),
   max_stakes: t.numberOrNull,
   log_reason: t.textOrNull,
   hard_failure: t.textOrNull,
@@ -60,92 +60,103 @@ const leg = t.object({
 export type LoggedLeg = t.MessageOf<typeof leg>;
 
 /** A leg with the inputs it was judged from, for replay. */
-const replayableLeg = t.object({ ...leg.properties, inputs: t.list(t.number) });
+const replayableLeg = t.defineObject({ ...leg.properties, inputs: t.defineList(t.number) });
 export type ReplayableLeg = t.MessageOf<typeof replayableLeg>;
 
 /** Body of `POST /v1/provenance`. */
-export const ProvenanceRecord = t.message("ProvenanceRecord", {
-  agent_id: t.plainText(AGENT_ID_BYTES_MAX),
+export const ProvenanceRecord = t.defineMessage("ProvenanceRecord", {
+  agent_id: t.definePlainText(AGENT_ID_BYTES_MAX),
   action: t.action,
   content_hash: t.contentHash,
   cited_sources: t.citedSources,
-  request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
+  request_id: t.makeOptional(t.defineToken(REQUEST_ID_LENGTH_MAX)),
 });
 export type ProvenanceRecord = t.MessageOf<typeof ProvenanceRecord>;
 
-export const Accepted = t.message("Accepted", {
+export const Accepted = t.defineMessage("Accepted", {
   accepted: t.defineSchema<true>({ const: true }),
   request_id: t.text,
 });
 /** `complete`: false while older decisions still wait to be stored; those listed are the newest. */
-export const DecisionList = t.message("DecisionList", {
-  decisions: t.list(leg),
+export const DecisionList = t.defineMessage("DecisionList", {
+  decisions: t.defineList(leg),
   complete: t.flag,
-  next: t.said(t.textOrNull, "`before` of the next page; null behind the last entry."),
+  next: t.withDescription(t.textOrNull, "`before` of the next page; null behind the last entry."),
 });
 
-const valueCount = t.object({ value: t.text, entries: t.integer });
+const valueCount = t.defineObject({ value: t.text, entries: t.integer });
 /** Counts of decisions under a filter. */
-export const DecisionFacets = t.message("DecisionFacets", {
-  entries: t.said(t.integer, "Entries under the filter, one per leg."),
-  decisions: t.said(t.number, "Decisions that they stand for: identical denials share an entry."),
-  looked_at: t.said(t.integer, "Entries of the time and agent asked for that were looked at."),
-  complete: t.said(t.flag, "False where there are more: only the newest were looked at."),
-  oldest_at: t.said(t.timeOrNull, "The oldest of those looked at."),
-  facets: t.said(
-    t.object(t.all(t.list(valueCount), ...FACETS)),
+export const DecisionFacets = t.defineMessage("DecisionFacets", {
+  entries: t.withDescription(t.integer, "Entries under the filter, one per leg."),
+  decisions: t.withDescription(
+    t.number,
+    "Decisions that they stand for: identical denials share an entry.",
+  ),
+  looked_at: t.withDescription(
+    t.integer,
+    "Entries of the time and agent asked for that were looked at.",
+  ),
+  complete: t.withDescription(
+    t.flag,
+    "False where there are more: only the newest were looked at.",
+  ),
+  oldest_at: t.withDescription(t.timeOrNull, "The oldest of those looked at."),
+  facets: t.withDescription(
+    t.defineObject(t.repeatSchema(t.defineList(valueCount), ...DECISION_FACETS)),
     "Most frequent values first, at most 20; each facet counts what all other filters leave.",
   ),
-  step_ms: t.said(t.integer, "Width of a step of `times`."),
-  times: t.list(t.object({ at: t.time, allow: t.integer, deny: t.integer })),
+  step_ms: t.withDescription(t.integer, "Width of a step of `times`."),
+  times: t.defineList(t.defineObject({ at: t.time, allow: t.integer, deny: t.integer })),
 });
 export type DecisionFacets = t.MessageOf<typeof DecisionFacets>;
-export const DecisionRecord = t.message("DecisionRecord", {
+export const DecisionRecord = t.defineMessage("DecisionRecord", {
   request_id: t.text,
-  legs: t.list(replayableLeg),
+  legs: t.defineList(replayableLeg),
 });
 
 /** `config`: the name of one; without it, the active one. */
-export const ReplayRequest = t.strict("ReplayRequest", {
-  config: t.optional(t.token(CONFIG_NAME_LENGTH_MAX)),
+export const ReplayRequest = t.defineStrictMessage("ReplayRequest", {
+  config: t.makeOptional(t.defineToken(CONFIG_NAME_LENGTH_MAX)),
 });
 
-export const DecisionReplay = t.message("DecisionReplay", {
-  ...t.all(t.text, "request_id", "recorded_config", "replayed_config"),
+export const DecisionReplay = t.defineMessage("DecisionReplay", {
+  ...t.repeatSchema(t.text, "request_id", "recorded_config", "replayed_config"),
   /** Null for decisions of older versions: those are judged by the policy in force now. */
   recorded_policy: t.textOrNull,
   replayed_policy: t.text,
   /** True when nothing differs. */
   identical: t.flag,
-  differences: t.list(
-    t.object({
+  differences: t.defineList(
+    t.defineObject({
       leg: t.defineChoice(DECISION_LEGS),
       member: t.text,
-      recorded: t.optional(t.anything),
-      replayed: t.optional(t.anything),
+      recorded: t.makeOptional(t.anything),
+      replayed: t.makeOptional(t.anything),
     }),
   ),
 });
 export type DecisionReplay = t.MessageOf<typeof DecisionReplay>;
 
 /** Body of `POST /v1/reviews/{id}` where the id is a decision's. */
-export const ReviewResolution = t.strict("ReviewResolution", {
+export const ReviewResolution = t.defineStrictMessage("ReviewResolution", {
   resolution: t.defineChoice(REVIEW_RESOLUTIONS),
-  note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
+  note: t.makeOptional(t.definePlainText(REVIEW_NOTE_BYTES_MAX)),
 });
 
-export const Review = t.message("Review", {
+export const Review = t.defineMessage("Review", {
   request_id: t.text,
   resolution: t.defineChoice(REVIEW_RESOLUTIONS),
   note: t.textOrNull,
   reviewer: t.text,
   recorded_at: t.time,
 });
-export const ReviewList = t.message("ReviewList", {
-  reviews: t.said(
-    t.list(t.anObject),
+export const ReviewList = t.defineMessage("ReviewList", {
+  reviews: t.withDescription(
+    t.defineList(t.anObject),
     "Of the queue: each a `QueuedReview`. Without `state`: flagged decisions.",
   ),
-  next: t.optional(t.said(t.textOrNull, "Of the queue: `after` of the next page; null for none.")),
+  next: t.makeOptional(
+    t.withDescription(t.textOrNull, "Of the queue: `after` of the next page; null for none."),
+  ),
 });
-export const ExportDays = t.message("ExportDays", { days: t.texts });
+export const ExportDays = t.defineMessage("ExportDays", { days: t.texts });

@@ -9,26 +9,26 @@ const DAYS = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
 
 const summary = {
   run_id: t.text,
-  kind: t.optional(t.defineChoice(["full", "calibration"])),
+  kind: t.makeOptional(t.defineChoice(["full", "calibration"])),
   state: t.defineChoice(["running", "kept", "promoted", "dry_run", "failed"]),
-  started_at: t.optional(t.time),
-  started_by: t.optional(t.text),
-  finished_at: t.optional(t.time),
-  champion_version: t.optional(t.text),
-  challenger_version: t.optional(t.text),
-  rolled_back: t.optional(t.object({ at: t.time, reason: t.text })),
+  started_at: t.makeOptional(t.time),
+  started_by: t.makeOptional(t.text),
+  finished_at: t.makeOptional(t.time),
+  champion_version: t.makeOptional(t.text),
+  challenger_version: t.makeOptional(t.text),
+  rolled_back: t.makeOptional(t.defineObject({ at: t.time, reason: t.text })),
   /** A dry run that a person promoted: when, by which key, why. */
-  promotion: t.optional(t.object({ at: t.time, by: t.text, reason: t.text })),
-  reason: t.optional(t.text),
-  as_of: t.optional(t.time),
-  ...t.all(t.optional(t.integer), "rows", "rows_of", "position", "duration_ms"),
+  promotion: t.makeOptional(t.defineObject({ at: t.time, by: t.text, reason: t.text })),
+  reason: t.makeOptional(t.text),
+  as_of: t.makeOptional(t.time),
+  ...t.repeatSchema(t.makeOptional(t.integer), "rows", "rows_of", "position", "duration_ms"),
 };
 
 /** The newest look at a promotion, by scorecard that it changed. */
-const watch = t.object({
+const watch = t.defineObject({
   at: t.time,
-  sides: t.list(
-    t.object({
+  sides: t.defineList(
+    t.defineObject({
       side: t.defineChoice(["check", "handshake"]),
       rollback_due: t.flag,
       numbers: t.anObject,
@@ -38,29 +38,32 @@ const watch = t.object({
 });
 
 /** A number of a gate beside its bound. */
-const measure = t.object({
+const measure = t.defineObject({
   name: t.text,
   value: t.number,
   comparison: t.defineChoice(["at_least", "above", "at_most", "within"]),
   bound: t.number,
-  bound_high: t.optional(t.number),
+  bound_high: t.makeOptional(t.number),
   is_within: t.flag,
 });
-const gateNumbers = t.object({
-  ...t.all(t.text, "id", "name", "question"),
-  ...t.all(t.flag, "passed", "is_warning"),
+const gateNumbers = t.defineObject({
+  ...t.repeatSchema(t.text, "id", "name", "question"),
+  ...t.repeatSchema(t.flag, "passed", "is_warning"),
   sentence: t.text,
-  measures: t.list(measure),
+  measures: t.defineList(measure),
   /** Estimates with their 90 % interval and the border that decides. */
-  intervals: t.list(
-    t.object({ label: t.text, ...t.all(t.number, "low", "value", "high", "border") }),
+  intervals: t.defineList(
+    t.defineObject({
+      label: t.text,
+      ...t.repeatSchema(t.number, "low", "value", "high", "border"),
+    }),
   ),
 });
-const sliceNumbers = t.object({
+const sliceNumbers = t.defineObject({
   name: t.text,
   rows: t.integer,
-  ...t.all(
-    t.optional(t.number),
+  ...t.repeatSchema(
+    t.makeOptional(t.number),
     "z",
     "loss_change",
     "foretold",
@@ -69,23 +72,32 @@ const sliceNumbers = t.object({
     "chance",
   ),
 });
-const bins = t.list(
-  t.object({ ...t.all(t.share, "expected", "observed", "low", "high"), rows: t.integer }),
+const bins = t.defineList(
+  t.defineObject({
+    ...t.repeatSchema(t.share, "expected", "observed", "low", "high"),
+    rows: t.integer,
+  }),
 );
 /** What a run rests on, for programs that draw it; by scorecard. */
-const numbers = t.object({
-  sides: t.list(
-    t.object({
+const numbers = t.defineObject({
+  sides: t.defineList(
+    t.defineObject({
       side: t.defineChoice(["check", "handshake"]),
       passed: t.flag,
-      gates: t.list(gateNumbers),
-      slices: t.list(sliceNumbers),
-      reliability: t.optional(t.object({ champion: bins, challenger: bins })),
-      weights: t.optional(
-        t.list(
-          t.object({
+      gates: t.defineList(gateNumbers),
+      slices: t.defineList(sliceNumbers),
+      reliability: t.makeOptional(t.defineObject({ champion: bins, challenger: bins })),
+      weights: t.makeOptional(
+        t.defineList(
+          t.defineObject({
             name: t.text,
-            ...t.all(t.number, "champion", "challenger", "champion_points", "challenger_points"),
+            ...t.repeatSchema(
+              t.number,
+              "champion",
+              "challenger",
+              "champion_points",
+              "challenger_points",
+            ),
           }),
         ),
       ),
@@ -93,80 +105,85 @@ const numbers = t.object({
   ),
 });
 
-export const KaizenRunRequest = t.strict("KaizenRunRequest", {
-  dry_run: t.defaulted(t.flag, false),
-  holdout_days: t.optional(t.between(1, HOLDOUT_DAYS_MAX, DAYS)),
-  sign_off: t.defaulted(t.flag, false),
+export const KaizenRunRequest = t.defineStrictMessage("KaizenRunRequest", {
+  dry_run: t.withDefault(t.flag, false),
+  holdout_days: t.makeOptional(t.defineNumberBetween(1, HOLDOUT_DAYS_MAX, DAYS)),
+  sign_off: t.withDefault(t.flag, false),
   /** Runs on what had come in by then, and promotes nothing. */
-  as_of: t.optional(t.timeOrMs),
-  wait: t.defaulted(t.flag, true),
+  as_of: t.makeOptional(t.timeOrMs),
+  wait: t.withDefault(t.flag, true),
 });
-export const KaizenRun = t.message("KaizenRun", {
+export const KaizenRun = t.defineMessage("KaizenRun", {
   ...summary,
-  findings: t.optional(t.anObject),
-  numbers: t.optional(numbers),
-  watch: t.optional(watch),
+  findings: t.makeOptional(t.anObject),
+  numbers: t.makeOptional(numbers),
+  watch: t.makeOptional(watch),
   /** Opens the report in a browser, without a key, until then. */
-  report: t.optional(t.object({ url: t.text, expires_at: t.time })),
+  report: t.makeOptional(t.defineObject({ url: t.text, expires_at: t.time })),
 });
-export const KaizenRuns = t.message("KaizenRuns", {
+export const KaizenRuns = t.defineMessage("KaizenRuns", {
   config_version: t.text,
   cool_down_runs: t.integer,
-  runs: t.list(
-    t.object({
+  runs: t.defineList(
+    t.defineObject({
       ...summary,
       /** Verdicts alone; the run itself has the numbers. */
-      gates: t.optional(
-        t.list(
-          t.object({
+      gates: t.makeOptional(
+        t.defineList(
+          t.defineObject({
             side: t.defineChoice(["check", "handshake"]),
             id: t.text,
-            ...t.all(t.flag, "passed", "is_warning"),
+            ...t.repeatSchema(t.flag, "passed", "is_warning"),
           }),
         ),
       ),
     }),
   ),
-  promoted_by: t.optional(t.text),
-  promoted_at: t.optional(t.time),
-  watch: t.optional(watch),
-  running: t.optional(t.object({ run_id: t.text, stage: t.text, share: t.number })),
-  next_run_at: t.optional(t.time),
+  promoted_by: t.makeOptional(t.text),
+  promoted_at: t.makeOptional(t.time),
+  watch: t.makeOptional(watch),
+  running: t.makeOptional(t.defineObject({ run_id: t.text, stage: t.text, share: t.number })),
+  next_run_at: t.makeOptional(t.time),
 });
 const config = {
   version: t.text,
   name: t.textOrNull,
-  digest: t.said(t.textOrNull, "Of its canonical JSON; null where its file is missing."),
+  digest: t.withDescription(t.textOrNull, "Of its canonical JSON; null where its file is missing."),
   in_force: t.flag,
-  shipped: t.said(t.flag, "The one of this release."),
+  shipped: t.withDescription(t.flag, "The one of this release."),
   on_file: t.flag,
-  replayable: t.said(t.flag, "Decisions can be judged again under it."),
-  from_run: t.said(t.textOrNull, "Run that made it live; null for one that no run did."),
-  kind: t.orNull(t.defineChoice(["full", "calibration"])),
+  replayable: t.withDescription(t.flag, "Decisions can be judged again under it."),
+  from_run: t.withDescription(t.textOrNull, "Run that made it live; null for one that no run did."),
+  kind: t.defineNullableAnswer(t.defineChoice(["full", "calibration"])),
   parent: t.textOrNull,
   promoted_at: t.timeOrNull,
   rolled_back: t.defineSchema<{ at: string; reason: string } | null>({
-    ...t.object({ at: t.time, reason: t.text }),
+    ...t.defineObject({ at: t.time, reason: t.text }),
     type: ["object", "null"],
   }),
 };
-export const ConfigList = t.message("ConfigList", { configs: t.list(t.object(config)) });
-export const ConfigDocument = t.message("ConfigDocument", {
-  ...config,
-  config: t.said(t.anObject, "All its members: weights and references of both scorecards too."),
-  against: t.textOrNull,
-  differences: t.list(t.object({ pointer: t.text, from: t.anything, to: t.anything })),
+export const ConfigList = t.defineMessage("ConfigList", {
+  configs: t.defineList(t.defineObject(config)),
 });
-export const KaizenPromoteRequest = t.strict("KaizenPromoteRequest", {
-  reason: t.textOfLength(
+export const ConfigDocument = t.defineMessage("ConfigDocument", {
+  ...config,
+  config: t.withDescription(
+    t.anObject,
+    "All its members: weights and references of both scorecards too.",
+  ),
+  against: t.textOrNull,
+  differences: t.defineList(t.defineObject({ pointer: t.text, from: t.anything, to: t.anything })),
+});
+export const KaizenPromoteRequest = t.defineStrictMessage("KaizenPromoteRequest", {
+  reason: t.defineTextOfLength(
     { minLength: 1, maxLength: REASON_LENGTH_MAX },
     ({ length }) => length >= 1 && length <= REASON_LENGTH_MAX,
     `must be 1 to ${REASON_LENGTH_MAX} characters`,
   ),
 });
-export const KaizenRollbackRequest = t.strict("KaizenRollbackRequest", {
-  reason: t.defaulted(
-    t.textOfLength(
+export const KaizenRollbackRequest = t.defineStrictMessage("KaizenRollbackRequest", {
+  reason: t.withDefault(
+    t.defineTextOfLength(
       { maxLength: REASON_LENGTH_MAX },
       ({ length }) => length <= REASON_LENGTH_MAX,
       `is longer than ${REASON_LENGTH_MAX}`,
@@ -174,39 +191,39 @@ export const KaizenRollbackRequest = t.strict("KaizenRollbackRequest", {
     "by command",
   ),
 });
-export const KaizenRollback = t.message("KaizenRollback", {
+export const KaizenRollback = t.defineMessage("KaizenRollback", {
   config_version: t.text,
   run_id: t.text,
 });
 
-const figures = t.object({
-  ...t.all(t.integer, "reporters", "seeds", "believed"),
+const figures = t.defineObject({
+  ...t.repeatSchema(t.integer, "reporters", "seeds", "believed"),
   believed_share: t.share,
   clusters: t.integer,
   discounted: t.integer,
   stakes_high: t.number,
   changed: t.integer,
 });
-export const CredibilityBatch = t.message("CredibilityBatch", {
+export const CredibilityBatch = t.defineMessage("CredibilityBatch", {
   at: t.time,
   position: t.integer,
   records: t.integer,
   reason: t.text,
   duration_ms: t.number,
-  figures: t.optional(figures),
+  figures: t.makeOptional(figures),
 });
-export const CredibilityStatus = t.message("CredibilityStatus", {
-  ...t.all(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
-  last: t.optional(CredibilityBatch),
+export const CredibilityStatus = t.defineMessage("CredibilityStatus", {
+  ...t.repeatSchema(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
+  last: t.makeOptional(CredibilityBatch),
 });
 
 /** Reporters and who vouched for whom. `from` and `to` number the nodes of the same answer. */
-export const CredibilityGraph = t.message("CredibilityGraph", {
-  at: t.optional(t.time),
-  position: t.optional(t.integer),
+export const CredibilityGraph = t.defineMessage("CredibilityGraph", {
+  at: t.makeOptional(t.time),
+  position: t.makeOptional(t.integer),
   reporters: t.integer,
-  nodes: t.list(
-    t.object({
+  nodes: t.defineList(
+    t.defineObject({
       id: t.text,
       kind: t.defineChoice(["seed", "believed", "stranger"]),
       credibility: t.share,
@@ -215,7 +232,10 @@ export const CredibilityGraph = t.message("CredibilityGraph", {
       reports: t.integer,
     }),
   ),
-  edges: t.list(
-    t.object({ ...t.all(t.integer, "from", "to"), ...t.all(t.number, "mass", "weight") }),
+  edges: t.defineList(
+    t.defineObject({
+      ...t.repeatSchema(t.integer, "from", "to"),
+      ...t.repeatSchema(t.number, "mass", "weight"),
+    }),
   ),
 });

@@ -4,29 +4,37 @@ import { NAMESPACE_STATES } from "../namespaces.ts";
 import * as t from "./schema.ts";
 
 /** `PUT /v1/namespaces/{namespace}`. */
-export const NamespaceGrant = t.strict("NamespaceGrant", {
-  tenant: t.plainText(TENANT_LENGTH_MAX),
+export const NamespaceGrant = t.defineStrictMessage("NamespaceGrant", {
+  tenant: t.definePlainText(TENANT_LENGTH_MAX),
 });
 
 /** `POST /v1/namespaces/{namespace}/transfer`. */
-export const NamespaceTransfer = t.strict("NamespaceTransfer", {
-  tenant: t.plainText(TENANT_LENGTH_MAX),
-  keep_keys: t.said(
-    t.defaulted(t.flag, false),
+export const NamespaceTransfer = t.defineStrictMessage("NamespaceTransfer", {
+  tenant: t.definePlainText(TENANT_LENGTH_MAX),
+  keep_keys: t.withDescription(
+    t.withDefault(t.flag, false),
     "whether keys of the former owner go on to sign, as the new owner's",
   ),
 });
 
-export const Namespace = t.message("Namespace", {
-  namespace: t.said(t.text, `1 to ${AGENT_SEGMENT_LENGTH_MAX} characters, as in its agents' names`),
-  tenant: t.said(t.text, "the owner"),
-  state: t.said(
+export const Namespace = t.defineMessage("Namespace", {
+  namespace: t.withDescription(
+    t.text,
+    `1 to ${AGENT_SEGMENT_LENGTH_MAX} characters, as in its agents' names`,
+  ),
+  tenant: t.withDescription(t.text, "the owner"),
+  state: t.withDescription(
     t.defineChoice(NAMESPACE_STATES),
     "inherited: it registered the first key there before ownership was granted; to be confirmed",
   ),
   since: t.time,
-  granted_by: t.said(t.textOrNull, "API key of the administrator; null for an inherited one"),
+  granted_by: t.withDescription(
+    t.textOrNull,
+    "API key of the administrator; null for an inherited one",
+  ),
 });
 export type NamespaceDescription = t.MessageOf<typeof Namespace>;
 
-export const NamespaceList = t.message("NamespaceList", { namespaces: t.list(Namespace) });
+export const NamespaceList = t.defineMessage("NamespaceList", {
+  namespaces: t.defineList(Namespace),
+});

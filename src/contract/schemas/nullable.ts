@@ -3,12 +3,12 @@
 import * as t from "./schema.ts";
 
 /** What `schema` takes, or null; `schema` is one that is checked by a predicate. */
-export function nullable<S extends t.TypedSchema>(schema: S) {
+export function defineNullableRequest<S extends t.TypedSchema>(schema: S) {
   const { type, "~refine": rules, "~read": read, "~shown": shown } = schema as t.Schema;
   const rule = rules?.[0];
   const isOfType = (value: unknown) => type === undefined || typeof value === type;
   const typed = type === undefined ? shown : { type, ...shown };
-  return t.checked<t.MessageOf<S> | null>(
+  return t.defineChecked<t.MessageOf<S> | null>(
     {
       "~shown": { anyOf: [typed, { type: "null" }] },
       "~read": (value: unknown) => (value === null || read === undefined ? value : read(value)),

@@ -9,10 +9,10 @@ import {
 import { GRADES, SIGNATURES } from "../vocabulary.ts";
 import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
-import { FieldError, itemResults } from "./service.ts";
+import { FieldError, defineItemResults } from "./service.ts";
 
 /** The integer 0 or 1 and nothing that merely looks like it. */
-const outcome = t.checked<0 | 1>(
+const outcome = t.defineChecked<0 | 1>(
   { "~shown": { enum: [0, 1] } },
   (value) => value === 0 || value === 1,
   (value) =>
@@ -22,37 +22,47 @@ const outcome = t.checked<0 | 1>(
 );
 
 /** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
-export const OutcomeRequest = t.message("OutcomeRequest", {
+export const OutcomeRequest = t.defineMessage("OutcomeRequest", {
   subject: scoredId,
   reporter: t.agentId,
   outcome,
   stakes: t.stakes,
   grade: t.defineChoice(GRADES),
-  id: t.optional(t.said(t.token(OUTCOME_ID_LENGTH_MAX), "What makes a repeat the same outcome.")),
-  settled_at: t.optional(t.settledAt),
-  agent_fault: t.optional(
-    t.said(t.flag, "False: the tool or the network failed, not the agent. Stored, not counted."),
+  id: t.makeOptional(
+    t.withDescription(
+      t.defineToken(OUTCOME_ID_LENGTH_MAX),
+      "What makes a repeat the same outcome.",
+    ),
   ),
-  action: t.optional(t.action),
-  request_id: t.optional(t.said(t.token(REQUEST_ID_LENGTH_MAX), "The verdict that it settles.")),
+  settled_at: t.makeOptional(t.settledAt),
+  agent_fault: t.makeOptional(
+    t.withDescription(
+      t.flag,
+      "False: the tool or the network failed, not the agent. Stored, not counted.",
+    ),
+  ),
+  action: t.makeOptional(t.action),
+  request_id: t.makeOptional(
+    t.withDescription(t.defineToken(REQUEST_ID_LENGTH_MAX), "The verdict that it settles."),
+  ),
 });
 export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;
 
-export const OutcomeReceipt = t.message("OutcomeReceipt", {
+export const OutcomeReceipt = t.defineMessage("OutcomeReceipt", {
   outcome_id: t.text,
-  position: t.said(t.integer, "Where it stands in the evidence journal."),
+  position: t.withDescription(t.integer, "Where it stands in the evidence journal."),
   recorded_at: t.time,
   duplicate: t.flag,
   signature: t.defineChoice(SIGNATURES),
-  evidence_id: t.optional(t.said(t.text, "The signed batch that it came in.")),
-  evidence_index: t.optional(t.said(t.integer, "Its place there.")),
+  evidence_id: t.makeOptional(t.withDescription(t.text, "The signed batch that it came in.")),
+  evidence_index: t.makeOptional(t.withDescription(t.integer, "Its place there.")),
 });
 export type OutcomeReceipt = t.MessageOf<typeof OutcomeReceipt>;
 
-export const SignedOutcome = t.message(
+export const SignedOutcome = t.defineMessage(
   "SignedOutcome",
   {
-    body: t.textOfLength(
+    body: t.defineTextOfLength(
       { minLength: 1, maxLength: OUTCOME_BODY_BYTES_MAX },
       (body) => Buffer.byteLength(body) <= OUTCOME_BODY_BYTES_MAX,
       `must be at most ${OUTCOME_BODY_BYTES_MAX} bytes`,
@@ -77,20 +87,20 @@ export const OutcomeBatchRequest = t.withKeywords(t.defineBatch(row), {
   "~component": "OutcomeBatchRequest",
 });
 
-export const OutcomeBatchResponse = t.message("OutcomeBatchResponse", {
-  items: itemResults(OutcomeReceipt),
+export const OutcomeBatchResponse = t.defineMessage("OutcomeBatchResponse", {
+  items: defineItemResults(OutcomeReceipt),
 });
 
 /** `POST /v1/outcomes/import`: lines are counted from 1, blank lines included. */
-export const ImportReport = t.message("ImportReport", {
+export const ImportReport = t.defineMessage("ImportReport", {
   accepted: t.integer,
   duplicates: t.integer,
-  rejected: t.list(
-    t.object({
+  rejected: t.defineList(
+    t.defineObject({
       line: t.integer,
       code: t.defineChoice(FAULT_CODES),
       detail: t.text,
-      errors: t.list(FieldError),
+      errors: t.defineList(FieldError),
     }),
   ),
 });

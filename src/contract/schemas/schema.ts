@@ -19,7 +19,7 @@ import {
   SOURCE_ID_LENGTH_MAX,
   STAKES_MAX,
 } from "../limits.ts";
-import { isEpochMs, parseDateTime } from "../timestamps.ts";
+import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
 
 /** The type of the values that a schema describes; after parsing, where parsing changes them. */
 export type MessageOf<S extends TSchema> = Static<S>;
@@ -67,20 +67,23 @@ export function withKeywords<S extends TSchema>(schema: S, keywords: Keywords): 
 }
 
 /** `schema` with a sentence that documents and published types show. */
-export function said<S extends TSchema>(schema: S, description: string): S {
+export function withDescription<S extends TSchema>(schema: S, description: string): S {
   return withKeywords(schema, { description });
 }
 
-export function optional<S extends TSchema>(schema: S): TOptional<S> {
+export function makeOptional<S extends TSchema>(schema: S): TOptional<S> {
   return { ...schema, "~optional": true };
 }
 
 /** A member that may be left out, and then is `value` once parsed. */
-export function defaulted<S extends TSchema>(schema: S, value: MessageOf<S>): S {
+export function withDefault<S extends TSchema>(schema: S, value: MessageOf<S>): S {
   return withKeywords(schema, { "~optional": true, "~default": value });
 }
 
-export function object<P extends TProperties>(properties: P, keywords: Keywords = {}): TObject<P> {
+export function defineObject<P extends TProperties>(
+  properties: P,
+  keywords: Keywords = {},
+): TObject<P> {
   const names = Object.keys(properties);
   const required = names.filter((name) => !("~optional" in (properties[name] as Schema)));
   const schema = { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
@@ -88,32 +91,32 @@ export function object<P extends TProperties>(properties: P, keywords: Keywords 
 }
 
 /** An object that documents refer to by its name. */
-export function message<P extends TProperties>(
+export function defineMessage<P extends TProperties>(
   name: string,
   properties: P,
   keywords: Keywords = {},
 ): TObject<P> {
-  return object(properties, { "~component": name, ...keywords });
+  return defineObject(properties, { "~component": name, ...keywords });
 }
 
 /** A message that refuses unknown members: a misspelt `expires_at` must not make an eternal key. */
-export function strict<P extends TProperties>(
+export function defineStrictMessage<P extends TProperties>(
   name: string,
   properties: P,
   keywords: Keywords = {},
 ): TObject<P> {
-  return message(name, properties, { ...STRICT, ...keywords });
+  return defineMessage(name, properties, { ...STRICT, ...keywords });
 }
 
 /** The same schema for every one of these members. */
-export function all<S extends TSchema, const Name extends string>(
+export function repeatSchema<S extends TSchema, const Name extends string>(
   schema: S,
   ...names: readonly Name[]
 ): Record<Name, S> {
   return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, S>;
 }
 
-export function list<S extends TSchema>(items: S, keywords: Keywords = {}): TArray<S> {
+export function defineList<S extends TSchema>(items: S, keywords: Keywords = {}): TArray<S> {
   return { type: "array", items, ...keywords } as unknown as TArray<S>;
 }
 
@@ -121,7 +124,7 @@ export function defineChoice<const Value extends string>(values: readonly Value[
   return defineSchema<Value>({ type: "string", enum: [...values] });
 }
 
-export function orNull<Value>(schema: TUnsafe<Value>): TUnsafe<Value | null> {
+export function defineNullableAnswer<Value>(schema: TUnsafe<Value>): TUnsafe<Value | null> {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
   const choices = values === undefined ? {} : { enum: [...values, null] };
   return defineSchema<Value | null>({ ...schema, type: [type, "null"], ...choices });
@@ -131,7 +134,7 @@ export function orNull<Value>(schema: TUnsafe<Value>): TUnsafe<Value | null> {
  * A value that `check` accepts. `fault` gives the code and the sentence, in one string, of one that
  * is refused; with `type` among the keywords it only sees values of that type.
  */
-export function checked<Value>(
+export function defineChecked<Value>(
   keywords: Keywords,
   check: (value: unknown) => boolean,
   fault: (value: unknown) => string,
@@ -142,7 +145,7 @@ export function checked<Value>(
 export type Check = (value: unknown) => boolean;
 
 /** The compiled check of a schema. */
-export function compile(schema: TSchema): Check {
+export function compileCheck(schema: TSchema): Check {
   const built = Build(schema).Evaluate();
   return (value) => built.Check(value);
 }
@@ -157,7 +160,7 @@ export interface Refusal {
 /** The first thing that is wrong with a value by a schema without members or items. */
 export function findFirstRefusal(schema: TSchema, value: unknown): Refusal | undefined {
   // Most members of a refused body are sound, and typebox's search for errors is interpreted.
-  const check = CHECKS.get(schema) ?? compile(schema);
+  const check = CHECKS.get(schema) ?? compileCheck(schema);
   CHECKS.set(schema, check);
   if (check(value)) return undefined;
   const [, errors] = Errors(schema, value);
@@ -166,7 +169,7 @@ export function findFirstRefusal(schema: TSchema, value: unknown): Refusal | und
 
 /** `[...]` of 1 to 1,000. */
 export function defineBatch<S extends TSchema>(items: S): TArray<S> {
-  return list(items, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
+  return defineList(items, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
 }
 
 export const anything = defineSchema<unknown>({});
@@ -177,24 +180,24 @@ export const integer = defineSchema<number>({ type: "integer" });
 export const flag = defineSchema<boolean>({ type: "boolean" });
 export const share = defineSchema<number>({ type: "number", minimum: 0, maximum: 1 });
 export const time = defineSchema<string>({ type: "string", format: "date-time" });
-export const textOrNull = orNull(text);
-export const numberOrNull = orNull(number);
-export const integerOrNull = orNull(integer);
-export const timeOrNull = orNull(time);
-export const texts = list(text);
+export const textOrNull = defineNullableAnswer(text);
+export const numberOrNull = defineNullableAnswer(number);
+export const integerOrNull = defineNullableAnswer(integer);
+export const timeOrNull = defineNullableAnswer(time);
+export const texts = defineList(text);
 
 /** A string that `check` accepts; `shown` is what documents say of it. */
-function word(
+function defineCheckedText(
   shown: Keywords,
   check: (value: string) => boolean,
   fault: (value: string) => string,
 ): TUnsafe<string> {
   // Its type is checked before: both see nothing but strings.
   type Any = (value: unknown) => never;
-  return checked<string>({ type: "string", "~shown": shown }, check as Any, fault as Any);
+  return defineChecked<string>({ type: "string", "~shown": shown }, check as Any, fault as Any);
 }
 
-export const agentId = word(
+export const agentId = defineCheckedText(
   {
     maxLength: AGENT_ID_BYTES_MAX,
     pattern: "^agent://[A-Za-z0-9._~-]{1,128}(/[A-Za-z0-9._~-]{1,128})+$",
@@ -203,21 +206,21 @@ export const agentId = word(
   () => "format must be an agent identifier, `agent://namespace/name`",
 );
 
-export const action = word(
+export const action = defineCheckedText(
   { maxLength: ACTION_LENGTH_MAX, pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)+$" },
   isAction,
   () => "format must have the form `domain.operation`",
 );
 
-export const contentHash = word(
+export const contentHash = defineCheckedText(
   { pattern: "^sha256:[0-9a-f]{64}$" },
   isContentHash,
   () => "format must be `sha256:` and 64 lower-case hex digits",
 );
 
 /** A line of 1 to `bytesMax` bytes. */
-export function plainText(bytesMax: number, shown: Keywords = {}): typeof text {
-  return word(
+export function definePlainText(bytesMax: number, shown: Keywords = {}): typeof text {
+  return defineCheckedText(
     { minLength: 1, maxLength: bytesMax, ...shown },
     (value) => isPlainText(value, bytesMax),
     (value) => {
@@ -230,8 +233,8 @@ export function plainText(bytesMax: number, shown: Keywords = {}): typeof text {
 }
 
 /** 1 to `lengthMax` characters that are safe in a header. */
-export function token(lengthMax: number): typeof text {
-  return word(
+export function defineToken(lengthMax: number): typeof text {
+  return defineCheckedText(
     { minLength: 1, maxLength: lengthMax },
     (value) => isToken(value, lengthMax),
     ({ length }) =>
@@ -242,17 +245,21 @@ export function token(lengthMax: number): typeof text {
 }
 
 /** Text without rules but for its length, which `isLength` judges and `sentence` words. */
-export function textOfLength(
+export function defineTextOfLength(
   shown: Keywords,
   isLength: (value: string) => boolean,
   sentence: string,
 ): typeof text {
-  return word(shown, isLength, () => `length ${sentence}`);
+  return defineCheckedText(shown, isLength, () => `length ${sentence}`);
 }
 
 /** A number, bounds included. With a `sentence` whatever else it is is out of range, too. */
-export function between(minimum: number, maximum: number, sentence?: string): typeof number {
-  return checked<number>(
+export function defineNumberBetween(
+  minimum: number,
+  maximum: number,
+  sentence?: string,
+): typeof number {
+  return defineChecked<number>(
     { "~shown": { type: "number", minimum, maximum } },
     (value) => typeof value === "number" && value >= minimum && value <= maximum,
     (value) => {
@@ -264,37 +271,40 @@ export function between(minimum: number, maximum: number, sentence?: string): ty
 }
 
 /** SPEC §2.4 leaves the bounds of stakes open: finite, 0 to STAKES_MAX. */
-export const stakes = between(0, STAKES_MAX);
-export const internalScore = between(300, 850);
+export const stakes = defineNumberBetween(0, STAKES_MAX);
+export const internalScore = defineNumberBetween(300, 850);
 
 const TIME_OR_MS = { anyOf: [time, { type: "integer", minimum: 0 }] };
 const NO_TIME = "must be an RFC 3339 date-time or epoch milliseconds";
 let lastTime: { text: string; ms: number | undefined } = { text: "", ms: undefined };
 
 /** Asked twice of every time, by the check and by the copy: the last answer is kept. */
-function timeMs(value: unknown): number | undefined {
+function parseTimeValueMs(value: unknown): number | undefined {
   if (typeof value !== "string") return value as number;
-  if (value !== lastTime.text) lastTime = { text: value, ms: parseDateTime(value) };
+  if (value !== lastTime.text) lastTime = { text: value, ms: parseDateTimeMs(value) };
   return lastTime.ms;
 }
 
 /** An RFC 3339 date-time or epoch milliseconds; parsed, the latter. */
-export const timeOrMs = checked<number>(
-  { "~shown": TIME_OR_MS, "~read": timeMs },
-  (value) => isEpochMs(timeMs(value)),
+export const timeOrMs = defineChecked<number>(
+  { "~shown": TIME_OR_MS, "~read": parseTimeValueMs },
+  (value) => isEpochMs(parseTimeValueMs(value)),
   () => `format ${NO_TIME}`,
 );
 
 /** The same with a code for every fault that an outcome's time can have. */
-export const settledAt = checked<number>(
-  { "~shown": TIME_OR_MS, "~read": timeMs },
-  (value) => isEpochMs(timeMs(value)),
+export const settledAt = defineChecked<number>(
+  { "~shown": TIME_OR_MS, "~read": parseTimeValueMs },
+  (value) => isEpochMs(parseTimeValueMs(value)),
   (value) => {
-    if (Number.isInteger(timeMs(value))) return "range must be 1970 or later";
+    if (Number.isInteger(parseTimeValueMs(value))) return "range must be 1970 or later";
     if (typeof value === "string") return `format ${NO_TIME}`;
     return "type must be an RFC 3339 date-time or whole epoch milliseconds";
   },
 );
 
-export const sourceId = plainText(SOURCE_ID_LENGTH_MAX);
-export const citedSources = list(sourceId, { maxItems: CITED_SOURCES_MAX, "~noun": "sources" });
+export const sourceId = definePlainText(SOURCE_ID_LENGTH_MAX);
+export const citedSources = defineList(sourceId, {
+  maxItems: CITED_SOURCES_MAX,
+  "~noun": "sources",
+});

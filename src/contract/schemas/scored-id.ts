@@ -12,7 +12,7 @@ const DESCRIPTION =
 const SEGMENT = "[A-Za-z0-9._~-]{1,128}";
 const LINE = "[^\\u0000-\\u001f\\u007f-\\u009f]+";
 
-export const scoredId = t.checked<string>(
+export const scoredId = t.defineChecked<string>(
   {
     type: "string",
     "~shown": {

@@ -6,9 +6,9 @@ import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { Vouching } from "./policy.ts";
 import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
-import { itemResults } from "./service.ts";
+import { defineItemResults } from "./service.ts";
 
-const duration = t.checked<number>(
+const duration = t.defineChecked<number>(
   { "~shown": { type: "integer", minimum: 0 } },
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   (value) =>
@@ -22,32 +22,34 @@ const MEDIA_TYPE =
   "which thresholds the text is judged by; else that is inferred.";
 
 /** Every member may be left out: metadata is not always known. */
-export const VerifyContext = t.message("VerifyContext", {
-  content_hash: t.optional(t.contentHash),
-  cited_sources: t.optional(t.citedSources),
-  session_duration_sec: t.optional(duration),
-  content: t.optional(t.said(t.text, "The text itself.")),
-  content_type: t.optional(t.plainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE })),
-  question: t.optional(t.said(t.text, "The question that the text answers.")),
+export const VerifyContext = t.defineMessage("VerifyContext", {
+  content_hash: t.makeOptional(t.contentHash),
+  cited_sources: t.makeOptional(t.citedSources),
+  session_duration_sec: t.makeOptional(duration),
+  content: t.makeOptional(t.withDescription(t.text, "The text itself.")),
+  content_type: t.makeOptional(
+    t.definePlainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE }),
+  ),
+  question: t.makeOptional(t.withDescription(t.text, "The question that the text answers.")),
 });
 export type VerifyContext = t.MessageOf<typeof VerifyContext>;
 
 /** SPEC §2.2. */
-export const VerifyRequest = t.message("VerifyRequest", {
-  agent_id: t.plainText(AGENT_ID_BYTES_MAX),
+export const VerifyRequest = t.defineMessage("VerifyRequest", {
+  agent_id: t.definePlainText(AGENT_ID_BYTES_MAX),
   action: t.action,
   tool_level: t.defineChoice(TOOL_LEVELS),
-  stakes: t.optional(t.said(t.stakes, "The value at risk, where it is known.")),
-  levels: t.optional(
-    t.said(t.flag, "True: the answer also says what other tool levels would get."),
+  stakes: t.makeOptional(t.withDescription(t.stakes, "The value at risk, where it is known.")),
+  levels: t.makeOptional(
+    t.withDescription(t.flag, "True: the answer also says what other tool levels would get."),
   ),
   // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
-  context: t.defaulted(VerifyContext, {}),
+  context: t.withDefault(VerifyContext, {}),
 });
 export type VerifyRequest = t.MessageOf<typeof VerifyRequest>;
 
 /** SPEC §4.9 "batch mode". */
-export const VerifyBatchRequest = t.message("VerifyBatchRequest", {
+export const VerifyBatchRequest = t.defineMessage("VerifyBatchRequest", {
   items: t.defineBatch(VerifyRequest),
 });
 
@@ -57,69 +59,89 @@ const stamp = {
   evaluated_at: t.time,
   expires_at: t.time,
 };
-const reasonCodes = t.list(t.defineChoice(REASON_CODES));
+const reasonCodes = t.defineList(t.defineChoice(REASON_CODES));
 /** Where a person has to look first. */
-export const ReviewPointer = t.message("ReviewPointer", {
+export const ReviewPointer = t.defineMessage("ReviewPointer", {
   id: t.text,
-  wait: t.said(t.text, "Path that answers once the review is decided, or after 30 seconds."),
+  wait: t.withDescription(
+    t.text,
+    "Path that answers once the review is decided, or after 30 seconds.",
+  ),
 });
 export type ReviewPointer = t.MessageOf<typeof ReviewPointer>;
-const review = t.optional(
-  t.said(ReviewPointer, "The review that the call counts towards: it waits for a person."),
+const review = t.makeOptional(
+  t.withDescription(
+    ReviewPointer,
+    "The review that the call counts towards: it waits for a person.",
+  ),
 );
-const regime = t.optional(t.defineChoice(REGIMES));
-const enforced = t.said(t.flag, "False in shadow mode: for the log, not to be applied.");
-const maxStakes = t.said(
+const regime = t.makeOptional(t.defineChoice(REGIMES));
+const enforced = t.withDescription(t.flag, "False in shadow mode: for the log, not to be applied.");
+const maxStakes = t.withDescription(
   t.numberOrNull,
   "The largest stakes at which the answer would be no stricter; null for any.",
 );
 
 /** What the same question gets at one tool level, and between which stakes that is the answer. */
-export const LevelVerdict = t.message("LevelVerdict", {
+export const LevelVerdict = t.defineMessage("LevelVerdict", {
   verdict: t.defineChoice(VERDICTS),
   log_reason: t.defineChoice(LOG_REASONS),
   threshold_met: t.flag,
-  reason_codes: t.list(t.defineChoice(ANSWER_CODES)),
+  reason_codes: t.defineList(t.defineChoice(ANSWER_CODES)),
   max_stakes: t.numberOrNull,
   enforced,
-  holds_from: t.said(t.number, "The smallest stakes at which the answer would be the same."),
-  holds_to: t.said(t.numberOrNull, "The largest stakes at which it would; null for any."),
+  holds_from: t.withDescription(
+    t.number,
+    "The smallest stakes at which the answer would be the same.",
+  ),
+  holds_to: t.withDescription(
+    t.numberOrNull,
+    "The largest stakes at which it would; null for any.",
+  ),
 });
 export type LevelVerdict = t.MessageOf<typeof LevelVerdict>;
 
 /** SPEC §2.3. */
-export const VerifyResponse = t.message("VerifyResponse", {
+export const VerifyResponse = t.defineMessage("VerifyResponse", {
   ...stamp,
-  trust_evaluation: t.object({
+  trust_evaluation: t.defineObject({
     score: t.defineSchema<number>({ type: "integer", minimum: 0, maximum: 100 }),
     threshold_met: t.flag,
     risk_level: t.defineChoice(RISK_LEVELS),
     internal_score: t.internalScore,
     tier: t.defineChoice(TIERS),
     regime,
-    confidence: t.said(t.share, "One minus the width of the uncertainty in probability."),
+    confidence: t.withDescription(
+      t.share,
+      "One minus the width of the uncertainty in probability.",
+    ),
   }),
-  provenance_data: t.object({
+  provenance_data: t.defineObject({
     is_hallucinated: t.flag,
     source_verified: t.flag,
     reason: t.text,
-    sources: t.optional(t.list(t.object({ id: t.text, status: t.defineChoice(SOURCE_STATUSES) }))),
+    sources: t.makeOptional(
+      t.defineList(t.defineObject({ id: t.text, status: t.defineChoice(SOURCE_STATUSES) })),
+    ),
   }),
-  policy_action: t.object({
+  policy_action: t.defineObject({
     verdict: t.defineChoice(VERDICTS),
     log_reason: t.defineChoice(LOG_REASONS),
   }),
-  reason_codes: t.list(t.defineChoice(ANSWER_CODES)),
-  max_stakes: t.said(t.numberOrNull, "The largest stakes that would be ALLOW; null for any."),
+  reason_codes: t.defineList(t.defineChoice(ANSWER_CODES)),
+  max_stakes: t.withDescription(
+    t.numberOrNull,
+    "The largest stakes that would be ALLOW; null for any.",
+  ),
   enforced,
-  policy_version: t.said(t.text, "The policy that made the verdict, by its content."),
-  levels: t.optional(
-    t.said(
-      t.object({
-        L0: t.optional(LevelVerdict),
-        L1: t.optional(LevelVerdict),
-        L2: t.optional(LevelVerdict),
-        L3: t.optional(LevelVerdict),
+  policy_version: t.withDescription(t.text, "The policy that made the verdict, by its content."),
+  levels: t.makeOptional(
+    t.withDescription(
+      t.defineObject({
+        L0: t.makeOptional(LevelVerdict),
+        L1: t.makeOptional(LevelVerdict),
+        L2: t.makeOptional(LevelVerdict),
+        L3: t.makeOptional(LevelVerdict),
       }),
       "By tool level, where asked for. One left out must be asked: its answer goes on record.",
     ),
@@ -129,24 +151,27 @@ export const VerifyResponse = t.message("VerifyResponse", {
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
 /** The body of a gateway's denial: it may reach the end client, so it holds no numbers. */
-export const GatewayDenial = t.message("GatewayDenial", {
+export const GatewayDenial = t.defineMessage("GatewayDenial", {
   verdict: t.defineChoice(VERDICTS),
   reason: t.defineChoice(LOG_REASONS),
   request_id: t.text,
 });
 export type GatewayDenial = t.MessageOf<typeof GatewayDenial>;
 
-export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
-  items: itemResults(VerifyResponse),
+export const VerifyBatchResponse = t.defineMessage("VerifyBatchResponse", {
+  items: defineItemResults(VerifyResponse),
 });
 export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
 
 /** SPEC §4.3 leaves the body open. */
-export const CheckRequest = t.message("CheckRequest", { subject: scoredId, stakes: t.stakes });
+export const CheckRequest = t.defineMessage("CheckRequest", {
+  subject: scoredId,
+  stakes: t.stakes,
+});
 export type CheckRequest = t.MessageOf<typeof CheckRequest>;
 
 /** SPEC §2.4. An agent may be asked about itself: the specification does not forbid it. */
-export const HandshakeRequest = t.message("HandshakeRequest", {
+export const HandshakeRequest = t.defineMessage("HandshakeRequest", {
   initiator: scoredId,
   counterparty: scoredId,
   stakes: t.stakes,
@@ -154,16 +179,16 @@ export const HandshakeRequest = t.message("HandshakeRequest", {
 export type HandshakeRequest = t.MessageOf<typeof HandshakeRequest>;
 
 /** SPEC §2.5, leg object, with the extensions every leg carries. */
-export const Leg = t.message("Leg", {
+export const Leg = t.defineMessage("Leg", {
   subject: t.text,
   effective_score: t.number,
   tier: t.defineChoice(TIERS),
   regime,
   decision: t.defineChoice(DECISIONS),
   reasons: t.texts,
-  reason_codes: t.list(t.defineChoice(LEG_CODES)),
+  reason_codes: t.defineList(t.defineChoice(LEG_CODES)),
   max_stakes: maxStakes,
-  tool_level_max: t.said(
+  tool_level_max: t.withDescription(
     t.defineChoice(TOOL_LEVELS),
     "The most sensitive tool level that the policy would allow the subject at these stakes.",
   ),
@@ -171,7 +196,7 @@ export const Leg = t.message("Leg", {
 });
 export type Leg = t.MessageOf<typeof Leg>;
 
-export const CheckResponse = t.message("CheckResponse", {
+export const CheckResponse = t.defineMessage("CheckResponse", {
   ...Leg.properties,
   ...stamp,
   stakes: t.number,
@@ -182,7 +207,7 @@ export type CheckResponse = t.MessageOf<typeof CheckResponse>;
 export type VerdictStamp = Pick<CheckResponse, keyof typeof stamp>;
 
 /** SPEC §2.5. */
-export const HandshakeResponse = t.message("HandshakeResponse", {
+export const HandshakeResponse = t.defineMessage("HandshakeResponse", {
   ...stamp,
   initiator: t.text,
   counterparty: t.text,
@@ -197,7 +222,7 @@ export const HandshakeResponse = t.message("HandshakeResponse", {
 export type HandshakeResponse = t.MessageOf<typeof HandshakeResponse>;
 
 /** An agent's standing as it is at present in the table. */
-const standing = t.object({
+const standing = t.defineObject({
   /** False: every reporter counts fully, whatever is said here. */
   in_force: t.flag,
   /** What an outcome it signs counts now, before pair, pool and cluster caps. */
@@ -215,10 +240,10 @@ const standing = t.object({
 });
 
 /** `GET /v1/agents/{id}`: why the agent scores as it does. */
-export const AgentExplanation = t.message("AgentExplanation", {
+export const AgentExplanation = t.defineMessage("AgentExplanation", {
   agent_id: t.text,
   known: t.flag,
-  ...t.all(t.number, "internal_score", "score", "effective_score"),
+  ...t.repeatSchema(t.number, "internal_score", "score", "effective_score"),
   tier: t.defineChoice(TIERS),
   regime,
   /** The most sensitive tool level that the policy would allow the agent now, without stakes. */
@@ -228,18 +253,18 @@ export const AgentExplanation = t.message("AgentExplanation", {
     ...Vouching,
     type: ["object", "null"],
   }),
-  failure_probability: t.object({
-    ...t.all(t.number, "expected", "optimistic", "pessimistic"),
+  failure_probability: t.defineObject({
+    ...t.repeatSchema(t.number, "expected", "optimistic", "pessimistic"),
   }),
-  evidence: t.object({
+  evidence: t.defineObject({
     outcomes: t.integer,
     reported: t.integer,
-    ...t.all(t.number, "successes_90d", "failures_90d", "successes_14d", "failures_14d"),
-    ...t.all(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
+    ...t.repeatSchema(t.number, "successes_90d", "failures_90d", "successes_14d", "failures_14d"),
+    ...t.repeatSchema(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
     max_proven_stakes: t.number,
   }),
   /** Texts of the agent that first-party keys asked about and that failed for certain. */
-  assessments: t.object({
+  assessments: t.defineObject({
     /** Content found false, capped by asking tenant and faded with 90 days. */
     false_content: t.number,
     /** The same of content whose sources cannot exist or were taken back. */
@@ -248,9 +273,13 @@ export const AgentExplanation = t.message("AgentExplanation", {
   }),
   /** What the agent's word counts as a reporter, and whose word its own record rests on. */
   standing,
-  features: t.list(t.object({ name: t.text, value: t.number, points: t.number })),
-  decisions: t.list(
-    t.object({ stakes: t.number, decision: t.defineChoice(DECISIONS), max_stakes: maxStakes }),
+  features: t.defineList(t.defineObject({ name: t.text, value: t.number, points: t.number })),
+  decisions: t.defineList(
+    t.defineObject({
+      stakes: t.number,
+      decision: t.defineChoice(DECISIONS),
+      max_stakes: maxStakes,
+    }),
   ),
   /** What would change the decision, one plain sentence each. */
   improvements: t.texts,

@@ -2,7 +2,7 @@
 import * as t from "./schema.ts";
 
 /** A public key of the bureau, with the time in which it signs. */
-export const SigningKey = t.message("SigningKey", {
+export const SigningKey = t.defineMessage("SigningKey", {
   kty: t.defineChoice(["OKP"]),
   crv: t.defineChoice(["Ed25519"]),
   x: t.text,
@@ -10,9 +10,12 @@ export const SigningKey = t.message("SigningKey", {
   kid: t.text,
   alg: t.defineChoice(["EdDSA"]),
   use: t.defineChoice(["sig"]),
-  valid_from: t.said(t.timeOrNull, "null: since before the first rotation"),
-  valid_until: t.said(t.timeOrNull, "When the next took over; null: in use. It verifies for ever."),
-  vouched_by: t.said(
+  valid_from: t.withDescription(t.timeOrNull, "null: since before the first rotation"),
+  valid_until: t.withDescription(
+    t.timeOrNull,
+    "When the next took over; null: in use. It verifies for ever.",
+  ),
+  vouched_by: t.withDescription(
     t.textOrNull,
     "Compact JWS of `{jwk, iat}`, `typ` `bureau-key+jws`, by the key before it; null: the first.",
   ),
@@ -20,5 +23,5 @@ export const SigningKey = t.message("SigningKey", {
 export type SigningKey = t.MessageOf<typeof SigningKey>;
 
 /** `GET /.well-known/jwks.json`. */
-export const SigningKeySet = t.message("SigningKeySet", { keys: t.list(SigningKey) });
+export const SigningKeySet = t.defineMessage("SigningKeySet", { keys: t.defineList(SigningKey) });
 export type SigningKeySet = t.MessageOf<typeof SigningKeySet>;

@@ -5,19 +5,19 @@ import { EVIDENCE_STATES, TEXT_KINDS, TEXT_LABELS, VISIBILITIES } from "../vocab
 import * as t from "./schema.ts";
 
 const digest = t.contentHash;
-const contentType = t.plainText(CONTENT_TYPE_LENGTH_MAX);
+const contentType = t.definePlainText(CONTENT_TYPE_LENGTH_MAX);
 
 const given = {
   /** Digest of the original bytes; left out, that of `text` as UTF-8. */
-  sha256: t.optional(digest),
+  sha256: t.makeOptional(digest),
   /** Without it the source can be verified by digest, but no text is checked against it. */
-  text: t.optional(t.text),
+  text: t.makeOptional(t.text),
   /** Media type: `application/json` and `text/html` are flattened before they are indexed. */
-  kind: t.defaulted(contentType, "text/plain"),
-  title: t.defaulted(t.plainText(TITLE_LENGTH_MAX), ""),
-  visibility: t.defaulted(t.defineChoice(VISIBILITIES), "tenant"),
+  kind: t.withDefault(contentType, "text/plain"),
+  title: t.withDefault(t.definePlainText(TITLE_LENGTH_MAX), ""),
+  visibility: t.withDefault(t.defineChoice(VISIBILITIES), "tenant"),
   /** `retracted` and `recorded_false` register what must not be repeated. */
-  state: t.defaulted(
+  state: t.withDefault(
     t.defineChoice(EVIDENCE_STATES.filter((state) => state !== "revoked")),
     "active",
   ),
@@ -35,10 +35,10 @@ const HAS_CONTENT = {
 };
 
 /** `PUT /v1/evidence/{source_id}`. */
-export const EvidenceRequest = t.message("EvidenceRequest", given, HAS_CONTENT);
+export const EvidenceRequest = t.defineMessage("EvidenceRequest", given, HAS_CONTENT);
 export type EvidenceRequest = t.MessageOf<typeof EvidenceRequest>;
 
-export const EvidenceItem = t.message(
+export const EvidenceItem = t.defineMessage(
   "EvidenceItem",
   { source_id: t.sourceId, ...given },
   HAS_CONTENT,
@@ -46,14 +46,16 @@ export const EvidenceItem = t.message(
 export type EvidenceItem = t.MessageOf<typeof EvidenceItem>;
 
 /** Body of `POST /v1/evidence`. All or nothing. */
-export const EvidenceBatch = t.message("EvidenceBatch", { items: t.defineBatch(EvidenceItem) });
+export const EvidenceBatch = t.defineMessage("EvidenceBatch", {
+  items: t.defineBatch(EvidenceItem),
+});
 
 /** A registered source: never its text. */
-export const EvidenceRecord = t.message("EvidenceRecord", {
+export const EvidenceRecord = t.defineMessage("EvidenceRecord", {
   source_id: t.sourceId,
   sha256: digest,
   size: t.integer,
-  ...t.all(t.text, "kind", "title", "tenant"),
+  ...t.repeatSchema(t.text, "kind", "title", "tenant"),
   visibility: t.defineChoice(VISIBILITIES),
   state: t.defineChoice(EVIDENCE_STATES),
   has_text: t.flag,
@@ -68,30 +70,30 @@ export const EvidenceRecord = t.message("EvidenceRecord", {
 export type EvidenceRecord = t.MessageOf<typeof EvidenceRecord>;
 
 /** The record, and the proof that the chain's root holds it. */
-export const EvidenceProof = t.message("EvidenceProof", {
+export const EvidenceProof = t.defineMessage("EvidenceProof", {
   ...EvidenceRecord.properties,
   /** `jws` is that of `GET /v1/vault/root` at this size: proof and signed root in one answer. */
-  merkle: t.object({
+  merkle: t.defineObject({
     root: digest,
     tree_size: t.integer,
     /** What the leaf is the hash of: the record's members in fixed order, as JSON. */
     leaf_text: t.text,
     leaf: digest,
-    path: t.list(digest),
+    path: t.defineList(digest),
     jws: t.text,
   }),
 });
 export type EvidenceProof = t.MessageOf<typeof EvidenceProof>;
 
 /** `GET /v1/vault/root`: the tree head of all records, signed by the bureau's own key. */
-export const SignedRoot = t.message("SignedRoot", {
+export const SignedRoot = t.defineMessage("SignedRoot", {
   root: digest,
   tree_size: t.integer,
   chain_hash: digest,
   signed_at: t.time,
   /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
   jws: t.text,
-  jwk: t.object({
+  jwk: t.defineObject({
     kty: t.defineChoice(["OKP"]),
     crv: t.defineChoice(["Ed25519"]),
     x: t.text,
@@ -102,34 +104,34 @@ export const SignedRoot = t.message("SignedRoot", {
 });
 export type SignedRoot = t.MessageOf<typeof SignedRoot>;
 
-export const EvidenceList = t.message("EvidenceList", {
+export const EvidenceList = t.defineMessage("EvidenceList", {
   root: digest,
   tree_size: t.integer,
-  records: t.list(EvidenceRecord),
+  records: t.defineList(EvidenceRecord),
   /** As `before` it gives the next page; left out on the last one. */
-  next_before: t.optional(t.integer),
+  next_before: t.makeOptional(t.integer),
 });
 export type EvidenceList = t.MessageOf<typeof EvidenceList>;
 
-export const EvidenceBatchResult = t.message("EvidenceBatchResult", {
-  records: t.list(EvidenceRecord),
+export const EvidenceBatchResult = t.defineMessage("EvidenceBatchResult", {
+  records: t.defineList(EvidenceRecord),
 });
 
 /** A context as verify takes it, and what a person found of it. */
-export const TextLabel = t.strict("TextLabel", {
+export const TextLabel = t.defineStrictMessage("TextLabel", {
   content: t.text,
   cited_sources: t.withKeywords(t.citedSources, { minItems: 1 }),
-  question: t.optional(t.text),
-  content_type: t.optional(contentType),
+  question: t.makeOptional(t.text),
+  content_type: t.makeOptional(contentType),
   label: t.defineChoice(TEXT_LABELS),
 });
 export type TextLabel = t.MessageOf<typeof TextLabel>;
 
 /** Body of `POST /v1/vault/labels`. All or nothing. */
-export const TextLabels = t.message("TextLabels", { items: t.defineBatch(TextLabel) });
+export const TextLabels = t.defineMessage("TextLabels", { items: t.defineBatch(TextLabel) });
 
 /** How texts of one kind are judged for this tenant. */
-export const KindThreshold = t.message("KindThreshold", {
+export const KindThreshold = t.defineMessage("KindThreshold", {
   kind: t.defineChoice(TEXT_KINDS),
   /** From here on the text is doubted; from there on it is called hallucinated. */
   doubt_at: t.number,
@@ -145,22 +147,22 @@ export const KindThreshold = t.message("KindThreshold", {
 });
 export type KindThreshold = t.MessageOf<typeof KindThreshold>;
 
-export const ThresholdList = t.message("ThresholdList", {
+export const ThresholdList = t.defineMessage("ThresholdList", {
   /** The model whose scores these are: labels of another one no longer count. */
   model: t.text,
-  thresholds: t.list(KindThreshold),
+  thresholds: t.defineList(KindThreshold),
 });
 export type ThresholdList = t.MessageOf<typeof ThresholdList>;
 
-export const LabelResult = t.message("LabelResult", {
+export const LabelResult = t.defineMessage("LabelResult", {
   ...ThresholdList.properties,
-  items: t.list(
-    t.object({
+  items: t.defineList(
+    t.defineObject({
       /** False when no cited source has a text, or the content says nothing to check. */
       counted: t.flag,
-      kind: t.optional(t.defineChoice(TEXT_KINDS)),
+      kind: t.makeOptional(t.defineChoice(TEXT_KINDS)),
       /** The score that was kept, in the unit of the thresholds. */
-      risk: t.optional(t.number),
+      risk: t.makeOptional(t.number),
     }),
   ),
 });

@@ -2,22 +2,22 @@
 import * as t from "./schema.ts";
 import { Quota } from "./quotas.ts";
 
-const tenant = t.object({
+const tenant = t.defineObject({
   tenant: t.text,
   /** Keys ever made, and those that are neither revoked nor expired. */
-  ...t.all(t.integer, "keys", "keys_active"),
+  ...t.repeatSchema(t.integer, "keys", "keys_active"),
   /** Since `since`. */
-  ...t.all(t.integer, "paid_reads", "test_reads", "outcomes_reported"),
+  ...t.repeatSchema(t.integer, "paid_reads", "test_reads", "outcomes_reported"),
   /** Last counted read or report since `since`; null without one. */
   last_used_at: t.timeOrNull,
-  quota: t.optional(Quota),
+  quota: t.makeOptional(Quota),
 });
 
 /** `GET /v1/tenants`. */
-export const TenantList = t.message("TenantList", {
+export const TenantList = t.defineMessage("TenantList", {
   /** Beginning of the first day that is counted. */
   since: t.time,
-  tenants: t.list(tenant),
+  tenants: t.defineList(tenant),
 });
 export type TenantList = t.MessageOf<typeof TenantList>;
 export type TenantDescription = TenantList["tenants"][number];

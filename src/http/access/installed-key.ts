@@ -3,7 +3,7 @@
 // change, rotate or revoke it.
 import type { Principal } from "../../contract/principal.ts";
 import type { Scope } from "../../contract/vocabulary.ts";
-import { hashKeyToVoice } from "../../contract/voices.ts";
+import { hashKeyIdToVoice } from "../../contract/voices.ts";
 import { fillMinimumScores } from "./key-changes.ts";
 import { hashSecret, type KeyHolder } from "./key-holder.ts";
 
@@ -31,7 +31,7 @@ export function createInstalledKeyHolder(secret: string, lengthMax: number): Ins
     minimumScores: fillMinimumScores(undefined),
     isShadow: false,
     isFirstParty: true,
-    voice: hashKeyToVoice(INSTALLED_KEY_ID),
+    voice: hashKeyIdToVoice(INSTALLED_KEY_ID),
   };
   return { digest: hashSecret(secret), principal };
 }

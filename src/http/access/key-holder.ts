@@ -2,7 +2,7 @@
 // ones work for a while after a rotation.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../contract/principal.ts";
-import { hashKeyToVoice } from "../../contract/voices.ts";
+import { hashKeyIdToVoice } from "../../contract/voices.ts";
 import type { StoredKey } from "./key-file.ts";
 
 const NO_DIGEST = Buffer.alloc(32);
@@ -90,7 +90,7 @@ function createPrincipal(stored: StoredKey): Principal {
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
     isFirstParty: stored.isFirstParty ?? false,
-    voice: hashKeyToVoice(stored.keyId),
+    voice: hashKeyIdToVoice(stored.keyId),
   };
 }
 

@@ -3,7 +3,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
-import { type Principal, stillRevoked } from "../../contract/principal.ts";
+import { type Principal, keepRevocation } from "../../contract/principal.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import {
@@ -71,7 +71,7 @@ export class Keyring {
       this.#entries.set(stored.keyId, createKeyringEntry(stored, this.#entries.size + 1));
       return;
     }
-    updateKeyringEntry(entry, stillRevoked(entry.stored, stored));
+    updateKeyringEntry(entry, keepRevocation(entry.stored, stored));
     // A secret that was proved before may have an end now.
     for (const [header, { holder }] of this.#authenticationsByHeader) {
       if (holder === entry) this.#authenticationsByHeader.delete(header);

@@ -6,9 +6,9 @@ import type { TenantDescription } from "../../contract/schemas/tenants.ts";
 import {
   addUsage,
   DAY_MS,
-  noUsage,
-  paidReads,
-  USAGE_COUNTS,
+  createUsageCounts,
+  countPaidReads,
+  USAGE_KINDS,
   type UsageRow,
 } from "../../contract/usage.ts";
 import type { ProcessUsage } from "./usage-report.ts";
@@ -31,7 +31,7 @@ export function collectLastUses(
   const uses = new Map<string, number>();
   const note = (key: string, at: number) => uses.set(key, Math.max(uses.get(key) ?? 0, at));
   for (const row of rows) {
-    if (USAGE_COUNTS.some((kind) => row[kind] > 0)) note(row.key_id, Date.parse(row.day));
+    if (USAGE_KINDS.some((kind) => row[kind] > 0)) note(row.key_id, Date.parse(row.day));
   }
   for (const [key, at] of book.lastUses()) note(key, at);
   return uses;
@@ -67,7 +67,7 @@ export function describeTenants(
   return [...new Set(names)].toSorted().map((tenant) => {
     const own = keyRows.get(tenant) ?? [];
     const used = useRows.get(tenant) ?? [];
-    const sums = noUsage();
+    const sums = createUsageCounts();
     for (const row of used) addUsage(sums, row);
     const ids = new Set([...own, ...used].map(({ key_id: id }) => id));
     const last = Math.max(...[...ids].map((id) => uses.get(id) ?? 0));
@@ -76,7 +76,7 @@ export function describeTenants(
       tenant,
       keys: own.length,
       keys_active: own.filter((key) => isKeyActive(key, nowMs)).length,
-      paid_reads: paidReads(sums),
+      paid_reads: countPaidReads(sums),
       test_reads: sums.test,
       outcomes_reported: sums.outcomes,
       last_used_at: formatLastUse(last > 0 ? last : undefined),

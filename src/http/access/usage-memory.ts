@@ -1,7 +1,7 @@
 // Memory in which one HTTP thread counts usage and the main thread reads it: no message is needed, and
 // what a thread has counted outlives it. One writer, one reader, no locks.
 import assert from "node:assert/strict";
-import { USAGE_COUNTS, type UsageCounts } from "../../contract/usage.ts";
+import { USAGE_KINDS, type UsageCounts } from "../../contract/usage.ts";
 
 /*
  * Slots of 128 bytes; the first is the header, whose first word counts the slots in use. A slot holds
@@ -18,7 +18,7 @@ const SLOT_DOUBLES = SLOT_BYTES / 8;
 const SLOT_WORDS = SLOT_BYTES / 4;
 const NUMBER_AT = 1;
 const COUNTS_AT = 2;
-const KIND_COUNT = USAGE_COUNTS.length;
+const KIND_COUNT = USAGE_KINDS.length;
 /** Keys that one thread can count. Pages that are not touched take no memory. */
 export const KEYS_COUNTED_MAX = 65_535;
 
@@ -79,7 +79,7 @@ export function visitUsage(memory: SharedArrayBuffer, take: UsageVisitor): void 
       const day = Atomics.load(words, slot * SLOT_WORDS + half);
       if (day === 0) continue;
       const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KIND_COUNT;
-      for (const [kind, name] of USAGE_COUNTS.entries()) counts[name] = doubles[from + kind]!;
+      for (const [kind, name] of USAGE_KINDS.entries()) counts[name] = doubles[from + kind]!;
       // Another day has begun in between: the old one's sums were read before.
       if (Atomics.load(words, slot * SLOT_WORDS + half) !== day) continue;
       take(doubles[slot * SLOT_DOUBLES + NUMBER_AT]!, day, counts);

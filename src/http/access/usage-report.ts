@@ -9,8 +9,8 @@ import type { UsageReport } from "../../contract/schemas/service.ts";
 import {
   addUsage,
   DAY_MS,
-  noUsage,
-  paidReads,
+  createUsageCounts,
+  countPaidReads,
   USAGE_GROUPS,
   type UsageCounts,
   type UsageGroup,
@@ -92,13 +92,13 @@ export async function loadUsageRows(
       const detail = `more than ${USAGE_ROWS_MAX} rows: ask for fewer days`;
       throw new ServiceFault("invalid_parameter", detail);
     }
-    for (const row of rows) sums.take(row);
+    for (const row of rows) sums.merge(row);
   }
   for (const row of book.rows()) {
     const isSeen = tenant === undefined || row.tenant === tenant;
-    if (isSeen && row.day >= from && row.day <= to) sums.take(row);
+    if (isSeen && row.day >= from && row.day <= to) sums.merge(row);
   }
-  return sumMetersByKeyAndDay(sums.rows());
+  return sumMetersByKeyAndDay(sums.listRows());
 }
 
 /** Rows of all meters added up. */
@@ -123,7 +123,7 @@ export function buildUsageReport(
   const own = { key_id: principal.keyId, tenant: principal.tenant };
   const keys = sumUsageByGroups(rows, ["tenant", "key"]);
   if (!keys.some(({ key_id: id }) => id === own.key_id)) {
-    keys.push({ ...own, ...describeUsageCounts(noUsage()) });
+    keys.push({ ...own, ...describeUsageCounts(createUsageCounts()) });
   }
   return {
     since: new Date(Date.parse(from)).toISOString(),
@@ -147,7 +147,7 @@ export function sumUsageByGroups(
     const names = selectGroupMembers(row, groups);
     const name = JSON.stringify(names);
     let sum = sums.get(name);
-    if (sum === undefined) sums.set(name, (sum = { names, counts: noUsage() }));
+    if (sum === undefined) sums.set(name, (sum = { names, counts: createUsageCounts() }));
     addUsage(sum.counts, row);
   }
   return [...sums.values()].map(({ names, counts }) => ({
@@ -168,7 +168,7 @@ function selectGroupMembers(row: UsageRow, groups: readonly UsageGroup[]): Parti
 function describeUsageCounts(counts: Readonly<UsageCounts>) {
   const { verify, check, handshake, explain, test, outcomes } = counts;
   return {
-    paid_reads: paidReads(counts),
+    paid_reads: countPaidReads(counts),
     reads: { verify, check, handshake, explain },
     test_reads: test,
     outcomes_reported: outcomes,

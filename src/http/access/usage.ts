@@ -7,10 +7,10 @@ import type { Principal } from "../../contract/principal.ts";
 import {
   addUsage,
   DAY_MS,
-  dayName,
-  noUsage,
+  formatDayNumber,
+  createUsageCounts,
   type PaidRead,
-  USAGE_COUNTS,
+  USAGE_KINDS,
   type UsageRow,
 } from "../../contract/usage.ts";
 import { createUsageMemory, KEYS_COUNTED_MAX, visitUsage, UsageWriter } from "./usage-memory.ts";
@@ -30,9 +30,9 @@ export interface UsageMeterOptions {
   readonly findKeyNumber?: ((keyId: string) => number) | undefined;
 }
 
-const TEST_INDEX = USAGE_COUNTS.indexOf("test");
-const OUTCOMES_INDEX = USAGE_COUNTS.indexOf("outcomes");
-const VERIFY_INDEX = USAGE_COUNTS.indexOf("verify");
+const TEST_INDEX = USAGE_KINDS.indexOf("test");
+const OUTCOMES_INDEX = USAGE_KINDS.indexOf("outcomes");
+const VERIFY_INDEX = USAGE_KINDS.indexOf("verify");
 
 export class UsageMeter {
   readonly #now: () => number;
@@ -55,7 +55,7 @@ export class UsageMeter {
 
   /** One read about `agent`; free where that is a reserved test agent. */
   countRead(principal: Principal, kind: PaidRead, agent: string): void {
-    const index = isReservedAgent(agent) ? TEST_INDEX : USAGE_COUNTS.indexOf(kind);
+    const index = isReservedAgent(agent) ? TEST_INDEX : USAGE_KINDS.indexOf(kind);
     this.#add(principal, index, 1);
   }
 
@@ -80,9 +80,9 @@ export class UsageMeter {
     const rows: UsageRow[] = [];
     visitUsage(this.#memory, (number, day, counts) => {
       const { keyId, tenant } = this.#accounts[number] as UsageAccount;
-      const sums = noUsage();
+      const sums = createUsageCounts();
       addUsage(sums, counts);
-      rows.push({ meter, day: dayName(day), key_id: keyId, tenant, ...sums });
+      rows.push({ meter, day: formatDayNumber(day), key_id: keyId, tenant, ...sums });
     });
     return rows;
   }

@@ -5,7 +5,7 @@ import {
   parseAgentQuery,
   parseFirstDay,
   parseOutcomeQuery,
-  writeAgentPlace,
+  formatAgentCursor,
 } from "../../contract/parse/agent-query.ts";
 import { AGENT_ORDERS } from "../../contract/schemas/agents.ts";
 import { TIERS } from "../../contract/vocabulary.ts";
@@ -73,7 +73,7 @@ async function listAgents(exchange: Exchange): Promise<Reply> {
     agents,
     total,
     // A full page may be the last one; then the next is empty.
-    next: last === undefined ? null : writeAgentPlace(last),
+    next: last === undefined ? null : formatAgentCursor(last),
     as_of: asOfMs === 0 ? null : new Date(asOfMs).toISOString(),
   });
 }

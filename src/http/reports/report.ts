@@ -9,7 +9,7 @@ import {
   DISPUTES_PER_TENANT_MAX,
   STATEMENT_LENGTH_MAX,
 } from "../../contract/reviews/disputes.ts";
-import { reviewDay } from "../../contract/reviews/events.ts";
+import { formatReviewDay } from "../../contract/reviews/events.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { AgentReport, ReportBody } from "../../contract/schemas/disputes.ts";
 import type { ReviewLevel } from "../../contract/vocabulary.ts";
@@ -70,7 +70,7 @@ async function buildReportBody(
   const filter = { tenant, agent, limit: DECISIONS_READ };
   const { legs, isComplete } = await store.readDecisionPage(filter);
   const denied = legs.filter((leg) => leg.subject === agent && isDeniedLeg(leg));
-  const explained = bureau.explain(agent, call);
+  const explained = bureau.explainScore(agent, call);
   const nowMs = clock();
   const { evidence, known, score, tier, config_version } = explained;
   const { successes_90d, failures_90d, outcomes } = evidence;
@@ -84,7 +84,7 @@ async function buildReportBody(
     tier,
     config_version,
     max_stakes: explained.decisions[0]?.max_stakes ?? null,
-    against: bureau.objections(explained),
+    against: bureau.listObjections(explained),
     evidence: {
       outcomes,
       successes_90d,
@@ -120,7 +120,7 @@ function countDisputesLeftToday(
   nowMs: number,
 ): number {
   if (queue === undefined) return 0;
-  const { ofAgent, ofTenant } = queue.book.disputesOn(reviewDay(nowMs), tenant, agent);
+  const { ofAgent, ofTenant } = queue.book.countDisputes(formatReviewDay(nowMs), tenant, agent);
   return Math.max(
     0,
     Math.min(DISPUTES_PER_AGENT_MAX - ofAgent, DISPUTES_PER_TENANT_MAX - ofTenant),
@@ -135,7 +135,7 @@ function listReportReviews(
 ): ReportBody["reviews"] {
   // The book itself: a copy of every review would cost whoever opens a link nothing, and us much.
   const own: StoredReview[] = [];
-  for (const review of queue?.book.all() ?? []) {
+  for (const review of queue?.book.listReviews() ?? []) {
     if (review.agent === agent && review.tenant === tenant) own.push(review);
   }
   return own

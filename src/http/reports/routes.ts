@@ -7,7 +7,7 @@ import { parseScoredId } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseDispute, parseDisputeForm, parseReportLink } from "../../contract/parse/reviews.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
-import { SHARED_SEC_DEFAULT } from "../../contract/reviews/disputes.ts";
+import { REPORT_LINK_SEC_DEFAULT } from "../../contract/reviews/disputes.ts";
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
@@ -137,7 +137,7 @@ async function buildReportReply(
 
 function shareReport(exchange: Exchange): Reply {
   const isEmpty = exchange.body.length === 0;
-  const { valid_sec: validSec = SHARED_SEC_DEFAULT } = parseReportLink(
+  const { valid_sec: validSec = REPORT_LINK_SEC_DEFAULT } = parseReportLink(
     isEmpty ? {} : exchange.readDocument(),
   );
   const agent = parseScoredId(exchange.decodedParameter());
@@ -174,7 +174,7 @@ async function handleDispute(exchange: Exchange): Promise<Reply> {
     stakes: leg?.stakes ?? 0,
     reason: leg?.log_reason ?? leg?.reason_codes[0] ?? "",
   };
-  const review = await requireReviewQueue(exchange).dispute(about, {
+  const review = await requireReviewQueue(exchange).openDispute(about, {
     statement: request.statement,
     contact: request.contact ?? null,
     request_id: request.decision ?? null,

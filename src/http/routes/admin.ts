@@ -253,7 +253,13 @@ async function auditKeyChange(
   const { keyId: actor, via } = exchange.principal;
   const { tenant } = detail;
   const marked = via === undefined ? detail : { ...detail, via };
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail: marked });
+  await notes.recordNote("audit_events", {
+    recorded_at: clock(),
+    event,
+    tenant,
+    actor,
+    detail: marked,
+  });
 }
 
 function convertKeyRequest(request: KeyRequest): NewKey {

@@ -5,7 +5,7 @@ import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { isAction } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
-import { asBody, isObject } from "../../contract/parse/json-object.ts";
+import { requireObjectBody, isObject } from "../../contract/parse/json-object.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import { buildProblem } from "../codec/reply.ts";
@@ -66,13 +66,13 @@ interface AuthzenDecision {
 type Members = Record<string, unknown>;
 
 async function handleEvaluation(exchange: Exchange): Promise<Reply> {
-  const request = convertEvaluation(asBody(exchange.readDocument()));
+  const request = convertEvaluation(requireObjectBody(exchange.readDocument()));
   return exchange.document(200, formatAuthzenDecision(await verifyAndCount(exchange, request)));
 }
 
 /** AuthZEN §7: members of the envelope are the defaults of an evaluation. */
 async function handleEvaluations(exchange: Exchange): Promise<Reply> {
-  const envelope = asBody(exchange.readDocument());
+  const envelope = requireObjectBody(exchange.readDocument());
   const { evaluations, options } = envelope;
   if (evaluations === undefined || (Array.isArray(evaluations) && evaluations.length === 0)) {
     const response = await verifyAndCount(exchange, convertEvaluation(envelope));
@@ -103,7 +103,7 @@ async function evaluateBatchItem(
 ): Promise<AuthzenDecision> {
   const requestId = exchange.services.requestIds.next();
   try {
-    const { subject, action, resource, context } = { ...defaults, ...asBody(item) };
+    const { subject, action, resource, context } = { ...defaults, ...requireObjectBody(item) };
     const request = convertEvaluation({ subject, action, resource, context });
     return formatAuthzenDecision(await verifyAndCount(exchange, request, requestId));
   } catch (thrown) {

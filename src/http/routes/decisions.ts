@@ -1,11 +1,11 @@
 // Routes of the decision log (SPEC §3, audited on both sides): provenance recorded afterwards,
 // decisions read back and judged again. A key sees its own tenant's rows; an administrator's key sees
 // all.
-import { DECISION_KINDS, type DecisionFilter, EFFECTS } from "../../contract/decisions.ts";
+import { DECISION_KINDS, type DecisionFilter, DECISION_EFFECTS } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import { parseDecisionQuery, writePlace } from "../../contract/parse/decision-query.ts";
-import { parseLimit, parseSince } from "../../contract/parse/parameters.ts";
+import { parseDecisionQuery, formatDecisionCursor } from "../../contract/parse/decision-query.ts";
+import { parseLimit, parseSinceMs } from "../../contract/parse/parameters.ts";
 import { parseProvenanceRecord, parseReplayRequest } from "../../contract/parse/requests.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
@@ -31,7 +31,7 @@ const DECISION_FILTER_QUERY = {
   subject: "The agent judged",
   verdict: { description: "Of a verify", values: VERDICTS },
   decision: { description: "What the scores said", values: DECISIONS },
-  effective: { description: "What it came to for the caller", values: EFFECTS },
+  effective: { description: "What it came to for the caller", values: DECISION_EFFECTS },
   reason: { description: "The rule that decided, or a reason code", example: "THIN_FILE" },
   kind: { description: "What was asked", values: DECISION_KINDS },
   level: { description: "Tool level of a verify", values: TOOL_LEVELS },
@@ -125,7 +125,7 @@ export const DECISION_ROUTES: readonly Route[] = [
 async function recordProvenance(exchange: Exchange): Promise<Reply> {
   const { notes, clock } = exchange.services;
   const record = parseProvenanceRecord(exchange.readDocument());
-  await notes.note("provenance", {
+  await notes.recordNote("provenance", {
     ...record,
     recorded_at: clock(),
     tenant: exchange.principal.tenant,
@@ -169,7 +169,7 @@ function readDecisionFilter(exchange: Exchange): Omit<DecisionFilter, "limit"> {
 }
 
 function formatLegCursor({ evaluated_at, request_id: requestId, leg }: ReplayableLeg): string {
-  return writePlace({ evaluatedMs: Date.parse(evaluated_at), requestId, leg });
+  return formatDecisionCursor({ evaluatedMs: Date.parse(evaluated_at), requestId, leg });
 }
 
 function omitInputs(leg: ReplayableLeg): Record<string, unknown> {
@@ -186,7 +186,7 @@ async function replayDecision(exchange: Exchange): Promise<Reply> {
   const { config } = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
   const configVersion = config === "active" ? undefined : config;
   const legs = await findDecisionLegs(exchange);
-  return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
+  return exchange.document(200, exchange.services.bureau.replayDecision(legs, configVersion));
 }
 
 async function traceDecision(exchange: Exchange): Promise<Reply> {
@@ -194,7 +194,7 @@ async function traceDecision(exchange: Exchange): Promise<Reply> {
   const legs = await findDecisionLegs(exchange);
   const version = legs[0]?.config_version;
   const config = version === undefined ? undefined : kaizen?.configs.find(version)?.config;
-  return exchange.document(200, bureau.trace(legs, config));
+  return exchange.document(200, bureau.traceDecision(legs, config));
 }
 
 /**
@@ -242,7 +242,7 @@ export function readListFilter(exchange: Exchange): DecisionFilter {
 
 export function readSinceMs(exchange: Exchange): number | undefined {
   const since = new URLSearchParams(exchange.head.query).get("since");
-  return since === null ? undefined : parseSince(since);
+  return since === null ? undefined : parseSinceMs(since);
 }
 
 /** Tenant whose rows the caller sees; undefined: every tenant. */

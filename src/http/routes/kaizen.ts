@@ -239,7 +239,13 @@ async function auditKaizenChange(exchange: Exchange, event: string, detail: obje
   const { notes, clock } = exchange.services;
   const { keyId: actor, tenant, via } = exchange.principal;
   const marked = via === undefined ? detail : { ...detail, via };
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail: marked });
+  await notes.recordNote("audit_events", {
+    recorded_at: clock(),
+    event,
+    tenant,
+    actor,
+    detail: marked,
+  });
 }
 
 function readConfig(exchange: Exchange): Reply {

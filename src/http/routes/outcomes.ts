@@ -11,13 +11,13 @@ import {
 } from "../../contract/limits.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import {
-  isSignedItem,
-  type OutcomeRow,
-  outcomeRows,
+  isSignedOutcomeItem,
+  type OutcomeOrFault,
+  parseOutcomeRows,
   parseOutcome,
   parseOutcomeBatch,
-  readLines,
-  type SignedItem,
+  forEachLine,
+  type SignedOutcomeItem,
 } from "../../contract/parse/outcome-batch.ts";
 import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
 import type { ImportReport } from "../../contract/schemas/outcomes.ts";
@@ -116,7 +116,7 @@ function readSignedBody(exchange: Exchange): SignedBody | undefined {
     if (!isNdjson(contentType) && parseBodyFormat(contentType) !== "json") {
       throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
     }
-    return requireReporterKeys(exchange).signedBody(signature, exchange.body);
+    return requireReporterKeys(exchange).parseSignedBody(signature, exchange.body);
   }
   if (reporters?.isSignatureRequired === true) {
     throw new ServiceFault("signature_required", "send `x-jws-signature`");
@@ -158,7 +158,7 @@ async function recordBatchItems(exchange: Exchange): Promise<BatchItem[]> {
   const signed = readSignedBody(exchange);
   const rows = isJson
     ? parseOutcomeBatch(exchange.body, isLines)
-    : outcomeRows(exchange.readDocument());
+    : parseOutcomeRows(exchange.readDocument());
   const call = { body: exchange.body, idempotencyKey: undefined, signed };
   return bureau.recordOutcomeBatch(rows.map(rejectSignedItem), {
     ...exchange.call(),
@@ -179,15 +179,15 @@ function retryStaleItems(
 ): Promise<BatchItem[]> {
   const { reporters, bureau } = exchange.services;
   const rows = parseOutcomeBatch(exchange.body, isLines);
-  const again = async (row: SignedItem): Promise<BatchItem> => {
-    const signed = requireReporterKeys(exchange).signedBody(row.signature, row.body);
+  const again = async (row: SignedOutcomeItem): Promise<BatchItem> => {
+    const signed = requireReporterKeys(exchange).parseSignedBody(row.signature, row.body);
     const call = { body: row.body, idempotencyKey: undefined, traceparent: undefined, signed };
     return bureau.recordOutcome(parseOutcome(row.body), { ...exchange.call(), ...call });
   };
   return Promise.all(
     items.map(async (item, index) => {
       const row = rows[index]!;
-      if (!isSignatureStale(item) || !isSignedItem(row)) return item;
+      if (!isSignatureStale(item) || !isSignedOutcomeItem(row)) return item;
       return reporters?.mayBeForgotten(row.signature) === true
         ? again(row).catch(rethrowUnlessFault)
         : item;
@@ -201,8 +201,8 @@ function rethrowUnlessFault(thrown: unknown): ServiceFault {
 }
 
 /** Signed items are text inside JSON: another format gives them no meaning. */
-function rejectSignedItem(row: OutcomeRow): OutcomeRequest | ServiceFault {
-  if (!isSignedItem(row)) return row;
+function rejectSignedItem(row: OutcomeOrFault): OutcomeRequest | ServiceFault {
+  if (!isSignedOutcomeItem(row)) return row;
   return new ServiceFault("invalid_request", "signed items must come as JSON");
 }
 
@@ -251,7 +251,7 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
   const report: ImportReport = { accepted: 0, duplicates: 0, rejected: [] };
   const requests: OutcomeRequest[] = [];
   const lines: number[] = [];
-  readLines(exchange.body, (line, bytes) => {
+  forEachLine(exchange.body, (line, bytes) => {
     try {
       requests.push(parseOutcome(bytes));
       lines.push(line);

@@ -1,6 +1,6 @@
 // Routes of the policy: read the one in force for a tenant, set another. The tenant is the key's;
 // an administrator may name any.
-import type { Policies } from "../../bureau/policies.ts";
+import type { TenantPolicies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import {
@@ -27,7 +27,10 @@ export const POLICY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The policy and its version", schema: "PolicyDocument" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, requirePolicies(exchange).show(resolvePolicyTenant(exchange))),
+      exchange.document(
+        200,
+        requirePolicies(exchange).describePolicy(resolvePolicyTenant(exchange)),
+      ),
   },
   {
     name: "policy_set",
@@ -50,7 +53,7 @@ export const POLICY_ROUTES: readonly Route[] = [
   },
 ];
 
-function requirePolicies(exchange: Exchange): Policies {
+function requirePolicies(exchange: Exchange): TenantPolicies {
   const { policies } = exchange.services;
   if (policies !== undefined) return policies;
   throw new ServiceFault("not_found", "this service runs with the shipped policy alone");
@@ -85,7 +88,7 @@ async function setPolicy(exchange: Exchange): Promise<Reply> {
   }
   const policy = parsePolicy(exchange.readDocument());
   const policies = requirePolicies(exchange);
-  if (isDryRun) return exchange.document(200, policies.check(tenant, policy));
-  const set = await policies.set(tenant, policy, exchange.principal, reason);
+  if (isDryRun) return exchange.document(200, policies.previewPolicy(tenant, policy));
+  const set = await policies.setPolicy(tenant, policy, exchange.principal, reason);
   return exchange.document(200, set);
 }

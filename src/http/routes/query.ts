@@ -2,7 +2,7 @@
 // views that there are. A key sees its own tenant's rows; an administrator's key sees all.
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import { parsePosition } from "../../contract/parse/parameters.ts";
+import { parseJournalPosition } from "../../contract/parse/parameters.ts";
 import { parseQueryRequest } from "../../contract/parse/requests.ts";
 import { SCORED_VIEWS } from "../../contract/views.ts";
 import { formatCsv } from "../../platform/csv.ts";
@@ -79,7 +79,8 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   if (!isStreamed) exchange.replyFormat = negotiateReplyFormat(exchange.head.accept);
   const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
   const position = new URLSearchParams(exchange.head.query).get("min_position");
-  if (position !== null) await store.waitUntilApplied(parsePosition(position), POSITION_WAIT_MS);
+  if (position !== null)
+    await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const asker = [selectVisibleTenant(exchange), listWithheldViews(exchange)] as const;
   if (isStreamed) {
     const rows = await store.openStream(sql, ...asker);

@@ -76,7 +76,7 @@ async function auditQuotaChange(
   const { notes, clock } = exchange.services;
   const { keyId: actor, via } = exchange.principal;
   const detail = { paid_reads_per_month, ...(via === undefined ? {} : { via }) };
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  await notes.recordNote("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
 }
 
 function parseTenantParameter(exchange: Exchange): string {

@@ -51,7 +51,7 @@ export const REPORTER_ROUTES: readonly Route[] = [
     handle: async (exchange) =>
       exchange.document(
         201,
-        requireReporterKeys(exchange).nonce(parseAgentParameter(exchange), exchange.principal),
+        requireReporterKeys(exchange).issueNonce(parseAgentParameter(exchange), exchange.principal),
       ),
   },
   {

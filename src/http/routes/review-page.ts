@@ -1,7 +1,7 @@
 // Pages of the review queue: which reviews a query asks for, and where the next page begins.
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseLimit } from "../../contract/parse/parameters.ts";
-import { parseWord } from "../../contract/parse/reviews.ts";
+import { parseChoice } from "../../contract/parse/reviews.ts";
 import { computeReviewState, type StoredReview } from "../../contract/reviews/book.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
 import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
@@ -25,9 +25,9 @@ export function selectReviewPage(
   tenant: string | undefined,
   nowMs: number,
 ): { reviews: StoredReview[]; next: string | null } {
-  const state = parseWord("state", query.get("state"), REVIEW_LIST_STATES) ?? "all";
-  const level = parseWord("level", query.get("level"), REVIEW_LEVELS);
-  const kind = parseWord("kind", query.get("kind"), REVIEW_KINDS);
+  const state = parseChoice("state", query.get("state"), REVIEW_LIST_STATES) ?? "all";
+  const level = parseChoice("level", query.get("level"), REVIEW_LEVELS);
+  const kind = parseChoice("kind", query.get("kind"), REVIEW_KINDS);
   const agent = query.get("agent");
   const limit = parseLimit(query.get("limit"));
   const after = query.get("after");

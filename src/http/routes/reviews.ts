@@ -121,15 +121,15 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);
   if (isQueueQuery(query)) {
     const nowMs = exchange.services.clock();
-    const { waiting } = requireReviewQueue(exchange);
+    const { waiters } = requireReviewQueue(exchange);
     const { reviews, next } = selectReviewPage(
-      requireReviewQueue(exchange).all(),
+      requireReviewQueue(exchange).listReviews(),
       query,
       selectVisibleTenant(exchange),
       nowMs,
     );
     return exchange.document(200, {
-      reviews: reviews.map((each) => describeReview(each, nowMs, waiting.countOf(each.id))),
+      reviews: reviews.map((each) => describeReview(each, nowMs, waiters.countForReview(each.id))),
       next,
     });
   }
@@ -145,11 +145,11 @@ async function readReview(exchange: Exchange): Promise<Reply> {
   const waitMs = 1000 * parseWaitSec(new URLSearchParams(exchange.head.query).get("wait"));
   const leftMs = Math.min(waitMs, exchange.deadlineMs - REPLY_RESERVE_MS);
   if (leftMs > 0 && isReviewId(id) && !queue.isKnown(id)) {
-    await queue.waiting.forReview(id, Math.min(leftMs, OPENED_MS_MAX));
+    await queue.waiters.waitForReview(id, Math.min(leftMs, OPENED_MS_MAX));
   }
   const review = await queue.find(id, tenant);
   if (review.decision !== null || leftMs <= 0) return buildReviewReply(exchange, review);
-  await queue.waiting.forReview(id, leftMs);
+  await queue.waiters.waitForReview(id, leftMs);
   return buildReviewReply(exchange, await queue.find(id, tenant));
 }
 
@@ -180,7 +180,7 @@ async function handleReviewDecision(exchange: Exchange): Promise<Reply> {
 }
 
 function buildReviewReply(exchange: Exchange, review: StoredReview): Reply {
-  const waiting = requireReviewQueue(exchange).waiting.countOf(review.id);
+  const waiting = requireReviewQueue(exchange).waiters.countForReview(review.id);
   return exchange.document(200, describeReview(review, exchange.services.clock(), waiting));
 }
 
@@ -199,7 +199,7 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
   const { request_id, tenant } = leg;
   const key_id = exchange.principal.keyId;
   const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
-  const position = await notes.note("reviews", event);
+  const position = await notes.recordNote("reviews", event);
   // Who looks again at once should see it; it is durable in any case.
   await store.waitUntilApplied(position, SHOWN_MS_MAX).catch(() => undefined);
   const recorded_at = new Date(recordedAtMs).toISOString();

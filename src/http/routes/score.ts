@@ -200,7 +200,7 @@ function completeHandshake(
 
 function handleExplain(exchange: Exchange): Reply {
   const agentId = parseScoredId(exchange.decodedParameter());
-  const explanation = exchange.services.bureau.explain(agentId, exchange.call());
+  const explanation = exchange.services.bureau.explainScore(agentId, exchange.call());
   exchange.services.usage.countRead(exchange.principal, "explain", agentId);
   return exchange.document(200, explanation);
 }

@@ -1,7 +1,7 @@
 // Routes about the service itself: liveness, readiness, metrics. Probes need no key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
 // else. The detail and the metrics are for the scope `metrics:read`.
 import { ServiceFault } from "../../contract/faults.ts";
-import { parseSince } from "../../contract/parse/parameters.ts";
+import { parseSinceMs } from "../../contract/parse/parameters.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { ProbeCode } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
@@ -135,7 +135,7 @@ function handleServiceSeries(exchange: Exchange): Reply {
   const { series: kept } = exchange.services;
   if (kept === undefined) throw new ServiceFault("not_found", "this service keeps no series");
   const since = new URLSearchParams(exchange.head.query).get("since");
-  return exchange.document(200, kept.read(since === null ? 0 : parseSince(since)));
+  return exchange.document(200, kept.read(since === null ? 0 : parseSinceMs(since)));
 }
 
 function handleServiceStatus(exchange: Exchange): Reply {

@@ -16,7 +16,7 @@ export const SIGNING_KEY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "A JWK set", schema: "SigningKeySet" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) => exchange.document(200, requireSigningKeys(exchange).published()),
+    handle: (exchange) => exchange.document(200, requireSigningKeys(exchange).listPublishedKeys()),
   },
   {
     name: "rotate_signing_key",

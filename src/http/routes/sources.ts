@@ -12,7 +12,7 @@ import {
   parseTextLabels,
 } from "../../contract/parse/requests.ts";
 import { sourceId } from "../../contract/schemas/schema.ts";
-import type { EvidenceQuestion, EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
+import type { EvidenceQuery, EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
@@ -115,7 +115,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "key",
     responses: { 200: { description: "The signed root", schema: "SignedRoot" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, requireVault(exchange).root()),
+    handle: (exchange) => exchange.document(200, requireVault(exchange).readSignedRoot()),
   },
   {
     name: "label_texts",
@@ -131,7 +131,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
       const { items } = parseTextLabels(exchange.readDocument());
       return exchange.document(
         200,
-        await requireVault(exchange).label(items, createRegistrar(exchange)),
+        await requireVault(exchange).recordLabels(items, createRegistrar(exchange)),
       );
     },
   },
@@ -145,7 +145,10 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, requireVault(exchange).thresholds(resolveEvidenceTenant(exchange))),
+      exchange.document(
+        200,
+        requireVault(exchange).listThresholds(resolveEvidenceTenant(exchange)),
+      ),
   },
 ];
 
@@ -187,7 +190,7 @@ function resolveEvidenceTenant({ head, principal }: Exchange): string {
 }
 
 /** @throws ServiceFault `invalid_parameter` */
-function parseEvidenceListQuery({ head }: Exchange): EvidenceQuestion {
+function parseEvidenceListQuery({ head }: Exchange): EvidenceQuery {
   const given = new URLSearchParams(head.query);
   const [prefix, state, before] = [given.get("prefix"), given.get("state"), given.get("before")];
   const limit = given.get("limit");
@@ -224,7 +227,7 @@ async function handleEvidenceRevocation(exchange: Exchange): Promise<Reply> {
   const { keyId: actor, via } = exchange.principal;
   const detail = { source_id: id, ...(via === undefined ? {} : { via }) };
   const event = "evidence.revoked";
-  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  await notes.recordNote("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
   return exchange.document(200, record);
 }
 

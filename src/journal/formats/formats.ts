@@ -3,17 +3,17 @@
 import { ASSESSMENT_VERSION } from "../assessments.ts";
 import { type FileLayer, readWhole } from "../files.ts";
 import {
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KIND_MAX,
   FRAME_KINDS,
-  frameKind,
-  HEADER_BYTES,
-  headerVersion,
-  intactFrameBytes,
+  readFrameKind,
+  SEGMENT_HEADER_BYTES,
+  readSegmentVersion,
+  measureIntactFrame,
   JOURNAL_VERSION,
-  listSegmentFiles,
+  parseSegmentNames,
 } from "../format.ts";
-import { ANY_KIND } from "./newer.ts";
+import { KIND_BYTE_MAX } from "./newer.ts";
 import { OUTCOME_VERSION } from "../outcome.ts";
 import { STANDINGS_VERSION } from "../standings.ts";
 
@@ -34,46 +34,46 @@ const PAYLOAD_VERSIONS: ReadonlyMap<number, number> = new Map([
   [FRAME_KINDS.standings, STANDINGS_VERSION],
   [FRAME_KINDS.assessment, ASSESSMENT_VERSION],
 ]);
-const NAMES: ReadonlyMap<number, string> = new Map(
+const KIND_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(FRAME_KINDS).map(([name, kind]) => [kind, name]),
 );
 
 /** Name of a kind; its number when this release has none. */
-export function nameOfKind(kind: number): string {
-  return NAMES.get(kind) ?? String(kind);
+export function formatFrameKind(kind: number): string {
+  return KIND_NAMES.get(kind) ?? String(kind);
 }
 
-export function journalFormats(files: FileLayer, directory: string): JournalFormats {
+export function readJournalFormats(files: FileLayer, directory: string): JournalFormats {
   const versions = new Set<number>();
   const kinds = new Set<number>();
   const unread = new Set<string>();
   let buffer: Buffer = Buffer.alloc(0);
-  for (const { name } of listSegmentFiles(files.list(directory))) {
+  for (const { name } of parseSegmentNames(files.list(directory))) {
     const bytes = readWhole(files, `${directory}/${name}`, buffer);
     // Segments are of one size: keep the buffer for the next one.
     if (bytes.byteLength > buffer.byteLength) buffer = bytes;
-    const version = headerVersion(bytes);
+    const version = readSegmentVersion(bytes);
     if (version === undefined) continue;
     versions.add(version);
     // The layout of another version's frames is not known.
-    if (version === JOURNAL_VERSION) lookAtFrames(bytes, kinds, unread);
+    if (version === JOURNAL_VERSION) collectFrameFormats(bytes, kinds, unread);
     else unread.add(`segments of version ${version}`);
   }
-  const passedOver = [...kinds].filter((kind) => !NAMES.has(kind) && kind <= FRAME_KIND_MAX);
+  const passedOver = [...kinds].filter((kind) => !KIND_NAMES.has(kind) && kind <= FRAME_KIND_MAX);
   return { versions, kinds, unread: [...unread], passedOver };
 }
 
-function lookAtFrames(bytes: Buffer, kinds: Set<number>, unread: Set<string>): void {
-  for (let at = HEADER_BYTES, total = 0; ; at += total) {
-    total = intactFrameBytes(bytes, at, bytes.byteLength, ANY_KIND);
+function collectFrameFormats(bytes: Buffer, kinds: Set<number>, unread: Set<string>): void {
+  for (let at = SEGMENT_HEADER_BYTES, total = 0; ; at += total) {
+    total = measureIntactFrame(bytes, at, bytes.byteLength, KIND_BYTE_MAX);
     if (total === 0) return;
-    const kind = frameKind(bytes, at);
+    const kind = readFrameKind(bytes, at);
     kinds.add(kind);
     if (kind > FRAME_KIND_MAX) unread.add(`records of kind ${kind}`);
     const known = PAYLOAD_VERSIONS.get(kind);
-    const found = bytes[at + FRAME_BYTES];
+    const found = bytes[at + FRAME_HEAD_BYTES];
     if (known !== undefined && found !== known) {
-      unread.add(`records \`${nameOfKind(kind)}\` of version ${found}`);
+      unread.add(`records \`${formatFrameKind(kind)}\` of version ${found}`);
     }
   }
 }

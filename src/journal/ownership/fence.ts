@@ -3,17 +3,17 @@
 import { join } from "node:path";
 import { OwnershipLost } from "../faults.ts";
 import { type FileLayer, readWhole } from "../files.ts";
-import { EPOCH_FILE, type Owner, OWNER_FILE, ownerText } from "./owner.ts";
+import { EPOCH_FILE, type DirectoryOwner, OWNER_FILE, formatOwner } from "./owner.ts";
 
 /** Longest time in ms that a writer goes on without a look. */
-const LOOK_INTERVAL_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 export class Fence {
   readonly #files: FileLayer;
   readonly #root: string;
   readonly #epoch: number;
   readonly #owner: string;
-  #lookedMs = -Infinity;
+  #checkedMs = -Infinity;
 
   /** `owner` is the id of this process's ownership. */
   constructor(files: FileLayer, root: string, { owner, epoch }: { owner: string; epoch: number }) {
@@ -24,20 +24,20 @@ export class Fence {
   }
 
   /** Looks when the last look is a second old, or the clock went back. @throws as `look`. */
-  check(nowMs: number): void {
-    const sinceMs = nowMs - this.#lookedMs;
-    if (sinceMs >= 0 && sinceMs < LOOK_INTERVAL_MS) return;
-    this.look();
-    this.#lookedMs = nowMs;
+  assertOwnerIfDue(nowMs: number): void {
+    const sinceMs = nowMs - this.#checkedMs;
+    if (sinceMs >= 0 && sinceMs < CHECK_INTERVAL_MS) return;
+    this.assertOwner();
+    this.#checkedMs = nowMs;
   }
 
   /** @throws OwnershipLost when another process has become the directory's owner. */
-  look(): void {
+  assertOwner(): void {
     const epoch = this.#read<number>(EPOCH_FILE) ?? 0;
-    const owner = this.#read<Owner>(OWNER_FILE);
+    const owner = this.#read<DirectoryOwner>(OWNER_FILE);
     const isOther = owner !== undefined && owner.id !== this.#owner;
     if (epoch <= this.#epoch && !isOther) return;
-    const by = isOther ? `${ownerText(owner)}, epoch ${owner.epoch}` : `epoch ${epoch}`;
+    const by = isOther ? `${formatOwner(owner)}, epoch ${owner.epoch}` : `epoch ${epoch}`;
     throw new OwnershipLost(by, this.#epoch);
   }
 

@@ -4,13 +4,13 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { nodeFiles, replaceFile } from "../files.ts";
+import { diskFileLayer, replaceFile } from "../files.ts";
 
 export const OWNER_FILE = "owner.json";
 /** Outlives the owner file, which a clean stop removes. */
 export const EPOCH_FILE = "epoch";
 
-export interface Owner {
+export interface DirectoryOwner {
   /** Random name of this ownership: the same process that owns the directory again has another. */
   readonly id: string;
   readonly pid: number;
@@ -30,20 +30,23 @@ export interface Owner {
 }
 
 /** This process as the owner of a directory. */
-export function describeThisOwner(root: string, epoch: number): Owner {
+export function buildThisProcessOwner(root: string, epoch: number): DirectoryOwner {
   return {
     id: randomUUID(),
     pid: process.pid,
     host: hostname(),
     startedAt: new Date(Math.round(performance.timeOrigin)).toISOString(),
     epoch,
-    directory: directoryId(root),
-    ...surroundings(),
+    directory: readDirectoryId(root),
+    ...readBootAndNamespaces(),
   };
 }
 
 /** Boot and namespaces of this process. */
-export function surroundings(): Pick<Owner, "boot" | "pidNamespace" | "networkNamespace"> {
+export function readBootAndNamespaces(): Pick<
+  DirectoryOwner,
+  "boot" | "pidNamespace" | "networkNamespace"
+> {
   return {
     boot: readTextOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
     pidNamespace: readTextOrEmpty(() => readlinkSync("/proc/self/ns/pid")),
@@ -52,8 +55,8 @@ export function surroundings(): Pick<Owner, "boot" | "pidNamespace" | "networkNa
 }
 
 /** The owner file as it lies there, of an owner that may be gone; undefined without a whole one. */
-export function readOwner(root: string): Owner | undefined {
-  const owner = readJson<Owner>(join(root, OWNER_FILE));
+export function readOwner(root: string): DirectoryOwner | undefined {
+  const owner = readJson<DirectoryOwner>(join(root, OWNER_FILE));
   return typeof owner?.id === "string" ? owner : undefined;
 }
 
@@ -64,22 +67,25 @@ export function readEpoch(root: string): number {
 }
 
 /** Puts an owner and its epoch on disk. @throws the disk's error. */
-export function writeOwner(root: string, owner: Owner): void {
-  replaceFile(nodeFiles, root, EPOCH_FILE, Buffer.from(String(owner.epoch)));
-  replaceFile(nodeFiles, root, OWNER_FILE, Buffer.from(JSON.stringify(owner)));
+export function writeOwner(root: string, owner: DirectoryOwner): void {
+  replaceFile(diskFileLayer, root, EPOCH_FILE, Buffer.from(String(owner.epoch)));
+  replaceFile(diskFileLayer, root, OWNER_FILE, Buffer.from(JSON.stringify(owner)));
 }
 
 /** Whether a file with these marks was written in another directory and came here by a copy. */
-export function isCopied(mark: Pick<Owner, "directory" | "boot">, root: string): boolean {
-  const here = directoryId(root);
+export function isFromOtherDirectory(
+  mark: Pick<DirectoryOwner, "directory" | "boot">,
+  root: string,
+): boolean {
+  const here = readDirectoryId(root);
   if (mark.directory === here) return false;
   // Numbers of devices may change at a boot; those of inodes stay.
-  return readInode(mark.directory) !== readInode(here) || isThisBoot(mark.boot);
+  return parseInode(mark.directory) !== parseInode(here) || isThisBoot(mark.boot);
 }
 
 /** Whether a file is of this boot; one that was written without a look at `/proc/sys` may be. */
 export function isThisBoot(boot: string): boolean {
-  const { boot: here } = surroundings();
+  const { boot: here } = readBootAndNamespaces();
   return boot === here || boot === "" || here === "";
 }
 
@@ -87,8 +93,10 @@ export function isThisBoot(boot: string): boolean {
  * Whether the kernel has no such process any more, or a zombie. False where this process cannot know:
  * the owner is in another namespace of processes, or on another machine.
  */
-export function hasEnded(owner: Pick<Owner, "pid" | "boot" | "pidNamespace">): boolean {
-  const { boot, pidNamespace } = surroundings();
+export function hasOwnerEnded(
+  owner: Pick<DirectoryOwner, "pid" | "boot" | "pidNamespace">,
+): boolean {
+  const { boot, pidNamespace } = readBootAndNamespaces();
   if (pidNamespace === "" || owner.boot !== boot || owner.pidNamespace !== pidNamespace)
     return false;
   try {
@@ -101,7 +109,7 @@ export function hasEnded(owner: Pick<Owner, "pid" | "boot" | "pidNamespace">): b
 }
 
 /** The owner as a person looks for it. */
-export function ownerText({ pid, host, startedAt }: Owner): string {
+export function formatOwner({ pid, host, startedAt }: DirectoryOwner): string {
   return `pid ${pid} on host \`${host}\`, started ${startedAt}`;
 }
 
@@ -114,12 +122,12 @@ export function readJson<T>(path: string): T | undefined {
 }
 
 /** Device and inode: two directories of one machine never share them. */
-function directoryId(root: string): string {
+function readDirectoryId(root: string): string {
   const { dev, ino } = statSync(root, { bigint: true });
   return `${dev}:${ino}`;
 }
 
-function readInode(directory: string): string {
+function parseInode(directory: string): string {
   return directory.slice(directory.indexOf(":") + 1);
 }
 

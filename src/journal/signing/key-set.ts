@@ -28,7 +28,7 @@ export interface KeyLink {
   readonly vouchedBy: string;
 }
 
-export interface KeySet {
+export interface BureauKeySet {
   /** The first key, raw, base64url. */
   readonly first: string;
   /** Those after it, in order; the last may be one that never came into use. */
@@ -37,7 +37,8 @@ export interface KeySet {
   readonly tableSeed: bigint;
 }
 
-export const encodedKey = (publicKey: Uint8Array) => Buffer.from(publicKey).toString("base64url");
+export const encodePublicKey = (publicKey: Uint8Array) =>
+  Buffer.from(publicKey).toString("base64url");
 
 /** RFC 7638: required members in lexical order. */
 export function computeThumbprint(x: string): string {
@@ -50,7 +51,7 @@ export function computeThumbprint(x: string): string {
  * Undefined when no key was ever rotated.
  * @throws FileUnusable when the file is no key set.
  */
-export function readKeySet(root: string, current: Uint8Array): KeySet | undefined {
+export function readKeySet(root: string, current: Uint8Array): BureauKeySet | undefined {
   const path = join(root, KEY_SET_FILE);
   let text: string;
   try {
@@ -59,18 +60,18 @@ export function readKeySet(root: string, current: Uint8Array): KeySet | undefine
     if (readErrno(error) === "ENOENT") return undefined;
     throw error;
   }
-  const set = parsed(text);
+  const set = parseKeySet(text);
   if (set === undefined) {
     const reason = "it is no list of the bureau's keys";
     throw new FileUnusable({ path, reason, advice: "put it back from a backup" });
   }
-  const x = encodedKey(current);
+  const x = encodePublicKey(current);
   const at = set.links.findLastIndex((link) => link.x === x);
   // Beyond the one in use nothing has been signed; a key that is not there came by a repair.
   return at < 0 && set.first !== x ? set : { ...set, links: set.links.slice(0, at + 1) };
 }
 
-export function writeKeySet(files: FileLayer, root: string, set: KeySet): void {
+export function writeKeySet(files: FileLayer, root: string, set: BureauKeySet): void {
   const document = {
     format: KEY_SET_FORMAT,
     table_seed: set.tableSeed.toString(16).padStart(16, "0"),
@@ -85,10 +86,10 @@ export function writeKeySet(files: FileLayer, root: string, set: KeySet): void {
 }
 
 /** A voucher of `former` for the key that follows it. */
-export function linkTo(next: Uint8Array, former: BureauKey, nowMs: number): KeyLink {
-  const x = encodedKey(next);
+export function createKeyLink(next: Uint8Array, former: BureauKey, nowMs: number): KeyLink {
+  const x = encodePublicKey(next);
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const kid = computeThumbprint(encodedKey(former.publicKey));
+  const kid = computeThumbprint(encodePublicKey(former.publicKey));
   const jwk = { kty: "OKP", crv: "Ed25519", x, kid: computeThumbprint(x) };
   const header = part({ alg: "EdDSA", kid, typ: VOUCHER_TYPE });
   const input = `${header}.${part({ jwk, iat: Math.floor(nowMs / 1000) })}`;
@@ -114,7 +115,10 @@ export function isVouchedFor(link: KeyLink, former: string): boolean {
 }
 
 /** The set as it is published: the newest first, those that have ended for ever. */
-export function publishedKeys(set: KeySet | undefined, current: string): SigningKeySet {
+export function buildPublishedKeySet(
+  set: BureauKeySet | undefined,
+  current: string,
+): SigningKeySet {
   const first = { x: set?.first ?? current, fromMs: null, vouchedBy: null };
   const known: { x: string; fromMs: number | null; vouchedBy: string | null }[] = [first];
   known.push(...(set?.links ?? []));
@@ -135,7 +139,7 @@ export function publishedKeys(set: KeySet | undefined, current: string): Signing
   return { keys: keys.toReversed().slice(0, SIGNING_KEYS_MAX) };
 }
 
-function parsed(text: string): KeySet | undefined {
+function parseKeySet(text: string): BureauKeySet | undefined {
   let document: Record<string, unknown>;
   try {
     document = JSON.parse(text) as Record<string, unknown>;

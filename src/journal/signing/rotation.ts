@@ -5,10 +5,10 @@ import { dirname } from "node:path";
 import type { FileLayer } from "../files.ts";
 import { type BureauKey, prepareBureauKey } from "../signing-key.ts";
 import {
-  encodedKey,
+  encodePublicKey,
   type KeyLink,
-  type KeySet,
-  linkTo,
+  type BureauKeySet,
+  createKeyLink,
   readKeySet,
   computeThumbprint,
   writeKeySet,
@@ -18,7 +18,7 @@ import {
 export const ROTATED_EVENT = "bureau_key.rotated";
 
 /** The journal, as far as a rotation needs it. */
-export interface KeyedJournal {
+export interface RotationJournal {
   /**
    * Makes a record of kind `audit` durable, under the former key.
    * @throws JournalFull when the disk is full: nothing has happened.
@@ -28,12 +28,12 @@ export interface KeyedJournal {
   useKey(key: BureauKey): void;
 }
 
-export interface RotationOptions {
+export interface KeyRotationOptions {
   readonly files: FileLayer;
   /** Path of `bureau.key`. */
   readonly path: string;
   readonly former: BureauKey;
-  readonly journal: KeyedJournal;
+  readonly journal: RotationJournal;
   /** Key of the identifier hash in use, which stays. */
   readonly tableSeed: bigint;
   /** Id of the API key that asks; null: a command on the files. */
@@ -47,26 +47,26 @@ export interface RotationOptions {
  * @throws JournalFull, or the file system's error, when nothing has changed but that the journal may
  *   name a key that was never used.
  */
-export function rotateBureauKey(options: RotationOptions): BureauKey {
+export function rotateBureauKey(options: KeyRotationOptions): BureauKey {
   const { files, path, former, journal, nowMs } = options;
   const root = dirname(path);
   const next = prepareBureauKey(files, path);
-  const link = linkTo(next.key.publicKey, former, nowMs);
+  const link = createKeyLink(next.key.publicKey, former, nowMs);
   journal.appendAudit(encodeRotationRecord(link, former, options), nowMs);
   const before = readKeySet(root, former.publicKey);
-  writeKeySet(files, root, setWith(link, before, former, options.tableSeed));
+  writeKeySet(files, root, appendKeyLink(link, before, former, options.tableSeed));
   next.install();
   journal.useKey(next.key);
   return next.key;
 }
 
-function setWith(
+function appendKeyLink(
   link: KeyLink,
-  before: KeySet | undefined,
+  before: BureauKeySet | undefined,
   former: BureauKey,
   tableSeed: bigint,
-): KeySet {
-  const x = encodedKey(former.publicKey);
+): BureauKeySet {
+  const x = encodePublicKey(former.publicKey);
   if (before === undefined) return { first: x, links: [link], tableSeed };
   const known = [before.first, ...before.links.map((each) => each.x)];
   // After a repair made another key, what came before is in the journal alone.
@@ -75,8 +75,12 @@ function setWith(
 }
 
 /** Payload of the journal's record. */
-function encodeRotationRecord(link: KeyLink, former: BureauKey, { actor, nowMs }: RotationOptions) {
-  const formerX = encodedKey(former.publicKey);
+function encodeRotationRecord(
+  link: KeyLink,
+  former: BureauKey,
+  { actor, nowMs }: KeyRotationOptions,
+) {
+  const formerX = encodePublicKey(former.publicKey);
   return Buffer.from(
     JSON.stringify({
       event: ROTATED_EVENT,
@@ -97,8 +101,8 @@ export class KeySuccession {
   readonly #announced = new Set<string>();
 
   /** A segment under this key begins; returns whether it may. */
-  begin(publicKey: Uint8Array): boolean {
-    const key = encodedKey(publicKey);
+  beginSegment(publicKey: Uint8Array): boolean {
+    const key = encodePublicKey(publicKey);
     if (key === this.#key) return true;
     const may = this.#key === undefined || this.#announced.has(key);
     this.#key = key;
@@ -107,7 +111,7 @@ export class KeySuccession {
   }
 
   /** A record of kind `audit` in that segment. */
-  take(payload: Buffer): void {
+  applyAuditRecord(payload: Buffer): void {
     if (!payload.includes(ROTATED_EVENT)) return;
     try {
       const { event, x } = JSON.parse(payload.toString()) as { event?: unknown; x?: unknown };

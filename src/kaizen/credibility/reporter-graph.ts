@@ -1,6 +1,6 @@
 // Graph of reporters of a batch, small enough to keep and to draw: who vouched for whom, how much of
 // the seeds' mass went along, who is in which cluster. For people; the fold knows nothing of it.
-import { agentOfKey } from "../../contract/identifiers.ts";
+import { decodeAgentKey } from "../../contract/identifiers.ts";
 import type { PositiveReportGraph } from "./report-graph.ts";
 
 /** Reporters of a batch that are kept: seeds, then believed by mass and strangers by reports, by turns. */
@@ -130,7 +130,7 @@ export function assembleReporterGraph(findings: ReporterGraphInputs): ReporterGr
   const { ids, rho, mass, clusters, reports } = findings;
   const { kept, reporters } = selectShownAgents(findings);
   const nodes = kept.map((agent) => ({
-    id: agentOfKey(ids[agent]!),
+    id: decodeAgentKey(ids[agent]!),
     kind: classifyReporter(findings, agent),
     credibility: Math.round(rho[agent]! * 1000) / 1000,
     mass: mass[agent]!,

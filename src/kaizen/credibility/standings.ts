@@ -7,7 +7,7 @@ import {
   FLAG_SIGNS,
 } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { AgentStanding, Standings } from "../../engine/reading.ts";
+import type { AgentStanding, StandingsPart } from "../../engine/reading.ts";
 import { DEFAULT_CREDIBILITY_PARAMETERS, computeCredibility } from "./page-rank.ts";
 import type { CredibilityScores, CredibilityParameters } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
@@ -79,7 +79,7 @@ export interface StandingMetrics {
 }
 
 export interface StandingBatch {
-  standings: Standings;
+  standings: StandingsPart;
   figures: StandingMetrics;
   /** Who vouched for whom, for people; made when it is asked for. */
   graph: () => ReporterGraph;
@@ -178,7 +178,7 @@ function computeStanding(
 
 function summarizeStandings(
   findings: StandingFindings,
-  standings: Standings,
+  standings: StandingsPart,
   policy: StandingPolicy,
 ) {
   const { rho, clusters, seeds, reports } = findings;

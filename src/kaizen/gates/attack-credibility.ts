@@ -2,7 +2,7 @@
 // by the code and the seeds of the service. Attackers may try to earn belief, too.
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { AgentStanding, FoldOutcome, Standings } from "../../engine/reading.ts";
+import type { AgentStanding, FoldOutcome, StandingsPart } from "../../engine/reading.ts";
 import { INVENTED_AGENT_PREFIX } from "./attacks.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import { computeStandingBatch, createStandingPolicy } from "../credibility/standings.ts";
@@ -31,7 +31,7 @@ export class AttackStandings {
   }
 
   /** Standings a batch would write now; undefined when the seeds match no agent in the history. */
-  batch(): Standings | undefined {
+  batch(): StandingsPart | undefined {
     const found = computeStandingBatch(
       this.#longer(),
       this.#rules,

@@ -3,7 +3,7 @@
 // at the policy's levels, a connect at stakes, an honest agent held back. Points of score decide
 // nothing: sharper weights move more points and sell no more for it.
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { LoggedInputs, Reading } from "../../engine/reading.ts";
+import type { LoggedInputs, AgentScore } from "../../engine/reading.ts";
 import type { Holdout } from "../model/holdout.ts";
 import { computeMcNemarPValue } from "../model/binomial.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
@@ -13,7 +13,7 @@ import type { AttackGoal, LegSide } from "./attack-prizes.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 
 /** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
-export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly<Reading>;
+export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly<AgentScore>;
 
 /** The scripts as they went, and the credibility that was in force meanwhile. */
 export interface PlayedAttacks {
@@ -41,7 +41,7 @@ function playAttackPrize(
   tapes: AttackRecordings,
   script: AttackScript,
   prize: AttackGoal,
-  judge: (leg: LoggedInputs) => Readonly<Reading>,
+  judge: (leg: LoggedInputs) => Readonly<AgentScore>,
   side: LegSide,
   isWrong = prize.isWrong,
 ): WrongAnswers {
@@ -135,7 +135,7 @@ function compareAttack(
 export function measureScoreLiftPoints(
   tapes: AttackRecordings,
   side: LegSide,
-  judge: (leg: LoggedInputs) => Readonly<Reading>,
+  judge: (leg: LoggedInputs) => Readonly<AgentScore>,
 ): Record<AttackScript, number> {
   const scoresOf = (legs: AttackLegs) =>
     legs[side].filter(({ stakes }) => stakes === 0).map((leg) => judge(leg).scoreEffective);

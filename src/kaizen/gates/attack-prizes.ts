@@ -3,8 +3,8 @@
 import { DEFAULT_POLICY } from "../../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { Reading } from "../../engine/reading.ts";
-import { decidePolicy } from "../../policy/rules.ts";
+import type { AgentScore } from "../../engine/reading.ts";
+import { applyPolicyRules } from "../../policy/rules.ts";
 import { computeConnectThreshold, computeVerifiedConnectThreshold } from "../model/cost-borders.ts";
 import { computeDenialThreshold } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
@@ -23,11 +23,11 @@ export interface AttackGoal {
   /** One of ATTACK_STAKES. */
   stakes: number;
   /** By the policy and the costs as they are. */
-  isWrong: (reading: Readonly<Reading>, side: LegSide) => boolean;
+  isWrong: (reading: Readonly<AgentScore>, side: LegSide) => boolean;
   /** The border that it hangs on. */
   borderOf: (side: LegSide, config: ScoringConfig) => number;
   /** The same answer, were the border elsewhere. */
-  isWrongAt: (reading: Readonly<Reading>, border: number) => boolean;
+  isWrongAt: (reading: Readonly<AgentScore>, border: number) => boolean;
   /** True: the prize lies above the border, as being held back does. */
   isAbove: boolean;
   /**
@@ -42,14 +42,18 @@ const selectAllowBound = (level: "L2" | "L3", side: LegSide): number => {
   return side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
 };
 
-function decideVerdictIndex(level: "L2" | "L3", reading: Readonly<Reading>, side: LegSide): number {
+function decideVerdictIndex(
+  level: "L2" | "L3",
+  reading: Readonly<AgentScore>,
+  side: LegSide,
+): number {
   const rules = DEFAULT_POLICY.levels[level];
-  return decidePolicy(level, rules, reading, true, "", true, selectAllowBound(level, side))
+  return applyPolicyRules(level, rules, reading, true, "", true, selectAllowBound(level, side))
     .verdictIndex;
 }
 
 const isAllowedAtThreshold = (
-  { isThin, isRefused, failureProbability }: Readonly<Reading>,
+  { isThin, isRefused, failureProbability }: Readonly<AgentScore>,
   border: number,
 ): boolean => !isThin && !isRefused && failureProbability <= border;
 const readRecordRisk = ({ thin, probabilities }: Forecast, row: number): number =>

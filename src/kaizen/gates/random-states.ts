@@ -3,7 +3,7 @@
 // and no single report may move a score further than the policy (or the champion) allows.
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { FoldOutcome, Reading } from "../../engine/reading.ts";
+import type { FoldOutcome, AgentScore } from "../../engine/reading.ts";
 import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
@@ -16,7 +16,7 @@ export interface RandomStateEngine {
   install(config: ScoringConfig): void;
   fold(outcome: FoldOutcome): void;
   /** One leg on the subject; the reading is reused by the next call. */
-  read(subject: string, stakes: number, nowMs: number): Readonly<Reading>;
+  read(subject: string, stakes: number, nowMs: number): Readonly<AgentScore>;
 }
 
 /** Findings over all states for the challenger, with the champion beside it. */

@@ -1,7 +1,7 @@
 // Slices of a holdout for gate G10: everything, newcomers, high stakes and each namespace that is
 // large enough; for calibration also what the agent did last, tenths of the stakes, and tiers.
 // Slices overlap; a row is in every slice to which it belongs.
-import { namespaceOfKey } from "../../contract/identifiers.ts";
+import { extractKeyNamespace } from "../../contract/identifiers.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { FitRows, Forecast, RowContext } from "./holdout.ts";
@@ -23,7 +23,7 @@ const EVIDENCE_COLUMN = 4 + FEATURES.indexOf("evidence");
 
 /** Namespace of an agent's name in the journal; empty where it has none. */
 export function parseNamespaceOfKey(key: string): string {
-  return namespaceOfKey(key) ?? "";
+  return extractKeyNamespace(key) ?? "";
 }
 
 function selectRows(count: number, belongs: (row: number) => boolean): Uint32Array {

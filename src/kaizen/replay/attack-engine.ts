@@ -1,6 +1,6 @@
 // Gate G9 on the engine: the scripts played on the replayed table, and a private engine that judges
 // the tape under any weights. The table is spoilt afterwards.
-import { configDigest, configName } from "../../engine/config.ts";
+import { computeConfigDigest, formatConfigVersion } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { openEngineReader } from "../../engine/reader.ts";
@@ -40,7 +40,7 @@ export function playAttacksOnTable(
     if (written !== undefined) writer.applyStandings(written);
   };
   const logged = (isHandshake: boolean, isKnown: boolean, stakes: number): LoggedInputs => ({
-    inputs: reader.legInputs(0).slice(),
+    inputs: reader.viewLegInputs(0).slice(),
     isKnown,
     isHandshake,
     stakes,
@@ -84,4 +84,5 @@ export function openAttackJudge(first: ScoringConfig): AttackJudge {
   };
 }
 
-const buildEngineKey = (config: ScoringConfig): string => configName(configDigest(config));
+const buildEngineKey = (config: ScoringConfig): string =>
+  formatConfigVersion(computeConfigDigest(config));

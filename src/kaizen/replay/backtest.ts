@@ -6,7 +6,7 @@ import { SIGNATURES } from "../../contract/vocabulary.ts";
 import { VOICE_STRANGER } from "../../contract/voices.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { TableReader } from "../../engine/reader.ts";
-import type { Reading } from "../../engine/reading.ts";
+import type { AgentScore } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { PolicyBacktest } from "../../policy/backtest.ts";
 import { createWordColumn } from "./column.ts";
@@ -108,7 +108,7 @@ export function backtestJournal(
     totals.add(settledMs, isBad, isStakesKnown);
     const about = { agent, agentId: subject, nowMs: settledMs, isBad, stakes };
     // A reader's readings are reused: each is judged before the next is made.
-    const judgeAs = (question: number, reading: Reading) =>
+    const judgeAs = (question: number, reading: AgentScore) =>
       backtest.add(question, { ...about, reading });
     judgeAs(VERIFY, reader.check(subject, 0, settledMs));
     judgeAs(HANDSHAKE, reader.handshake(viewer, subject, 0, settledMs)[0]);
@@ -126,6 +126,6 @@ export function backtestJournal(
     without_stakes: totals.withoutStakes,
     first_at: formatBacktestTime(totals.firstMs),
     last_at: formatBacktestTime(totals.lastMs),
-    ...backtest.findings(history.agents),
+    ...backtest.buildFindings(history.agents),
   };
 }

@@ -1,7 +1,7 @@
 // Credibility of reporters along a history: what the batches in the journal had written when an outcome
 // settled. The fit weighs a row by it, as the fold weighs the outcome.
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
-import type { Standings } from "../../engine/reading.ts";
+import type { StandingsPart } from "../../engine/reading.ts";
 
 /** Credibility of reporters as the journal's batches wrote it, outcome by outcome. */
 export class ReporterCredibilities {
@@ -14,7 +14,7 @@ export class ReporterCredibilities {
     this.#least = least;
   }
 
-  take({ isInForce, agents }: Standings): void {
+  take({ isInForce, agents }: StandingsPart): void {
     this.#isInForce = isInForce;
     for (const { agent, flags, credibility } of agents) {
       if ((flags & FLAG_CREDIBILITY) === 0) this.#rho.delete(agent);

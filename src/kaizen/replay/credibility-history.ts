@@ -1,10 +1,10 @@
 // Journal as a graph of reports for a batch of credibility: reports, signing keys and the standings
 // last written. Outcomes signed with compromised keys are left out, as in the fold.
 import {
-  actAfter,
+  transferKeyAuthority,
   isNamespaceEvent,
-  type KeyAct,
-  namespaceOf,
+  type KeyAuthority,
+  extractNamespace,
   NamespaceOwners,
   type RegistryEvent,
 } from "../../contract/namespaces.ts";
@@ -12,16 +12,20 @@ import { VOICE_STRANGER } from "../../contract/voices.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding } from "../../engine/reading.ts";
 import type { StandingHistory } from "../credibility/standings.ts";
-import { Exclusions } from "../../journal/exclusions.ts";
-import { nodeFiles } from "../../journal/files.ts";
+import { OutcomeExclusions } from "../../journal/exclusions.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import {
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameTimeUs,
+  readFrameKind,
+  readPayloadLength,
+  readFrameTimeUs,
 } from "../../journal/format.ts";
-import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
+import {
+  decodeFoldedOutcome,
+  createFoldedOutcome,
+  isImportedOutcome,
+} from "../../journal/folded-outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
@@ -32,25 +36,25 @@ const UNSIGNED = 0;
 
 /** Signing keys in force, and the exclusions by revocations. */
 class SigningKeyHolders {
-  readonly exclusions = new Exclusions();
+  readonly exclusions = new OutcomeExclusions();
   readonly #owners = new NamespaceOwners();
-  readonly #holders = new Map<string, { agent: string; act: KeyAct }>();
+  readonly #holders = new Map<string, { agent: string; act: KeyAuthority }>();
 
   take(payload: Buffer): void {
-    this.exclusions.apply(payload);
+    this.exclusions.applyKeyEvent(payload);
     const event = JSON.parse(payload.toString()) as RegistryEvent;
     this.#owners.apply(event);
     if (isNamespaceEvent(event)) {
       for (const [kid, { agent, act }] of this.#holders) {
-        if (namespaceOf(agent) !== event.namespace) continue;
-        const left = actAfter(act, event);
+        if (extractNamespace(agent) !== event.namespace) continue;
+        const left = transferKeyAuthority(act, event);
         if (left === undefined) this.#holders.delete(kid);
         else this.#holders.set(kid, { agent, act: left });
       }
     } else if (event.event === "revoked") this.#holders.delete(event.kid);
     else {
       const { agent } = event;
-      this.#holders.set(event.kid, { agent, act: this.#owners.actOf(event, agent) });
+      this.#holders.set(event.kid, { agent, act: this.#owners.selectKeyAuthority(event, agent) });
     }
   }
 
@@ -72,7 +76,7 @@ class StandingHistoryBuilder {
   readonly #signatures = createByteColumn();
   readonly #weights = createFloatColumn();
   readonly #stakes = createFloatColumn();
-  readonly #folded = emptyFold();
+  readonly #folded = createFoldedOutcome();
   readonly #batches = new StandingsOrder();
   readonly #config: ScoringConfig;
 
@@ -81,17 +85,17 @@ class StandingHistoryBuilder {
   }
 
   takeKey(bytes: Buffer, at: number): void {
-    if (!isRegistryKind(frameKind(bytes, at))) return;
-    const start = at + FRAME_BYTES;
-    this.keys.take(Buffer.from(bytes.subarray(start, start + frameLength(bytes, at))));
+    if (!isRegistryKind(readFrameKind(bytes, at))) return;
+    const start = at + FRAME_HEAD_BYTES;
+    this.keys.take(Buffer.from(bytes.subarray(start, start + readPayloadLength(bytes, at))));
   }
 
   take(bytes: Buffer, at: number): void {
-    const kind = frameKind(bytes, at);
+    const kind = readFrameKind(bytes, at);
     if (kind === FRAME_KINDS.standings) this.#takeStandings(bytes, at);
-    if (kind !== FRAME_KINDS.outcome || this.keys.exclusions.excludes(bytes, at)) return;
+    if (kind !== FRAME_KINDS.outcome || this.keys.exclusions.isExcluded(bytes, at)) return;
     const folded = this.#folded;
-    if (!decodeFold(bytes, at, folded)) return;
+    if (!decodeFoldedOutcome(bytes, at, folded)) return;
     // Its reporter is a claim of the key's: it gives no trust, teaches no stakes, makes no cluster.
     if (folded.voice >= VOICE_STRANGER) return;
     const { grade_weights, signature_weights } = this.#config;
@@ -112,7 +116,7 @@ class StandingHistoryBuilder {
   }
 
   #takeStandings(bytes: Buffer, at: number): void {
-    const standings = this.#batches.next(bytes, at);
+    const standings = this.#batches.decodeIfInOrder(bytes, at);
     if (standings === undefined) return;
     const { agents, stakesHigh, isInForce } = standings;
     for (const standing of agents) this.written.set(standing.agent, standing);
@@ -145,10 +149,10 @@ class StandingHistoryBuilder {
 
 /** When a record came in, epoch ms: an import when it settled. */
 function computeArrivalMs(bytes: Buffer, at: number): number {
-  const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
-  if (!isOutcome || !isImported(bytes, at)) return frameTimeUs(bytes, at) / 1000;
-  const folded = emptyFold();
-  return decodeFold(bytes, at, folded) ? folded.settledAtMs : Number.POSITIVE_INFINITY;
+  const isOutcome = readFrameKind(bytes, at) === FRAME_KINDS.outcome;
+  if (!isOutcome || !isImportedOutcome(bytes, at)) return readFrameTimeUs(bytes, at) / 1000;
+  const folded = createFoldedOutcome();
+  return decodeFoldedOutcome(bytes, at, folded) ? folded.settledAtMs : Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -163,12 +167,14 @@ export function readStandingHistory(
   asOfMs = Number.POSITIVE_INFINITY,
 ): { history: StandingHistory; isInForce: boolean } {
   const found = new StandingHistoryBuilder(config);
-  const reader = openJournalReader(nodeFiles, directory);
+  const reader = openJournalReader(diskFileLayer, directory);
   try {
     // A revocation may follow the outcomes it excludes at any distance.
-    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) => found.takeKey(bytes, at));
+    reader.readRecords(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) =>
+      found.takeKey(bytes, at),
+    );
     for (let at = 0; at < uptoLsn;) {
-      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+      at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset) => {
         if (computeArrivalMs(bytes, offset) <= asOfMs) found.take(bytes, offset);
       });
     }

@@ -2,19 +2,23 @@
 // credibility in between. Outcomes signed with compromised keys are left out, as in the fold.
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import { decodeAssessment } from "../../journal/assessments.ts";
-import type { FoldAssessment, Standings } from "../../engine/reading.ts";
-import { Exclusions } from "../../journal/exclusions.ts";
-import { nodeFiles } from "../../journal/files.ts";
+import type { FoldAssessment, StandingsPart } from "../../engine/reading.ts";
+import { OutcomeExclusions } from "../../journal/exclusions.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import {
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameTimeUs,
+  readFrameKind,
+  readPayloadLength,
+  readFrameTimeUs,
 } from "../../journal/format.ts";
-import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
+import {
+  decodeFoldedOutcome,
+  createFoldedOutcome,
+  isImportedOutcome,
+} from "../../journal/folded-outcome.ts";
 import type { FoldedOutcome } from "../../journal/folded-outcome.ts";
-import { namesDecision, outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import { hasRequestId, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
@@ -45,7 +49,7 @@ export interface OutcomeHistory {
   settledMs: NumericColumn;
   recordedMs: NumericColumn;
   /** Batches of credibility, and the outcome before which each was recorded. */
-  standings: { before: number; standings: Standings }[];
+  standings: { before: number; standings: StandingsPart }[];
   /** The same for agents whose newest signing key was revoked, or followed by another. */
   marks: { before: number; mark: KeyRevocationMark }[];
   /** Failed texts in the same way. */
@@ -53,14 +57,14 @@ export interface OutcomeHistory {
 }
 
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
-function findExclusions(directory: string, uptoLsn: number): Exclusions {
-  const exclusions = new Exclusions();
-  const reader = openJournalReader(nodeFiles, directory);
+function findExclusions(directory: string, uptoLsn: number): OutcomeExclusions {
+  const exclusions = new OutcomeExclusions();
+  const reader = openJournalReader(diskFileLayer, directory);
   try {
-    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
-      if (frameKind(bytes, offset) !== FRAME_KINDS.key) return;
-      const start = offset + FRAME_BYTES;
-      exclusions.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
+    reader.readRecords(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
+      if (readFrameKind(bytes, offset) !== FRAME_KINDS.key) return;
+      const start = offset + FRAME_HEAD_BYTES;
+      exclusions.applyKeyEvent(bytes.subarray(start, start + readPayloadLength(bytes, offset)));
     });
   } finally {
     reader.close();
@@ -71,12 +75,12 @@ function findExclusions(directory: string, uptoLsn: number): Exclusions {
 /** Recording time of the oldest outcome, epoch ms; undefined when there is none. */
 export function readFirstRecordedMs(directory: string, uptoLsn: number): number | undefined {
   let found: number | undefined;
-  const reader = openJournalReader(nodeFiles, directory);
+  const reader = openJournalReader(diskFileLayer, directory);
   try {
     for (let at = 0; at < uptoLsn && found === undefined;) {
-      at = reader.read(at, uptoLsn, 1, (bytes, offset) => {
-        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
-        found = outcomeRecordedAtMs(bytes, offset);
+      at = reader.readRecords(at, uptoLsn, 1, (bytes, offset) => {
+        if (readFrameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        found = readOutcomeRecordedAtMs(bytes, offset);
       });
     }
   } finally {
@@ -115,7 +119,7 @@ class HistoryColumns {
     this.#failures.push(1 - folded.outcome);
     this.#stakes.push(folded.stakes);
     this.#stakesKnown.push(hasSourcePrefix(frame, at, RATINGS) ? 0 : 1);
-    this.#decided.push(namesDecision(frame, at) ? 1 : 0);
+    this.#decided.push(hasRequestId(frame, at) ? 1 : 0);
     this.#grades.push(folded.gradeIndex);
     this.#signatures.push(folded.signatureIndex);
     this.#voices.push(folded.voice);
@@ -154,9 +158,9 @@ class HistoryColumns {
 
 /** Of the registry's event in the frame at `at`, before that outcome. */
 function markRevokedAgent(revoked: RevokedAgents, bytes: Buffer, at: number, before: number) {
-  const start = at + FRAME_BYTES;
-  const payload = bytes.subarray(start, start + frameLength(bytes, at));
-  return revoked.apply(payload).map((mark) => ({ before, mark }));
+  const start = at + FRAME_HEAD_BYTES;
+  const payload = bytes.subarray(start, start + readPayloadLength(bytes, at));
+  return revoked.applyRegistryEvent(payload).map((mark) => ({ before, mark }));
 }
 
 /**
@@ -171,19 +175,19 @@ export function readOutcomeHistory(
   asOfMs = Number.POSITIVE_INFINITY,
 ): OutcomeHistory {
   const columns = new HistoryColumns();
-  const folded = emptyFold();
+  const folded = createFoldedOutcome();
   const exclusions = findExclusions(directory, uptoLsn);
   const revoked = new RevokedAgents();
   const batches = new StandingsOrder();
-  const reader = openJournalReader(nodeFiles, directory);
+  const reader = openJournalReader(diskFileLayer, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
-      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
-        const isEarlier = frameTimeUs(bytes, offset) / 1000 <= asOfMs;
-        const kind = frameKind(bytes, offset);
+      at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset) => {
+        const isEarlier = readFrameTimeUs(bytes, offset) / 1000 <= asOfMs;
+        const kind = readFrameKind(bytes, offset);
         const before = columns.length;
         if (kind === FRAME_KINDS.standings && isEarlier) {
-          const standings = batches.next(bytes, offset);
+          const standings = batches.decodeIfInOrder(bytes, offset);
           if (standings !== undefined) columns.standings.push({ before, standings });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           columns.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
@@ -191,12 +195,12 @@ export function readOutcomeHistory(
           columns.marks.push(...markRevokedAgent(revoked, bytes, offset, before));
         }
         if (kind !== FRAME_KINDS.outcome) return;
-        if (exclusions.excludes(bytes, offset)) return;
-        if (!decodeFold(bytes, offset, folded)) return;
+        if (exclusions.isExcluded(bytes, offset)) return;
+        if (!decodeFoldedOutcome(bytes, offset, folded)) return;
         // An import is recorded long after it was known: it counts from its settling time.
-        const knownMs = isImported(bytes, offset)
+        const knownMs = isImportedOutcome(bytes, offset)
           ? folded.settledAtMs
-          : outcomeRecordedAtMs(bytes, offset);
+          : readOutcomeRecordedAtMs(bytes, offset);
         const recordedMs = Math.max(folded.settledAtMs, knownMs);
         if (recordedMs > asOfMs) return;
         columns.push(folded, bytes, offset, recordedMs);

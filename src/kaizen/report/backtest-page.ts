@@ -1,7 +1,7 @@
 // HTML page of a back-test, self-contained: what either policy would have let through, what it would
 // have cost, whom it would have held back and why. Written for a person who sets a policy.
 import type { LevelPolicy } from "../../contract/policy.ts";
-import { completePolicy } from "../../contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../../contract/complete-policy.ts";
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type {
   Backtest,
@@ -96,7 +96,7 @@ function summarizeVerifyResults({ rows }: BacktestFindings): string {
 
 function renderRuleDifferences({ live, given }: Backtest): string {
   if (live === undefined || given === undefined) return "";
-  const [before, after] = [completePolicy(live.policy), completePolicy(given.policy)];
+  const [before, after] = [fillPolicyDefaults(live.policy), fillPolicyDefaults(given.policy)];
   const rules = Object.keys(before.levels.L0) as (keyof LevelPolicy)[];
   const rows = TOOL_LEVELS.flatMap((level) =>
     rules

@@ -2,7 +2,7 @@
 // bins with their intervals, weights before and after. All from the run's record; nothing is judged
 // anew, a gate's verdict stands in the record.
 import type { ScoringModel } from "../../engine/config.ts";
-import { wilsonInterval } from "../../policy/interval.ts";
+import { computeWilsonInterval } from "../../policy/interval.ts";
 import type { GatePolicy, GateResult } from "../gates/gate.ts";
 import type { RunChartData, ModelChartData } from "../model/figures.ts";
 import type { RunFindings, ScorecardFindings } from "../run.ts";
@@ -121,7 +121,7 @@ function listReliabilityBins({ reliability }: ModelChartData): BinNumbers[] {
   return reliability
     .filter(({ rows }) => rows > 0)
     .map(({ expected, observed, rows }) => {
-      const { low, high } = wilsonInterval(observed, rows);
+      const { low, high } = computeWilsonInterval(observed, rows);
       return { expected, observed, rows, low, high };
     });
 }

@@ -1,7 +1,7 @@
 // SVG plots of a report: reliability diagram and score distributions. Text only, no script; colours
 // come from the page's variables, so that light and dark are both legible.
 import type { RunChartData, ModelChartData } from "../model/figures.ts";
-import { wilsonInterval } from "../../policy/interval.ts";
+import { computeWilsonInterval } from "../../policy/interval.ts";
 import {
   MARGIN_BOTTOM,
   renderPlotFrame,
@@ -28,7 +28,7 @@ function renderReliabilityPoints(model: ModelChartData, name: string): string {
     const x = formatPixels(
       MARGIN_LEFT + scaleBySquareRoot(expected) * PLOT_AREA_WIDTH + (name === "champion" ? -2 : 2),
     );
-    const { low, high } = wilsonInterval(observed, rows);
+    const { low, high } = computeWilsonInterval(observed, rows);
     const [from, to] = [low, high].map((p) =>
       formatPixels(MARGIN_TOP + (1 - scaleBySquareRoot(p)) * PLOT_AREA_HEIGHT),
     );
@@ -49,7 +49,7 @@ function renderReliabilityPoints(model: ModelChartData, name: string): string {
 /** Groups in which what was foretold lies within the 95 % interval of what was seen. */
 export function countCalibratedBins({ reliability }: ModelChartData): number {
   const isWithin = ({ expected, observed, rows }: (typeof reliability)[number]) => {
-    const { low, high } = wilsonInterval(observed, rows);
+    const { low, high } = computeWilsonInterval(observed, rows);
     return expected >= low && expected <= high;
   };
   return reliability.filter(isWithin).length;

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Backtest, BacktestSummary } from "../../contract/schemas/backtest.ts";
-import { nodeFiles, replaceFile } from "../../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../../journal/files.ts";
 import { createRunId } from "./files.ts";
 
 export const BACKTESTS_KEPT = 50;
@@ -36,9 +36,9 @@ export class BacktestFiles {
 
   /** Saves one, and removes those that are too old to be kept. */
   save(backtest: Backtest): void {
-    nodeFiles.makeDirectory(this.#root);
+    diskFileLayer.makeDirectory(this.#root);
     const text = JSON.stringify(backtest);
-    replaceFile(nodeFiles, this.#root, `${backtest.backtest_id}.json`, Buffer.from(text));
+    replaceFile(diskFileLayer, this.#root, `${backtest.backtest_id}.json`, Buffer.from(text));
     const all = [summarizeBacktest(backtest), ...this.list()];
     const unique = new Map(all.map((each) => [each.backtest_id, each]));
     const newest = [...unique.values()].toSorted((a, b) =>

@@ -3,7 +3,7 @@
 import type { Backtest, BacktestFindings, BacktestList } from "../../contract/schemas/backtest.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { Log } from "../../platform/log.ts";
-import { activePolicy } from "../../policy/active-policy.ts";
+import { createActivePolicy } from "../../policy/active-policy.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
 import type { BacktestStartOptions, Backtests } from "../backtest.ts";
 import type { BacktestTask } from "../replay/backtest.ts";
@@ -54,8 +54,8 @@ export class BacktestService implements Backtests {
     const startedMs = clock();
     const id = this.#nextId(startedMs);
     const { config, promotedAt } = weights();
-    const live = policies.of(order.tenant);
-    const given = order.given && activePolicy(order.given);
+    const live = policies.findActivePolicy(order.tenant);
+    const given = order.given && createActivePolicy(order.given);
     const { fromMs, toMs, includesUnvouched } = order;
     const task: BacktestTask = {
       journal,

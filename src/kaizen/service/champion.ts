@@ -4,8 +4,8 @@
 // config that has been live has a file of its own, a release's config too: the next release ships
 // another, and a rollback may lead back beyond it.
 import { isDeepStrictEqual } from "node:util";
-import { canonicalJson } from "../../contract/canonical-json.ts";
-import { defaultConfig } from "../../engine/config.ts";
+import { formatCanonicalJson } from "../../contract/canonical-json.ts";
+import { loadDefaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { assertConfig } from "../../engine/config-layout.ts";
 import { hasHistory, computeConfigVersion } from "./files.ts";
@@ -58,7 +58,7 @@ export class Champion {
   constructor(
     files: KaizenFiles,
     ledger: ConfigLedger,
-    shipped = defaultConfig(),
+    shipped = loadDefaultConfig(),
     shared?: SharedPromotions,
   ) {
     this.#files = files;
@@ -221,7 +221,7 @@ export class Champion {
    */
   async #make(config: ScoringConfig, next: KaizenState, isKnown: boolean): Promise<boolean> {
     if (this.#shared === undefined) {
-      if (!isKnown) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
+      if (!isKnown) await this.#ledger.appendConfig(Buffer.from(formatCanonicalJson(config)));
       await this.#commit(next);
       return true;
     }

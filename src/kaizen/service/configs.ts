@@ -1,7 +1,7 @@
 // Configs that have been live, as people look at them: where each came from, whether it is in force, and
 // how it differs from another. Contents come from their files, which their names are digests of.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { configDigest } from "../../engine/config.ts";
+import { computeConfigDigest } from "../../engine/config.ts";
 import type { ConfigDetail, ConfigHistory, ConfigDifference, ConfigSummary } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { Promotion } from "./files.ts";
@@ -45,7 +45,7 @@ function summarizeConfig(champion: Champion, version: string): ConfigSummary {
   const { champion: live, shipped, promotions } = champion.state;
   const promotion = promotions.findLast((each) => each.version === version);
   const config = champion.readable(version);
-  const digest = config === undefined ? null : configDigest(config).toString("hex");
+  const digest = config === undefined ? null : computeConfigDigest(config).toString("hex");
   return {
     version,
     name: config?.name ?? null,

@@ -13,7 +13,7 @@ import type {
 import { selectGraphPart } from "../credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
 import { scheduleHourly } from "../../platform/schedule.ts";
-import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../journal/standings.ts";
 import { ALWAYS_LEADER, type Leadership } from "./leadership.ts";
 import type { Log } from "../../platform/log.ts";
 
@@ -68,7 +68,7 @@ export class CredibilityService implements Credibility {
     const { engine, isWanted, ledger, log, leadership = ALWAYS_LEADER } = this.#options;
     if (isWanted || !engine.areStandingsInForce || !leadership.isHeld) return;
     const none = { isInForce: false, stakesHigh: 0, agents: [], computedFrom: ledger.position() };
-    for (const payload of encodeStandings(none, NO_STANDINGS))
+    for (const payload of encodeStandings(none, RULES_BEFORE_STANDINGS))
       await ledger.appendStandings(payload);
     log.warn("credibility_off", { detail: "every reporter counts fully from here on" });
   }

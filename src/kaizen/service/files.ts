@@ -3,8 +3,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { FileUnusable } from "../../journal/faults.ts";
-import { canonicalJson } from "../../contract/canonical-json.ts";
-import { configDigest, configName } from "../../engine/config.ts";
+import { formatCanonicalJson } from "../../contract/canonical-json.ts";
+import { computeConfigDigest, formatConfigVersion } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type {
   GateVerdict,
@@ -17,7 +17,7 @@ import type {
 import type { RunFindings } from "../run.ts";
 import { SCORECARD_SIDES } from "../sides.ts";
 import type { ScorecardSide } from "../sides.ts";
-import { nodeFiles, replaceFile } from "../../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../../journal/files.ts";
 
 /** One promotion; the list has the newest last. */
 export interface Promotion {
@@ -66,7 +66,7 @@ const CALIBRATION_RECORDS_MIN = 100;
 
 /** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
 export function computeConfigVersion(config: ScoringConfig): string {
-  return configName(configDigest(config));
+  return formatConfigVersion(computeConfigDigest(config));
 }
 
 /** Id of a run, as `k-20261120-114500123`: sorts by time, names a file. */
@@ -87,7 +87,7 @@ export class KaizenFiles {
     this.#runs = join(this.#root, "runs");
     this.#watches = join(this.#root, "watches");
     for (const directory of [this.#root, this.#configs, this.#runs, this.#watches]) {
-      nodeFiles.makeDirectory(directory);
+      diskFileLayer.makeDirectory(directory);
     }
   }
 
@@ -107,7 +107,7 @@ export class KaizenFiles {
   }
 
   saveState(state: KaizenState): void {
-    replaceFile(nodeFiles, this.#root, STATE_FILE, Buffer.from(JSON.stringify(state, null, 2)));
+    replaceFile(diskFileLayer, this.#root, STATE_FILE, Buffer.from(JSON.stringify(state, null, 2)));
   }
 
   /**
@@ -127,15 +127,15 @@ export class KaizenFiles {
   keepConfig(config: ScoringConfig): string {
     const version = computeConfigVersion(config);
     const name = `${version}.json`;
-    const text = canonicalJson(config);
+    const text = formatCanonicalJson(config);
     if (readText(join(this.#configs, name)) !== text) {
-      replaceFile(nodeFiles, this.#configs, name, Buffer.from(text));
+      replaceFile(diskFileLayer, this.#configs, name, Buffer.from(text));
     }
     return version;
   }
 
   saveRun(run: RunRecord): void {
-    replaceFile(nodeFiles, this.#runs, `${run.run_id}.json`, Buffer.from(JSON.stringify(run)));
+    replaceFile(diskFileLayer, this.#runs, `${run.run_id}.json`, Buffer.from(JSON.stringify(run)));
   }
 
   loadRun(id: string): RunRecord | undefined {
@@ -146,7 +146,7 @@ export class KaizenFiles {
 
   /** Stores the newest comparison of a run's promotion. */
   saveWatch(runId: string, watch: WatchRecord): void {
-    replaceFile(nodeFiles, this.#watches, `${runId}.json`, Buffer.from(JSON.stringify(watch)));
+    replaceFile(diskFileLayer, this.#watches, `${runId}.json`, Buffer.from(JSON.stringify(watch)));
   }
 
   loadWatch(runId: string): WatchRecord | undefined {

@@ -1,7 +1,7 @@
 // Changes of kaizen's state in a cluster: promotions, rollbacks, evidence that a run has spent. Each goes through
 // the log, and holds if the weights that it was made of are live where it stands there, and nothing was changed
 // since. Every node comes to the same state, whoever asked first.
-import { canonicalJson } from "../../contract/canonical-json.ts";
+import { formatCanonicalJson } from "../../contract/canonical-json.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { KaizenState } from "./files.ts";
 
@@ -15,7 +15,7 @@ export interface SharedChange {
 }
 
 export function encodeSharedChange(change: SharedChange): Buffer {
-  return Buffer.from(canonicalJson(change));
+  return Buffer.from(formatCanonicalJson(change));
 }
 
 /** The change in a payload of kind `config`; undefined for the config of a service that is alone. */
@@ -44,7 +44,7 @@ export function isValidAfter(
     // What stood may have been taken back by the change itself.
     const isKnown =
       before.rolled_back === undefined ? promotion : { ...promotion, rolled_back: back };
-    return canonicalJson(before) === canonicalJson(isKnown);
+    return formatCanonicalJson(before) === formatCanonicalJson(isKnown);
   });
 }
 

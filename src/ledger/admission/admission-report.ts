@@ -1,35 +1,35 @@
 // Report of what admission refuses, from the ledger thread to the service: a change leaves with the next
 // commit, at most twice a second, or a moment after the last one.
-import type { Admission, AdmissionStatus } from "./admission.ts";
+import type { AgentTableAdmission, AdmissionStatus } from "./admission.ts";
 
-const INTERVAL_MS = 500;
+const SEND_INTERVAL_MS = 500;
 
 export class AdmissionReport {
-  readonly #admission: Admission;
+  readonly #admission: AgentTableAdmission;
   readonly #send: (status: AdmissionStatus) => void;
   #sent: AdmissionStatus = { refusedFull: 0, refusedLimited: 0, keysLimited: 0 };
   #sentAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(admission: Admission, send: (status: AdmissionStatus) => void) {
+  constructor(admission: AgentTableAdmission, send: (status: AdmissionStatus) => void) {
     this.#admission = admission;
     this.#send = send;
   }
 
   /** Call after each commit, with its time. */
-  turn(nowMs: number): void {
-    if (isSame(this.#admission.status, this.#sent)) return;
-    if (nowMs - this.#sentAtMs < INTERVAL_MS) {
+  sendIfChanged(nowMs: number): void {
+    if (isSameAdmissionStatus(this.#admission.status, this.#sent)) return;
+    if (nowMs - this.#sentAtMs < SEND_INTERVAL_MS) {
       // Under load the timer never has its turn; the next commit sends then.
-      this.#timer ??= setTimeout(() => this.#report(nowMs + INTERVAL_MS), INTERVAL_MS);
-    } else this.#report(nowMs);
+      this.#timer ??= setTimeout(() => this.#sendNow(nowMs + SEND_INTERVAL_MS), SEND_INTERVAL_MS);
+    } else this.#sendNow(nowMs);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
   }
 
-  #report(nowMs: number): void {
+  #sendNow(nowMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#sentAtMs = nowMs;
@@ -38,7 +38,7 @@ export class AdmissionReport {
   }
 }
 
-function isSame(left: AdmissionStatus, right: AdmissionStatus): boolean {
+function isSameAdmissionStatus(left: AdmissionStatus, right: AdmissionStatus): boolean {
   return (
     left.refusedFull === right.refusedFull &&
     left.refusedLimited === right.refusedLimited &&

@@ -15,7 +15,7 @@ export interface NewcomersPerHour {
 /** More than a gateway with a million agents meets in its first hour. */
 export const NEWCOMERS_PER_HOUR: NewcomersPerHour = { agents: 100_000, pairs: 1_000_000 };
 
-interface Spent {
+interface NewcomerUsage {
   agents: number;
   pairs: number;
   atMs: number;
@@ -24,57 +24,57 @@ interface Spent {
 export class NewcomerLimits {
   readonly #limits: NewcomersPerHour;
   /** By number of the key, least recently charged first. */
-  readonly #spent = new Map<number, Spent>();
+  readonly #usageByKey = new Map<number, NewcomerUsage>();
   /** The key charged last: a commit has many outcomes of few keys. */
   #lastSender = 0;
-  #last: Spent = { agents: 0, pairs: 0, atMs: 0 };
+  #lastUsage: NewcomerUsage = { agents: 0, pairs: 0, atMs: 0 };
   /** Keys that were over a limit when last looked at. */
-  readonly #over = new Set<number>();
+  readonly #overLimitKeys = new Set<number>();
 
   constructor(limits: NewcomersPerHour) {
     this.#limits = limits;
   }
 
   /** Keys that are over a limit. */
-  get overCount(): number {
-    return this.#over.size;
+  get overLimitCount(): number {
+    return this.#overLimitKeys.size;
   }
 
   /** Books what a record of this key has added. */
   charge(sender: number, agents: number, pairs: number, nowMs: number): void {
-    const isLast = sender === this.#lastSender && nowMs === this.#last.atMs;
-    const spent = isLast ? this.#last : this.#moved(sender, nowMs);
+    const isLast = sender === this.#lastSender && nowMs === this.#lastUsage.atMs;
+    const spent = isLast ? this.#lastUsage : this.#moveUsageToNewest(sender, nowMs);
     spent.agents += agents;
     spent.pairs += pairs;
-    if (this.#isOver(spent)) this.#over.add(sender);
+    if (this.#isUsageOverLimit(spent)) this.#overLimitKeys.add(sender);
   }
 
   /** What a key has spent, which is the newest to be charged from now on. */
-  #moved(sender: number, nowMs: number): Spent {
-    const spent = this.#settled(sender, nowMs);
-    this.#spent.delete(sender);
-    this.#spent.set(sender, spent);
-    if (this.#spent.size > KEYS_MAX) this.#forgetOldest();
+  #moveUsageToNewest(sender: number, nowMs: number): NewcomerUsage {
+    const spent = this.#refillUsage(sender, nowMs);
+    this.#usageByKey.delete(sender);
+    this.#usageByKey.set(sender, spent);
+    if (this.#usageByKey.size > KEYS_MAX) this.#forgetOldest();
     this.#lastSender = sender;
-    this.#last = spent;
+    this.#lastUsage = spent;
     return spent;
   }
 
   /** Whether this key may bring nothing new at present. */
-  isOver(sender: number, nowMs: number): boolean {
-    if (!this.#over.has(sender)) return false;
-    if (this.#isOver(this.#settled(sender, nowMs))) return true;
-    this.#over.delete(sender);
+  isOverLimit(sender: number, nowMs: number): boolean {
+    if (!this.#overLimitKeys.has(sender)) return false;
+    if (this.#isUsageOverLimit(this.#refillUsage(sender, nowMs))) return true;
+    this.#overLimitKeys.delete(sender);
     return false;
   }
 
-  #isOver({ agents, pairs }: Spent): boolean {
+  #isUsageOverLimit({ agents, pairs }: NewcomerUsage): boolean {
     return agents >= this.#limits.agents || pairs >= this.#limits.pairs;
   }
 
   /** What is spent of the limits now: an hour gives back all of them, evenly. */
-  #settled(sender: number, nowMs: number): Spent {
-    const spent = this.#spent.get(sender);
+  #refillUsage(sender: number, nowMs: number): NewcomerUsage {
+    const spent = this.#usageByKey.get(sender);
     if (spent === undefined) return { agents: 0, pairs: 0, atMs: nowMs };
     const share = (nowMs - spent.atMs) / HOUR_MS;
     spent.atMs = nowMs;
@@ -86,9 +86,9 @@ export class NewcomerLimits {
   }
 
   #forgetOldest(): void {
-    for (const sender of this.#spent.keys()) {
-      this.#spent.delete(sender);
-      this.#over.delete(sender);
+    for (const sender of this.#usageByKey.keys()) {
+      this.#usageByKey.delete(sender);
+      this.#overLimitKeys.delete(sender);
       return;
     }
   }

@@ -3,20 +3,20 @@
 // parts, and earlier states stay beside the one in force. No step changes a file that a manifest
 // names, and the manifest comes last: a copy made in that order is whole, too.
 import { join } from "node:path";
-import { dataPaths } from "../../journal/data-directory.ts";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { readErrno, type FileLayer, readWhole } from "../../journal/files.ts";
-import { buildManifest, ofOneMoment, prepareTarget } from "../backup/backup.ts";
+import { buildManifest, copyConsistently, prepareBackupDirectory } from "../backup/backup.ts";
 import { JournalParted } from "../backup/faults.ts";
-import { GROWING } from "../backup/listing.ts";
+import { GROWING_FILE } from "../backup/listing.ts";
 import { lockBackup } from "../backup/lock.ts";
 import {
-  findManifest,
-  type ManifestBody,
+  readManifestIfPresent,
+  type BackupManifestBody,
   type StoredContent,
   writeManifest,
 } from "../backup/manifest.ts";
 import { BackupObjects } from "../backup/objects.ts";
-import { RestCopy } from "../backup/rest-copy.ts";
+import { OtherFilesCopier } from "../backup/rest-copy.ts";
 import {
   ARCHIVE_FILE,
   type ArchiveClaim,
@@ -25,16 +25,20 @@ import {
   claimArchive,
 } from "./claim.ts";
 import { GrowingContent } from "./growing.ts";
-import { JournalShipment } from "./journal-tail.ts";
-import { keepState, STATES_DIRECTORY, listArchiveStates } from "./states.ts";
+import { JournalArchiver } from "./journal-tail.ts";
+import { saveArchiveState, STATES_DIRECTORY, listArchiveStates } from "./states.ts";
 
 /** What no manifest names is there for this long at least, for a copy of the archive that is under way. */
-const SWEEP_MS = 15 * 60_000;
+const SWEEP_INTERVAL_MS = 15 * 60_000;
 /** A snapshot shortens a restore's first start; each is as large as the agent table. */
-const SNAPSHOT_MS = 3_600_000;
-const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
+const SNAPSHOT_INTERVAL_MS = 3_600_000;
+const DISK_FULL_ERRNOS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 /** May lie in an archive beside what a backup has. */
-const OURS: ReadonlySet<string> = new Set([ARCHIVE_FILE, `${ARCHIVE_FILE}.tmp`, STATES_DIRECTORY]);
+const ARCHIVE_NAMES: ReadonlySet<string> = new Set([
+  ARCHIVE_FILE,
+  `${ARCHIVE_FILE}.tmp`,
+  STATES_DIRECTORY,
+]);
 
 export interface ArchiveOptions {
   readonly files: FileLayer;
@@ -48,7 +52,7 @@ export interface ArchiveOptions {
   readonly durable: () => number;
 }
 
-export interface Shipment {
+export interface ArchiveUpdate {
   /** Up to which the archive goes now. */
   readonly position: number;
   /** Name of the state that was kept because the journal had parted from it at the first shipment. */
@@ -59,15 +63,15 @@ export interface Shipment {
 export class Archive {
   readonly #options: ArchiveOptions;
   readonly #objects: BackupObjects;
-  #release: (() => void) | undefined;
+  #releaseLock: (() => void) | undefined;
   #takenOver: ArchiveTakenOver | undefined;
-  #former: ManifestBody | undefined;
-  #parted: string | undefined;
-  #journal: JournalShipment | undefined;
-  #growing = new Map<string, GrowingContent>();
+  #currentManifest: BackupManifestBody | undefined;
+  #partedState: string | undefined;
+  #journal: JournalArchiver | undefined;
+  #growingContents = new Map<string, GrowingContent>();
   #snapshotMs = -Infinity;
   #sweptMs = -Infinity;
-  #unnamed: ReadonlySet<string> = new Set();
+  #unreferencedBefore: ReadonlySet<string> = new Set();
 
   constructor(options: ArchiveOptions) {
     this.#options = options;
@@ -80,142 +84,148 @@ export class Archive {
    * @throws BackupFault when the directory is not this service's archive or was taken over,
    *   JournalDamaged when the journal does not verify, the file layer's error.
    */
-  ship(nowMs: number): Shipment {
+  update(nowMs: number): ArchiveUpdate {
     if (this.#takenOver !== undefined) throw this.#takenOver;
     try {
       this.#open();
-      this.#shipped(nowMs);
-      this.#sweep(nowMs);
-      return { position: this.#former!.position, parted: this.#parted };
+      this.#writeUpdate(nowMs);
+      this.#removeUnreferencedObjects(nowMs);
+      return { position: this.#currentManifest!.position, parted: this.#partedState };
     } catch (cause) {
-      this.#recover(cause);
+      this.#cleanUpAfterFailure(cause);
       throw cause;
     }
   }
 
   /** Lets another process write there. */
   close(): void {
-    this.#release?.();
-    this.#release = undefined;
+    this.#releaseLock?.();
+    this.#releaseLock = undefined;
   }
 
   #open(): void {
     const { files, dataDir, target, claim } = this.#options;
-    if (this.#release !== undefined) return assertClaimed(files, target, claim);
-    prepareTarget(files, dataDir, target, OURS);
+    if (this.#releaseLock !== undefined) return assertClaimed(files, target, claim);
+    prepareBackupDirectory(files, dataDir, target, ARCHIVE_NAMES);
     const release = lockBackup(target);
     try {
-      const former = findManifest(files, target);
+      const former = readManifestIfPresent(files, target);
       claimArchive(files, target, claim, former);
-      this.#former = former;
-      this.#release = release;
+      this.#currentManifest = former;
+      this.#releaseLock = release;
     } finally {
-      if (this.#release === undefined) release();
+      if (this.#releaseLock === undefined) release();
     }
   }
 
-  #shipped(nowMs: number): void {
+  #writeUpdate(nowMs: number): void {
     const { files, target } = this.#options;
-    let body: ManifestBody;
+    let body: BackupManifestBody;
     try {
-      body = this.#taken(nowMs);
+      body = this.#copyDataDirectory(nowMs);
     } catch (cause) {
       if (!(cause instanceof JournalParted)) throw cause;
-      this.#parted = keepState(files, target, this.#former!, "parted");
-      this.#former = undefined;
+      this.#partedState = saveArchiveState(files, target, this.#currentManifest!, "parted");
+      this.#currentManifest = undefined;
       this.#journal = undefined;
-      body = this.#taken(nowMs);
+      body = this.#copyDataDirectory(nowMs);
     }
-    if (this.#former !== undefined) {
-      if (isSame(this.#former, body)) return;
-      const isNewDay = this.#former.made_at.slice(0, 10) !== body.made_at.slice(0, 10);
-      if (isNewDay) keepState(files, target, this.#former, "daily");
+    if (this.#currentManifest !== undefined) {
+      if (isSameManifest(this.#currentManifest, body)) return;
+      const isNewDay = this.#currentManifest.made_at.slice(0, 10) !== body.made_at.slice(0, 10);
+      if (isNewDay) saveArchiveState(files, target, this.#currentManifest, "daily");
     }
-    this.#objects.sync();
+    this.#objects.syncNames();
     assertClaimed(files, target, this.#options.claim);
     writeManifest(files, target, body);
     if (this.#isSnapshotDue(nowMs)) this.#snapshotMs = nowMs;
-    this.#former = body;
-    this.#journal!.settle();
-    this.#objects.written.length = 0;
+    this.#currentManifest = body;
+    this.#journal!.confirmTail();
+    this.#objects.writtenNames.length = 0;
   }
 
-  #taken(nowMs: number): ManifestBody {
+  #copyDataDirectory(nowMs: number): BackupManifestBody {
     const { files, dataDir, madeBy, durable } = this.#options;
     const objects = this.#objects;
-    const former = this.#former;
-    this.#journal ??= new JournalShipment(files, dataPaths(dataDir).journal, objects, former);
+    const former = this.#currentManifest;
+    this.#journal ??= new JournalArchiver(
+      files,
+      resolveDataPaths(dataDir).journal,
+      objects,
+      former,
+    );
     const journal = this.#journal;
-    journal.shipSealed();
-    const rest = new RestCopy({
+    journal.archiveSealed();
+    const rest = new OtherFilesCopier({
       files,
       root: dataDir,
       objects,
       former,
       isSnapshotKept: !this.#isSnapshotDue(nowMs),
-      grow: (path) => this.#grown(path),
+      grow: (path) => this.#storeGrowingFile(path),
     });
     // What the other files name is durable by the time that they are read.
-    const taken = ofOneMoment(rest, () => journal.shipTail(durable()));
+    const taken = copyConsistently(rest, () => journal.archiveTail(durable()));
     const paths = new Set(taken.stored.map(({ path }) => path));
-    for (const path of this.#growing.keys()) if (!paths.has(path)) this.#growing.delete(path);
+    for (const path of this.#growingContents.keys())
+      if (!paths.has(path)) this.#growingContents.delete(path);
     return buildManifest(taken.journal, taken.stored, nowMs, madeBy);
   }
 
-  #grown(path: string): StoredContent | undefined {
-    if (!GROWING.test(path)) return undefined;
+  #storeGrowingFile(path: string): StoredContent | undefined {
+    if (!GROWING_FILE.test(path)) return undefined;
     const { files, dataDir } = this.#options;
     const bytes = readWhole(files, join(dataDir, path));
-    const known = this.#growing.get(path);
+    const known = this.#growingContents.get(path);
     const from = known !== undefined && known.bytes <= bytes.byteLength ? known : undefined;
     const content = from ?? GrowingContent.EMPTY;
-    const grown = content.with(bytes.subarray(content.bytes), this.#objects, () => bytes);
-    this.#growing.set(path, grown);
-    return grown.bytes === 0 ? undefined : grown.stored();
+    const grown = content.withAppended(bytes.subarray(content.bytes), this.#objects, () => bytes);
+    this.#growingContents.set(path, grown);
+    return grown.bytes === 0 ? undefined : grown.buildStoredContent();
   }
 
   #isSnapshotDue(nowMs: number): boolean {
-    return nowMs - this.#snapshotMs >= SNAPSHOT_MS;
+    return nowMs - this.#snapshotMs >= SNAPSHOT_INTERVAL_MS;
   }
 
   /** Removes what no manifest names now, nor did the last time. */
-  #sweep(nowMs: number): void {
+  #removeUnreferencedObjects(nowMs: number): void {
     const sinceMs = nowMs - this.#sweptMs;
-    if (sinceMs >= 0 && sinceMs < SWEEP_MS) return;
-    const unnamed = this.#namedByNone();
-    this.#objects.clear();
-    this.#objects.remove(unnamed.filter((name) => this.#unnamed.has(name)));
-    this.#unnamed = new Set(unnamed);
+    if (sinceMs >= 0 && sinceMs < SWEEP_INTERVAL_MS) return;
+    const unnamed = this.#listUnreferencedObjects();
+    this.#objects.removeUnfinished();
+    this.#objects.remove(unnamed.filter((name) => this.#unreferencedBefore.has(name)));
+    this.#unreferencedBefore = new Set(unnamed);
     this.#sweptMs = nowMs;
   }
 
-  #namedByNone(): string[] {
+  #listUnreferencedObjects(): string[] {
     const { files, target } = this.#options;
     const states = listArchiveStates(files, target).map(({ manifest }) => manifest);
-    const all = this.#former === undefined ? states : [...states, this.#former];
-    return this.#objects.unnamed(all.flatMap((each) => [...each.segments, ...each.files]));
+    const all = this.#currentManifest === undefined ? states : [...states, this.#currentManifest];
+    return this.#objects.listUnreferenced(all.flatMap((each) => [...each.segments, ...each.files]));
   }
 
   /**
    * Leaves nothing behind that a failed shipment has written, but sealed segments; on a full disk nothing
    * that is unnamed.
    */
-  #recover(cause: unknown): void {
+  #cleanUpAfterFailure(cause: unknown): void {
     if (cause instanceof ArchiveTakenOver) {
       this.#takenOver = cause;
       return this.close();
     }
-    if (this.#release === undefined) return;
-    const written = new Set(this.#objects.written);
-    this.#objects.written.length = 0;
-    this.#growing = new Map();
+    if (this.#releaseLock === undefined) return;
+    const written = new Set(this.#objects.writtenNames);
+    this.#objects.writtenNames.length = 0;
+    this.#growingContents = new Map();
     try {
-      this.#objects.clear();
+      this.#objects.removeUnfinished();
       // A first shipment would read and write them all again.
       const sealed = new Set(this.#journal?.sealed.map(({ sha256 }) => sha256));
-      const isFull = FULL.has(readErrno(cause));
+      const isFull = DISK_FULL_ERRNOS.has(readErrno(cause));
       const isToGo = (name: string) => !sealed.has(name) && (isFull || written.has(name));
-      this.#objects.remove(this.#namedByNone().filter(isToGo));
+      this.#objects.remove(this.#listUnreferencedObjects().filter(isToGo));
     } catch {
       // The next shipment tries again.
     }
@@ -223,7 +233,7 @@ export class Archive {
 }
 
 /** Whether a new manifest would say nothing new. */
-function isSame(former: ManifestBody, body: ManifestBody): boolean {
-  const textOf = ({ segments, files }: ManifestBody) => JSON.stringify([segments, files]);
+function isSameManifest(former: BackupManifestBody, body: BackupManifestBody): boolean {
+  const textOf = ({ segments, files }: BackupManifestBody) => JSON.stringify([segments, files]);
   return former.chain === body.chain && textOf(former) === textOf(body);
 }

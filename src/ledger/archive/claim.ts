@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { hash } from "node:crypto";
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { BackupFault } from "../backup/faults.ts";
-import type { Manifest } from "../backup/manifest.ts";
+import type { BackupManifest } from "../backup/manifest.ts";
 
 export const ARCHIVE_FILE = "archive.json";
 
@@ -29,7 +29,7 @@ export function claimArchive(
   files: FileLayer,
   root: string,
   claim: ArchiveClaim,
-  former: Manifest | undefined,
+  former: BackupManifest | undefined,
 ): void {
   const known = readClaim(files, root);
   const stored = former?.files.find(({ path }) => path === "service-id")?.sha256;

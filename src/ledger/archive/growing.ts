@@ -25,16 +25,16 @@ export class GrowingContent {
    * Stores what is new.
    * @param whole gives all bytes including `more`, should they be stored together.
    */
-  with(more: Uint8Array, objects: BackupObjects, whole: () => Uint8Array): GrowingContent {
+  withAppended(more: Uint8Array, objects: BackupObjects, whole: () => Uint8Array): GrowingContent {
     if (more.byteLength === 0) return this;
     const digest = this.#digest.copy().update(more);
     const bytes = this.bytes + more.byteLength;
     const isFull = this.#parts.length >= PARTS_MAX;
-    const parts = isFull ? [objects.put(whole())] : [...this.#parts, objects.put(more)];
+    const parts = isFull ? [objects.putBytes(whole())] : [...this.#parts, objects.putBytes(more)];
     return new GrowingContent(parts, digest, bytes);
   }
 
-  stored(): StoredContent {
+  buildStoredContent(): StoredContent {
     const content = { bytes: this.bytes, sha256: this.#digest.copy().digest("hex") };
     return this.#parts.length === 1 ? content : { ...content, parts: this.#parts };
   }

@@ -5,28 +5,28 @@ import { JournalDamaged } from "../../journal/faults.ts";
 import type { FileLayer } from "../../journal/files.ts";
 import {
   CHAIN_BYTES,
-  chainBefore,
+  readChainBefore,
   COMMIT_FRAME_BYTES,
-  commitSignature,
-  decodeHeader,
-  HEADER_BYTES,
-  segmentName,
+  readCommitSignature,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  formatSegmentName,
 } from "../../journal/format.ts";
 import { isTornTail, scanBatches } from "../../journal/scan.ts";
 import { verifyWithRawKey } from "../../journal/signing-key.ts";
 import {
   type CopiedJournal,
   type FormerJournal,
-  JournalCopy,
-  pointBehind,
+  JournalCopier,
+  findEndPoint,
 } from "../backup/journal-copy.ts";
 import type { StoredSegment } from "../backup/manifest.ts";
 import type { BackupObjects } from "../backup/objects.ts";
-import { checkSegment, type CheckedSegment, iterateCommits } from "../backup/segments.ts";
+import { verifySegment, type SegmentPoint, iterateCommits } from "../backup/segments.ts";
 import { GrowingContent } from "./growing.ts";
 
 /** What is shipped of the open segment. */
-interface Tail {
+interface ArchivedTail {
   readonly first: number;
   readonly publicKey: Buffer;
   readonly content: GrowingContent;
@@ -35,13 +35,13 @@ interface Tail {
   readonly timeUs: number;
 }
 
-export class JournalShipment {
+export class JournalArchiver {
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #objects: BackupObjects;
-  readonly #copy: JournalCopy;
-  #tail: Tail | undefined;
-  #next: Tail | undefined;
+  readonly #copy: JournalCopier;
+  #tail: ArchivedTail | undefined;
+  #unconfirmedTail: ArchivedTail | undefined;
   #buffer: Buffer = Buffer.alloc(0);
 
   constructor(
@@ -53,11 +53,11 @@ export class JournalShipment {
     this.#files = files;
     this.#directory = directory;
     this.#objects = objects;
-    this.#copy = new JournalCopy(files, directory, objects, former);
+    this.#copy = new JournalCopier(files, directory, objects, former);
   }
 
   /** Ships the sealed segments; most of a first shipment. @throws as `shipTail`. */
-  shipSealed(): void {
+  archiveSealed(): void {
     this.#copy.copySealed();
   }
 
@@ -66,12 +66,17 @@ export class JournalShipment {
    * @throws JournalDamaged when the journal does not verify or ends before `durable`, JournalParted
    *   when the archive is of another journal or of a longer one.
    */
-  shipTail(durable: number): CopiedJournal {
-    const open = this.#copy.openSegment();
+  archiveTail(durable: number): CopiedJournal {
+    const open = this.#copy.findOpenSegment();
     const known = this.#tail?.first === open?.firstLsn ? this.#tail : undefined;
-    if (known !== undefined) this.#next = this.#grown(known, durable);
-    else this.#next = open === undefined ? undefined : this.#begun(open.firstLsn, durable);
-    return this.#copy.ended(this.#next && buildStoredSegment(this.#next), durable);
+    if (known !== undefined) this.#unconfirmedTail = this.#extendTail(known, durable);
+    else
+      this.#unconfirmedTail =
+        open === undefined ? undefined : this.#startTail(open.firstLsn, durable);
+    return this.#copy.finishJournal(
+      this.#unconfirmedTail && buildStoredSegment(this.#unconfirmedTail),
+      durable,
+    );
   }
 
   /** The sealed segments shipped so far, in force or not: they are not shipped again. */
@@ -80,39 +85,45 @@ export class JournalShipment {
   }
 
   /** What was shipped last is in force. */
-  settle(): void {
-    this.#tail = this.#next;
+  confirmTail(): void {
+    this.#tail = this.#unconfirmedTail;
   }
 
   /** Undefined while it has no durable record: an empty segment may make way for another one. */
-  #begun(first: number, durable: number): Tail | undefined {
-    const name = segmentName(first);
-    const bytes = this.#read(name, 0, this.#sizeOf(name));
-    const before = pointBehind(this.#copy.sealed);
-    const found = upTo(durable, bytes, HEADER_BYTES, checkSegment(bytes, first, before, false), {
-      lsn: before.lsn,
-      chain: Buffer.from(before.chain),
-      timeUs: 0,
-      end: HEADER_BYTES,
-    });
+  #startTail(first: number, durable: number): ArchivedTail | undefined {
+    const name = formatSegmentName(first);
+    const bytes = this.#read(name, 0, this.#readFileSize(name));
+    const before = findEndPoint(this.#copy.sealed);
+    const found = findDurableEnd(
+      durable,
+      bytes,
+      SEGMENT_HEADER_BYTES,
+      verifySegment(bytes, first, before, false),
+      {
+        lsn: before.lsn,
+        chain: Buffer.from(before.chain),
+        timeUs: 0,
+        end: SEGMENT_HEADER_BYTES,
+      },
+    );
     if (found.lsn < first) return undefined;
-    this.#copy.assertSame(first, bytes, found.end);
+    this.#copy.assertStoredIsPrefix(first, bytes, found.end);
     const whole = () => bytes.subarray(0, found.end);
-    const content = GrowingContent.EMPTY.with(whole(), this.#objects, whole);
-    const { publicKey } = decodeHeader(bytes)!;
+    const content = GrowingContent.EMPTY.withAppended(whole(), this.#objects, whole);
+    const { publicKey } = decodeSegmentHeader(bytes)!;
     const { lsn, chain, timeUs } = found;
     return { first, publicKey: Buffer.from(publicKey), content, lsn, chain, timeUs };
   }
 
   /** Reads and verifies only what is new. */
-  #grown(tail: Tail, durable: number): Tail {
+  #extendTail(tail: ArchivedTail, durable: number): ArchivedTail {
     if (tail.lsn >= durable) return tail;
-    const name = segmentName(tail.first);
+    const name = formatSegmentName(tail.first);
     const from = tail.content.bytes - CHAIN_BYTES;
-    const bytes = this.#read(name, from, this.#sizeOf(name));
+    const bytes = this.#read(name, from, this.#readFileSize(name));
     const damaged = (offset: number, reason: string) =>
       new JournalDamaged({ segment: name, offset: from + offset, afterLsn: tail.lsn, reason });
-    if (!chainBefore(bytes, CHAIN_BYTES).equals(tail.chain)) {
+    if (!readChainBefore(bytes, CHAIN_BYTES).equals(tail.chain)) {
       throw damaged(0, "what was shipped has changed");
     }
     const scan = scanBatches(bytes, CHAIN_BYTES, tail.lsn, () => undefined);
@@ -121,19 +132,21 @@ export class JournalShipment {
       throw damaged(end, "a batch does not verify");
     }
     if (lastCommitAt < 0) return tail;
-    const signed = chainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
-    if (!verifyWithRawKey(tail.publicKey, signed, commitSignature(bytes, lastCommitAt))) {
+    const signed = readChainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
+    if (!verifyWithRawKey(tail.publicKey, signed, readCommitSignature(bytes, lastCommitAt))) {
       throw damaged(lastCommitAt, "the last signature is not valid");
     }
-    const all = { lsn, chain: Buffer.from(chainBefore(bytes, end)), timeUs: 0, end };
-    const found = upTo(durable, bytes, CHAIN_BYTES, all, { ...tail, end: CHAIN_BYTES });
+    const all = { lsn, chain: Buffer.from(readChainBefore(bytes, end)), timeUs: 0, end };
+    const found = findDurableEnd(durable, bytes, CHAIN_BYTES, all, { ...tail, end: CHAIN_BYTES });
     const more = bytes.subarray(CHAIN_BYTES, found.end);
     const length = from + found.end;
-    const content = tail.content.with(more, this.#objects, () => this.#readAnew(name, length));
+    const content = tail.content.withAppended(more, this.#objects, () =>
+      this.#readIntoNewBuffer(name, length),
+    );
     return { ...tail, content, lsn: found.lsn, chain: found.chain, timeUs: found.timeUs };
   }
 
-  #sizeOf(name: string): number {
+  #readFileSize(name: string): number {
     const descriptor = this.#files.open(join(this.#directory, name), "read");
     try {
       return this.#files.size(descriptor);
@@ -146,14 +159,14 @@ export class JournalShipment {
   #read(name: string, from: number, to: number): Buffer {
     const length = Math.max(0, to - from);
     if (this.#buffer.byteLength < length) this.#buffer = Buffer.allocUnsafe(length);
-    return this.#fill(name, this.#buffer.subarray(0, length), from);
+    return this.#readInto(name, this.#buffer.subarray(0, length), from);
   }
 
-  #readAnew(name: string, length: number): Buffer {
-    return this.#fill(name, Buffer.allocUnsafe(length), 0);
+  #readIntoNewBuffer(name: string, length: number): Buffer {
+    return this.#readInto(name, Buffer.allocUnsafe(length), 0);
   }
 
-  #fill(name: string, target: Buffer, from: number): Buffer {
+  #readInto(name: string, target: Buffer, from: number): Buffer {
     const descriptor = this.#files.open(join(this.#directory, name), "read");
     try {
       let at = 0;
@@ -171,13 +184,13 @@ export class JournalShipment {
 }
 
 /** Where a scan up to `all` ends at the latest for a durable position; `start` if before its first commit. */
-function upTo(
+function findDurableEnd(
   durable: number,
   bytes: Buffer,
   from: number,
-  all: CheckedSegment,
-  start: CheckedSegment,
-): CheckedSegment {
+  all: SegmentPoint,
+  start: SegmentPoint,
+): SegmentPoint {
   let found = start;
   let { timeUs } = start;
   for (const commit of iterateCommits(bytes, all.end, from)) {
@@ -189,9 +202,9 @@ function upTo(
   return { ...all, timeUs };
 }
 
-function buildStoredSegment({ first, content, lsn, chain, timeUs }: Tail): StoredSegment {
+function buildStoredSegment({ first, content, lsn, chain, timeUs }: ArchivedTail): StoredSegment {
   return {
-    ...content.stored(),
+    ...content.buildStoredContent(),
     first,
     last: lsn,
     chain: chain.toString("hex"),

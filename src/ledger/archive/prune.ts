@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { FileLayer } from "../../journal/files.ts";
 import { BackupFault } from "../backup/faults.ts";
 import { lockBackup } from "../backup/lock.ts";
-import { readManifest } from "../backup/manifest.ts";
+import { requireManifest } from "../backup/manifest.ts";
 import { BackupObjects, OBJECTS_DIRECTORY } from "../backup/objects.ts";
 import { pruneStates, listArchiveStates } from "./states.ts";
 
 /** Younger ones may belong to a copy that is under way. */
 const OBJECT_AGE_MS = 3_600_000;
 
-export interface Pruned {
+export interface PruneReport {
   readonly states: readonly string[];
   /** Objects removed; undefined while a service ships there, which removes them itself. */
   readonly objects: number | undefined;
@@ -23,7 +23,7 @@ export function pruneArchive(
   root: string,
   beforeMs: number,
   nowMs: number,
-): Pruned {
+): PruneReport {
   const states = pruneStates(files, root, beforeMs);
   let release: () => void;
   try {
@@ -33,21 +33,21 @@ export function pruneArchive(
     throw error;
   }
   try {
-    return { states, objects: removeUnnamed(files, root, nowMs) };
+    return { states, objects: removeUnreferencedObjects(files, root, nowMs) };
   } finally {
     release();
   }
 }
 
-function removeUnnamed(files: FileLayer, root: string, nowMs: number): number {
+function removeUnreferencedObjects(files: FileLayer, root: string, nowMs: number): number {
   const kept = [
     ...listArchiveStates(files, root).map((each) => each.manifest),
-    readManifest(files, root),
+    requireManifest(files, root),
   ];
   const objects = new BackupObjects(files, root);
   const isOld = (name: string) =>
     nowMs - fs.statSync(join(root, OBJECTS_DIRECTORY, name)).mtimeMs >= OBJECT_AGE_MS;
-  const names = objects.unnamed(kept.flatMap((each) => [...each.segments, ...each.files]));
+  const names = objects.listUnreferenced(kept.flatMap((each) => [...each.segments, ...each.files]));
   const old = names.filter(isOld);
   objects.remove(old);
   return old.length;

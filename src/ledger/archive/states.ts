@@ -5,16 +5,16 @@ import { join } from "node:path";
 import type { FileLayer } from "../../journal/files.ts";
 import { BackupFault } from "../backup/faults.ts";
 import {
-  findManifest,
-  type Manifest,
-  type ManifestBody,
+  readManifestIfPresent,
+  type BackupManifest,
+  type BackupManifestBody,
   writeManifest,
 } from "../backup/manifest.ts";
 
 export const STATES_DIRECTORY = "states";
 /** States of a day that an archive keeps by itself. */
 export const DAILY_STATES_MAX = 30;
-const NAME = /^(daily|parted)-([0-9TZ-]+)$/;
+const STATE_NAME = /^(daily|parted)-([0-9TZ-]+)$/;
 const SUFFIX = ".json";
 
 export interface ArchiveState {
@@ -22,23 +22,23 @@ export interface ArchiveState {
   readonly name: string;
   /** Of a journal that the archive's own has parted from. */
   readonly isParted: boolean;
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
 }
 
 /** All of them, oldest first. @throws BackupFault when one does not verify. */
 export function listArchiveStates(files: FileLayer, root: string): ArchiveState[] {
-  const states = namesIn(files, root).map((name) => {
-    const manifest = findManifest(files, join(root, STATES_DIRECTORY), name + SUFFIX)!;
+  const states = listStateNames(files, root).map((name) => {
+    const manifest = readManifestIfPresent(files, join(root, STATES_DIRECTORY), name + SUFFIX)!;
     return { name, isParted: name.startsWith("parted"), manifest };
   });
   return states.toSorted((a, b) => (a.manifest.made_at < b.manifest.made_at ? -1 : 1));
 }
 
 /** @throws BackupFault when there is no such state, or it does not verify. */
-export function readState(files: FileLayer, root: string, name: string): Manifest {
-  const found = namesIn(files, root).includes(name);
+export function readArchiveState(files: FileLayer, root: string, name: string): BackupManifest {
+  const found = listStateNames(files, root).includes(name);
   const directory = join(root, STATES_DIRECTORY);
-  if (found) return findManifest(files, directory, name + SUFFIX)!;
+  if (found) return readManifestIfPresent(files, directory, name + SUFFIX)!;
   throw new BackupFault(`\`${root}\` has no state \`${name}\`: \`trustrank archive list\` has all`);
 }
 
@@ -46,10 +46,10 @@ export function readState(files: FileLayer, root: string, name: string): Manifes
  * Keeps a manifest that is about to be replaced: once a day, without its snapshot, which is only a
  * short cut; and whole where the journal parts from it.
  */
-export function keepState(
+export function saveArchiveState(
   files: FileLayer,
   root: string,
-  body: ManifestBody,
+  body: BackupManifestBody,
   kind: "daily" | "parted",
 ): string {
   const isDaily = kind === "daily";
@@ -58,9 +58,9 @@ export function keepState(
   const kept = body.files.filter(({ path }) => !isDaily || !path.startsWith("snapshots/"));
   const directory = join(root, STATES_DIRECTORY);
   files.makeDirectory(directory);
-  if (isDaily && namesIn(files, root).includes(name)) return name;
+  if (isDaily && listStateNames(files, root).includes(name)) return name;
   writeManifest(files, directory, { ...body, files: kept }, name + SUFFIX);
-  if (isDaily) dropOldest(files, root);
+  if (isDaily) removeExcessDailyStates(files, root);
   return name;
 }
 
@@ -69,23 +69,23 @@ export function pruneStates(files: FileLayer, root: string, beforeMs: number): s
   const old = listArchiveStates(files, root).filter(
     ({ manifest }) => Date.parse(manifest.made_at) < beforeMs,
   );
-  for (const { name } of old) remove(files, root, name);
+  for (const { name } of old) removeStateFile(files, root, name);
   return old.map(({ name }) => name);
 }
 
-function dropOldest(files: FileLayer, root: string): void {
-  const daily = namesIn(files, root).filter((name) => name.startsWith("daily"));
+function removeExcessDailyStates(files: FileLayer, root: string): void {
+  const daily = listStateNames(files, root).filter((name) => name.startsWith("daily"));
   const excess = daily.toSorted().slice(0, Math.max(0, daily.length - DAILY_STATES_MAX));
-  for (const name of excess) remove(files, root, name);
+  for (const name of excess) removeStateFile(files, root, name);
 }
 
-function remove(files: FileLayer, root: string, name: string): void {
+function removeStateFile(files: FileLayer, root: string, name: string): void {
   files.remove(join(root, STATES_DIRECTORY, name + SUFFIX));
 }
 
-function namesIn(files: FileLayer, root: string): string[] {
+function listStateNames(files: FileLayer, root: string): string[] {
   const directory = join(root, STATES_DIRECTORY);
   if (!fs.existsSync(directory)) return [];
   const names = files.list(directory).filter((name) => name.endsWith(SUFFIX));
-  return names.map((name) => name.slice(0, -SUFFIX.length)).filter((name) => NAME.test(name));
+  return names.map((name) => name.slice(0, -SUFFIX.length)).filter((name) => STATE_NAME.test(name));
 }

@@ -5,32 +5,32 @@ import * as fs from "node:fs";
 import { join, sep } from "node:path";
 import { readErrno, type FileLayer } from "../../journal/files.ts";
 import { JOURNAL_VERSION } from "../../journal/format.ts";
-import { dataPaths } from "../../journal/data-directory.ts";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { readHighWater } from "../snapshot/high-water.ts";
 import { SNAPSHOT_VERSION } from "../snapshot/format.ts";
 import { BackupFault } from "./faults.ts";
-import { type CopiedJournal, JournalCopy } from "./journal-copy.ts";
-import { LOCK_FILE, lockBackup } from "./lock.ts";
+import { type CopiedJournal, JournalCopier } from "./journal-copy.ts";
+import { BACKUP_LOCK_FILE, lockBackup } from "./lock.ts";
 import {
-  findManifest,
-  type Manifest,
+  readManifestIfPresent,
+  type BackupManifest,
   MANIFEST_FILE,
-  type ManifestBody,
+  type BackupManifestBody,
   type StoredFile,
   writeManifest,
 } from "./manifest.ts";
 import { BackupObjects, OBJECTS_DIRECTORY } from "./objects.ts";
-import { RestCopy } from "./rest-copy.ts";
+import { OtherFilesCopier } from "./rest-copy.ts";
 
 /** Times that the other files are copied until none has changed while the journal's end was. */
 const PASSES_MAX = 5;
 
 /** What may lie in a backup's directory. */
-const OURS: ReadonlySet<string> = new Set([
+const BACKUP_NAMES: ReadonlySet<string> = new Set([
   MANIFEST_FILE,
   `${MANIFEST_FILE}.tmp`,
   OBJECTS_DIRECTORY,
-  LOCK_FILE,
+  BACKUP_LOCK_FILE,
   "lost+found",
 ]);
 
@@ -45,7 +45,7 @@ export interface BackupOptions {
 }
 
 export interface BackupReport {
-  readonly manifest: ManifestBody;
+  readonly manifest: BackupManifestBody;
   /** Bytes that this run has written, the manifest aside. */
   readonly bytesWritten: number;
   /** Position of the backup that was there before; undefined for a first one. */
@@ -60,26 +60,31 @@ export interface BackupReport {
  */
 export function backUp(options: BackupOptions): BackupReport {
   const { files, dataDir, target } = options;
-  if (!fs.existsSync(dataPaths(dataDir).journal)) {
+  if (!fs.existsSync(resolveDataPaths(dataDir).journal)) {
     throw new BackupFault(`\`${dataDir}\` holds no journal: there is nothing to back up`);
   }
   if (fs.existsSync(join(target, "archive.json"))) {
     throw new BackupFault(`\`${target}\` is the archive of a service: name another directory`);
   }
-  prepareTarget(files, dataDir, target);
+  prepareBackupDirectory(files, dataDir, target);
   const objects = new BackupObjects(files, target);
-  const former = findManifest(files, target);
+  const former = readManifestIfPresent(files, target);
   let release = () => undefined as void;
   try {
     release = lockBackup(target);
-    const body = taken(options, objects, former);
-    objects.sync();
+    const body = copyIntoBackup(options, objects, former);
+    objects.syncNames();
     writeManifest(files, target, body);
-    objects.collect([...body.segments, ...body.files]);
+    objects.removeAllBut([...body.segments, ...body.files]);
     const { bytesWritten } = objects;
     return { manifest: body, bytesWritten, formerPosition: former?.position };
   } catch (cause) {
-    throw explained(cause, target, former, cause instanceof BackupFault ? undefined : objects);
+    throw cleanUpAndExplain(
+      cause,
+      target,
+      former,
+      cause instanceof BackupFault ? undefined : objects,
+    );
   } finally {
     release();
   }
@@ -90,7 +95,7 @@ export function backUp(options: BackupOptions): BackupReport {
  * @param more names that may lie in it besides.
  * @throws BackupFault when it is within the data directory or holds something else.
  */
-export function prepareTarget(
+export function prepareBackupDirectory(
   files: FileLayer,
   dataDir: string,
   target: string,
@@ -103,7 +108,7 @@ export function prepareTarget(
     if (isNew) fs.rmdirSync(target);
     throw new BackupFault("the backup would lie within the data directory: name another one");
   }
-  const foreign = files.list(target).find((name) => !OURS.has(name) && !more.has(name));
+  const foreign = files.list(target).find((name) => !BACKUP_NAMES.has(name) && !more.has(name));
   if (foreign !== undefined) {
     throw new BackupFault(
       `\`${target}\` holds other files (\`${foreign}\`): name another directory`,
@@ -112,15 +117,17 @@ export function prepareTarget(
   files.makeDirectory(join(target, OBJECTS_DIRECTORY));
 }
 
-function taken(
+function copyIntoBackup(
   { files, dataDir, nowMs, madeBy }: BackupOptions,
   objects: BackupObjects,
-  former: Manifest | undefined,
-): ManifestBody {
-  const copy = new JournalCopy(files, dataPaths(dataDir).journal, objects, former);
+  former: BackupManifest | undefined,
+): BackupManifestBody {
+  const copy = new JournalCopier(files, resolveDataPaths(dataDir).journal, objects, former);
   copy.copySealed();
-  const rest = new RestCopy({ files, root: dataDir, objects, former });
-  const { stored, journal } = ofOneMoment(rest, () => copy.copyTail(readHighWater(files, dataDir)));
+  const rest = new OtherFilesCopier({ files, root: dataDir, objects, former });
+  const { stored, journal } = copyConsistently(rest, () =>
+    copy.copyTail(readHighWater(files, dataDir)),
+  );
   return buildManifest(journal, stored, nowMs, madeBy);
 }
 
@@ -128,18 +135,18 @@ function taken(
  * Copies the other files, then the journal's end; again if a file has changed meanwhile. After five
  * rounds the last one is taken.
  */
-export function ofOneMoment(
-  rest: RestCopy,
+export function copyConsistently(
+  rest: OtherFilesCopier,
   copyEnd: () => CopiedJournal,
 ): { stored: readonly StoredFile[]; journal: CopiedJournal } {
   let stored: readonly StoredFile[];
   let journal: CopiedJournal;
   let passes = 0;
   do {
-    stored = rest.copy();
+    stored = rest.copyAll();
     journal = copyEnd();
     passes++;
-  } while (passes < PASSES_MAX && rest.hasChanged());
+  } while (passes < PASSES_MAX && rest.hasSourceChanged());
   return { stored, journal };
 }
 
@@ -149,7 +156,7 @@ export function buildManifest(
   files: readonly StoredFile[],
   nowMs: number,
   madeBy: string,
-): ManifestBody {
+): BackupManifestBody {
   return {
     made_by: madeBy,
     made_at: new Date(nowMs).toISOString(),
@@ -162,14 +169,14 @@ export function buildManifest(
 }
 
 /** A full disk in words; half a file does not stay behind, unless it is another process's. */
-function explained(
+function cleanUpAndExplain(
   cause: unknown,
   target: string,
-  former: Manifest | undefined,
+  former: BackupManifest | undefined,
   objects: BackupObjects | undefined,
 ): unknown {
   try {
-    objects?.clear();
+    objects?.removeUnfinished();
   } catch {
     // The next run tries again.
   }

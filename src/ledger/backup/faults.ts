@@ -26,6 +26,6 @@ export class JournalParted extends BackupFault {
 const EXIT_DAMAGED = 65;
 
 /** A stored file of a backup does not verify. */
-export function damagedBackup(message: string): BackupFault {
+export function createBackupDamageFault(message: string): BackupFault {
   return new BackupFault(message, EXIT_DAMAGED);
 }

@@ -5,28 +5,28 @@ import { JournalDamaged } from "../../journal/faults.ts";
 import { type FileLayer, readWhole } from "../../journal/files.ts";
 import {
   CHAIN_BYTES,
-  chainBefore,
-  decodeHeader,
-  HEADER_BYTES,
-  segmentName,
-  listSegmentFiles,
+  readChainBefore,
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  formatSegmentName,
+  parseSegmentNames,
 } from "../../journal/format.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import { JournalParted } from "./faults.ts";
-import type { Manifest, StoredSegment } from "./manifest.ts";
+import type { BackupManifest, StoredSegment } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
-import { checkSegment, JOURNAL_START } from "./segments.ts";
+import { verifySegment, JOURNAL_START } from "./segments.ts";
 
-type NamedSegment = ReturnType<typeof listSegmentFiles>[number];
+type NamedSegment = ReturnType<typeof parseSegmentNames>[number];
 
 export interface CopiedJournal extends JournalPoint {
   readonly segments: readonly StoredSegment[];
 }
 
 /** The part of a manifest that a copy continues. */
-export type FormerJournal = Pick<Manifest, "position" | "segments">;
+export type FormerJournal = Pick<BackupManifest, "position" | "segments">;
 
-export class JournalCopy {
+export class JournalCopier {
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #objects: BackupObjects;
@@ -54,11 +54,13 @@ export class JournalCopy {
    * @throws JournalDamaged when one does not verify, JournalParted when the backup is of another journal.
    */
   copySealed(): void {
-    const segments = this.#segments();
+    const segments = this.#listSegments();
     for (const [index, segment] of segments.slice(0, -1).entries()) {
       if (index < this.sealed.length) continue;
       const last = segments[index + 1]!.firstLsn - 1;
-      this.sealed.push(this.#reused(segment, last) ?? this.#copied(segment, true));
+      this.sealed.push(
+        this.#findReusableSegment(segment, last) ?? this.#copySegment(segment, true),
+      );
     }
   }
 
@@ -68,62 +70,67 @@ export class JournalCopy {
    * @throws as `copySealed`; JournalDamaged also when the journal ends before `known`.
    */
   copyTail(known: number): CopiedJournal {
-    const open = this.openSegment();
-    return this.ended(open === undefined ? undefined : this.#copied(open, false), known);
+    const open = this.findOpenSegment();
+    return this.finishJournal(
+      open === undefined ? undefined : this.#copySegment(open, false),
+      known,
+    );
   }
 
   /** The segment behind the sealed ones, once they are copied; undefined while it holds nothing. */
-  openSegment(): NamedSegment | undefined {
+  findOpenSegment(): NamedSegment | undefined {
     this.copySealed();
-    const open = this.#segments()[this.sealed.length];
-    return open !== undefined && this.#isUsed(open.name) ? open : undefined;
+    const open = this.#listSegments()[this.sealed.length];
+    return open !== undefined && this.#hasHeader(open.name) ? open : undefined;
   }
 
   /**
    * The journal that ends with this open segment.
    * @throws JournalParted when the backup goes further, JournalDamaged when it ends before `known`.
    */
-  ended(open: StoredSegment | undefined, known: number): CopiedJournal {
+  finishJournal(open: StoredSegment | undefined, known: number): CopiedJournal {
     const segments = open === undefined ? [...this.sealed] : [...this.sealed, open];
-    const { lsn, chain } = pointBehind(segments);
+    const { lsn, chain } = findEndPoint(segments);
     if (lsn < this.#formerPosition) throw new JournalParted(lsn);
     if (lsn < known) {
-      const segment = segmentName(segments.at(-1)?.first ?? 1);
+      const segment = formatSegmentName(segments.at(-1)?.first ?? 1);
       const reason = `it ends at position ${lsn}, position ${known} was durable`;
       throw new JournalDamaged({ segment, offset: 0, afterLsn: lsn, reason, lostUpto: known });
     }
     return { lsn, chain, segments };
   }
 
-  #segments(): NamedSegment[] {
-    return listSegmentFiles(this.#files.list(this.#directory));
+  #listSegments(): NamedSegment[] {
+    return parseSegmentNames(this.#files.list(this.#directory));
   }
 
   /** A newest segment whose header never reached the disk holds nothing. */
-  #isUsed(name: string): boolean {
+  #hasHeader(name: string): boolean {
     return (
-      decodeHeader(readEnd(this.#files, join(this.#directory, name), 0, HEADER_BYTES)) !== undefined
+      decodeSegmentHeader(
+        readFileRange(this.#files, join(this.#directory, name), 0, SEGMENT_HEADER_BYTES),
+      ) !== undefined
     );
   }
 
   /** What the backup has of a sealed segment, if it is the same one to its last byte. */
-  #reused(segment: NamedSegment, last: number): StoredSegment | undefined {
+  #findReusableSegment(segment: NamedSegment, last: number): StoredSegment | undefined {
     const stored = this.#former.get(segment.firstLsn);
     if (stored?.is_sealed !== true) return undefined;
     const path = join(this.#directory, segment.name);
-    const end = readEnd(this.#files, path, stored.bytes - CHAIN_BYTES, CHAIN_BYTES + 1);
+    const end = readFileRange(this.#files, path, stored.bytes - CHAIN_BYTES, CHAIN_BYTES + 1);
     if (stored.last !== last || end.toString("hex") !== stored.chain) throw new JournalParted(last);
-    if (!this.#objects.has(stored)) return undefined;
-    this.#assertSameHeader(stored, readEnd(this.#files, path, 0, HEADER_BYTES));
+    if (!this.#objects.hasContent(stored)) return undefined;
+    this.#assertSameHeader(stored, readFileRange(this.#files, path, 0, SEGMENT_HEADER_BYTES));
     return stored;
   }
 
-  #copied({ name, firstLsn }: NamedSegment, isSealed: boolean): StoredSegment {
+  #copySegment({ name, firstLsn }: NamedSegment, isSealed: boolean): StoredSegment {
     const bytes = this.#read(join(this.#directory, name), isSealed);
-    const checked = checkSegment(bytes, firstLsn, pointBehind(this.sealed), isSealed);
-    this.assertSame(firstLsn, bytes, checked.end);
+    const checked = verifySegment(bytes, firstLsn, findEndPoint(this.sealed), isSealed);
+    this.assertStoredIsPrefix(firstLsn, bytes, checked.end);
     return {
-      ...this.#objects.put(bytes.subarray(0, checked.end)),
+      ...this.#objects.putBytes(bytes.subarray(0, checked.end)),
       first: firstLsn,
       last: checked.lsn,
       chain: checked.chain.toString("hex"),
@@ -137,19 +144,25 @@ export class JournalCopy {
    * @param end byte behind its last commit now.
    * @throws JournalParted when it is not.
    */
-  assertSame(first: number, bytes: Buffer, end: number): void {
+  assertStoredIsPrefix(first: number, bytes: Buffer, end: number): void {
     const stored = this.#former.get(first);
     if (stored === undefined) return;
     const isThere = stored.bytes <= end;
-    if (!isThere || chainBefore(bytes, stored.bytes).toString("hex") !== stored.chain) {
+    if (!isThere || readChainBefore(bytes, stored.bytes).toString("hex") !== stored.chain) {
       throw new JournalParted(stored.last);
     }
-    if (this.#objects.has(stored)) this.#assertSameHeader(stored, bytes.subarray(0, HEADER_BYTES));
+    if (this.#objects.hasContent(stored))
+      this.#assertSameHeader(stored, bytes.subarray(0, SEGMENT_HEADER_BYTES));
   }
 
   /** The chain does not cover the key that signs it; the header holds that. */
   #assertSameHeader(stored: StoredSegment, header: Buffer): void {
-    const former = readEnd(this.#files, this.#objects.pathOf(stored), 0, HEADER_BYTES);
+    const former = readFileRange(
+      this.#files,
+      this.#objects.resolvePath(stored),
+      0,
+      SEGMENT_HEADER_BYTES,
+    );
     if (!former.equals(header)) throw new JournalParted(stored.first);
   }
 
@@ -170,13 +183,13 @@ export class JournalCopy {
 }
 
 /** The journal's end after these segments. */
-export function pointBehind(segments: readonly StoredSegment[]): JournalPoint {
+export function findEndPoint(segments: readonly StoredSegment[]): JournalPoint {
   const last = segments.at(-1);
   if (last === undefined) return JOURNAL_START;
   return { lsn: last.last, chain: Buffer.from(last.chain, "hex") };
 }
 
-function readEnd(files: FileLayer, path: string, from: number, length: number): Buffer {
+function readFileRange(files: FileLayer, path: string, from: number, length: number): Buffer {
   const descriptor = files.open(path, "read");
   try {
     const bytes = Buffer.alloc(length);

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 
-export interface SourceFile {
+export interface ListedFile {
   /** Relative to the data directory, with `/`. */
   readonly path: string;
   /** Changes whenever the content does. */
@@ -11,7 +11,7 @@ export interface SourceFile {
 }
 
 /** Owner, address and lock of a process; marks of one disk; what is half written. */
-const LEFT_OUT: readonly RegExp[] = [
+const EXCLUDED_PATHS: readonly RegExp[] = [
   /^(lock|owner\.json|server\.json|epoch|high-water|restoring)$/,
   // Segments have a way of their own; the rest is made again.
   /^journal\/(?!quarantine-)/,
@@ -19,7 +19,7 @@ const LEFT_OUT: readonly RegExp[] = [
 ];
 
 /** Made again from the rest; the newest snapshot goes its own way. */
-const DERIVED: ReadonlySet<string> = new Set([
+const DERIVED_DIRECTORIES: ReadonlySet<string> = new Set([
   "store",
   "store-export",
   "store-queries",
@@ -27,11 +27,11 @@ const DERIVED: ReadonlySet<string> = new Set([
 ]);
 
 /** Files that only grow; any length of them is as good as a crash leaves. */
-export const GROWING = /\.spool$/;
+export const GROWING_FILE = /\.spool$/;
 
-export function listSource(root: string): SourceFile[] {
-  return pathsIn(root, "")
-    .filter((path) => !LEFT_OUT.some((pattern) => pattern.test(path)))
+export function listBackupFiles(root: string): ListedFile[] {
+  return listPaths(root, "")
+    .filter((path) => !EXCLUDED_PATHS.some((pattern) => pattern.test(path)))
     .toSorted()
     .flatMap((path) => {
       const stamp = readFileStamp(join(root, path));
@@ -47,12 +47,12 @@ export function readFileStamp(path: string): string | undefined {
 }
 
 /** Equal for two lists between which no file has changed, but for those that only grow. */
-export function computeListingSignature(files: readonly SourceFile[]): string {
-  const still = files.filter(({ path }) => !GROWING.test(path));
+export function computeListingFingerprint(files: readonly ListedFile[]): string {
+  const still = files.filter(({ path }) => !GROWING_FILE.test(path));
   return JSON.stringify(still.map(({ path, stamp }) => [path, stamp]));
 }
 
-function pathsIn(root: string, folder: string): string[] {
+function listPaths(root: string, folder: string): string[] {
   let entries: fs.Dirent[];
   try {
     entries = fs.readdirSync(join(root, folder), { withFileTypes: true });
@@ -64,7 +64,7 @@ function pathsIn(root: string, folder: string): string[] {
   return entries.flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
     if (entry.isDirectory()) {
-      return DERIVED.has(path) ? [] : pathsIn(root, path);
+      return DERIVED_DIRECTORIES.has(path) ? [] : listPaths(root, path);
     }
     // A link to a file (a mounted secret) is kept as the file.
     return entry.isFile() || entry.isSymbolicLink() ? [path] : [];

@@ -4,9 +4,9 @@ import { readErrno } from "../../journal/files.ts";
 import { lockFile } from "../../platform/file-lock.ts";
 import { BackupFault } from "./faults.ts";
 
-export const LOCK_FILE = "lock";
+export const BACKUP_LOCK_FILE = "lock";
 /** A file system without locks is a target like any other: two backups at once are the rare case. */
-const NO_LOCKS: ReadonlySet<string> = new Set(["ENOLCK", "ENOTSUP", "EOPNOTSUPP"]);
+const LOCKS_UNSUPPORTED_ERRNOS: ReadonlySet<string> = new Set(["ENOLCK", "ENOTSUP", "EOPNOTSUPP"]);
 
 /**
  * Locks a directory; call what it returns to release it. The lock ends with the process.
@@ -15,9 +15,9 @@ const NO_LOCKS: ReadonlySet<string> = new Set(["ENOLCK", "ENOTSUP", "EOPNOTSUPP"
 export function lockBackup(root: string): () => void {
   let lock: ReturnType<typeof lockFile>;
   try {
-    lock = lockFile(join(root, LOCK_FILE));
+    lock = lockFile(join(root, BACKUP_LOCK_FILE));
   } catch (cause) {
-    if (NO_LOCKS.has(readErrno(cause))) return () => undefined;
+    if (LOCKS_UNSUPPORTED_ERRNOS.has(readErrno(cause))) return () => undefined;
     throw cause;
   }
   if (lock === undefined) {

@@ -2,9 +2,9 @@
 // It is replaced last, in one step: until then the backup is what it was before.
 import { hash } from "node:crypto";
 import { join } from "node:path";
-import { canonicalJson } from "../../contract/canonical-json.ts";
+import { formatCanonicalJson } from "../../contract/canonical-json.ts";
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
-import { BackupFault, damagedBackup } from "./faults.ts";
+import { BackupFault, createBackupDamageFault } from "./faults.ts";
 
 export const MANIFEST_FILE = "manifest.json";
 /** Form of the manifest and of the files beside it: 1, or 2 where a content lies in parts. */
@@ -44,7 +44,7 @@ export interface StoredSegment extends StoredContent {
   readonly is_sealed: boolean;
 }
 
-export interface Manifest {
+export interface BackupManifest {
   readonly version: number;
   /** Version of the release that made it. */
   readonly made_by: string;
@@ -60,7 +60,7 @@ export interface Manifest {
   readonly files: readonly StoredFile[];
 }
 
-export type ManifestBody = Omit<Manifest, "version">;
+export type BackupManifestBody = Omit<BackupManifest, "version">;
 
 /** The objects that a content consists of. */
 export function listStoredParts(content: StoredContent): readonly StoredObject[] {
@@ -71,12 +71,12 @@ export function listStoredParts(content: StoredContent): readonly StoredObject[]
 export function writeManifest(
   files: FileLayer,
   root: string,
-  body: ManifestBody,
+  body: BackupManifestBody,
   name = MANIFEST_FILE,
 ): void {
   const hasParts = [...body.segments, ...body.files].some(({ parts }) => parts !== undefined);
   const version = hasParts ? BACKUP_VERSION : VERSION_WITHOUT_PARTS;
-  const manifest: Manifest = { ...body, version };
+  const manifest: BackupManifest = { ...body, version };
   const text = JSON.stringify({ sha256: digestManifest(manifest), manifest }, null, 1);
   replaceFile(files, root, name, Buffer.from(`${text}\n`));
 }
@@ -85,22 +85,24 @@ export function writeManifest(
  * The manifest in force; undefined when there is none.
  * @throws BackupFault when it does not verify or is of a later version.
  */
-export function findManifest(
+export function readManifestIfPresent(
   files: FileLayer,
   root: string,
   name = MANIFEST_FILE,
-): Manifest | undefined {
+): BackupManifest | undefined {
   if (!files.list(root).includes(name)) return undefined;
   const path = join(root, name);
-  let read: { sha256?: unknown; manifest?: Manifest };
+  let read: { sha256?: unknown; manifest?: BackupManifest };
   try {
     read = JSON.parse(readWhole(files, path).toString()) as typeof read;
   } catch {
-    throw damagedBackup(`\`${path}\` is not JSON: use another copy of the backup`);
+    throw createBackupDamageFault(`\`${path}\` is not JSON: use another copy of the backup`);
   }
   const { sha256, manifest } = read;
   if (manifest === undefined || digestManifest(manifest) !== sha256) {
-    throw damagedBackup(`\`${path}\` does not have its own hash: use another copy of the backup`);
+    throw createBackupDamageFault(
+      `\`${path}\` does not have its own hash: use another copy of the backup`,
+    );
   }
   if (manifest.version > BACKUP_VERSION) {
     throw new BackupFault(
@@ -114,10 +116,10 @@ export function findManifest(
  * The manifest of a backup.
  * @throws BackupFault when the directory holds none, or one that does not verify.
  */
-export function readManifest(files: FileLayer, root: string): Manifest {
-  let manifest: Manifest | undefined;
+export function requireManifest(files: FileLayer, root: string): BackupManifest {
+  let manifest: BackupManifest | undefined;
   try {
-    manifest = findManifest(files, root);
+    manifest = readManifestIfPresent(files, root);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
   }
@@ -125,6 +127,6 @@ export function readManifest(files: FileLayer, root: string): Manifest {
   return manifest;
 }
 
-function digestManifest(manifest: Manifest): string {
-  return hash("sha256", canonicalJson(manifest));
+function digestManifest(manifest: BackupManifest): string {
+  return hash("sha256", formatCanonicalJson(manifest));
 }

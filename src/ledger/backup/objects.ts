@@ -3,7 +3,7 @@
 import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
 import { readErrno, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
-import { damagedBackup } from "./faults.ts";
+import { createBackupDamageFault } from "./faults.ts";
 import { listStoredParts, type StoredContent, type StoredObject } from "./manifest.ts";
 
 export const OBJECTS_DIRECTORY = "objects";
@@ -11,16 +11,16 @@ export const OBJECTS_DIRECTORY = "objects";
 const SLICE_BYTES = 4 * 1024 * 1024;
 /** Bytes synced at a time: one long sync would hold up the journal's own on the same disk. */
 const SYNC_BYTES = 8 * 1024 * 1024;
-const UNFINISHED = "unfinished.tmp";
-const NAME = /^[0-9a-f]{64}$/;
+const UNFINISHED_FILE = "unfinished.tmp";
+const OBJECT_NAME = /^[0-9a-f]{64}$/;
 
-type Take = (slice: Uint8Array) => void;
+type SliceConsumer = (slice: Uint8Array) => void;
 
 export class BackupObjects {
   /** Bytes written by this process. */
   bytesWritten = 0;
   /** Names of what it has stored, oldest first. */
-  readonly written: string[] = [];
+  readonly writtenNames: string[] = [];
   readonly #files: FileLayer;
   readonly #directory: string;
 
@@ -30,18 +30,18 @@ export class BackupObjects {
   }
 
   /** Where a content begins. */
-  pathOf(content: StoredContent): string {
+  resolvePath(content: StoredContent): string {
     return join(this.#directory, listStoredParts(content)[0]!.sha256);
   }
 
   /** Whether all of it is there with its size; its bytes are not read. */
-  has(content: StoredContent): boolean {
+  hasContent(content: StoredContent): boolean {
     return listStoredParts(content).every((part) => this.#hasObject(part));
   }
 
   #hasObject(object: StoredObject): boolean {
     try {
-      const descriptor = this.#files.open(this.pathOf(object), "read");
+      const descriptor = this.#files.open(this.resolvePath(object), "read");
       try {
         return this.#files.size(descriptor) === object.bytes;
       } finally {
@@ -54,10 +54,10 @@ export class BackupObjects {
   }
 
   /** Stores bytes. */
-  put(bytes: Uint8Array): StoredObject {
+  putBytes(bytes: Uint8Array): StoredObject {
     const object = { bytes: bytes.byteLength, sha256: hash("sha256", bytes) };
     if (this.#hasObject(object)) return object;
-    return this.#write((take) => {
+    return this.#writeObject((take) => {
       for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
         take(bytes.subarray(at, at + SLICE_BYTES));
       }
@@ -69,7 +69,7 @@ export class BackupObjects {
     const descriptor = this.#files.open(path, "read");
     try {
       const size = this.#files.size(descriptor);
-      return this.#write((take) => eachSlice(this.#files, descriptor, size, take));
+      return this.#writeObject((take) => readFileSlices(this.#files, descriptor, size, take));
     } finally {
       this.#files.close(descriptor);
     }
@@ -90,16 +90,17 @@ export class BackupObjects {
       at += part.bytes;
     }
     if (at !== bytes || hash("sha256", whole) !== sha256) {
-      throw this.#damaged(parts[0]!, path, "and its further parts are not the whole");
+      throw this.#createDamageFault(parts[0]!, path, "and its further parts are not the whole");
     }
     return whole;
   }
 
   #readObject(object: StoredObject, path: string, reuse?: Buffer): Buffer {
-    const bytes = this.#reading(object, path, () =>
-      readWhole(this.#files, this.pathOf(object), reuse),
+    const bytes = this.#readOrExplain(object, path, () =>
+      readWhole(this.#files, this.resolvePath(object), reuse),
     );
-    if (hash("sha256", bytes) !== object.sha256) throw this.#damaged(object, path, "is damaged");
+    if (hash("sha256", bytes) !== object.sha256)
+      throw this.#createDamageFault(object, path, "is damaged");
     return bytes;
   }
 
@@ -107,46 +108,47 @@ export class BackupObjects {
    * Hands over the bytes of a content, slice by slice. What was taken is worth nothing if it throws.
    * @throws BackupFault as `read`.
    */
-  stream(content: StoredContent, path: string, take: Take): void {
-    if (content.parts === undefined) this.#streamObject(content, path, take);
+  readSlices(content: StoredContent, path: string, take: SliceConsumer): void {
+    if (content.parts === undefined) this.#readObjectSlices(content, path, take);
     // Only what grew while it was copied is in parts: it is small.
     else take(this.read(content, path));
   }
 
-  #streamObject(object: StoredObject, path: string, take: Take): void {
+  #readObjectSlices(object: StoredObject, path: string, take: SliceConsumer): void {
     const digest = createHash("sha256");
-    const descriptor = this.#reading(object, path, () =>
-      this.#files.open(this.pathOf(object), "read"),
+    const descriptor = this.#readOrExplain(object, path, () =>
+      this.#files.open(this.resolvePath(object), "read"),
     );
     try {
       const size = this.#files.size(descriptor);
-      eachSlice(this.#files, descriptor, size, (slice) => {
+      readFileSlices(this.#files, descriptor, size, (slice) => {
         digest.update(slice);
         take(slice);
       });
     } finally {
       this.#files.close(descriptor);
     }
-    if (digest.digest("hex") !== object.sha256) throw this.#damaged(object, path, "is damaged");
+    if (digest.digest("hex") !== object.sha256)
+      throw this.#createDamageFault(object, path, "is damaged");
   }
 
   /** Makes the names of all objects durable. */
-  sync(): void {
+  syncNames(): void {
     this.#files.syncDirectory(this.#directory);
   }
 
   /** Removes what a manifest does not name. */
-  collect(kept: readonly StoredContent[]): void {
-    this.clear();
-    this.remove(this.unnamed(kept));
+  removeAllBut(kept: readonly StoredContent[]): void {
+    this.removeUnfinished();
+    this.remove(this.listUnreferenced(kept));
   }
 
   /** Names of the objects that are in none of these contents. */
-  unnamed(kept: readonly StoredContent[]): string[] {
+  listUnreferenced(kept: readonly StoredContent[]): string[] {
     const names = new Set(
       kept.flatMap((each) => listStoredParts(each).map(({ sha256 }) => sha256)),
     );
-    const found = this.#files.list(this.#directory).filter((name) => NAME.test(name));
+    const found = this.#files.list(this.#directory).filter((name) => OBJECT_NAME.test(name));
     return found.filter((name) => !names.has(name));
   }
 
@@ -156,14 +158,14 @@ export class BackupObjects {
   }
 
   /** Removes what an interrupted or failed write has left. */
-  clear(): void {
-    if (!this.#files.list(this.#directory).includes(UNFINISHED)) return;
-    this.#files.remove(join(this.#directory, UNFINISHED));
+  removeUnfinished(): void {
+    if (!this.#files.list(this.#directory).includes(UNFINISHED_FILE)) return;
+    this.#files.remove(join(this.#directory, UNFINISHED_FILE));
   }
 
-  #write(fill: (take: Take) => void): StoredObject {
-    this.clear();
-    const temporary = join(this.#directory, UNFINISHED);
+  #writeObject(fill: (take: SliceConsumer) => void): StoredObject {
+    this.removeUnfinished();
+    const temporary = join(this.#directory, UNFINISHED_FILE);
     const digest = createHash("sha256");
     const descriptor = this.#files.open(temporary, "create");
     let bytes = 0;
@@ -173,24 +175,26 @@ export class BackupObjects {
       this.#files.close(descriptor);
     }
     const object = { bytes, sha256: digest.digest("hex") };
-    this.#files.rename(temporary, this.pathOf(object));
+    this.#files.rename(temporary, this.resolvePath(object));
     this.bytesWritten += bytes;
-    this.written.push(object.sha256);
+    this.writtenNames.push(object.sha256);
     return object;
   }
 
-  #reading<T>(object: StoredObject, path: string, act: () => T): T {
+  #readOrExplain<T>(object: StoredObject, path: string, act: () => T): T {
     try {
       return act();
     } catch (cause) {
       if (readErrno(cause) === "") throw cause;
-      throw this.#damaged(object, path, `cannot be read (${readErrno(cause)})`);
+      throw this.#createDamageFault(object, path, `cannot be read (${readErrno(cause)})`);
     }
   }
 
-  #damaged(object: StoredObject, path: string, how: string) {
+  #createDamageFault(object: StoredObject, path: string, how: string) {
     const advice = "remove it and back up again, or use another copy of the backup";
-    return damagedBackup(`\`${this.pathOf(object)}\`, which is ${path}, ${how}: ${advice}`);
+    return createBackupDamageFault(
+      `\`${this.resolvePath(object)}\`, which is ${path}, ${how}: ${advice}`,
+    );
   }
 }
 
@@ -198,8 +202,8 @@ export class BackupObjects {
 export function writeSlices(
   files: FileLayer,
   descriptor: number,
-  fill: (take: Take) => void,
-  seen: Take = () => undefined,
+  fill: (take: SliceConsumer) => void,
+  seen: SliceConsumer = () => undefined,
 ): number {
   let bytes = 0;
   let synced = 0;
@@ -215,7 +219,12 @@ export function writeSlices(
   return bytes;
 }
 
-function eachSlice(files: FileLayer, descriptor: number, size: number, take: Take): void {
+function readFileSlices(
+  files: FileLayer,
+  descriptor: number,
+  size: number,
+  take: SliceConsumer,
+): void {
   const buffer = Buffer.allocUnsafe(Math.min(SLICE_BYTES, Math.max(size, 1)));
   for (let at = 0; at < size;) {
     const taken = files.read(descriptor, buffer, 0, Math.min(buffer.byteLength, size - at), at);

@@ -6,15 +6,20 @@ import * as fs from "node:fs";
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { claimDataDirectory, RESTORING_FILE } from "../../journal/data-directory.ts";
 import { type FileLayer, replaceFile, writeFully } from "../../journal/files.ts";
-import { segmentName } from "../../journal/format.ts";
+import { formatSegmentName } from "../../journal/format.ts";
 import { type JournalPoint, NEWEST_FILE } from "../../journal/recovery.ts";
 import { setHighWater } from "../snapshot/high-water.ts";
-import { BackupFault, damagedBackup } from "./faults.ts";
-import { pointBehind } from "./journal-copy.ts";
-import { type Manifest, readManifest, type StoredFile, type StoredSegment } from "./manifest.ts";
+import { BackupFault, createBackupDamageFault } from "./faults.ts";
+import { findEndPoint } from "./journal-copy.ts";
+import {
+  type BackupManifest,
+  requireManifest,
+  type StoredFile,
+  type StoredSegment,
+} from "./manifest.ts";
 import { BackupObjects, writeSlices } from "./objects.ts";
-import { isBehind, lastCommitBy, type Until } from "./segments.ts";
-import { readSegment } from "./verify.ts";
+import { isAfterLimit, findLastCommitWithin, type RestoreLimit } from "./segments.ts";
+import { readVerifiedSegment } from "./verify.ts";
 
 /** The commit that a restored journal ends with. */
 export interface RestoredPoint extends JournalPoint {
@@ -28,19 +33,23 @@ export interface RestoreOptions {
   /** Made when missing; must be empty. */
   readonly dataDir: string;
   /** Of that backup; the one in force when left out. */
-  readonly manifest?: Manifest | undefined;
-  readonly until?: Until | undefined;
+  readonly manifest?: BackupManifest | undefined;
+  readonly until?: RestoreLimit | undefined;
   /** Leave the service id out: the next start makes another. */
   readonly isNewService?: boolean;
   /**
    * Gives a file the content that it had at an earlier point, by its path; undefined where the one
    * in the backup holds. Asked only if the journal is cut.
    */
-  readonly asOf?: (path: string, content: Buffer, point: RestoredPoint) => Uint8Array | undefined;
+  readonly rewindFile?: (
+    path: string,
+    content: Buffer,
+    point: RestoredPoint,
+  ) => Uint8Array | undefined;
 }
 
 export interface RestoreReport {
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
   readonly point: RestoredPoint;
   readonly bytes: number;
   /** Whether a snapshot was restored; else the first start replays. */
@@ -48,10 +57,10 @@ export interface RestoreReport {
 }
 
 /** What an empty file system and an owner that has gone leave behind. */
-const EMPTY: ReadonlySet<string> = new Set(["lost+found", "lock", "epoch"]);
+const IGNORED_LEFTOVERS: ReadonlySet<string> = new Set(["lost+found", "lock", "epoch"]);
 const KEY_FILE = "bureau.key";
 const SERVICE_ID_FILE = "service-id";
-const SNAPSHOT = /^snapshots\/snap-(\d+)\.bin$/;
+const SNAPSHOT_PATH = /^snapshots\/snap-(\d+)\.bin$/;
 
 /**
  * Restores. Everything is verified on its way; nothing stays in the directory if it throws.
@@ -60,23 +69,23 @@ const SNAPSHOT = /^snapshots\/snap-(\d+)\.bin$/;
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const { files, backup, dataDir } = options;
-  const manifest = options.manifest ?? readManifest(files, backup);
-  assertEmpty(dataDir);
+  const manifest = options.manifest ?? requireManifest(files, backup);
+  assertEmptyDirectory(dataDir);
   const claim = await claimDataDirectory(dataDir);
   const restoration = new Restoration(options, manifest, claim.paths.root);
   try {
     return restoration.run();
   } catch (cause) {
-    restoration.undo();
+    restoration.removeWritten();
     throw cause;
   } finally {
     await claim.release();
   }
 }
 
-function assertEmpty(dataDir: string): void {
+function assertEmptyDirectory(dataDir: string): void {
   if (!fs.existsSync(dataDir)) return;
-  const found = fs.readdirSync(dataDir).find((name) => !EMPTY.has(name));
+  const found = fs.readdirSync(dataDir).find((name) => !IGNORED_LEFTOVERS.has(name));
   if (found === undefined) return;
   throw new BackupFault(
     `\`${dataDir}\` is not empty (\`${found}\`): restore into a new directory, or empty this one`,
@@ -84,7 +93,7 @@ function assertEmpty(dataDir: string): void {
 }
 
 /** Where a journal is cut. */
-interface Cut {
+interface JournalCut {
   /** Those that stay as they are. */
   readonly whole: readonly StoredSegment[];
   /** The beginning of the next one, which stays. */
@@ -95,14 +104,14 @@ interface Cut {
 class Restoration {
   #bytes = 0;
   readonly #options: RestoreOptions;
-  readonly #manifest: Manifest;
+  readonly #manifest: BackupManifest;
   readonly #root: string;
   readonly #objects: BackupObjects;
   /** What was written, relative to the root. */
-  readonly #written: string[] = [];
+  readonly #writtenPaths: string[] = [];
   readonly #directories = new Set<string>();
 
-  constructor(options: RestoreOptions, manifest: Manifest, root: string) {
+  constructor(options: RestoreOptions, manifest: BackupManifest, root: string) {
     this.#options = options;
     this.#manifest = manifest;
     this.#root = root;
@@ -111,32 +120,37 @@ class Restoration {
 
   run(): RestoreReport {
     const { files } = this.#options;
-    this.#assertRoom();
-    const cut = this.#cut();
+    this.#assertFreeSpace();
+    const cut = this.#computeCut();
     const { point } = cut;
     const marker = Buffer.from("a restore fills this directory\n");
-    this.#written.push("high-water", "high-water.tmp", RESTORING_FILE, `${RESTORING_FILE}.tmp`);
+    this.#writtenPaths.push(
+      "high-water",
+      "high-water.tmp",
+      RESTORING_FILE,
+      `${RESTORING_FILE}.tmp`,
+    );
     replaceFile(files, this.#root, RESTORING_FILE, marker);
     setHighWater(files, this.#root, point.lsn);
     this.#writeJournal(cut);
-    const chosen = this.#manifest.files.filter(({ path }) => this.#isWanted(path, point));
+    const chosen = this.#manifest.files.filter(({ path }) => this.#isIncluded(path, point));
     for (const file of chosen) if (file.path !== KEY_FILE) this.#writeFile(file, point);
     for (const directory of this.#directories) files.syncDirectory(directory);
     for (const file of chosen) if (file.path === KEY_FILE) this.#writeFile(file, point);
     files.syncDirectory(this.#root);
     files.remove(join(this.#root, RESTORING_FILE));
     files.syncDirectory(this.#root);
-    const hasSnapshot = chosen.some(({ path }) => SNAPSHOT.test(path));
+    const hasSnapshot = chosen.some(({ path }) => SNAPSHOT_PATH.test(path));
     return { manifest: this.#manifest, point, bytes: this.#bytes, hasSnapshot };
   }
 
   /** Removes everything again, what was there before is nothing. */
-  undo(): void {
-    const names = new Set(this.#written.map((path) => path.split("/")[0]!));
+  removeWritten(): void {
+    const names = new Set(this.#writtenPaths.map((path) => path.split("/")[0]!));
     for (const name of names) fs.rmSync(join(this.#root, name), { recursive: true, force: true });
   }
 
-  #assertRoom(): void {
+  #assertFreeSpace(): void {
     const { segments, files } = this.#manifest;
     const needed = [...segments, ...files].reduce((sum, { bytes }) => sum + bytes, 0);
     const free = this.#options.files.freeBytes(this.#root);
@@ -144,18 +158,19 @@ class Restoration {
     throw new BackupFault(`no room in \`${this.#root}\`: ${needed} bytes needed, ${free} free`);
   }
 
-  #cut(): Cut {
+  #computeCut(): JournalCut {
     const { segments } = this.#manifest;
     const { until } = this.#options;
-    const index = until === undefined ? -1 : segments.findIndex((each) => isCutBy(until, each));
+    const index =
+      until === undefined ? -1 : segments.findIndex((each) => isEndAfterLimit(until, each));
     const whole = index < 0 ? segments : segments.slice(0, index);
-    const before = pointBehind(whole);
+    const before = findEndPoint(whole);
     const timeUs = whole.reduce((latest, each) => Math.max(latest, each.time_us), 0);
     const end = { whole, part: undefined, point: { ...before, timeUs } };
-    if (index < 0) return this.#reached(end);
+    if (index < 0) return this.#assertPositionReached(end);
     const { first } = segments[index]!;
-    const bytes = readSegment(this.#objects, segments[index]!, before);
-    const last = lastCommitBy(bytes, bytes.byteLength, until!);
+    const bytes = readVerifiedSegment(this.#objects, segments[index]!, before);
+    const last = findLastCommitWithin(bytes, bytes.byteLength, until!);
     if (last !== undefined) {
       const part = { first, bytes: bytes.subarray(0, last.end) };
       return { whole, part, point: last };
@@ -165,31 +180,31 @@ class Restoration {
   }
 
   /** A position that the backup does not reach is a mistake; a later time is not. */
-  #reached(cut: Cut): Cut {
+  #assertPositionReached(cut: JournalCut): JournalCut {
     const { until } = this.#options;
     if (until === undefined || !("position" in until)) return cut;
     if (until.position <= cut.point.lsn) return cut;
     throw new BackupFault(`the backup ends at position ${cut.point.lsn}, before ${until.position}`);
   }
 
-  #isWanted(path: string, point: RestoredPoint): boolean {
+  #isIncluded(path: string, point: RestoredPoint): boolean {
     if (path === SERVICE_ID_FILE) return this.#options.isNewService !== true;
-    const [, snapshot] = SNAPSHOT.exec(path) ?? [];
+    const [, snapshot] = SNAPSHOT_PATH.exec(path) ?? [];
     return snapshot === undefined || Number(snapshot) <= point.lsn;
   }
 
-  #writeJournal({ whole, part }: Cut): void {
+  #writeJournal({ whole, part }: JournalCut): void {
     const names: string[] = [];
     let buffer: Buffer | undefined;
     for (const [index, segment] of whole.entries()) {
-      const before = pointBehind(whole.slice(0, index));
-      const bytes = readSegment(this.#objects, segment, before, buffer);
+      const before = findEndPoint(whole.slice(0, index));
+      const bytes = readVerifiedSegment(this.#objects, segment, before, buffer);
       if (bytes.byteLength > (buffer?.byteLength ?? 0)) buffer = bytes;
-      names.push(segmentName(segment.first));
+      names.push(formatSegmentName(segment.first));
       this.#writeBytes(`journal/${names.at(-1)}`, bytes);
     }
     if (part !== undefined) {
-      names.push(segmentName(part.first));
+      names.push(formatSegmentName(part.first));
       this.#writeBytes(`journal/${names.at(-1)}`, part.bytes);
     }
     const newest = names.at(-1);
@@ -198,15 +213,15 @@ class Restoration {
 
   #writeFile(file: StoredFile, point: RestoredPoint): void {
     const isCut = point.lsn < this.#manifest.position;
-    const { asOf } = this.#options;
-    if (isCut && asOf !== undefined && file.path.endsWith(".json")) {
+    const { rewindFile } = this.#options;
+    if (isCut && rewindFile !== undefined && file.path.endsWith(".json")) {
       const content = this.#objects.read(file, file.path);
-      this.#writeBytes(file.path, asOf(file.path, content, point) ?? content);
+      this.#writeBytes(file.path, rewindFile(file.path, content, point) ?? content);
       return;
     }
     this.#write(file.path, (descriptor) =>
       writeSlices(this.#options.files, descriptor, (take) =>
-        this.#objects.stream(file, file.path, take),
+        this.#objects.readSlices(file, file.path, take),
       ),
     );
   }
@@ -223,8 +238,9 @@ class Restoration {
   #write(path: string, fill: (descriptor: number) => number): void {
     const { files } = this.#options;
     const isInside = !isAbsolute(path) && normalize(path) === path && !path.startsWith("..");
-    if (!isInside) throw damagedBackup(`the manifest names \`${path}\`, outside the directory`);
-    this.#written.push(path);
+    if (!isInside)
+      throw createBackupDamageFault(`the manifest names \`${path}\`, outside the directory`);
+    this.#writtenPaths.push(path);
     const target = join(this.#root, path);
     files.makeDirectory(dirname(target));
     this.#directories.add(dirname(target));
@@ -238,6 +254,6 @@ class Restoration {
 }
 
 /** Whether a segment has a commit that comes after `until`. */
-function isCutBy(until: Until, { last, time_us: timeUs }: StoredSegment): boolean {
-  return isBehind(until, { lsn: last, timeUs });
+function isEndAfterLimit(until: RestoreLimit, { last, time_us: timeUs }: StoredSegment): boolean {
+  return isAfterLimit(until, { lsn: last, timeUs });
 }

@@ -13,14 +13,14 @@ export const BALLAST_FILE = "ballast";
 /** Written and synced by this many bytes at a time, between two batches. */
 const SLICE_BYTES = 1024 * 1024;
 /** Outcomes are taken again once free space exceeds the watermark by this factor. */
-const HEALED = 1.25;
+const RECOVERY_FACTOR = 1.25;
 /**
  * With less free space than this part of the watermark, others on the disk need the ballast now.
  */
-const URGENT = 0.25;
+const URGENT_SHARE = 0.25;
 
 /** Calls of `restore` that pass after it failed: a quota does not show in the free space. */
-const PAUSE_CALLS = 120;
+const PAUSED_CALLS = 120;
 
 /** Space on the disk, in bytes. */
 export interface DiskSpace {
@@ -31,8 +31,8 @@ export interface DiskSpace {
 }
 
 /** Space on the disk for a journal with a reserve of `bytes`; changes nothing. */
-export function diskSpace(files: FileLayer, directory: string, bytes: number): DiskSpace {
-  const ballastBytes = ballastIn(files, directory);
+export function measureDiskSpace(files: FileLayer, directory: string, bytes: number): DiskSpace {
+  const ballastBytes = readBallastBytes(files, directory);
   const freeBytes = files.freeBytes(directory);
   return { freeBytes, ballastBytes, isLow: bytes > 0 && freeBytes - bytes + ballastBytes < bytes };
 }
@@ -42,49 +42,50 @@ export class DiskReserve {
   readonly space: DiskSpace;
   readonly #files: FileLayer;
   readonly #directory: string;
-  readonly #bytes: number;
+  readonly #reserveBytes: number;
   readonly #slice: Buffer;
-  #pause = 0;
+  #pausedCalls = 0;
 
   /** Takes over the ballast of an earlier process. The directory must exist. */
   constructor(files: FileLayer, directory: string, bytes: number) {
     this.#files = files;
     this.#directory = directory;
-    this.#bytes = bytes;
+    this.#reserveBytes = bytes;
     // Random bytes, because a file system stores compressible ones in less space.
     this.#slice = randomFillSync(Buffer.alloc(Math.min(SLICE_BYTES, bytes)));
-    this.space = diskSpace(files, directory, bytes);
-    if (this.space.ballastBytes > bytes) this.release();
-    this.look();
+    this.space = measureDiskSpace(files, directory, bytes);
+    if (this.space.ballastBytes > bytes) this.releaseBallast();
+    this.checkSpace();
   }
 
   /**
    * Checks the disk; call before every batch. Releases the ballast when others run out of space.
    */
-  look(): void {
+  checkSpace(): void {
     const { space } = this;
     space.freeBytes = this.#files.freeBytes(this.#directory);
-    if (this.#bytes === 0) return;
+    if (this.#reserveBytes === 0) return;
     // Computed as if the ballast were whole, so that releasing it heals nothing.
-    const spare = space.freeBytes - this.#missing();
-    space.isLow = spare < (space.isLow ? this.#bytes * HEALED : this.#bytes);
-    if (space.ballastBytes > 0 && space.freeBytes < this.#bytes * URGENT) this.release();
+    const spare = space.freeBytes - this.#computeMissingBytes();
+    space.isLow = spare < (space.isLow ? this.#reserveBytes * RECOVERY_FACTOR : this.#reserveBytes);
+    if (space.ballastBytes > 0 && space.freeBytes < this.#reserveBytes * URGENT_SHARE)
+      this.releaseBallast();
   }
 
   /**
    * Grows the ballast by a slice, really written and synced, if there is space for it.
    * @returns whether there is more to do now.
    */
-  restore(): boolean {
+  growBallast(): boolean {
     const { space } = this;
     const files = this.#files;
-    if (space.isLow || this.#missing() <= 0) return false;
-    if (this.#pause > 0) {
-      this.#pause--;
+    if (space.isLow || this.#computeMissingBytes() <= 0) return false;
+    if (this.#pausedCalls > 0) {
+      this.#pausedCalls--;
       return false;
     }
     const path = `${this.#directory}/${BALLAST_FILE}`;
-    const slice = this.#slice.subarray(0, this.#missing());
+    const slice = this.#slice.subarray(0, this.#computeMissingBytes());
     try {
       const isThere = files.list(this.#directory).includes(BALLAST_FILE);
       const descriptor = files.open(path, isThere ? "write" : "create");
@@ -97,16 +98,16 @@ export class DiskReserve {
     } catch (cause) {
       if (readErrno(cause) === "") throw cause;
       // Another process took the space; the journal itself is not affected.
-      this.release();
-      this.#pause = PAUSE_CALLS;
+      this.releaseBallast();
+      this.#pausedCalls = PAUSED_CALLS;
       return false;
     }
     space.ballastBytes += slice.byteLength;
-    return this.#missing() > 0;
+    return this.#computeMissingBytes() > 0;
   }
 
   /** Releases the ballast's space. @returns whether there was any. */
-  release(): boolean {
+  releaseBallast(): boolean {
     const { space } = this;
     const files = this.#files;
     if (!files.list(this.#directory).includes(BALLAST_FILE)) return false;
@@ -120,12 +121,12 @@ export class DiskReserve {
     return true;
   }
 
-  #missing(): number {
-    return this.#bytes - this.space.ballastBytes;
+  #computeMissingBytes(): number {
+    return this.#reserveBytes - this.space.ballastBytes;
   }
 }
 
-function ballastIn(files: FileLayer, directory: string): number {
+function readBallastBytes(files: FileLayer, directory: string): number {
   if (!files.list(directory).includes(BALLAST_FILE)) return 0;
   const descriptor = files.open(`${directory}/${BALLAST_FILE}`, "read");
   try {

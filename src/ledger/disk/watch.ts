@@ -3,7 +3,7 @@
 import type { DiskSpace } from "./reserve.ts";
 
 /** Interval between two checks of the disk, in ms; a full one is tried again as often. */
-const LOOK_INTERVAL_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 /** Interval between two slices of the ballast, in ms. */
 const SLICE_INTERVAL_MS = 10;
 /** Changes of free space below this many bytes are not worth a message. */
@@ -11,7 +11,7 @@ const CHANGE_BYTES = 1024 * 1024;
 
 export interface WatchedDisk {
   /** See LedgerCore. */
-  probe(): boolean;
+  probeDisk(): boolean;
   readonly isHealthy: boolean;
   readonly space: DiskSpace;
 }
@@ -40,13 +40,13 @@ export class DiskWatch {
     this.#sent = { isHealthy: true, space: { freeBytes: 0, ballastBytes: 0, isLow: false } };
     // Not at once: a start has more urgent work than making a ballast.
     this.#timer = setTimeout(() => {
-      this.sendChange();
-      this.#timer = setTimeout(() => this.#look(), LOOK_INTERVAL_MS);
+      this.sendIfChanged();
+      this.#timer = setTimeout(() => this.#checkDisk(), CHECK_INTERVAL_MS);
     }, 0);
   }
 
   /** Call after a commit: it sends a change that the commit found at once. */
-  sendChange(): void {
+  sendIfChanged(): void {
     const { isHealthy, space } = this.#disk;
     const sent = this.#sent;
     const moved = Math.abs(space.freeBytes - sent.space.freeBytes);
@@ -65,12 +65,12 @@ export class DiskWatch {
   }
 
   // A server that reports itself unready gets no outcomes, so it must check by itself.
-  #look(): void {
+  #checkDisk(): void {
     try {
-      const isGrowing = this.#disk.probe();
-      this.sendChange();
-      const waitMs = isGrowing ? SLICE_INTERVAL_MS : LOOK_INTERVAL_MS;
-      this.#timer = setTimeout(() => this.#look(), waitMs);
+      const isGrowing = this.#disk.probeDisk();
+      this.sendIfChanged();
+      const waitMs = isGrowing ? SLICE_INTERVAL_MS : CHECK_INTERVAL_MS;
+      this.#timer = setTimeout(() => this.#checkDisk(), waitMs);
     } catch (error) {
       this.#fail(error);
     }

@@ -1,35 +1,35 @@
 // Application of the ordered log's messages to the journal and its state. What it does is decided by the
 // messages alone: it asks no clock, no disk and no setting, so that every node writes the same bytes.
 import { FileUnusable, JournalFull } from "../../journal/faults.ts";
-import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
+import { FRAME_KINDS, readFrameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import { isBatchEvidence } from "../../journal/proof.ts";
 import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
-import type { Admission } from "../admission/admission.ts";
-import type { LedgerFigures } from "../figures.ts";
+import type { AgentTableAdmission } from "../admission/admission.ts";
+import type { LedgerMetrics } from "../figures.ts";
 import { FrameBatch } from "../frame-batch.ts";
 import {
   encodeReplayAudits,
   type CommitResult,
-  guardCommit,
-  type Pending,
-  encodeFrameRun,
-  settleRepeat,
+  markRepeats,
+  type PendingRecord,
+  sliceFrameRun,
+  copyFirstResult,
   splitRun,
   VERDICT_RECORDED,
 } from "../replay-guard.ts";
-import { type LedgerState, copyPayload } from "../state.ts";
+import { type LedgerState, copyFramePayload } from "../state.ts";
 import {
-  readLogBeginning,
-  encodeMark,
+  parseLogBeginning,
+  encodeStreamMark,
   buildStreamMark,
   type OrderedMessage,
-  RULES,
+  MESSAGE_RULES_VERSION,
 } from "./message.ts";
-import { isStray, strayEvent } from "./stray.ts";
+import { isBlankMessage, encodeIgnoredMessageEvent } from "./stray.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
-export class StreamHole extends Error {
+export class MessageOutOfSequence extends Error {
   readonly expected: number;
 
   constructor(expected: number, found: number) {
@@ -39,7 +39,7 @@ export class StreamHole extends Error {
 }
 
 /** A message that this release does not know how to apply. */
-export class RulesUnknown extends Error {}
+export class MessageRulesUnsupported extends Error {}
 
 /** A record that came through the log, for those who keep its kind in memory. */
 export interface RemoteEvent {
@@ -55,7 +55,7 @@ export interface RemoteEvent {
 }
 
 /** Kinds that somebody keeps in memory beside the ledger thread. */
-const TOLD: ReadonlySet<number> = new Set([
+const BROADCAST_KINDS: ReadonlySet<number> = new Set([
   FRAME_KINDS.access,
   FRAME_KINDS.config,
   FRAME_KINDS.key,
@@ -65,18 +65,18 @@ const TOLD: ReadonlySet<number> = new Set([
   FRAME_KINDS.reviewEvent,
 ]);
 
-export interface ApplierParts {
+export interface OrderedApplierOptions {
   /** Origin of this process's own messages. */
   readonly origin: string;
   readonly journal: JournalWriter;
   readonly state: LedgerState;
   readonly generation: number;
-  readonly figures: LedgerFigures | undefined;
+  readonly figures: LedgerMetrics | undefined;
   /** Books what was added; it refuses nothing here. */
-  readonly admission: Admission | undefined;
+  readonly admission: AgentTableAdmission | undefined;
 }
 
-export interface Applied {
+export interface AppliedMessages {
   /** For each message that was applied, the results of its records. */
   readonly applied: CommitResult[][];
   /** In order. */
@@ -86,20 +86,20 @@ export interface Applied {
 }
 
 export class OrderedApplier {
-  readonly #parts: ApplierParts;
+  readonly #parts: OrderedApplierOptions;
   #events: RemoteEvent[] = [];
 
-  constructor(parts: ApplierParts) {
+  constructor(parts: OrderedApplierOptions) {
     this.#parts = parts;
   }
 
   /** @throws StreamHole, RulesUnknown, JournalBroken, OwnershipLost. */
-  apply(messages: readonly OrderedMessage[]): Applied {
+  applyMessages(messages: readonly OrderedMessage[]): AppliedMessages {
     const { journal, figures } = this.#parts;
     const applied: CommitResult[][] = [];
     let isFull = false;
     try {
-      for (const message of messages) applied.push(this.#applyOne(message));
+      for (const message of messages) applied.push(this.#applyMessage(message));
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
       isFull = true;
@@ -108,46 +108,48 @@ export class OrderedApplier {
       journal.sync();
     }
     const count = applied.reduce((sum, results) => sum + results.length, 0);
-    if (applied.length > 0) figures?.committed(count, journal.lastSyncMs, journal.lsn);
+    if (applied.length > 0) figures?.countCommit(count, journal.lastSyncDurationMs, journal.lsn);
     const events = this.#events;
     this.#events = [];
     return { applied, events, isFull };
   }
 
-  #applyOne(message: OrderedMessage): CommitResult[] {
+  #applyMessage(message: OrderedMessage): CommitResult[] {
     const { journal, state, generation } = this.#parts;
     const due = state.progress.seq + 1;
-    if (message.seq !== due) throw new StreamHole(due, message.seq);
-    if (message.rules > RULES) {
-      throw new RulesUnknown(`message ${due} asks for rules ${message.rules}, known are ${RULES}`);
+    if (message.seq !== due) throw new MessageOutOfSequence(due, message.seq);
+    if (message.rules > MESSAGE_RULES_VERSION) {
+      throw new MessageRulesUnsupported(
+        `message ${due} asks for rules ${message.rules}, known are ${MESSAGE_RULES_VERSION}`,
+      );
     }
-    this.#assertBehind(message);
+    this.#assertLogContinuesJournal(message);
     // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
     // by its digest the same.
     const bytes = Buffer.from(message.frames);
     const mark = new FrameBatch();
-    mark.addEvent(FRAME_KINDS.stream, encodeMark(buildStreamMark(generation, message)));
+    mark.addEvent(FRAME_KINDS.stream, encodeStreamMark(buildStreamMark(generation, message)));
     const run = { bytes, count: message.count };
-    const records = state.progress.isFresh(message) ? splitRun(run) : [];
-    guardCommit(records, (identity) => state.guard.find(identity));
+    const records = state.progress.isNewMessage(message) ? splitRun(run) : [];
+    markRepeats(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    const audit = isStray(message)
-      ? strayAudit(message)
+    const audit = isBlankMessage(message)
+      ? buildIgnoredMessageAudit(message)
       : encodeReplayAudits(records, message.timeMs);
-    const marked = mark.take();
-    const written = fresh.length === records.length ? [run] : fresh.map(encodeFrameRun);
+    const marked = mark.drain();
+    const written = fresh.length === records.length ? [run] : fresh.map(sliceFrameRun);
     const runs = [marked, ...(records.length === 0 ? [] : written)];
     const firstLsn = journal.lsn + 1;
     journal.append(audit.count === 0 ? runs : [...runs, audit], message.timeMs * 1000, true);
-    this.#take(fresh, firstLsn, marked.bytes, message);
-    for (const record of records) settleRepeat(record);
+    this.#foldAppended(fresh, firstLsn, marked.bytes, message);
+    for (const record of records) copyFirstResult(record);
     return records.map((record) => record.result);
   }
 
   /** A log that goes on from a journal is not for one that has not come so far. */
-  #assertBehind(message: OrderedMessage): void {
+  #assertLogContinuesJournal(message: OrderedMessage): void {
     const { journal } = this.#parts;
-    const begun = readLogBeginning(message);
+    const begun = parseLogBeginning(message);
     if (begun === undefined || begun.chain === journal.chain.toString("hex")) return;
     const reason = `the log goes on from position ${begun.lsn} of the cluster's journal, and this one ends at ${journal.lsn}`;
     const advice = "see `trustrank cluster bootstrap`";
@@ -155,32 +157,37 @@ export class OrderedApplier {
   }
 
   /** Folds what stands in the journal now: first the mark, then its records. */
-  #take(fresh: readonly Pending[], firstLsn: number, mark: Buffer, from: OrderedMessage): void {
+  #foldAppended(
+    fresh: readonly PendingRecord[],
+    firstLsn: number,
+    mark: Buffer,
+    from: OrderedMessage,
+  ): void {
     const { journal, state, figures, admission, origin } = this.#parts;
     const { timeMs } = from;
     const { segment, offset } = journal.batchPlace;
-    state.mark(mark, { segment, offset });
+    state.applyStreamMark(mark, { segment, offset });
     let at = offset + mark.byteLength;
-    admission?.begin();
+    admission?.beginCommit();
     for (const [index, record] of fresh.entries()) {
       const lsn = firstLsn + 1 + index;
       const place = { segment, offset: at };
-      state.record(record, lsn, place);
-      const kind = frameKind(record.run.bytes, record.at);
-      if (TOLD.has(kind) && !isBatchEvidence(record.run.bytes, record.at)) {
-        const payload = copyPayload(record.run.bytes, record.at);
+      state.applyDurableRecord(record, lsn, place);
+      const kind = readFrameKind(record.run.bytes, record.at);
+      if (BROADCAST_KINDS.has(kind) && !isBatchEvidence(record.run.bytes, record.at)) {
+        const payload = copyFramePayload(record.run.bytes, record.at);
         const own = from.origin === origin ? { ownN: from.n } : {};
         this.#events.push({ kind, payload, lsn, place, timeMs, ...own });
       }
-      admission?.book(record, timeMs);
-      figures?.recorded(record.run.bytes, record.at);
+      admission?.chargeRecord(record, timeMs);
+      figures?.countRecord(record.run.bytes, record.at);
       at += record.end - record.at;
     }
   }
 }
 
-function strayAudit(message: OrderedMessage): FrameRun {
+function buildIgnoredMessageAudit(message: OrderedMessage): FrameRun {
   const batch = new FrameBatch();
-  batch.addEvent(FRAME_KINDS.audit, strayEvent(message));
-  return batch.take();
+  batch.addEvent(FRAME_KINDS.audit, encodeIgnoredMessageEvent(message));
+  return batch.drain();
 }

@@ -1,15 +1,20 @@
 // A journal copied from another node, segment by segment: each is verified and continues the chain before
 // it takes its place, so that whatever is there at any moment is a beginning of the cluster's journal.
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
-import { CHAIN_START, decodeHeader, segmentName, listSegmentFiles } from "../../journal/format.ts";
+import {
+  CHAIN_START,
+  decodeSegmentHeader,
+  formatSegmentName,
+  parseSegmentNames,
+} from "../../journal/format.ts";
 import type { BureauKey } from "../../journal/signing-key.ts";
 import { type JournalPoint, recoverJournal } from "../../journal/recovery.ts";
-import { checkSegment } from "../backup/segments.ts";
+import { verifySegment } from "../backup/segments.ts";
 
 /** What is there or was fetched is not the same journal: the sentence says what. */
-export class CopyRefused extends Error {}
+export class BootstrapRefused extends Error {}
 
-export class JournalCopyIn {
+export class JournalBootstrap {
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #key: BureauKey;
@@ -38,7 +43,7 @@ export class JournalCopyIn {
   }
 
   /** First position of the segment that is due: what is before it is there. */
-  get due(): number {
+  get nextFirstLsn(): number {
     return this.#before.lsn + 1;
   }
 
@@ -47,19 +52,19 @@ export class JournalCopyIn {
    * @returns whether it is now longer than before.
    * @throws CopyRefused, JournalDamaged when it is not this journal's.
    */
-  take(bytes: Buffer): boolean {
-    const name = segmentName(this.due);
-    const { end, lsn, chain } = checkSegment(bytes, this.due, this.#before, false);
+  installSegment(bytes: Buffer): boolean {
+    const name = formatSegmentName(this.nextFirstLsn);
+    const { end, lsn, chain } = verifySegment(bytes, this.nextFirstLsn, this.#before, false);
     const whole = bytes.subarray(0, end);
-    const own = this.#own(name);
+    const own = this.#readLocalSegment(name);
     const shared = Math.min(own.byteLength, end);
     if (!own.subarray(0, shared).equals(whole.subarray(0, shared))) {
-      throw new CopyRefused(
+      throw new BootstrapRefused(
         `\`${name}\` of the other node is not this journal's: use an empty directory`,
       );
     }
-    if (!decodeHeader(whole)!.publicKey.equals(this.#key.publicKey)) {
-      throw new CopyRefused(`\`${name}\` is signed with another key than \`bureau.key\``);
+    if (!decodeSegmentHeader(whole)!.publicKey.equals(this.#key.publicKey)) {
+      throw new BootstrapRefused(`\`${name}\` is signed with another key than \`bureau.key\``);
     }
     this.#before = { lsn, chain };
     if (end <= own.byteLength) return false;
@@ -68,8 +73,8 @@ export class JournalCopyIn {
     return true;
   }
 
-  #own(name: string): Buffer {
-    const isThere = listSegmentFiles(this.#files.list(this.#directory)).some(
+  #readLocalSegment(name: string): Buffer {
+    const isThere = parseSegmentNames(this.#files.list(this.#directory)).some(
       (each) => each.name === name,
     );
     return isThere ? readWhole(this.#files, `${this.#directory}/${name}`) : Buffer.alloc(0);

@@ -5,9 +5,9 @@ import { JournalDamaged } from "../../journal/faults.ts";
 import type { LedgerCore } from "../core.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "../frame-batch.ts";
 import type { AppendMessage } from "../messages.ts";
-import type { Arrived } from "../ports.ts";
-import { type CommitResult, VERDICT_UNHEARD } from "../replay-guard.ts";
-import { type RemoteEvent, StreamHole } from "./apply.ts";
+import type { ArrivedMessage } from "../ports.ts";
+import { type CommitResult, VERDICT_LOG_UNAVAILABLE } from "../replay-guard.ts";
+import { type RemoteEvent, MessageOutOfSequence } from "./apply.ts";
 import {
   CHECKPOINT_MESSAGES,
   digestMessage,
@@ -15,19 +15,19 @@ import {
   type TableHash,
 } from "./message.ts";
 import type { FromStream, ToStream } from "./messages.ts";
-import { orStray } from "./stray.ts";
-import { screened, type Waiting } from "./waiting.ts";
+import { blankInvalidMessage } from "./stray.ts";
+import { screenAppend, type ScreenedAppend } from "./waiting.ts";
 
 /** Messages under way at a time. More only queue: each is synced on a majority of servers. */
 const IN_FLIGHT_MAX = 4;
 /** Numbers between the oldest message under way and the next: `progress.ts` remembers twice as many. */
-const SPREAD_MAX = 512;
+const IN_FLIGHT_SPAN_MAX = 512;
 /** Messages applied under one sync. */
-const APPLY_MAX = 64;
+const APPLY_MESSAGES_MAX = 64;
 /** Pause in ms before the log is read again after the disk was full. */
 const RETRY_MS = 1000;
 
-export interface FeedOptions {
+export interface OrderedFeedOptions {
   readonly core: LedgerCore;
   /** The stream thread. */
   readonly port: MessagePort;
@@ -45,39 +45,39 @@ export interface FeedOptions {
 }
 
 export class OrderedFeed {
-  readonly #options: FeedOptions;
+  readonly #options: OrderedFeedOptions;
   /** Appends not yet sent. */
-  #unsent: Waiting[] = [];
+  #unsent: ScreenedAppend[] = [];
   /** Appends of each message that is sent, by its number. */
-  readonly #sent = new Map<number, readonly Waiting[]>();
+  readonly #sent = new Map<number, readonly ScreenedAppend[]>();
   /** Appends of each port, in order, from the first unanswered on. */
-  readonly #byPort = new Map<MessagePort, Waiting[]>();
+  readonly #byPort = new Map<MessagePort, ScreenedAppend[]>();
   /** Messages whose place in the log is not known yet. */
   readonly #inFlight = new Set<number>();
-  #n = 0;
+  #lastNumber = 0;
   #arrived: OrderedMessage[] = [];
   /** The log is to be read again: what still arrives of the reading before is not due. */
   #isSeeking = false;
   #isOver = false;
   #retry: NodeJS.Timeout | undefined;
   /** What waits for the events of the oldest group, each of which has an undefined entry, to be taken. */
-  #held: (ToStream | undefined)[] = [];
+  #heldReports: (ToStream | undefined)[] = [];
 
-  constructor(options: FeedOptions) {
+  constructor(options: OrderedFeedOptions) {
     this.#options = options;
-    options.port.on("message", (message: FromStream) => this.#take(message));
-    this.#follow();
+    options.port.on("message", (message: FromStream) => this.#receive(message));
+    this.#requestLog();
   }
 
   /** Takes an append; its records are refused here when this node has no room for them. */
-  offer({ port, message }: Arrived<AppendMessage>): void {
-    const waiting = screened(this.#options.core, port, message);
+  enqueueAppend({ port, message }: ArrivedMessage<AppendMessage>): void {
+    const waiting = screenAppend(this.#options.core, port, message);
     const queue = this.#byPort.get(port) ?? [];
     this.#byPort.set(port, queue);
     queue.push(waiting);
     if (waiting.sent.length === 0) {
       waiting.isDone = true;
-      this.#answer(port);
+      this.#answerInOrder(port);
       return;
     }
     this.#unsent.push(waiting);
@@ -85,9 +85,9 @@ export class OrderedFeed {
   }
 
   /** The oldest events are in force on every thread. */
-  taken(): void {
-    this.#held.shift();
-    while (this.#held[0] !== undefined) this.#post(this.#held.shift()!);
+  confirmOldestEvents(): void {
+    this.#heldReports.shift();
+    while (this.#heldReports[0] !== undefined) this.#post(this.#heldReports.shift()!);
   }
 
   stop(): void {
@@ -99,8 +99,8 @@ export class OrderedFeed {
 
   /** Sends what waits; while as many messages are under way as may be, the next one gathers. */
   #send(): void {
-    while (this.#unsent.length > 0 && this.#maySend()) {
-      const gathered: Waiting[] = [];
+    while (this.#unsent.length > 0 && this.#canSend()) {
+      const gathered: ScreenedAppend[] = [];
       let count = 0;
       let bytes = 0;
       for (const waiting of this.#unsent) {
@@ -111,7 +111,7 @@ export class OrderedFeed {
         gathered.push(waiting);
       }
       this.#unsent = this.#unsent.slice(gathered.length);
-      const n = ++this.#n;
+      const n = ++this.#lastNumber;
       this.#sent.set(n, gathered);
       this.#inFlight.add(n);
       const frames = Uint8Array.from(Buffer.concat(gathered.map((each) => each.frames)));
@@ -123,30 +123,30 @@ export class OrderedFeed {
     }
   }
 
-  #maySend(): boolean {
-    const [oldest = this.#n] = this.#inFlight;
-    return this.#inFlight.size < IN_FLIGHT_MAX && this.#n - oldest < SPREAD_MAX;
+  #canSend(): boolean {
+    const [oldest = this.#lastNumber] = this.#inFlight;
+    return this.#inFlight.size < IN_FLIGHT_MAX && this.#lastNumber - oldest < IN_FLIGHT_SPAN_MAX;
   }
 
-  #take(message: FromStream): void {
+  #receive(message: FromStream): void {
     try {
-      this.#takeOne(message);
+      this.#receiveOne(message);
       // What has arrived meanwhile shares the sync.
       let next = receiveMessageOnPort(this.#options.port);
-      while (next !== undefined && this.#arrived.length < APPLY_MAX) {
-        this.#takeOne(next.message as FromStream);
+      while (next !== undefined && this.#arrived.length < APPLY_MESSAGES_MAX) {
+        this.#receiveOne(next.message as FromStream);
         next = receiveMessageOnPort(this.#options.port);
       }
-      if (next !== undefined) this.#takeOne(next.message as FromStream);
-      this.#drain();
+      if (next !== undefined) this.#receiveOne(next.message as FromStream);
+      this.#applyArrived();
     } catch (error) {
       this.#options.fail(error);
     }
   }
 
-  #takeOne(message: FromStream): void {
+  #receiveOne(message: FromStream): void {
     if (message.kind === "ordered") {
-      const messages = message.messages.map(orStray);
+      const messages = message.messages.map(blankInvalidMessage);
       const due = this.#options.core.progress.seq + 1;
       if (this.#isSeeking && (this.#retry !== undefined || messages[0]!.seq > due)) return;
       this.#isSeeking = false;
@@ -154,36 +154,38 @@ export class OrderedFeed {
       return;
     }
     this.#inFlight.delete(message.n);
-    if (message.kind === "unpublished") this.#refuse(message.n);
+    if (message.kind === "unpublished") this.#refuseMessage(message.n);
     this.#send();
   }
 
-  #refuse(n: number): void {
+  #refuseMessage(n: number): void {
     const waiting = this.#sent.get(n) ?? [];
     this.#sent.delete(n);
     for (const each of waiting) {
-      for (const at of each.sent) each.results[at]!.verdict = VERDICT_UNHEARD;
+      for (const at of each.sent) each.results[at]!.verdict = VERDICT_LOG_UNAVAILABLE;
       each.isDone = true;
-      this.#answer(each.port);
+      this.#answerInOrder(each.port);
     }
   }
 
-  #drain(): void {
+  #applyArrived(): void {
     const { core } = this.#options;
     while (this.#arrived.length > 0 && !this.#isOver) {
-      const some = this.#due(this.#arrived.splice(0, countGroupMessages(this.#arrived)));
+      const some = this.#selectUnapplied(
+        this.#arrived.splice(0, countGroupMessages(this.#arrived)),
+      );
       if (some.length === 0) {
-        this.#tellApplied();
+        this.#reportApplied();
         continue;
       }
       try {
-        const { applied, events, isFull } = core.apply(some);
-        this.#settle(some, applied, events);
+        const { applied, events, isFull } = core.applyMessages(some);
+        this.#settleApplied(some, applied, events);
         if (isFull) this.#waitForSpace();
       } catch (error) {
         // A group has no hole within: nothing of it was applied.
-        if (!(error instanceof StreamHole)) throw error;
-        this.#follow();
+        if (!(error instanceof MessageOutOfSequence)) throw error;
+        this.#requestLog();
       }
     }
   }
@@ -194,20 +196,20 @@ export class OrderedFeed {
     this.#isSeeking = true;
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
-      this.#follow();
+      this.#requestLog();
     }, RETRY_MS);
   }
 
   /** Without those that are applied already; the last of them must be what the journal says. */
-  #due(messages: readonly OrderedMessage[]): OrderedMessage[] {
+  #selectUnapplied(messages: readonly OrderedMessage[]): OrderedMessage[] {
     const { mark } = this.#options.core.progress;
     if (mark === undefined) return [...messages];
     const same = messages.find(({ seq }) => seq === mark.seq);
-    if (same !== undefined && digestMessage(same) !== mark.sha) throw forked(mark.seq);
+    if (same !== undefined && digestMessage(same) !== mark.sha) throw createForkDamage(mark.seq);
     return messages.filter(({ seq }) => seq > mark.seq);
   }
 
-  #settle(
+  #settleApplied(
     messages: readonly OrderedMessage[],
     applied: readonly CommitResult[][],
     events: readonly RemoteEvent[],
@@ -218,34 +220,40 @@ export class OrderedFeed {
     // Known here already where somebody waits for it; given up, it is news as another node's is.
     const news = events.filter(({ ownN }) => ownN === undefined || !this.#sent.has(ownN));
     settled(last.timeMs, news);
-    if (news.length > 0) this.#held.push(undefined);
+    if (news.length > 0) this.#heldReports.push(undefined);
     for (const [index, results] of applied.entries()) {
       const message = messages[index]!;
       if (message.origin !== origin) continue;
-      if (results.length > 0) this.#distribute(message.n, results);
+      if (results.length > 0) this.#settleOwnMessage(message.n, results);
       // Taken for a repeat: every node has passed it over, and whoever waits for it is told.
-      else this.#refuse(message.n);
+      else this.#refuseMessage(message.n);
     }
-    this.#tellApplied();
+    this.#reportApplied();
   }
 
-  #tellApplied(): void {
-    const { progress, tip } = this.#options.core;
-    const chain = tip.chain.toString("hex");
-    const table = this.#tableHash(progress.seq);
-    const applied: ToStream = { kind: "applied", seq: progress.seq, lsn: tip.lsn, chain, table };
-    if (this.#held.length > 0) this.#held.push(applied);
+  #reportApplied(): void {
+    const { progress, lastCommit } = this.#options.core;
+    const chain = lastCommit.chain.toString("hex");
+    const table = this.#computeCheckpointHash(progress.seq);
+    const applied: ToStream = {
+      kind: "applied",
+      seq: progress.seq,
+      lsn: lastCommit.lsn,
+      chain,
+      table,
+    };
+    if (this.#heldReports.length > 0) this.#heldReports.push(applied);
     else this.#post(applied);
   }
 
   /** Undefined between checkpoints, and while the table is made anew: it is not that of this place then. */
-  #tableHash(seq: number): TableHash | undefined {
+  #computeCheckpointHash(seq: number): TableHash | undefined {
     const { core, tableHash } = this.#options;
     if (seq === 0 || seq % CHECKPOINT_MESSAGES !== 0 || core.isRefolding) return undefined;
     return tableHash?.(seq / CHECKPOINT_MESSAGES);
   }
 
-  #distribute(n: number, results: readonly CommitResult[]): void {
+  #settleOwnMessage(n: number, results: readonly CommitResult[]): void {
     const waiting = this.#sent.get(n) ?? [];
     this.#sent.delete(n);
     let from = 0;
@@ -253,18 +261,18 @@ export class OrderedFeed {
       for (const at of each.sent) each.results[at] = results[from++]!;
       each.isDone = true;
     }
-    for (const port of new Set(waiting.map((each) => each.port))) this.#answer(port);
+    for (const port of new Set(waiting.map((each) => each.port))) this.#answerInOrder(port);
   }
 
   /** Answers of a port leave in the order of its appends. */
-  #answer(port: MessagePort): void {
+  #answerInOrder(port: MessagePort): void {
     const queue = this.#byPort.get(port) ?? [];
     while (queue[0]?.isDone === true) this.#options.answer(port, queue.shift()!.results);
     if (queue.length === 0) this.#byPort.delete(port);
   }
 
   /** From the last message applied on: it is compared with what the journal says of it. */
-  #follow(): void {
+  #requestLog(): void {
     this.#arrived = [];
     this.#isSeeking = true;
     const { mark: last, seq } = this.#options.core.progress;
@@ -283,13 +291,16 @@ export class OrderedFeed {
 function countGroupMessages(messages: readonly OrderedMessage[]): number {
   const first = messages[0]!.seq;
   const hole = messages.findIndex(({ seq }, index) => seq !== first + index);
-  const some = messages.slice(0, hole < 0 ? APPLY_MAX : Math.min(hole, APPLY_MAX));
+  const some = messages.slice(
+    0,
+    hole < 0 ? APPLY_MESSAGES_MAX : Math.min(hole, APPLY_MESSAGES_MAX),
+  );
   const checkpoint = some.findIndex(({ seq }) => seq % CHECKPOINT_MESSAGES === 0);
   return checkpoint < 0 ? some.length : checkpoint + 1;
 }
 
 /** The log holds something else than what this journal was made from. */
-function forked(seq: number): JournalDamaged {
+function createForkDamage(seq: number): JournalDamaged {
   const reason = `the ordered log holds another message ${seq} than the one in this journal: see \`trustrank cluster restore\``;
   return new JournalDamaged({ segment: "", offset: 0, afterLsn: 0, reason });
 }

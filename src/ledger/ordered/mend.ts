@@ -3,14 +3,23 @@
 // with all that still verifies here and is signed with the same key; the damaged file is kept.
 import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { JournalDamaged } from "../../journal/faults.ts";
-import { decodeHeader, HEADER_BYTES, segmentName, listSegmentFiles } from "../../journal/format.ts";
-import { type JournalPoint, type KnownPosition, NEWEST_FILE } from "../../journal/recovery.ts";
-import { quarantine, quarantineName } from "../../journal/repair.ts";
+import {
+  decodeSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  formatSegmentName,
+  parseSegmentNames,
+} from "../../journal/format.ts";
+import {
+  type JournalPoint,
+  type KnownDurablePosition,
+  NEWEST_FILE,
+} from "../../journal/recovery.ts";
+import { quarantine, findQuarantineName } from "../../journal/repair.ts";
 import { scanBatches } from "../../journal/scan.ts";
-import { checkSegment, JOURNAL_START } from "../backup/segments.ts";
+import { verifySegment, JOURNAL_START } from "../backup/segments.ts";
 
 /** No node has the segment that is needed: the sentence says why not, of each. */
-export class MendRefused extends Error {}
+export class PeerRepairRefused extends Error {}
 
 export interface SegmentPeer {
   /** For sentences. */
@@ -21,16 +30,16 @@ export interface SegmentPeer {
   fetch(segment: string): Promise<Buffer>;
 }
 
-export interface MendOptions {
+export interface PeerRepairOptions {
   readonly files: FileLayer;
   readonly directory: string;
   readonly publicKey: Buffer;
   readonly peers: readonly SegmentPeer[];
   /** What the newest segment must reach; undefined: a service writes it, and it is left alone. */
-  readonly known: KnownPosition | undefined;
+  readonly known: KnownDurablePosition | undefined;
 }
 
-export interface MendedSegment {
+export interface PeerRepairedSegment {
   readonly segment: string;
   readonly reason: string;
   /** Name of the node that had it. */
@@ -39,22 +48,22 @@ export interface MendedSegment {
   readonly kept: string | undefined;
 }
 
-export interface MendReport {
+export interface PeerRepairReport {
   /** That verify now. */
   readonly segments: number;
   readonly lsn: number;
-  readonly mended: readonly MendedSegment[];
+  readonly mended: readonly PeerRepairedSegment[];
 }
 
 /** A segment that does not verify, and what is still known of it. */
-interface Damaged {
+interface DamagedSegment {
   readonly reason: string;
   /** Undefined where the file is missing or cannot be read. */
   readonly own: Buffer | undefined;
   readonly isThere: boolean;
 }
 
-interface Due {
+interface DueSegment {
   readonly name: string;
   readonly first: number;
   /** The one behind it that is there; undefined for the newest. */
@@ -66,28 +75,28 @@ interface Due {
  * later one cannot be.
  * @throws MendRefused.
  */
-export function mendFromPeers(options: MendOptions): Promise<MendReport> {
-  return new Mender(options).run();
+export function repairFromPeers(options: PeerRepairOptions): Promise<PeerRepairReport> {
+  return new PeerRepair(options).run();
 }
 
-class Mender {
-  readonly #options: MendOptions;
+class PeerRepair {
+  readonly #options: PeerRepairOptions;
   #before: JournalPoint = JOURNAL_START;
   /** Key that signed the segment before. */
   #keyBefore: Buffer | undefined;
 
-  constructor(options: MendOptions) {
+  constructor(options: PeerRepairOptions) {
     this.#options = options;
   }
 
-  async run(): Promise<MendReport> {
-    const mended: MendedSegment[] = [];
+  async run(): Promise<PeerRepairReport> {
+    const mended: PeerRepairedSegment[] = [];
     for (let segments = 0; ; segments++) {
-      const due = this.#due();
+      const due = this.#findDueSegment();
       if (due === undefined) return { segments, lsn: this.#before.lsn, mended };
-      const damaged = this.#look(due);
+      const damaged = this.#inspectSegment(due);
       // oxlint-disable-next-line no-await-in-loop -- each continues the one before
-      const found = damaged === undefined ? undefined : await this.#mend(due, damaged);
+      const found = damaged === undefined ? undefined : await this.#repairSegment(due, damaged);
       if (found !== undefined) mended.push(found);
       const { lsn } = this.#before;
       if (due.next === undefined && lsn >= this.#known)
@@ -100,12 +109,12 @@ class Mender {
   }
 
   /** The segment that follows; undefined where none does, or the one that a service writes. */
-  #due(): Due | undefined {
+  #findDueSegment(): DueSegment | undefined {
     const { files, directory, known } = this.#options;
     const names = files.list(directory);
     const first = this.#before.lsn + 1;
-    const name = segmentName(first);
-    const next = listSegmentFiles(names).find((each) => each.firstLsn > first);
+    const name = formatSegmentName(first);
+    const next = parseSegmentNames(names).find((each) => each.firstLsn > first);
     if (next === undefined) {
       if (known === undefined) return undefined;
       const newest = names.includes(NEWEST_FILE)
@@ -117,7 +126,7 @@ class Mender {
   }
 
   /** Goes on behind it when it verifies, else says what is wrong. */
-  #look(due: Due): Damaged | undefined {
+  #inspectSegment(due: DueSegment): DamagedSegment | undefined {
     const { files, directory } = this.#options;
     if (!files.list(directory).includes(due.name)) {
       return { reason: "it is missing", own: undefined, isThere: false };
@@ -131,10 +140,10 @@ class Mender {
       return { reason, own: undefined, isThere: true };
     }
     try {
-      const end = this.#checked(due, own);
-      const short = this.#shortOf(due, end.lsn);
-      if (short !== undefined) throw this.#damage(due, end.lsn, short);
-      this.#pass(end, own);
+      const end = this.#verifyPlacement(due, own);
+      const short = this.#describeShortEnd(due, end.lsn);
+      if (short !== undefined) throw this.#createDamage(due, end.lsn, short);
+      this.#advanceBehind(end, own);
       return undefined;
     } catch (error) {
       if (!(error instanceof JournalDamaged)) throw error;
@@ -146,17 +155,17 @@ class Mender {
    * End of a segment that verifies at this place.
    * @throws JournalDamaged.
    */
-  #checked(due: Due, bytes: Buffer): JournalPoint & { readonly end: number } {
+  #verifyPlacement(due: DueSegment, bytes: Buffer): JournalPoint & { readonly end: number } {
     const { first, next } = due;
-    const { end, lsn, chain } = checkSegment(bytes, first, this.#before, next !== undefined);
+    const { end, lsn, chain } = verifySegment(bytes, first, this.#before, next !== undefined);
     if (next !== undefined && lsn >= next.firstLsn) {
-      throw this.#damage(due, lsn, `it goes on behind the beginning of \`${next.name}\``);
+      throw this.#createDamage(due, lsn, `it goes on behind the beginning of \`${next.name}\``);
     }
     return { end, lsn, chain };
   }
 
   /** Says that a segment ends before what comes behind it; undefined when it does not. */
-  #shortOf({ next }: Due, lsn: number): string | undefined {
+  #describeShortEnd({ next }: DueSegment, lsn: number): string | undefined {
     if (next === undefined) {
       const { known } = this.#options;
       if (known === undefined || lsn >= known.lsn) return undefined;
@@ -166,17 +175,20 @@ class Mender {
     return `it ends at position ${lsn}, before \`${next.name}\``;
   }
 
-  #damage({ name: segment }: Due, afterLsn: number, reason: string): JournalDamaged {
+  #createDamage({ name: segment }: DueSegment, afterLsn: number, reason: string): JournalDamaged {
     return new JournalDamaged({ segment, offset: 0, afterLsn, reason });
   }
 
-  #pass({ lsn, chain }: JournalPoint, bytes: Buffer): void {
+  #advanceBehind({ lsn, chain }: JournalPoint, bytes: Buffer): void {
     this.#before = { lsn, chain };
-    this.#keyBefore = decodeHeader(bytes)?.publicKey;
+    this.#keyBefore = decodeSegmentHeader(bytes)?.publicKey;
   }
 
   /** Undefined where the file turns out to be whole: what follows it is missing. */
-  async #mend(due: Due, damaged: Damaged): Promise<MendedSegment | undefined> {
+  async #repairSegment(
+    due: DueSegment,
+    damaged: DamagedSegment,
+  ): Promise<PeerRepairedSegment | undefined> {
     const refusals: string[] = [];
     for (const peer of this.#options.peers) {
       let fetched: Buffer;
@@ -185,59 +197,64 @@ class Mender {
         // oxlint-disable-next-line no-await-in-loop -- the next is asked when this one has it not
         fetched = await peer.fetch(due.name);
         // oxlint-disable-next-line no-await-in-loop
-        end = await this.#proved(due, damaged, peer, fetched);
+        end = await this.#verifyFetched(due, damaged, peer, fetched);
       } catch (error) {
         refusals.push(`${peer.name}: ${(error as Error).message}`);
         continue;
       }
       const whole = fetched.subarray(0, end.end);
-      this.#pass(end, whole);
+      this.#advanceBehind(end, whole);
       if (damaged.own?.equals(whole) === true) return undefined;
-      const kept = this.#put(due, damaged, whole);
+      const kept = this.#replaceSegment(due, damaged, whole);
       return { segment: due.name, reason: damaged.reason, from: peer.name, kept };
     }
     const which = `\`${due.name}\` (${damaged.reason})`;
-    throw new MendRefused(`no node gave ${which} whole: ${refusals.join("; ")}`);
+    throw new PeerRepairRefused(`no node gave ${which} whole: ${refusals.join("; ")}`);
   }
 
   /** @throws JournalDamaged, MendRefused when it is not the segment that was here. */
-  async #proved(due: Due, { own }: Damaged, peer: SegmentPeer, bytes: Buffer) {
-    const end = this.#checked(due, bytes);
-    const { publicKey } = decodeHeader(bytes)!;
-    const ownHeader = own && decodeHeader(own);
+  async #verifyFetched(due: DueSegment, { own }: DamagedSegment, peer: SegmentPeer, bytes: Buffer) {
+    const end = this.#verifyPlacement(due, bytes);
+    const { publicKey } = decodeSegmentHeader(bytes)!;
+    const ownHeader = own && decodeSegmentHeader(own);
     const keys = [ownHeader?.publicKey, this.#keyBefore, this.#options.publicKey];
     if (!keys.some((key) => key?.equals(publicKey) === true)) {
-      throw new MendRefused("it is signed with another key than this journal");
+      throw new PeerRepairRefused("it is signed with another key than this journal");
     }
     if (own !== undefined && ownHeader?.firstLsn === due.first) {
-      const { end: sound } = scanBatches(own, HEADER_BYTES, this.#before.lsn, () => undefined);
+      const { end: sound } = scanBatches(
+        own,
+        SEGMENT_HEADER_BYTES,
+        this.#before.lsn,
+        () => undefined,
+      );
       if (!own.subarray(0, sound).equals(bytes.subarray(0, sound))) {
-        throw new MendRefused("it is not what still verifies here");
+        throw new PeerRepairRefused("it is not what still verifies here");
       }
     }
-    const short = this.#shortOf(due, end.lsn);
+    const short = this.#describeShortEnd(due, end.lsn);
     if (short !== undefined) {
       // Sealed there, with others behind it; else that node has not come as far.
       const isLonger = end.lsn > this.#before.lsn;
-      if (isLonger && (await peer.has(segmentName(end.lsn + 1)))) return end;
-      throw new MendRefused(short);
+      if (isLonger && (await peer.has(formatSegmentName(end.lsn + 1)))) return end;
+      throw new PeerRepairRefused(short);
     }
     if (due.next === undefined) return end;
-    const chain = this.#chainInto(due.next.name);
+    const chain = this.#readPreviousChain(due.next.name);
     if (chain !== undefined && !chain.equals(end.chain)) {
-      throw new MendRefused(`it does not lead to \`${due.next.name}\``);
+      throw new PeerRepairRefused(`it does not lead to \`${due.next.name}\``);
     }
     return end;
   }
 
   /** Chain that a segment says it continues; undefined where its header does not verify. */
-  #chainInto(name: string): Buffer | undefined {
+  #readPreviousChain(name: string): Buffer | undefined {
     const { files, directory } = this.#options;
-    const head = Buffer.alloc(HEADER_BYTES);
+    const head = Buffer.alloc(SEGMENT_HEADER_BYTES);
     const descriptor = files.open(`${directory}/${name}`, "read");
     try {
-      const taken = files.read(descriptor, head, 0, HEADER_BYTES, 0);
-      return decodeHeader(head.subarray(0, taken))?.previousChain;
+      const taken = files.read(descriptor, head, 0, SEGMENT_HEADER_BYTES, 0);
+      return decodeSegmentHeader(head.subarray(0, taken))?.previousChain;
     } catch (error) {
       if (readErrno(error) === "") throw error;
       return undefined;
@@ -247,14 +264,18 @@ class Mender {
   }
 
   /** The damaged file is kept before another takes its name; nobody who reads finds none. */
-  #put({ name, next }: Due, { own, isThere }: Damaged, whole: Buffer): string | undefined {
+  #replaceSegment(
+    { name, next }: DueSegment,
+    { own, isThere }: DamagedSegment,
+    whole: Buffer,
+  ): string | undefined {
     const { files, directory } = this.#options;
     let kept: string | undefined;
     if (own !== undefined) {
       kept = quarantine(files, directory, name, own);
     } else if (isThere) {
       // Its bytes cannot be read: the file itself is the evidence.
-      kept = quarantineName(files, directory, name);
+      kept = findQuarantineName(files, directory, name);
       files.rename(`${directory}/${name}`, `${directory}/${kept}`);
     }
     replaceFile(files, directory, name, whole);

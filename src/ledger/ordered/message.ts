@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 
 /** Number of the rules by which messages are applied; a node applies none of a higher one. */
-export const RULES = 1;
+export const MESSAGE_RULES_VERSION = 1;
 
 /** Nodes compare the chains of their journals at every message whose place is a multiple of this. */
 export const CHECKPOINT_MESSAGES = 1000;
@@ -12,7 +12,7 @@ export const CHECKPOINT_MESSAGES = 1000;
 export const MESSAGE_BYTES_MAX = 6 * 1024 * 1024;
 
 /** What tells a message from every other. */
-export type MessageName = Pick<OutgoingMessage, "origin" | "n">;
+export type MessageId = Pick<OutgoingMessage, "origin" | "n">;
 
 /** A message before it has its place in the log. */
 export interface OutgoingMessage {
@@ -47,20 +47,20 @@ export interface LogBeginning {
   readonly chain: string;
 }
 
-const BEGINNING = /^after:(\d+):([0-9a-f]{64})$/;
+const LOG_BEGINNING_ORIGIN = /^after:(\d+):([0-9a-f]{64})$/;
 
 /** Origin of the first message of a log that goes on from a journal. It holds no records. */
-export function originAfter({ lsn, chain }: LogBeginning): string {
+export function formatLogBeginning({ lsn, chain }: LogBeginning): string {
   return `after:${lsn}:${chain}`;
 }
 
 /** What a message says of the journal that its log goes on from; undefined for all but the first of such a log. */
-export function readLogBeginning(
+export function parseLogBeginning(
   message: Pick<OrderedMessage, "origin" | "seq" | "n" | "rules" | "frames">,
 ): LogBeginning | undefined {
   const { origin, seq, n, rules, frames } = message;
   if (seq !== 1 || n !== 1 || !(rules >= 1) || frames.byteLength > 0) return undefined;
-  const [, lsn, chain] = BEGINNING.exec(origin) ?? [];
+  const [, lsn, chain] = LOG_BEGINNING_ORIGIN.exec(origin) ?? [];
   return chain === undefined ? undefined : { lsn: Number(lsn), chain };
 }
 
@@ -84,10 +84,10 @@ export function buildStreamMark(generation: number, message: OrderedMessage): St
   return { generation, seq, origin, n, sha: digestMessage(message) };
 }
 
-export function encodeMark(mark: StreamMark): Buffer {
+export function encodeStreamMark(mark: StreamMark): Buffer {
   return Buffer.from(JSON.stringify(mark));
 }
 
-export function decodeMark(payload: Uint8Array): StreamMark {
+export function decodeStreamMark(payload: Uint8Array): StreamMark {
   return JSON.parse(Buffer.from(payload).toString()) as StreamMark;
 }

@@ -1,12 +1,12 @@
 // Messages between the ledger thread and the stream thread.
-import type { MessageName, OrderedMessage, TableHash } from "./message.ts";
+import type { MessageId, OrderedMessage, TableHash } from "./message.ts";
 
 /** To the stream thread. */
 export type ToStream =
   /** Put these frames into the log; answered by `published` or `unpublished`. */
   | { kind: "publish"; n: number; count: number; frames: Uint8Array<ArrayBuffer> }
   /** Read the log from this place on, whatever was read before; `last`: the message that is known to stand there. */
-  | { kind: "follow"; from: number; last?: MessageName | undefined }
+  | { kind: "follow"; from: number; last?: MessageId | undefined }
   /** Everything up to this place is applied; at a checkpoint with the hash of the table there. */
   | { kind: "applied"; seq: number; lsn: number; chain: string; table?: TableHash | undefined }
   | { kind: "close" };

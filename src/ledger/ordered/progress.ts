@@ -7,11 +7,11 @@ import type { OrderedMessage, StreamMark } from "./message.ts";
  * Numbers of an origin that are remembered. It has at most four messages under way, so a repeat is
  * never further back.
  */
-const WINDOW = 1024;
+const NUMBERS_REMEMBERED = 1024;
 /** Origins remembered: each start of a node is one. Those longest without a message leave first. */
 const ORIGINS_MAX = 1024;
 
-interface Origin {
+interface OriginProgress {
   /** Highest number applied. */
   max: number;
   /** Numbers applied that are above `max - WINDOW`. */
@@ -28,7 +28,7 @@ interface StoredProgress {
 }
 
 /** What matters in a cluster alone: API keys as they stand, changes of the weights, the newest standings. */
-export interface BesideTheLog {
+export interface ClusterOnlyState {
   readonly access: Iterable<Buffer>;
   readonly weights: Iterable<Buffer>;
   readonly standings: StandingsPlace;
@@ -38,7 +38,7 @@ export class StreamProgress {
   /** The last message applied; undefined in a journal that no log has fed. */
   mark: StreamMark | undefined;
   /** By name, that with the newest message last. */
-  #origins = new Map<string, Origin>();
+  #origins = new Map<string, OriginProgress>();
 
   /** Place of the last message applied; 0 before the first. */
   get seq(): number {
@@ -46,9 +46,9 @@ export class StreamProgress {
   }
 
   /** Whether a message has not been applied before under another place: logs may hold one twice. */
-  isFresh({ origin, n }: Pick<OrderedMessage, "origin" | "n">): boolean {
+  isNewMessage({ origin, n }: Pick<OrderedMessage, "origin" | "n">): boolean {
     const known = this.#origins.get(origin);
-    return known === undefined || (n > known.max - WINDOW && !known.seen.has(n));
+    return known === undefined || (n > known.max - NUMBERS_REMEMBERED && !known.seen.has(n));
   }
 
   /** Notes a message as applied. */
@@ -60,17 +60,17 @@ export class StreamProgress {
     this.#origins.set(name, origin);
     origin.seen.add(n);
     origin.max = Math.max(origin.max, n);
-    if (origin.seen.size > WINDOW * 2) forget(origin);
+    if (origin.seen.size > NUMBERS_REMEMBERED * 2) forgetOldNumbers(origin);
     if (this.#origins.size <= ORIGINS_MAX) return;
     const [oldest] = this.#origins.keys();
     this.#origins.delete(oldest!);
   }
 
   /** As JSON for a snapshot, with what else came through the log alone; empty without a mark. */
-  encode({ access, weights, standings }: BesideTheLog): Buffer {
+  encode({ access, weights, standings }: ClusterOnlyState): Buffer {
     if (this.mark === undefined) return Buffer.alloc(0);
     const origins = [...this.#origins].map(([name, origin]) => {
-      forget(origin);
+      forgetOldNumbers(origin);
       return [name, origin.max, [...origin.seen]] as const;
     });
     const stored: StoredProgress = {
@@ -101,6 +101,6 @@ export class StreamProgress {
   }
 }
 
-function forget(origin: Origin): void {
-  for (const n of origin.seen) if (n <= origin.max - WINDOW) origin.seen.delete(n);
+function forgetOldNumbers(origin: OriginProgress): void {
+  for (const n of origin.seen) if (n <= origin.max - NUMBERS_REMEMBERED) origin.seen.delete(n);
 }

@@ -3,7 +3,7 @@
 import { JournalDamaged } from "../../journal/faults.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
-import { FRAME_KINDS, frameKind, listSegmentFiles } from "../../journal/format.ts";
+import { FRAME_KINDS, readFrameKind, parseSegmentNames } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import {
   JournalPointUnknown,
@@ -14,24 +14,24 @@ import {
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
 import { openJournalWriter } from "../../journal/writer.ts";
 import { FrameBatch } from "../frame-batch.ts";
-import { knownPosition, raiseHighWater } from "../snapshot/high-water.ts";
-import { copyPayload } from "../state.ts";
+import { readKnownDurablePosition, raiseHighWater } from "../snapshot/high-water.ts";
+import { copyFramePayload } from "../state.ts";
 import {
-  decodeMark,
-  encodeMark,
+  decodeStreamMark,
+  encodeStreamMark,
   buildStreamMark,
   type OrderedMessage,
   type StreamMark,
 } from "./message.ts";
 
 /** Journals of one cluster differ, or a directory has none: the sentence says which. */
-export class RestoreRefused extends Error {}
+export class ClusterRestoreRefused extends Error {}
 
-type Claim = Pick<DataDirectoryClaim, "paths" | "epoch" | "owner">;
+type JournalClaim = Pick<DataDirectoryClaim, "paths" | "epoch" | "owner">;
 
 /** A node's journal, verified. */
 export interface NodeJournal {
-  readonly claim: Claim;
+  readonly claim: JournalClaim;
   readonly key: BureauKey;
   readonly tail: JournalTail;
   /** The last message applied; undefined in a journal that no log has fed. */
@@ -42,21 +42,22 @@ export interface NodeJournal {
  * Verifies a journal and cuts a torn end, as a start does.
  * @throws JournalDamaged; RestoreRefused when there is none.
  */
-export function readNodeJournal(files: FileLayer, claim: Claim): NodeJournal {
+export function recoverNodeJournal(files: FileLayer, claim: JournalClaim): NodeJournal {
   const { root, journal: directory, bureauKey, snapshots } = claim.paths;
-  if (listSegmentFiles(listed(files, directory)).length === 0) {
-    throw new RestoreRefused(`\`${root}\` has no journal`);
+  if (parseSegmentNames(listOrEmpty(files, directory)).length === 0) {
+    throw new ClusterRestoreRefused(`\`${root}\` has no journal`);
   }
   let mark: StreamMark | undefined;
-  const known = knownPosition(files, root, snapshots);
+  const known = readKnownDurablePosition(files, root, snapshots);
   const visit = (bytes: Buffer, at: number) => {
-    if (frameKind(bytes, at) === FRAME_KINDS.stream) mark = decodeMark(copyPayload(bytes, at));
+    if (readFrameKind(bytes, at) === FRAME_KINDS.stream)
+      mark = decodeStreamMark(copyFramePayload(bytes, at));
   };
   const { tail } = recoverJournal(files, directory, visit, { known });
   return { claim, key: loadBureauKey(bureauKey, false), tail, mark };
 }
 
-function listed(files: FileLayer, directory: string): string[] {
+function listOrEmpty(files: FileLayer, directory: string): string[] {
   try {
     return files.list(directory);
   } catch {
@@ -74,10 +75,12 @@ export function selectLongestJournal(files: FileLayer, nodes: readonly NodeJourn
   for (const { claim, key, tail } of nodes) {
     if (!key.publicKey.equals(longest.key.publicKey)) {
       const both = `\`${claim.paths.root}\` and \`${paths.root}\``;
-      throw new RestoreRefused(`${both} have different signing keys: they are not of one cluster`);
+      throw new ClusterRestoreRefused(
+        `${both} have different signing keys: they are not of one cluster`,
+      );
     }
-    if (tail.lsn === 0 || !isOnItsWay(files, paths.journal, longest.tail, tail)) {
-      throw new RestoreRefused(
+    if (tail.lsn === 0 || !hasJournalAsPrefix(files, paths.journal, longest.tail, tail)) {
+      throw new ClusterRestoreRefused(
         `the journal of \`${claim.paths.root}\`, ${tail.lsn} records long, is no beginning of the one of \`${paths.root}\`: leave out the one that is wrong`,
       );
     }
@@ -86,7 +89,7 @@ export function selectLongestJournal(files: FileLayer, nodes: readonly NodeJourn
 }
 
 /** Whether a journal passes through the end of another. */
-function isOnItsWay(
+function hasJournalAsPrefix(
   files: FileLayer,
   directory: string,
   tail: JournalTail,
@@ -103,12 +106,12 @@ function isOnItsWay(
 }
 
 /** Makes a journal equal to the longest, of which it is a beginning. Returns the bytes copied. */
-export function lengthen(files: FileLayer, node: NodeJournal, longest: NodeJournal): number {
+export function extendToLongest(files: FileLayer, node: NodeJournal, longest: NodeJournal): number {
   if (node.tail.lsn === longest.tail.lsn) return 0;
   const { journal: directory, root } = node.claim.paths;
   const source = longest.claim.paths.journal;
   raiseHighWater(files, root, node.tail.lsn);
-  const segments = listSegmentFiles(files.list(source));
+  const segments = parseSegmentNames(files.list(source));
   const first = segments.findLastIndex(({ firstLsn }) => firstLsn <= node.tail.lsn + 1);
   let copied = 0;
   for (const { name } of segments.slice(first)) {
@@ -129,7 +132,7 @@ export function lengthen(files: FileLayer, node: NodeJournal, longest: NodeJourn
  * Puts the mark of the new log's first message behind a journal, to the same bytes on each node.
  * @throws JournalFull, JournalBroken.
  */
-export function takeUp(
+export function appendFirstMark(
   files: FileLayer,
   { claim, key }: NodeJournal,
   generation: number,
@@ -150,8 +153,8 @@ export function takeUp(
   });
   try {
     const batch = new FrameBatch();
-    batch.addEvent(FRAME_KINDS.stream, encodeMark(buildStreamMark(generation, message)));
-    writer.append([batch.take()], message.timeMs * 1000);
+    batch.addEvent(FRAME_KINDS.stream, encodeStreamMark(buildStreamMark(generation, message)));
+    writer.append([batch.drain()], message.timeMs * 1000);
     const { lsn, chain } = writer;
     return { ...tail, lsn, chain };
   } finally {

@@ -1,15 +1,20 @@
 // Appends that wait for their place in the ordered log, screened before they leave: what depends on this node
 // alone is refused here, for after the log all nodes must agree.
 import type { MessagePort } from "node:worker_threads";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
-import { outcomeSender } from "../../journal/outcome.ts";
-import { refuseBulk } from "../admission/admission.ts";
+import {
+  FRAME_HEAD_BYTES,
+  FRAME_KINDS,
+  readFrameKind,
+  readPayloadLength,
+} from "../../journal/format.ts";
+import { readOutcomeSender } from "../../journal/outcome.ts";
+import { markBulkRefused } from "../admission/admission.ts";
 import type { LedgerCore } from "../core.ts";
 import type { AppendMessage } from "../messages.ts";
-import { type CommitResult, type Pending, VERDICT_RECORDED } from "../replay-guard.ts";
+import { type CommitResult, type PendingRecord, VERDICT_RECORDED } from "../replay-guard.ts";
 
 /** One append that waits for its place. */
-export interface Waiting {
+export interface ScreenedAppend {
   readonly port: MessagePort;
   /** Of each of its records; those refused here have their verdict already. */
   readonly results: CommitResult[];
@@ -19,15 +24,15 @@ export interface Waiting {
   isDone: boolean;
 }
 
-export function screened(
+export function screenAppend(
   { space, admission }: Pick<LedgerCore, "space" | "admission">,
   port: MessagePort,
   { frames, byteCount, recordCount, nowMs }: AppendMessage,
-): Waiting {
+): ScreenedAppend {
   const bytes = Buffer.from(frames, 0, byteCount);
   const records = splitPendingRecords(bytes, recordCount);
-  if (space.isLow) refuseBulk(records);
-  admission?.refuse(records, nowMs);
+  if (space.isLow) markBulkRefused(records);
+  admission?.markRefused(records, nowMs);
   const results = records.map(({ result }) => result);
   const sent = results.flatMap(({ verdict }, at) => (verdict === VERDICT_RECORDED ? [at] : []));
   const isWhole = sent.length === records.length;
@@ -36,17 +41,17 @@ export function screened(
 }
 
 /** The records of an append, without what only the guard needs. */
-function splitPendingRecords(bytes: Buffer, count: number): Pending[] {
+function splitPendingRecords(bytes: Buffer, count: number): PendingRecord[] {
   const run = { bytes, count };
-  const records: Pending[] = [];
+  const records: PendingRecord[] = [];
   for (let at = 0; at < bytes.byteLength;) {
-    const end = at + FRAME_BYTES + frameLength(bytes, at);
-    const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
+    const end = at + FRAME_HEAD_BYTES + readPayloadLength(bytes, at);
+    const isOutcome = readFrameKind(bytes, at) === FRAME_KINDS.outcome;
     records.push({
       run,
       at,
       end,
-      sender: isOutcome ? outcomeSender(bytes, at) : 0,
+      sender: isOutcome ? readOutcomeSender(bytes, at) : 0,
       identities: [],
       result: { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" },
       first: undefined,

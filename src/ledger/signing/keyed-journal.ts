@@ -2,17 +2,19 @@
 // the service runs nothing else may append.
 import { JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
-import type { KeyedJournal } from "../../journal/signing/rotation.ts";
+import type { RotationJournal } from "../../journal/signing/rotation.ts";
 import type { LedgerCore } from "../core.ts";
 import { FrameBatch } from "../frame-batch.ts";
 import { VERDICT_RECORDED } from "../replay-guard.ts";
 
-export function keyedJournal(core: Pick<LedgerCore, "commit" | "useKey">): KeyedJournal {
+export function createCoreRotationJournal(
+  core: Pick<LedgerCore, "commit" | "useKey">,
+): RotationJournal {
   return {
     appendAudit(payload, nowMs) {
       const batch = new FrameBatch();
       batch.addEvent(FRAME_KINDS.audit, payload);
-      const [result] = core.commit([batch.take()], nowMs);
+      const [result] = core.commit([batch.drain()], nowMs);
       if (result?.verdict !== VERDICT_RECORDED) {
         throw new JournalFull("no room to announce another key");
       }

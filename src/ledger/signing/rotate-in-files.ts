@@ -2,15 +2,15 @@
 // recovered as at a start, but nothing is folded.
 import { existsSync } from "node:fs";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { type FileLayer, nodeFiles } from "../../journal/files.ts";
-import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../journal/format.ts";
+import { type FileLayer, diskFileLayer } from "../../journal/files.ts";
+import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import { recoverJournal } from "../../journal/recovery.ts";
-import { type KeyedJournal, rotateBureauKey } from "../../journal/signing/rotation.ts";
+import { type RotationJournal, rotateBureauKey } from "../../journal/signing/rotation.ts";
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
 import { type JournalWriter, openJournalWriter } from "../../journal/writer.ts";
-import { deriveTableSeed } from "../snapshot/format.ts";
-import { knownPosition } from "../snapshot/high-water.ts";
+import { readOrDeriveTableSeed } from "../snapshot/format.ts";
+import { readKnownDurablePosition } from "../snapshot/high-water.ts";
 
 /**
  * Puts another key in the place of the one in use; returns it. Undefined when the directory has none
@@ -18,34 +18,34 @@ import { knownPosition } from "../snapshot/high-water.ts";
  * @throws JournalDamaged, JournalFull, or the file system's error: then nothing has changed but that the
  *   journal may name a key that was never used.
  */
-export function rotateInFiles(
+export function rotateBureauKeyOffline(
   { paths, epoch, owner }: Pick<DataDirectoryClaim, "paths" | "epoch" | "owner">,
   nowMs: number,
-  files: FileLayer = nodeFiles,
+  files: FileLayer = diskFileLayer,
 ): BureauKey | undefined {
   const { root, journal: directory, bureauKey: path } = paths;
   if (!existsSync(path) || !existsSync(directory)) return undefined;
   const former = loadBureauKey(path, false);
-  const known = knownPosition(files, root, paths.snapshots);
+  const known = readKnownDurablePosition(files, root, paths.snapshots);
   const { tail } = recoverJournal(files, directory, () => undefined, { known });
   const nodeId = tail.header?.nodeId ?? former.publicKey.subarray(0, 16);
   const fence = new Fence(files, root, { owner: owner.id, epoch });
   const writer = openJournalWriter({ files, directory, key: former, nodeId, epoch, fence, tail });
   try {
-    const journal = openKeyedJournal(writer);
-    const tableSeed = deriveTableSeed(root, former);
+    const journal = createWriterRotationJournal(writer);
+    const tableSeed = readOrDeriveTableSeed(root, former);
     return rotateBureauKey({ files, path, former, journal, tableSeed, actor: null, nowMs });
   } finally {
     writer.close();
   }
 }
 
-function openKeyedJournal(writer: JournalWriter): KeyedJournal {
+function createWriterRotationJournal(writer: JournalWriter): RotationJournal {
   return {
     appendAudit(payload, nowMs) {
-      const bytes = Buffer.alloc(FRAME_BYTES + payload.byteLength);
-      openFrame(bytes, 0, FRAME_KINDS.audit, payload.byteLength);
-      bytes.set(payload, FRAME_BYTES);
+      const bytes = Buffer.alloc(FRAME_HEAD_BYTES + payload.byteLength);
+      writeFrameHead(bytes, 0, FRAME_KINDS.audit, payload.byteLength);
+      bytes.set(payload, FRAME_HEAD_BYTES);
       writer.append([{ bytes, count: 1 }], nowMs * 1000);
     },
     useKey: (key) => writer.useKey(key),

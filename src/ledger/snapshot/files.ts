@@ -11,10 +11,10 @@ import {
   encodeSnapshotHeader,
   type EngineIdentity,
   SNAPSHOT_HEADER_BYTES,
-  snapshotBodyBytes,
+  computeSnapshotBodyBytes,
   type SnapshotHeader,
-  snapshotName,
-  listSnapshots,
+  formatSnapshotName,
+  selectSnapshotNames,
 } from "./format.ts";
 
 const SNAPSHOTS_KEPT = 2;
@@ -27,7 +27,7 @@ const SYNC_BYTES = 32 * 1024 * 1024;
 export class SnapshotRefused extends Error {}
 
 /** A commit of the journal, and the ledger's state as of it beside table and guard. */
-export interface SnapshotPoint extends JournalPoint {
+export interface SnapshotContents extends JournalPoint {
   /** Number of outcomes folded. */
   readonly outcomes: number;
   /** Payloads of the records of kind `key`, in order. */
@@ -43,7 +43,7 @@ export interface SnapshotPoint extends JournalPoint {
 }
 
 /** A snapshot whose table is in place. */
-export interface SnapshotStart extends SnapshotPoint {
+export interface LoadedSnapshot extends SnapshotContents {
   /** Entries of the replay guard. */
   readonly guard: Buffer;
 }
@@ -62,14 +62,14 @@ export function writeSnapshot(
   spareBytes = 0,
 ): void {
   files.makeDirectory(directory);
-  const name = snapshotName(header.lsn);
+  const name = formatSnapshotName(header.lsn);
   removeUnfinished(files, directory);
   if (files.freeBytes(directory) < body.byteLength + spareBytes) {
     throw new Error(`no room for ${body.byteLength} bytes on the disk`);
   }
   const temporary = `${directory}/${name}.tmp`;
   try {
-    writeBody(files, temporary, header, body);
+    writeSnapshotFile(files, temporary, header, body);
   } catch (cause) {
     // Half a snapshot is good for nothing and may be what fills the disk.
     try {
@@ -81,7 +81,7 @@ export function writeSnapshot(
   }
   files.rename(temporary, `${directory}/${name}`);
   files.syncDirectory(directory);
-  for (const old of listSnapshots(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
+  for (const old of selectSnapshotNames(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
     files.remove(`${directory}/${old}`);
   }
 }
@@ -92,7 +92,12 @@ function removeUnfinished(files: FileLayer, directory: string): void {
   }
 }
 
-function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body: Uint8Array): void {
+function writeSnapshotFile(
+  files: FileLayer,
+  path: string,
+  header: SnapshotHeader,
+  body: Uint8Array,
+): void {
   const descriptor = files.open(path, "create");
   try {
     const digest = createHash("sha256");
@@ -112,7 +117,7 @@ function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body:
 /** Removes every snapshot durably: the journal that they were derived from has changed. */
 export function removeSnapshots(files: FileLayer, directory: string): void {
   files.makeDirectory(directory);
-  const names = listSnapshots(files.list(directory));
+  const names = selectSnapshotNames(files.list(directory));
   for (const name of names) files.remove(`${directory}/${name}`);
   if (names.length > 0) files.syncDirectory(directory);
 }
@@ -126,11 +131,11 @@ export function loadSnapshot(
   path: string,
   identity: EngineIdentity,
   reserve: (bytes: number) => readonly Uint8Array[],
-): SnapshotStart {
+): LoadedSnapshot {
   try {
     const descriptor = files.open(path, "read");
     try {
-      return readBody(files, descriptor, identity, reserve);
+      return readSnapshotFile(files, descriptor, identity, reserve);
     } finally {
       files.close(descriptor);
     }
@@ -140,19 +145,19 @@ export function loadSnapshot(
   }
 }
 
-function readBody(
+function readSnapshotFile(
   files: FileLayer,
   descriptor: number,
   identity: EngineIdentity,
   reserve: (bytes: number) => readonly Uint8Array[],
-): SnapshotStart {
+): LoadedSnapshot {
   const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
   files.read(descriptor, head, 0, SNAPSHOT_HEADER_BYTES, 0);
   const header = decodeSnapshotHeader(head);
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
-  assertOurs(header, identity);
+  assertSameEngine(header, identity);
   const { guardBytes, keyEventBytes, policyBytes, sourceBytes, reviewBytes, streamBytes } = header;
-  const size = SNAPSHOT_HEADER_BYTES + snapshotBodyBytes(header);
+  const size = SNAPSHOT_HEADER_BYTES + computeSnapshotBodyBytes(header);
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
   const guard = Buffer.allocUnsafeSlow(guardBytes);
@@ -188,7 +193,7 @@ function readBody(
   };
 }
 
-function assertOurs(header: SnapshotHeader, identity: EngineIdentity): void {
+function assertSameEngine(header: SnapshotHeader, identity: EngineIdentity): void {
   if (header.layoutVersion !== identity.layoutVersion) {
     throw new SnapshotRefused(`its table layout is version ${header.layoutVersion}`);
   }

@@ -88,7 +88,7 @@ export interface SnapshotHeader extends EngineIdentity {
 }
 
 /** Bytes of the body: table, guard, key events, policies, sources, reviews, progress. */
-export function snapshotBodyBytes(header: SnapshotHeader): number {
+export function computeSnapshotBodyBytes(header: SnapshotHeader): number {
   const { tableBytes, guardBytes, keyEventBytes, policyBytes } = header;
   const { sourceBytes, reviewBytes, streamBytes } = header;
   const known = tableBytes + guardBytes + keyEventBytes + policyBytes;
@@ -149,7 +149,7 @@ export function decodeSnapshotHeader(
 }
 
 /** Version and table layout that a file's header names, of any release; undefined without its magic. */
-export function snapshotFormat(bytes: Buffer): { version: number; layout: number } | undefined {
+export function readSnapshotFormat(bytes: Buffer): { version: number; layout: number } | undefined {
   const isOurs = bytes.subarray(0, MAGIC.byteLength).equals(MAGIC);
   if (!isOurs || bytes.byteLength < SNAPSHOT_HEADER_BYTES) return undefined;
   return { version: bytes.readUInt32LE(VERSION_AT), layout: bytes.readUInt32LE(LAYOUT_AT) };
@@ -194,16 +194,16 @@ export function decodePlaces(bytes: Buffer): FramePlace[] {
   return places;
 }
 
-const NAME = /^snap-(\d{20})\.bin$/;
+const SNAPSHOT_NAME = /^snap-(\d{20})\.bin$/;
 
-export function snapshotName(lsn: number): string {
+export function formatSnapshotName(lsn: number): string {
   return `snap-${String(lsn).padStart(20, "0")}.bin`;
 }
 
 /** Snapshot files, newest first; other names are ignored. */
-export function listSnapshots(names: readonly string[]): string[] {
+export function selectSnapshotNames(names: readonly string[]): string[] {
   return names
-    .filter((name) => NAME.test(name))
+    .filter((name) => SNAPSHOT_NAME.test(name))
     .toSorted()
     .toReversed();
 }
@@ -212,7 +212,7 @@ export function listSnapshots(names: readonly string[]): string[] {
  * The key of the identifier hash, from a signature of the bureau's first key: secret, and the same at
  * every start. Kept from the first rotation on, which ends that key.
  */
-export function deriveTableSeed(root: string, key: BureauKey): bigint {
+export function readOrDeriveTableSeed(root: string, key: BureauKey): bigint {
   const kept = readKeySet(root, key.publicKey);
   if (kept !== undefined) return kept.tableSeed;
   const signature = key.sign(Buffer.from("trustrank agent table seed", "latin1"));

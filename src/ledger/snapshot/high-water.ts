@@ -12,10 +12,10 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { readUint64, writeUint64 } from "../../journal/format.ts";
-import type { KnownPosition } from "../../journal/recovery.ts";
-import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, listSnapshots } from "./format.ts";
+import type { KnownDurablePosition } from "../../journal/recovery.ts";
+import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, selectSnapshotNames } from "./format.ts";
 
-const FILE = "high-water";
+const HIGH_WATER_FILE = "high-water";
 const MAGIC = Buffer.from("TRHIGHWM", "latin1");
 const SLOT_BYTES = 512;
 const POSITION_AT = 8;
@@ -26,16 +26,16 @@ export const MARK_INTERVAL_MS = 1000;
 
 /** The mark of a directory; 0 without one. */
 export function readHighWater(files: FileLayer, root: string): number {
-  if (!files.list(root).includes(FILE)) return 0;
-  const bytes = readWhole(files, join(root, FILE));
-  return Math.max(slotAt(bytes, 0), slotAt(bytes, SLOT_BYTES));
+  if (!files.list(root).includes(HIGH_WATER_FILE)) return 0;
+  const bytes = readWhole(files, join(root, HIGH_WATER_FILE));
+  return Math.max(decodeSlotAt(bytes, 0), decodeSlotAt(bytes, SLOT_BYTES));
 }
 
 /** Sets the mark, also to a lower position: after a loss that a person has accepted. */
 export function setHighWater(files: FileLayer, root: string, lsn: number): void {
   const bytes = Buffer.alloc(2 * SLOT_BYTES);
   encodeSlot(lsn).copy(bytes, 0);
-  replaceFile(files, root, FILE, bytes);
+  replaceFile(files, root, HIGH_WATER_FILE, bytes);
 }
 
 /** Sets the mark to a position that something else knows; never lower. */
@@ -44,16 +44,20 @@ export function raiseHighWater(files: FileLayer, root: string, lsn: number): voi
 }
 
 /** Highest position that the mark or a snapshot knows to have been durable. */
-export function knownPosition(files: FileLayer, root: string, snapshots: string): KnownPosition {
+export function readKnownDurablePosition(
+  files: FileLayer,
+  root: string,
+  snapshots: string,
+): KnownDurablePosition {
   const known = { lsn: readHighWater(files, root), knownBy: "the high-water mark" };
-  const lsn = newestSnapshot(files, snapshots);
+  const lsn = readNewestSnapshotLsn(files, snapshots);
   return lsn > known.lsn ? { lsn, knownBy: "the newest snapshot" } : known;
 }
 
 /** Position of the newest snapshot whose header verifies; 0 without one. */
-function newestSnapshot(files: FileLayer, directory: string): number {
+function readNewestSnapshotLsn(files: FileLayer, directory: string): number {
   const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
-  for (const name of listSnapshots(listIfThere(files, directory))) {
+  for (const name of selectSnapshotNames(listUnlessMissing(files, directory))) {
     const descriptor = files.open(join(directory, name), "read");
     try {
       files.read(descriptor, head, 0, SNAPSHOT_HEADER_BYTES, 0);
@@ -66,7 +70,7 @@ function newestSnapshot(files: FileLayer, directory: string): number {
   return 0;
 }
 
-function listIfThere(files: FileLayer, directory: string): string[] {
+function listUnlessMissing(files: FileLayer, directory: string): string[] {
   try {
     return files.list(directory);
   } catch (error) {
@@ -94,11 +98,11 @@ export class HighWaterMark {
     this.#log = log;
     this.#lsn = readHighWater(files, root);
     setHighWater(files, root, this.#lsn);
-    this.#descriptor = files.open(join(root, FILE), "write");
+    this.#descriptor = files.open(join(root, HIGH_WATER_FILE), "write");
   }
 
   /** Marks a position that a sync has made durable, at most once a second. Never throws. */
-  mark(lsn: number, nowMs: number): void {
+  advance(lsn: number, nowMs: number): void {
     const sinceMs = nowMs - this.#writtenMs;
     if (lsn <= this.#lsn || (sinceMs >= 0 && sinceMs < MARK_INTERVAL_MS)) return;
     this.#writtenMs = nowMs;
@@ -134,7 +138,7 @@ function encodeSlot(lsn: number): Buffer {
   return slot;
 }
 
-function slotAt(bytes: Buffer, at: number): number {
+function decodeSlotAt(bytes: Buffer, at: number): number {
   if (bytes.byteLength < at + USED_BYTES) return 0;
   const slot = bytes.subarray(at, at + USED_BYTES);
   const isWhole = crc32(slot.subarray(0, CRC_AT)) === slot.readUInt32LE(CRC_AT);

@@ -3,8 +3,8 @@
 import type { TableImage } from "../../engine/image.ts";
 import type { FileLayer } from "../../journal/files.ts";
 import { JournalPointUnknown } from "../../journal/recovery.ts";
-import { loadSnapshot, SnapshotRefused, type SnapshotStart } from "./files.ts";
-import { type EngineIdentity, listSnapshots } from "./format.ts";
+import { loadSnapshot, SnapshotRefused, type LoadedSnapshot } from "./files.ts";
+import { type EngineIdentity, selectSnapshotNames } from "./format.ts";
 
 export interface SnapshotSource {
   files: FileLayer;
@@ -26,7 +26,7 @@ export interface SnapshotSource {
  */
 export function startFromSnapshot<Opened>(
   source: SnapshotSource,
-  open: (start: SnapshotStart | undefined) => Opened,
+  open: (start: LoadedSnapshot | undefined) => Opened,
 ): Opened {
   const { files, directory, identity, image } = source;
   const reserve = (bytes: number) => {
@@ -34,7 +34,7 @@ export function startFromSnapshot<Opened>(
     throw new SnapshotRefused("its table is larger than the memory that tables may take now");
   };
   files.makeDirectory(directory);
-  for (const name of listSnapshots(files.list(directory))) {
+  for (const name of selectSnapshotNames(files.list(directory))) {
     try {
       const path = `${directory}/${name}`;
       return open(loadSnapshot(files, path, identity, reserve));

@@ -6,7 +6,7 @@
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { TableImage } from "../../engine/image.ts";
 import type { ReplayTable } from "../replay-table.ts";
-import type { SnapshotPoint } from "./files.ts";
+import type { SnapshotContents } from "./files.ts";
 import {
   encodePayloads,
   encodePlaces,
@@ -46,9 +46,9 @@ export type FromSnapshotWriter =
   | { kind: "written"; lsn: number }
   | { kind: "failed"; detail: string };
 
-export interface SnapshotTakerOptions {
+export interface SnapshotSchedulerOptions {
   /** The table's position; called between batches only. */
-  point: () => SnapshotPoint;
+  point: () => SnapshotContents;
   /** True during a re-fold: the table is not at `point` then. */
   isRefolding: () => boolean;
   guard: ReplayTable;
@@ -67,32 +67,32 @@ export interface SnapshotTakerOptions {
 }
 
 /** Space beyond the present need: the table grows while the space is made. */
-const SPARE = 1.125;
+const SPARE_FACTOR = 1.125;
 const SPARE_BYTES = 1024 * 1024;
 
 /** One per ledger thread. */
-export class SnapshotTaker {
-  readonly #options: SnapshotTakerOptions;
+export class SnapshotScheduler {
+  readonly #options: SnapshotSchedulerOptions;
   #port: MessagePort | undefined;
   #outcomesSaved: number;
   #triedAtMs: number;
 
-  constructor(options: SnapshotTakerOptions) {
+  constructor(options: SnapshotSchedulerOptions) {
     this.#options = options;
     this.#outcomesSaved = options.outcomesSaved;
     this.#triedAtMs = options.nowMs;
   }
 
   /** Call between batches. Costs nothing most of the time, one copy of the table when due. */
-  turn(nowMs: number): void {
+  runIfDue(nowMs: number): void {
     if (this.#options.isRefolding()) return;
     if (this.#port === undefined) {
-      if (this.#isDue(nowMs)) this.#begin(nowMs);
+      if (this.#isDue(nowMs)) this.#requestSnapshot(nowMs);
       return;
     }
     // Under load the ledger never returns to its event loop.
     const received = receiveMessageOnPort(this.#port);
-    if (received !== undefined) this.#take(received.message as FromSnapshotWriter);
+    if (received !== undefined) this.#receive(received.message as FromSnapshotWriter);
   }
 
   /** Ends the writing thread once it has finished its present work. */
@@ -108,43 +108,44 @@ export class SnapshotTaker {
     return fresh >= pace.outcomesMin && nowMs - this.#triedAtMs >= pace.ms;
   }
 
-  #begin(nowMs: number): void {
+  #requestSnapshot(nowMs: number): void {
     this.#triedAtMs = nowMs;
-    this.#port = this.#options.startWriter((detail) => this.#fail(detail));
-    this.#port.on("message", (message: FromSnapshotWriter) => this.#take(message));
+    this.#port = this.#options.startWriter((detail) => this.#abandon(detail));
+    this.#port.on("message", (message: FromSnapshotWriter) => this.#receive(message));
     this.#requestBuffer(this.#port);
   }
 
-  #bytesNeeded(): number {
+  #computeBytesNeeded(): number {
     const { image, guard, point } = this.#options;
     const { keyEvents, policies, sources, reviews, stream } = point();
     const payloads = [...keyEvents, ...policies, ...reviews];
     const rest = encodePayloads(payloads).byteLength + encodePlaces(sources).byteLength;
-    return image().bytes() + guard.byteCount + rest + stream.byteLength;
+    return image().countBytes() + guard.byteCount + rest + stream.byteLength;
   }
 
   #requestBuffer(port: MessagePort): void {
-    const bytes = Math.ceil(this.#bytesNeeded() * SPARE) + SPARE_BYTES;
+    const bytes = Math.ceil(this.#computeBytesNeeded() * SPARE_FACTOR) + SPARE_BYTES;
     port.postMessage({ kind: "buffer", bytes } satisfies ToSnapshotWriter);
   }
 
-  #take(message: FromSnapshotWriter): void {
+  #receive(message: FromSnapshotWriter): void {
     if (this.#port === undefined) return;
     if (message.kind === "buffer") {
-      if (this.#options.isRefolding()) this.#fail("a re-fold began");
-      else if (message.buffer.byteLength < this.#bytesNeeded()) this.#requestBuffer(this.#port);
-      else this.#copy(this.#port, message.buffer);
+      if (this.#options.isRefolding()) this.#abandon("a re-fold began");
+      else if (message.buffer.byteLength < this.#computeBytesNeeded())
+        this.#requestBuffer(this.#port);
+      else this.#copyTable(this.#port, message.buffer);
     } else if (message.kind === "written") {
       this.#options.written?.();
       this.#options.log("snapshot_written", `position ${message.lsn}`);
       this.close();
     } else {
-      this.#fail(message.detail);
+      this.#abandon(message.detail);
     }
   }
 
   /** The one pause: everything of one moment, at the speed of memory. */
-  #copy(port: MessagePort, buffer: SharedArrayBuffer): void {
+  #copyTable(port: MessagePort, buffer: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.#options;
     const { lsn, chain, outcomes, ...rest } = this.#options.point();
@@ -155,7 +156,7 @@ export class SnapshotTaker {
       at += bytes.byteLength;
       return bytes.byteLength;
     };
-    for (const part of image().parts()) add(part);
+    for (const part of image().viewParts()) add(part);
     const tableBytes = at;
     guard.copyEntries(body.subarray(at));
     at += guard.byteCount;
@@ -183,7 +184,7 @@ export class SnapshotTaker {
   }
 
   /** Evidence is safe in the journal: a snapshot that fails is tried again when the next is due. */
-  #fail(detail: string): void {
+  #abandon(detail: string): void {
     if (this.#port === undefined) return;
     this.#options.log("snapshot_failed", detail);
     this.#outcomesSaved = this.#options.point().outcomes;

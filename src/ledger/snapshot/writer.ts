@@ -3,7 +3,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileLayer } from "../../journal/files.ts";
 import { writeSnapshot } from "./files.ts";
-import { type SnapshotHeader, snapshotBodyBytes } from "./format.ts";
+import { type SnapshotHeader, computeSnapshotBodyBytes } from "./format.ts";
 import type { FromSnapshotWriter, ToSnapshotWriter } from "./taker.ts";
 
 /** Serves the ledger thread at the other end of `port`. Returns at once. */
@@ -16,7 +16,7 @@ export function serveSnapshotWriter(
   let buffer: SharedArrayBuffer | undefined;
   const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
-    const body = new Uint8Array(buffer!, 0, snapshotBodyBytes(header));
+    const body = new Uint8Array(buffer!, 0, computeSnapshotBodyBytes(header));
     writeSnapshot(files, directory, header, body, spareBytes);
     send({ kind: "written", lsn: header.lsn });
   };
@@ -25,7 +25,7 @@ export function serveSnapshotWriter(
       if (message.kind === "write") {
         write(message.header);
       } else {
-        buffer = grown(buffer, message.bytes);
+        buffer = growBuffer(buffer, message.bytes);
         send({ kind: "buffer", buffer });
       }
     } catch (error) {
@@ -35,15 +35,17 @@ export function serveSnapshotWriter(
 }
 
 /** Room to grow in place: address space, no memory. */
-const GROWTH = 4;
+const GROWTH_FACTOR = 4;
 
 /**
  * The buffer, made as large as asked. A table that has outgrown it meanwhile gets more of the same: one
  * beside it would hold memory until the garbage collectors of both threads have seen to it.
  */
-function grown(buffer: SharedArrayBuffer | undefined, bytes: number): SharedArrayBuffer {
+function growBuffer(buffer: SharedArrayBuffer | undefined, bytes: number): SharedArrayBuffer {
   const isRoomy = buffer !== undefined && bytes <= buffer.maxByteLength;
-  const next = isRoomy ? buffer : new SharedArrayBuffer(0, { maxByteLength: bytes * GROWTH });
+  const next = isRoomy
+    ? buffer
+    : new SharedArrayBuffer(0, { maxByteLength: bytes * GROWTH_FACTOR });
   const from = next.byteLength;
   if (bytes > from) next.grow(bytes);
   // Every new page is touched here, so that the ledger's copy need not.

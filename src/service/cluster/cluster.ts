@@ -6,14 +6,14 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
-import { listSegmentFiles } from "../../journal/format.ts";
+import { diskFileLayer } from "../../journal/files.ts";
+import { parseSegmentNames } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
-import type { StreamLink } from "../../ledger/messages.ts";
-import { loadServiceId } from "../../ledger/service-id.ts";
+import type { StreamThreadLink } from "../../ledger/messages.ts";
+import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
-import { LED_JOBS, StreamFigures } from "../../stream/figures.ts";
+import { CLUSTER_JOBS, StreamMetrics } from "../../stream/figures.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData, MessageToStreamThread } from "../../threads/stream.ts";
@@ -38,8 +38,8 @@ const CATCH_UP_POLL_MS = 50;
 export interface OpenCluster {
   readonly node: string;
   /** For the ledger thread. */
-  readonly link: StreamLink;
-  readonly figures: StreamFigures;
+  readonly link: StreamThreadLink;
+  readonly figures: StreamMetrics;
   /** What the last look at the whole cluster has found; undefined before the first. */
   overview(): ClusterState | undefined;
   /**
@@ -139,7 +139,7 @@ function applyLeadershipChange(
 }
 
 async function waitUntilCaughtUp(
-  figures: StreamFigures,
+  figures: StreamMetrics,
   clock: () => number,
   whyLost: () => string | undefined,
 ): Promise<void> {
@@ -155,13 +155,13 @@ async function waitUntilCaughtUp(
 /** The thread, and the ledger's end of the way to it. */
 function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
   const { port1, port2 } = new MessageChannel();
-  const figures = new StreamFigures();
+  const figures = new StreamMetrics();
   // Epochs begin anew where a disk was lost or restored: its numbers must not be taken for repeats.
   const start = randomBytes(ORIGIN_BYTES).toString("hex");
   const origin = `${config.node}:${claim.epoch}:${start}`;
   const key = loadPublicKeyHex(claim);
   // Every node signs for the same deployment.
-  loadServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
+  loadOrCreateServiceId(claim.paths, () => `trustrank:${hash("sha256", key).slice(0, 32)}`);
   const data: StreamThreadData = {
     settings: {
       servers: config.servers,
@@ -181,7 +181,7 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
     key,
     figures: figures.memory,
     keep: config.keepMessages,
-    jobs: config.isKaizenScheduled ? LED_JOBS : LED_JOBS.filter((job) => job !== "kaizen"),
+    jobs: config.isKaizenScheduled ? CLUSTER_JOBS : CLUSTER_JOBS.filter((job) => job !== "kaizen"),
   };
   const worker = new Worker(new URL("../../threads/stream.ts", import.meta.url), {
     name: "stream",
@@ -194,7 +194,7 @@ function startStreamThread(config: ClusterConfig, claim: DataDirectoryClaim) {
 /** In hex. Made where there is neither a key nor a journal that it should have signed. */
 function loadPublicKeyHex({ paths }: DataDirectoryClaim): string {
   const isNew =
-    !existsSync(paths.journal) || listSegmentFiles(nodeFiles.list(paths.journal)).length === 0;
+    !existsSync(paths.journal) || parseSegmentNames(diskFileLayer.list(paths.journal)).length === 0;
   return loadBureauKey(paths.bureauKey, isNew).publicKey.toString("hex");
 }
 

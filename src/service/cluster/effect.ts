@@ -1,6 +1,6 @@
 // Effect of a change on the whole cluster: on how many of its nodes it is in force by now.
 import type { Effective } from "../../contract/schemas/service.ts";
-import { SPREAD_MS } from "../../stream/spread.ts";
+import { COUNT_TIMEOUT_MS } from "../../stream/spread.ts";
 import type { PropagationQuery } from "../../threads/stream.ts";
 
 /** Beyond the time that nodes have for their answer: the stream thread's own. */
@@ -25,7 +25,7 @@ export class ChangePropagation {
     const id = ++this.#lastId;
     const nodes = await new Promise<number>((resolve) => {
       this.#waiting.set(id, resolve);
-      setTimeout(() => resolve(0), SPREAD_MS + GRACE_MS).unref();
+      setTimeout(() => resolve(0), COUNT_TIMEOUT_MS + GRACE_MS).unref();
       this.#ask({ id, of });
     });
     this.#waiting.delete(id);

@@ -1,25 +1,25 @@
 // Jobs that one node does for its whole cluster, as far as they are this one's: by what the stream thread tells.
 import type { Leadership } from "../../kaizen/service/leadership.ts";
-import type { LedJob, StreamFigures } from "../../stream/figures.ts";
+import type { ClusterJob, StreamMetrics } from "../../stream/figures.ts";
 
 export class Leaderships {
-  readonly #figures: StreamFigures;
+  readonly #figures: StreamMetrics;
   readonly #clock: () => number;
-  readonly #calls = new Map<LedJob, (() => void)[]>();
+  readonly #calls = new Map<ClusterJob, (() => void)[]>();
 
   /** `clock` is epoch ms, as the stream thread's. */
-  constructor(figures: StreamFigures, clock: () => number) {
+  constructor(figures: StreamMetrics, clock: () => number) {
     this.#figures = figures;
     this.#clock = clock;
   }
 
   /** A job has become this node's. */
-  taken(job: LedJob): void {
+  taken(job: ClusterJob): void {
     for (const call of this.#calls.get(job) ?? []) call();
   }
 
-  of(job: LedJob): Leadership {
-    const isHeld = () => this.#figures.leads(job, this.#clock());
+  of(job: ClusterJob): Leadership {
+    const isHeld = () => this.#figures.isJobOwner(job, this.#clock());
     return {
       get isHeld() {
         return isHeld();

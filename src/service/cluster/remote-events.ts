@@ -1,6 +1,6 @@
 // Records of other nodes, told to the parts of this process that keep it in memory. Events
 // that come before a part is open wait for it.
-import { readPolicyEvent } from "../../policy/policy-book.ts";
+import { decodePolicyEvent } from "../../policy/policy-book.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
@@ -54,7 +54,7 @@ export class RemoteEventRouter {
     try {
       if (kind === FRAME_KINDS.access) learners.access(parseStoredKey(payload));
       else if (kind === FRAME_KINDS.config) learners.weights(payload, lsn);
-      else if (kind === FRAME_KINDS.policy) learners.policy(readPolicyEvent(payload));
+      else if (kind === FRAME_KINDS.policy) learners.policy(decodePolicyEvent(payload));
       else if (kind === FRAME_KINDS.reviewEvent) {
         learners.review(JSON.parse(Buffer.from(payload).toString()) as ReviewEvent);
       } else if (kind === FRAME_KINDS.key || kind === FRAME_KINDS.namespace) {

@@ -3,7 +3,7 @@
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalSegments } from "../../contract/schemas/cluster/segments.ts";
-import { listSegmentFiles } from "../../journal/format.ts";
+import { parseSegmentNames } from "../../journal/format.ts";
 
 const PART_BYTES = 256 * 1024;
 
@@ -21,7 +21,7 @@ export class JournalSegmentFiles {
   }
 
   async list(): Promise<JournalSegments> {
-    const found = listSegmentFiles(await readdir(this.#directory));
+    const found = parseSegmentNames(await readdir(this.#directory));
     const segments = await Promise.all(
       found.map(async ({ name, firstLsn: first }) => {
         const { size: bytes } = await stat(join(this.#directory, name));
@@ -33,7 +33,7 @@ export class JournalSegmentFiles {
 
   /** Undefined when there is none of that name. */
   async read(name: string): Promise<SegmentStream | undefined> {
-    const found = listSegmentFiles(await readdir(this.#directory));
+    const found = parseSegmentNames(await readdir(this.#directory));
     if (!found.some((each) => each.name === name)) return undefined;
     const file = await open(join(this.#directory, name), "r");
     const end = (await file.stat()).size;

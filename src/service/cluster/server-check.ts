@@ -3,7 +3,7 @@
 import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
 import type { Log } from "../../platform/log.ts";
 import { ClusterRefused } from "../../stream/ordered-log.ts";
-import { fetchServerFacts, describeServerFault, proveServers } from "../../stream/server-proof.ts";
+import { fetchServerFacts, describeServerFault, verifyServers } from "../../stream/server-proof.ts";
 import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_USAGE } from "../failure.ts";
 import type { ClusterConfig } from "../settings/cluster-settings.ts";
@@ -26,7 +26,7 @@ export async function checkLogServers(
     checkLogServerLater(monitor, isUnsafe, log, onFatal);
   };
   try {
-    await proveServers(monitors, MESSAGE_BYTES_MAX, silent);
+    await verifyServers(monitors, MESSAGE_BYTES_MAX, silent);
   } catch (error) {
     if (!(error instanceof ClusterRefused)) throw error;
     if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);

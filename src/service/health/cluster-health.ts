@@ -1,7 +1,7 @@
 // Health of a node by its place along the ordered log of its cluster: readiness, state and figures.
 import type { StreamState } from "../../contract/schemas/series.ts";
 import type { MetricValues } from "../../http/metrics/figures.ts";
-import type { StreamFigures } from "../../stream/figures.ts";
+import type { StreamMetrics } from "../../stream/figures.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 
 /** Age of a node's answers that is worth a word. */
@@ -17,7 +17,7 @@ interface ClusterReadiness {
 
 /** Neither reasons nor warnings where the process is the whole bureau. */
 export function checkClusterLag(
-  figures: Pick<StreamFigures, "applied" | "known" | "answeredMs" | "lagMs"> | undefined,
+  figures: Pick<StreamMetrics, "applied" | "known" | "answeredMs" | "lagMs"> | undefined,
   nowMs: number,
 ): ClusterReadiness {
   const lagMs = figures?.lagMs(nowMs) ?? 0;
@@ -50,39 +50,40 @@ export function describeStream(
     lag_messages: countMessagesBehind(figures),
     lag_ms: Number.isFinite(lagMs) ? Math.round(lagMs) : null,
     connected: figures.isConnected,
-    leader_known: figures.isLed(nowMs),
-    away_since: figures.awaySinceMs === 0 ? null : new Date(figures.awaySinceMs).toISOString(),
+    leader_known: figures.hasLeader(nowMs),
+    away_since:
+      figures.unavailableSinceMs === 0 ? null : new Date(figures.unavailableSinceMs).toISOString(),
   };
 }
 
 /** None where the process is the whole bureau. */
 export function collectStreamMetrics(
-  figures: StreamFigures | undefined,
+  figures: StreamMetrics | undefined,
   nowMs: number,
 ): MetricValues {
   if (figures === undefined) return {};
   const lagMs = figures.lagMs(nowMs);
   return {
     stream_connected: figures.isConnected ? 1 : 0,
-    stream_leader_known: figures.isLed(nowMs) ? 1 : 0,
-    stream_away: figures.awaySinceMs === 0 ? 0 : 1,
+    stream_leader_known: figures.hasLeader(nowMs) ? 1 : 0,
+    stream_away: figures.unavailableSinceMs === 0 ? 0 : 1,
     stream_position: figures.applied,
     stream_lag_messages: countMessagesBehind(figures),
     ...(Number.isFinite(lagMs) ? { stream_lag_seconds: lagMs / MS_PER_S } : {}),
     stream_log_bytes: figures.size.bytes,
     stream_log_bytes_max: figures.size.bytesMax,
     stream_tables_differ: figures.tablesDiffer ? 1 : 0,
-    stream_applied_messages_total: figures.messages,
-    stream_decision_bytes_shipped_total: figures.shipped,
+    stream_applied_messages_total: figures.appliedMessages,
+    stream_decision_bytes_shipped_total: figures.shippedBytes,
     stream_decision_bytes_collected_total: figures.collected.bytes,
     stream_decision_parts_behind: figures.collected.behind,
-    stream_publish_duration_seconds: figures.published,
-    stream_publish_failures_total: figures.failed,
+    stream_publish_duration_seconds: figures.publishDurationsSec,
+    stream_publish_failures_total: figures.failedMessages,
     stream_reconnects_total: figures.connectionsLost,
-    stream_readings_total: figures.followed,
+    stream_readings_total: figures.followCount,
   };
 }
 
-function countMessagesBehind({ applied, known }: Pick<StreamFigures, "applied" | "known">): number {
+function countMessagesBehind({ applied, known }: Pick<StreamMetrics, "applied" | "known">): number {
   return Math.max(0, known - applied);
 }

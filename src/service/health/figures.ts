@@ -51,7 +51,7 @@ export function collectMetrics(parts: MetricSources): MetricValues {
     agents: engine.agentCount,
     ...collectLedgerMetrics(ledger, assessments),
     ...collectArchiveMetrics(parts.archive.status(), ledger.position()),
-    ...collectTableMetrics(engine.tableUse(), ledger.admission),
+    ...collectTableMetrics(engine.readTableUse(), ledger.admission),
     evidence_unindexed: sources.vault.backlogCount,
     ...sources.vault.gauges(),
     ...reporting.reporterKeys.gauges(),
@@ -132,14 +132,14 @@ export function collectArchiveMetrics(
 
 /** The review queue. */
 export function collectReviewMetrics(
-  { book, waiting, refusedCount }: ServiceCore["reviews"],
+  { book, waiters, refusedCount }: ServiceCore["reviews"],
   nowMs: number,
 ): MetricValues {
-  const oldestMs = book.oldestUndecidedMs() ?? nowMs;
+  const oldestMs = book.findOldestUndecidedMs() ?? nowMs;
   return {
     reviews_undecided: book.undecidedCount,
     reviews_oldest_seconds: Math.max(0, nowMs - oldestMs) / MS_PER_S,
-    reviews_waiting: waiting.count,
+    reviews_waiting: waiters.count,
     reviews_unopened_total: refusedCount,
   };
 }

@@ -1,7 +1,7 @@
 // Health of the service for /readyz and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
 import type { TableUse } from "../../engine/table-use.ts";
-import { fillWarning, WARNING_FROM } from "../../ledger/admission/admission.ts";
+import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admission.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
@@ -71,7 +71,7 @@ export function checkReadiness(ledger: OpenLedger, more: readonly string[] = [])
 
 /** A table that fills up is no reason: outcomes of known agents are still taken. */
 export function listTableWarnings({ share, overflow }: TableUse): string[] {
-  const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
+  const warnings = share < WARNING_SHARE ? [] : [formatFillWarning(share)];
   if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
   return warnings;
 }
@@ -101,7 +101,7 @@ export function listClockWarnings(
 interface ReadinessSources {
   readonly ledger: OpenLedger;
   readonly owners: NamespaceOwners;
-  readonly engine: { tableUse(): TableUse };
+  readonly engine: { readTableUse(): TableUse };
 }
 
 interface HealthProbeSources {
@@ -146,7 +146,7 @@ export function createHealthProbe(
     ...listStoreWarnings(store.status(), clock.now()),
     unvouched(),
     inherited(),
-    ...listTableWarnings(engine.tableUse()),
+    ...listTableWarnings(engine.readTableUse()),
     ...listClockWarnings(clock),
     ...listArchiveWarnings(archive.status()),
   ];

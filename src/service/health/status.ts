@@ -95,7 +95,7 @@ function buildStoreStatus(
 }
 
 function buildTableStatus({ evidence: { engine } }: MetricSources): ServiceStatusParts["table"] {
-  const { bytes, bytesMax, share } = engine.tableUse();
+  const { bytes, bytesMax, share } = engine.readTableUse();
   return { agents: engine.agentCount, bytes, bytes_max: bytesMax, share };
 }
 

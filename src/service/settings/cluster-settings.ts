@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { NODE_ROLES, type NodeRole } from "../../stream/reports.ts";
-import { KEEP_MIN } from "../../stream/retention.ts";
+import { KEPT_MESSAGES_MIN } from "../../stream/retention.ts";
 import type { Environment } from "./settings.ts";
 import {
   createTextKind,
@@ -46,7 +46,7 @@ const keepMessagesKind: SettingKind<number | "all"> = {
   takes: "a whole number from 1000, or `all`",
   read: (text) => {
     if (text === "all") return text;
-    if (!KEEP.test(text) || Number(text) < KEEP_MIN)
+    if (!KEEP.test(text) || Number(text) < KEPT_MESSAGES_MIN)
       throw new RangeError(`\`${text}\` is not a number of messages`);
     return Number(text);
   },

@@ -9,7 +9,7 @@ import {
   STORE_MEMORY_MEGABYTES,
 } from "../../store/client.ts";
 import { ALLOWED_PER_SECOND } from "../../store/decisions/ring.ts";
-import { SOURCES_MAX, SOURCES_PER_TENANT } from "../../vault/sources/catalogue.ts";
+import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "../../vault/sources/catalogue.ts";
 import { rateKind, type Setting, createWholeNumberKind } from "./setting-kinds.ts";
 
 const DAYS_KIND = createWholeNumberKind(1, 99_999);
@@ -40,7 +40,7 @@ export const CAPACITY_SETTINGS = {
   sourcesPerTenant: {
     variables: ["TRUSTRANK_SOURCES_PER_TENANT"],
     kind: createWholeNumberKind(1, SOURCES_MAX),
-    default: SOURCES_PER_TENANT,
+    default: SOURCES_PER_TENANT_DEFAULT,
     sentence: "sources that one tenant may register; revoked ones give way to new ones",
   },
 } satisfies Record<string, Setting>;

@@ -1,6 +1,6 @@
 // Paid reads of this month by processes before this one, from the store. Until the store has taken their
 // records they count as none: a quota is lenient for a moment rather than a start slow.
-import { paidReads } from "../../contract/usage.ts";
+import { countPaidReads } from "../../contract/usage.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OpenStore } from "../../store/client.ts";
 
@@ -41,7 +41,7 @@ export class EarlierPaidReads {
       const days = { from: `${month}-01`, to: `${month}-31`, isByTenant: true };
       const rows = await store.readUsage({ ...days, meter, rowsMax: ROWS_FOR_EVERY_TENANT });
       for (const row of rows) {
-        if (row.meter !== meter) this.#sums.set(row.tenant, paidReads(row));
+        if (row.meter !== meter) this.#sums.set(row.tenant, countPaidReads(row));
       }
     } catch (error) {
       if (this.#isClosed) return;

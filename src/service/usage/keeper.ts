@@ -6,10 +6,10 @@ import { visitUsage } from "../../http/access/usage-memory.ts";
 import {
   addUsage,
   DAY_MS,
-  dayName,
-  noUsage,
-  paidReads,
-  USAGE_COUNTS,
+  formatDayNumber,
+  createUsageCounts,
+  countPaidReads,
+  USAGE_KINDS,
   type UsageCounts,
   type UsageRow,
 } from "../../contract/usage.ts";
@@ -125,18 +125,19 @@ export class UsageJournalWriter {
         if (account === undefined) return;
         const name = `${day} ${account.keyId}`;
         let sum = sums.get(name);
-        if (sum === undefined) sums.set(name, (sum = { day, account, counts: noUsage() }));
+        if (sum === undefined)
+          sums.set(name, (sum = { day, account, counts: createUsageCounts() }));
         addUsage(sum.counts, counts);
       });
     }
     for (const [name, { day, account, counts }] of sums) {
       const held = this.#held.get(name) ?? this.#open(name, day, account);
       // Less is there when one thread has begun another day over an old one: that was read before.
-      const before = paidReads(held.row);
-      const isUsed = USAGE_COUNTS.some((kind) => counts[kind] > held.row[kind]);
+      const before = countPaidReads(held.row);
+      const isUsed = USAGE_KINDS.some((kind) => counts[kind] > held.row[kind]);
       if (isUsed) this.#lastUses.set(account.keyId, this.#options.clock());
       raiseCounts(counts, held.row);
-      const risen = paidReads(held.row) - before;
+      const risen = countPaidReads(held.row) - before;
       if (risen > 0) this.#addToMonth(held.row, risen);
     }
   }
@@ -148,8 +149,8 @@ export class UsageJournalWriter {
 
   #open(name: string, day: number, { keyId, tenant }: UsageAccount): UsageSum {
     const { meter } = this.#options;
-    const row = { meter, day: dayName(day), key_id: keyId, tenant, ...noUsage() };
-    const held = { day, row, durable: noUsage() };
+    const row = { meter, day: formatDayNumber(day), key_id: keyId, tenant, ...createUsageCounts() };
+    const held = { day, row, durable: createUsageCounts() };
     this.#held.set(name, held);
     return held;
   }
@@ -160,7 +161,7 @@ export class UsageJournalWriter {
     for (const [name, held] of this.#held) {
       if (held.day <= today - DAYS_HELD && !hasUnjournaledCounts(held)) this.#held.delete(name);
     }
-    const lastMonth = dayName(today - DAYS_HELD).slice(0, MONTH_LENGTH);
+    const lastMonth = formatDayNumber(today - DAYS_HELD).slice(0, MONTH_LENGTH);
     for (const name of this.#months.keys()) {
       if (name.slice(0, MONTH_LENGTH) < lastMonth) this.#months.delete(name);
     }
@@ -168,9 +169,9 @@ export class UsageJournalWriter {
 }
 
 function hasUnjournaledCounts({ row, durable }: UsageSum): boolean {
-  return USAGE_COUNTS.some((kind) => row[kind] > durable[kind]);
+  return USAGE_KINDS.some((kind) => row[kind] > durable[kind]);
 }
 
 function raiseCounts(from: Readonly<UsageCounts>, to: UsageCounts): void {
-  for (const kind of USAGE_COUNTS) to[kind] = Math.max(to[kind], from[kind]);
+  for (const kind of USAGE_KINDS) to[kind] = Math.max(to[kind], from[kind]);
 }

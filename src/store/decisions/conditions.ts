@@ -4,8 +4,8 @@ import {
   DECISION_KINDS,
   DECISION_LEGS,
   type DecisionFilter,
-  type DecisionPlace,
-  type Facet,
+  type DecisionListCursor,
+  type DecisionFacet,
 } from "../../contract/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import { FLAG_ENFORCED, FLAG_FLAGGED, FLAG_ALLOWED } from "./ring-layout.ts";
@@ -50,11 +50,11 @@ export function buildScopeConditions(filter: DecisionFilter, parameters: SqlPara
 export function buildFacetConditions(
   filter: DecisionFilter,
   parameters: SqlParameters,
-): Partial<Record<Facet, string>> {
+): Partial<Record<DecisionFacet, string>> {
   const { verdict, decision, effective, kind, level, reason, config, ofTenant } = filter;
   const is = (condition: string, isWanted: boolean) =>
     isWanted ? condition : `(NOT ${condition})`;
-  const choices: Partial<Record<Facet, string>> = {};
+  const choices: Partial<Record<DecisionFacet, string>> = {};
   if (verdict !== undefined) choices.verdict = `verdict_index = ${VERDICTS.indexOf(verdict)}`;
   if (decision !== undefined) choices.decision = `decision_index = ${DECISIONS.indexOf(decision)}`;
   if (effective !== undefined) choices.effective = is(ALLOWED_CONDITION, effective === "allow");
@@ -77,7 +77,7 @@ export function joinConditions(conditions: readonly string[]): string {
 
 /** Rows behind a place of the list: older ones, and the rest of its millisecond. */
 function buildCursorCondition(
-  { evaluatedMs, requestId, leg }: DecisionPlace,
+  { evaluatedMs, requestId, leg }: DecisionListCursor,
   parameters: SqlParameters,
 ): string {
   const at = `CAST(${parameters.bind(String(evaluatedMs))} AS DOUBLE)`;

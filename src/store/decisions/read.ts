@@ -5,8 +5,8 @@ import {
   DECISION_KINDS,
   type DecisionCounts,
   type DecisionFilter,
-  type Facet,
-  FACETS,
+  type DecisionFacet,
+  DECISION_FACETS,
 } from "../../contract/decisions.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
@@ -64,7 +64,7 @@ function parseLegRow(row: unknown[]): ReplayableLeg {
 }
 
 /** What a row counts under, as a list of texts. */
-const FACET_VALUES_SQL: Readonly<Record<Facet, string>> = {
+const FACET_VALUES_SQL: Readonly<Record<DecisionFacet, string>> = {
   verdict: `[${buildWordSql(VERDICTS, "verdict_index")}]`,
   decision: `[${buildWordSql(DECISIONS, "decision_index")}]`,
   effective: `[if(${ALLOWED_CONDITION}, 'allow', 'deny')]`,
@@ -89,7 +89,9 @@ export async function countDecisions(
   const parameters = new SqlParameters();
   const scope = joinConditions(buildScopeConditions(filter, parameters));
   const choices = buildFacetConditions(filter, parameters);
-  const marks = FACETS.map((facet) => `(${choices[facet] ?? "true"}) AS is_${facet}`).join(", ");
+  const marks = DECISION_FACETS.map((facet) => `(${choices[facet] ?? "true"}) AS is_${facet}`).join(
+    ", ",
+  );
   const looked = `WITH looked AS MATERIALIZED (
     SELECT ${COUNTED_COLUMNS}, ${marks} FROM (SELECT ${COUNTED_COLUMNS} FROM decision_rows WHERE ${scope}
       ORDER BY evaluated_ms DESC LIMIT ${COUNTED_ENTRIES_MAX}))`;
@@ -100,7 +102,7 @@ export async function countDecisions(
     `${buildSumsSql()} UNION ALL ${buildFacetCountsSql()}`,
   )) {
     if (value === null) figures.set(name, Number(count));
-    else facets[name as Facet].push({ value: value as string, entries: Number(count) });
+    else facets[name as DecisionFacet].push({ value: value as string, entries: Number(count) });
   }
   const figure = (name: string) => figures.get(name) ?? 0;
   const stepMs = selectStepMs(figure("first"), figure("last"));
@@ -126,11 +128,11 @@ export async function countDecisions(
 }
 
 function createEmptyFacets(): DecisionCounts["facets"] {
-  const empty = FACETS.map((facet) => [facet, []] as const);
+  const empty = DECISION_FACETS.map((facet) => [facet, []] as const);
   return Object.fromEntries(empty) as unknown as DecisionCounts["facets"];
 }
 
-const CHOSEN_CONDITION = FACETS.map((facet) => `is_${facet}`).join(" AND ");
+const CHOSEN_CONDITION = DECISION_FACETS.map((facet) => `is_${facet}`).join(" AND ");
 
 /** Rows of name, null and figure, so that one statement brings them and the values. */
 function buildSumsSql(): string {
@@ -149,8 +151,8 @@ function buildSumsSql(): string {
 
 /** Rows of facet, value and count; each facet under the choices of all others. */
 function buildFacetCountsSql(): string {
-  return FACETS.map((facet) => {
-    const others = FACETS.filter((other) => other !== facet).map((other) => `is_${other}`);
+  return DECISION_FACETS.map((facet) => {
+    const others = DECISION_FACETS.filter((other) => other !== facet).map((other) => `is_${other}`);
     return `(SELECT '${facet}', value, CAST(count(*) AS DOUBLE) AS entries
       FROM (SELECT unnest(${FACET_VALUES_SQL[facet]}) AS value FROM looked WHERE ${others.join(" AND ")})
       WHERE value IS NOT NULL GROUP BY value ORDER BY entries DESC, value LIMIT ${FACET_VALUES_MAX})`;

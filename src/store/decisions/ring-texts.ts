@@ -92,7 +92,7 @@ export class AnswerTextCache {
     const { reasonCodes } = entry;
     if (
       entry.logReason !== this.#logReason ||
-      entry.hardFailureCode !== this.#hardFailureCode ||
+      entry.failureCode !== this.#hardFailureCode ||
       entry.configVersion !== this.#configVersion ||
       entry.policyVersion !== this.#policyVersion ||
       reasonCodes.length !== this.#reasonCodes.length
@@ -107,12 +107,12 @@ export class AnswerTextCache {
 
   #cacheAnswer(entry: DecisionEntry): void {
     this.#logReason = entry.logReason;
-    this.#hardFailureCode = entry.hardFailureCode;
+    this.#hardFailureCode = entry.failureCode;
     this.#configVersion = entry.configVersion;
     this.#policyVersion = entry.policyVersion;
     this.#reasonCodes = [...entry.reasonCodes];
-    const { logReason, hardFailureCode, configVersion, policyVersion } = entry;
+    const { logReason, failureCode, configVersion, policyVersion } = entry;
     const codes = this.#reasonCodes.join(",");
-    this.#encoded = encodeTexts([logReason, hardFailureCode, configVersion, codes, policyVersion]);
+    this.#encoded = encodeTexts([logReason, failureCode, configVersion, codes, policyVersion]);
   }
 }

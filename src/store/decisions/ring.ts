@@ -110,7 +110,7 @@ export class DecisionRingWriter implements DecisionLog {
 
   record(entry: DecisionEntry): void {
     const bytesMax = computeEntryBytesMax(entry);
-    const mayDrop = entry.isLetThrough && !entry.isFlagged;
+    const mayDrop = entry.isAllowed && !entry.isFlagged;
     const at = this.#reserve(bytesMax, mayDrop ? DROP_ALLOWED_ABOVE_BYTES : RING_BYTES);
     if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
     else if (mayDrop) this.#control[DROPPED]! += 1;
@@ -196,7 +196,7 @@ function createSaturatedFault(): ServiceFault {
 /** Bytes an entry takes at most: every UTF-16 unit is up to three bytes. */
 function computeEntryBytesMax(entry: DecisionEntry): number {
   let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
-  units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
+  units += entry.action.length + entry.logReason.length + entry.failureCode.length;
   units += entry.configVersion.length + entry.policyVersion.length;
   units += entry.principal.tenant.length;
   units += entry.principal.keyId.length;
@@ -259,7 +259,7 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
   bytes[at + 6] = entry.tierIndex;
   bytes[at + 7] = entry.regimeIndex < 0 ? NOT_APPLICABLE : entry.regimeIndex;
   bytes[at + 8] =
-    (entry.isLetThrough ? FLAG_ALLOWED : 0) |
+    (entry.isAllowed ? FLAG_ALLOWED : 0) |
     (entry.isFlagged ? FLAG_FLAGGED : 0) |
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |

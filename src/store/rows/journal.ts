@@ -2,12 +2,12 @@
 // that auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
 // reporters' standings, and assessments of agents' texts.
 import type { Assessment } from "../../contract/assessments.ts";
-import { bodyDigest } from "../../contract/signed-records.ts";
+import { digestSignedBody } from "../../contract/signed-records.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { decodeAssessment } from "../../journal/assessments.ts";
-import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
+import { FRAME_KINDS, readFrameKind } from "../../journal/format.ts";
 import { decodeStandings } from "../../journal/standings.ts";
-import { decodeEvidence } from "../../journal/proof.ts";
+import { decodeBatchEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { ViewDefinition } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
@@ -105,10 +105,12 @@ export class JournalRowBatch {
   /** Takes a record other than an outcome. */
   add(bytes: Buffer, at: number, position: number): void {
     const batch =
-      frameKind(bytes, at) === FRAME_KINDS.evidence ? decodeEvidence(bytes, at) : undefined;
+      readFrameKind(bytes, at) === FRAME_KINDS.evidence
+        ? decodeBatchEvidence(bytes, at)
+        : undefined;
     if (batch !== undefined) {
       const { evidenceId, kid, jti, recordedAtMs, body } = batch;
-      const digest = bodyDigest(body);
+      const digest = digestSignedBody(body);
       this.#signedBatches.push({
         position,
         evidenceId,
@@ -119,11 +121,11 @@ export class JournalRowBatch {
       });
       return;
     }
-    if (frameKind(bytes, at) === FRAME_KINDS.standings) {
+    if (readFrameKind(bytes, at) === FRAME_KINDS.standings) {
       for (const row of decodeStandingRows(bytes, at)) this.#standings.push({ position, ...row });
       return;
     }
-    if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
+    if (readFrameKind(bytes, at) === FRAME_KINDS.assessment) {
       this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
       return;
     }

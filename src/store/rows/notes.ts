@@ -1,7 +1,7 @@
 // Rows of notes, which the journal holds (contract/notes.ts). Rows that an older version kept in the
 // database alone have no position: they are given out once, to be journaled, and the record that
 // comes back takes their place in the same transaction.
-import type { MovedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
+import type { MigratedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import { EVENT_COLUMNS, EVENT_TABLES, convertToColumnText } from "./events.ts";
 
@@ -77,8 +77,8 @@ async function deleteMovedRows(
 export async function readUnjournaledNotes(
   connection: Connection,
   countMax: number,
-): Promise<MovedNote[]> {
-  const found: MovedNote[] = [];
+): Promise<MigratedNote[]> {
+  const found: MigratedNote[] = [];
   for (const table of NOTE_TABLES) {
     const members = EVENT_COLUMNS[table]
       .filter(([name]) => name !== "position")

@@ -1,11 +1,16 @@
 // Applies one journal batch to the outcome store: rows and journal position in one transaction, so
 // that a crash leaves either both or neither. Expired outcomes are counted, not kept: a rebuild
 // brings none of them back.
-import { agentOfKey, namespaceOfKey } from "../../contract/identifiers.ts";
-import { bodyDigest } from "../../contract/signed-records.ts";
+import { decodeAgentKey, extractKeyNamespace } from "../../contract/identifiers.ts";
+import { digestSignedBody } from "../../contract/signed-records.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
-import { FRAME_KINDS, frameChecksum, frameKind, frameLength } from "../../journal/format.ts";
-import { decodeOutcome, outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import {
+  FRAME_KINDS,
+  readFrameChecksum,
+  readFrameKind,
+  readPayloadLength,
+} from "../../journal/format.ts";
+import { decodeOutcome, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
@@ -83,21 +88,21 @@ export function applyRecords(
       const { uptoLsn, countMax, cutoffMs } = options;
       const take: RecordVisitor = (bytes, at, lsn) => {
         lastLsn = lsn;
-        byteCount += frameLength(bytes, at);
-        next.recordCrc = frameChecksum(bytes, at);
-        if (frameKind(bytes, at) !== FRAME_KINDS.outcome) {
+        byteCount += readPayloadLength(bytes, at);
+        next.recordCrc = readFrameChecksum(bytes, at);
+        if (readFrameKind(bytes, at) !== FRAME_KINDS.outcome) {
           others.add(bytes, at, lsn);
           return;
         }
         next.outcomeCount++;
         const record = decodeOutcome(bytes, at);
-        if (outcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
+        if (readOutcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
         else appendOutcome(appender, record, lsn);
       };
       const lastOfAll = applied.lsn + countMax;
       while (next.lsn < Math.min(uptoLsn, lastOfAll) && byteCount < APPLY_BYTES_MAX) {
         const left = Math.min(RECORDS_PER_READ, lastOfAll - next.lsn);
-        next.lsn = reader.read(next.lsn, uptoLsn, left, take);
+        next.lsn = reader.readRecords(next.lsn, uptoLsn, left, take);
       }
       // A position that repair declared lost has no record to compare with.
       if (lastLsn !== next.lsn) next.recordCrc = 0;
@@ -210,7 +215,7 @@ function appendProof(
   } else {
     appender.appendNull();
     appender.appendNull();
-    appender.appendVarchar(bodyDigest(body));
+    appender.appendVarchar(digestSignedBody(body));
   }
 }
 
@@ -219,8 +224,8 @@ const PROOF_COLUMN_COUNT = 5;
 
 /** An agent as the wire names it, and its namespace; `key` is its name in the journal. */
 function appendAgent(appender: RowAppender, key: string): void {
-  appender.appendVarchar(agentOfKey(key));
-  const namespace = namespaceOfKey(key);
+  appender.appendVarchar(decodeAgentKey(key));
+  const namespace = extractKeyNamespace(key);
   if (namespace === undefined) appender.appendNull();
   else appender.appendVarchar(namespace);
 }
@@ -247,8 +252,8 @@ export function isSameJournal(
 ): boolean {
   if (applied.lsn === 0) return true;
   let crc = 0;
-  reader.read(at - 1, at, 1, (bytes, frame) => {
-    crc = frameChecksum(bytes, frame);
+  reader.readRecords(at - 1, at, 1, (bytes, frame) => {
+    crc = readFrameChecksum(bytes, frame);
   });
   const isSameRecord = at !== applied.lsn || crc === applied.recordCrc;
   return isSameRecord && reader.header?.nodeId.toString("hex") === applied.node;

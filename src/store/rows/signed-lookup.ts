@@ -1,7 +1,7 @@
 // Look-up of the records under a signed id. The id carries the time it was made at, and nothing is
 // recorded long before or after: block statistics leave a few days of rows to look at, no index.
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import type { RecordedOutcome, SignedId, SignedRecords } from "../../contract/signed-records.ts";
+import type { SignedOutcomeEntry, SignedId, SignedRecords } from "../../contract/signed-records.ts";
 import type { Connection, RowValues } from "../duckdb.ts";
 import { quoteLiteral } from "../view.ts";
 
@@ -36,7 +36,7 @@ export async function findSignedRecords(
   return { batch: { ...known, bodyDigest: String(digest), rows } };
 }
 
-function parseRecordedOutcome([id, position, recordedAtMs]: RowValues): RecordedOutcome {
+function parseRecordedOutcome([id, position, recordedAtMs]: RowValues): SignedOutcomeEntry {
   return {
     outcomeId: String(id),
     position: Number(position),

@@ -1,10 +1,10 @@
 // Usage as rows: sums of each meter, key and day as the journal has them. A second of reads is a record
 // and so a row; of the rows of one day the largest holds, and once a day the others go.
 import {
-  noUsage,
+  createUsageCounts,
   PAID_READS,
-  USAGE_COUNTS,
-  type UsageCount,
+  USAGE_KINDS,
+  type UsageKind,
   type UsageRow,
   UsageSums,
 } from "../../contract/usage.ts";
@@ -13,7 +13,7 @@ import type { UsageRange } from "../store.ts";
 import { quoteLiteral, type ViewDefinition } from "../view.ts";
 
 /** Columns by what they count: `check` is a word of SQL, so kinds of reads say that they are. */
-const USAGE_COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment: string]>> = {
+const USAGE_COLUMNS: Readonly<Record<UsageKind, readonly [name: string, comment: string]>> = {
   verify: ["verify_reads", "verdicts of verify, gateways and batches included"],
   check: ["check_reads", "scores of check"],
   handshake: ["handshake_reads", "handshakes; one read each, although two are scored"],
@@ -21,7 +21,7 @@ const USAGE_COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment
   test: ["test_reads", "reads about the reserved test agents, which are free"],
   outcomes: ["outcomes_reported", "outcomes reported, which are free"],
 };
-const USAGE_COLUMN_NAMES = USAGE_COUNTS.map((kind) => USAGE_COLUMNS[kind][0]);
+const USAGE_COLUMN_NAMES = USAGE_KINDS.map((kind) => USAGE_COLUMNS[kind][0]);
 
 export function buildUsageTableSql(): string[] {
   const counts = USAGE_COLUMN_NAMES.map((name) => `${name} BIGINT NOT NULL`);
@@ -37,13 +37,13 @@ export class UsageBatch {
   #position = 0;
 
   add(row: UsageRow, position: number): void {
-    this.#sums.take(row);
+    this.#sums.merge(row);
     this.#position = position;
   }
 
   /** Appends them, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
-    const rows = this.#sums.rows();
+    const rows = this.#sums.listRows();
     if (rows.length === 0) return;
     await connection.append("usage_rows", (appender) => {
       for (const row of rows) {
@@ -51,7 +51,7 @@ export class UsageBatch {
         for (const text of [row.meter, row.day, row.key_id, row.tenant]) {
           appender.appendVarchar(text);
         }
-        for (const kind of USAGE_COUNTS) appender.appendBigInt(BigInt(row[kind]));
+        for (const kind of USAGE_KINDS) appender.appendBigInt(BigInt(row[kind]));
         appender.endRow();
       }
     });
@@ -98,8 +98,8 @@ export async function readUsageRows(
       GROUP BY ALL ORDER BY 2, 4, 3 LIMIT ${Math.floor(rowsMax)}`,
   );
   return rows.map(([counted, day, key, owner, ...sums]) => {
-    const counts = noUsage();
-    for (const [index, kind] of USAGE_COUNTS.entries()) counts[kind] = Number(sums[index]);
+    const counts = createUsageCounts();
+    for (const [index, kind] of USAGE_KINDS.entries()) counts[kind] = Number(sums[index]);
     const names = { meter: String(counted), day: String(day), key_id: String(key) };
     return { ...names, tenant: String(owner), ...counts };
   });
@@ -121,7 +121,7 @@ export const USAGE_VIEWS: Readonly<Record<string, ViewDefinition>> = {
       ["tenant", "whose key it is"],
       ["key_id", "API key that asked"],
       ["paid_reads", "what is billed: verify, check, handshake and explain"],
-      ...USAGE_COUNTS.map((kind) => USAGE_COLUMNS[kind]),
+      ...USAGE_KINDS.map((kind) => USAGE_COLUMNS[kind]),
       ["position", "newest record of the evidence journal in these sums"],
     ],
   },

@@ -1,16 +1,16 @@
 // Collects the decisions of all other nodes: each part goes to the copy of its segment, and the place up to which
 // all are on disk is kept beside them. What was taken twice changes nothing.
 import { pause } from "../tries.ts";
-import type { DecisionParts, NodePart } from "./parts.ts";
+import type { DecisionParts, NodeSegmentPart } from "./parts.ts";
 
 /** First and longest pause in ms between two readings of a stream that gives nothing. */
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 3000;
 /** Longest time in ms for which parts that are on disk may have to be read again. */
-const KEEP_MS = 1000;
+const SAVE_INTERVAL_MS = 1000;
 
 /** Where copies are kept. */
-export interface Copies {
+export interface DecisionCopies {
   /** Up to where they have a stream, and which one that was; what is not known to be on disk is cut off. */
   open(): Promise<{ readonly stream: string; readonly seq: number } | undefined>;
   /**
@@ -18,41 +18,43 @@ export interface Copies {
    * @returns bytes that are new, and those that lie between what was there and the part; undefined for what is
    * no part of a segment.
    */
-  take(part: NodePart): Promise<{ readonly added: number; readonly missing: number } | undefined>;
+  take(
+    part: NodeSegmentPart,
+  ): Promise<{ readonly added: number; readonly missing: number } | undefined>;
   keepPlace(stream: string, seq: number): Promise<void>;
 }
 
-export interface CollectingOptions {
+export interface DecisionCollectorOptions {
   /** This node: what it has sent itself is here already. */
   readonly node: string;
   readonly parts: DecisionParts;
-  readonly copies: Copies;
+  readonly copies: DecisionCopies;
   /** Told of the bytes that came, and of how many parts are still to come. */
   readonly collected: (bytes: number, behind: number) => void;
   readonly log: (event: string, detail: string) => void;
 }
 
-export class Collecting {
-  readonly #options: CollectingOptions;
+export class DecisionCollector {
+  readonly #options: DecisionCollectorOptions;
   #stream = "";
   #seq = 0;
-  #keptSeq = 0;
+  #savedSeq = 0;
   #reading: { close(): void } | undefined;
   #isClosed = false;
-  #told = "";
+  #lastFailure = "";
   readonly #running: Promise<void>;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(options: CollectingOptions) {
+  constructor(options: DecisionCollectorOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#tick(), KEEP_MS);
+    this.#timer = setInterval(() => void this.#savePlace(), SAVE_INTERVAL_MS);
     this.#running = this.#run();
   }
 
   async #run(): Promise<void> {
     let pauseMs = PAUSE_MS;
     const kept = await this.#options.copies.open().catch((error: unknown) => {
-      this.#tellFailure(String(error));
+      this.#logFailureOnce(String(error));
       return undefined;
     });
     [this.#stream, this.#seq] = [kept?.stream ?? "", kept?.seq ?? 0];
@@ -60,9 +62,9 @@ export class Collecting {
       const before = this.#seq;
       try {
         await this.#read();
-        this.#told = "";
+        this.#lastFailure = "";
       } catch (error) {
-        this.#tellFailure((error as Error).message);
+        this.#logFailureOnce((error as Error).message);
       }
       pauseMs = this.#seq > before ? PAUSE_MS : Math.min(pauseMs * 2, PAUSE_MS_MAX);
       if (!this.#isClosed) await pause(pauseMs);
@@ -81,13 +83,13 @@ export class Collecting {
       }
       this.#seq = firstSeq - 1;
     }
-    const reading = await this.#options.parts.read(this.#seq, (part) => this.#take(part));
+    const reading = await this.#options.parts.read(this.#seq, (part) => this.#storePart(part));
     this.#reading = reading;
     if (this.#isClosed) reading.close();
     await reading.ended;
   }
 
-  async #take(part: NodePart): Promise<void> {
+  async #storePart(part: NodeSegmentPart): Promise<void> {
     const { node, copies, collected, log } = this.#options;
     let bytes = 0;
     if (part.node !== node) {
@@ -102,20 +104,20 @@ export class Collecting {
     this.#seq = part.seq;
   }
 
-  async #tick(): Promise<void> {
-    if (this.#seq === this.#keptSeq) return;
+  async #savePlace(): Promise<void> {
+    if (this.#seq === this.#savedSeq) return;
     const seq = this.#seq;
     try {
       await this.#options.copies.keepPlace(this.#stream, seq);
-      this.#keptSeq = seq;
+      this.#savedSeq = seq;
     } catch (error) {
-      this.#tellFailure(String(error));
+      this.#logFailureOnce(String(error));
     }
   }
 
-  #tellFailure(detail: string): void {
-    if (this.#told === detail) return;
-    this.#told = detail;
+  #logFailureOnce(detail: string): void {
+    if (this.#lastFailure === detail) return;
+    this.#lastFailure = detail;
     this.#options.log("decisions_not_collected", detail);
   }
 
@@ -124,6 +126,6 @@ export class Collecting {
     clearInterval(this.#timer);
     this.#reading?.close();
     await this.#running;
-    await this.#tick();
+    await this.#savePlace();
   }
 }

@@ -3,15 +3,15 @@
 import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { buildMessageHeaders } from "../nats-connection.ts";
-import { type LogSource, readWatched } from "../watched-reading.ts";
-import { available, unavailable } from "../tries.ts";
+import { type LogSource, readUntilStalled } from "../watched-reading.ts";
+import { retryUntilAvailable, wrapAsStreamUnavailable } from "../tries.ts";
 import {
   type DecisionParts,
-  type NodePart,
-  type Part,
-  PART_BYTES_MAX,
+  type NodeSegmentPart,
+  type DecisionSegmentPart,
+  DECISION_PART_BYTES_MAX,
   type PartPlace,
-  type PartsState,
+  type PartStreamState,
 } from "./parts.ts";
 
 const SEGMENT = "Tr-Segment";
@@ -19,28 +19,28 @@ const FROM = "Tr-From";
 const TO = "Tr-To";
 const REQUEST_MS = 2000;
 /** So long parts are kept for a node that is away. */
-const AGE_NS = 7 * 86_400_000_000_000;
-const NOT_FOUND = 10_059;
+const PART_AGE_NS_MAX = 7 * 86_400_000_000_000;
+const STREAM_NOT_FOUND = 10_059;
 
-interface Headers {
+interface PartHeaders {
   get(name: string): string;
 }
 
-interface Delivered {
+interface DeliveredPart {
   readonly seq: number;
   readonly subject: string;
-  readonly headers?: Headers | undefined;
+  readonly headers?: PartHeaders | undefined;
   readonly data: Uint8Array;
   readonly info: { readonly pending: number };
 }
 
-interface StreamInfo {
+interface PartStreamInfo {
   readonly created: string;
   readonly state: { readonly first_seq: number; readonly last_seq: number };
 }
 
 /** The part of a JetStream client that is needed. */
-export interface PartsClient {
+export interface PartPublisher {
   publish(
     subject: string,
     payload: Uint8Array,
@@ -49,41 +49,41 @@ export interface PartsClient {
 }
 
 /** The part of a JetStream manager that is needed. */
-export interface PartsManager {
+export interface PartStreamManager {
   readonly streams: {
-    info(stream: string): Promise<StreamInfo>;
-    add(config: Record<string, unknown> & { name: string }): Promise<StreamInfo>;
+    info(stream: string): Promise<PartStreamInfo>;
+    add(config: Record<string, unknown> & { name: string }): Promise<PartStreamInfo>;
     getMessage(
       stream: string,
       query: { last_by_subj: string },
-    ): Promise<{ readonly header: Headers } | null>;
+    ): Promise<{ readonly header: PartHeaders } | null>;
   };
 }
 
-export interface NatsPartsOptions {
+export interface NatsDecisionPartsOptions {
   /** Prefix of the names of stream and subjects. */
   readonly name: string;
   readonly replicas: number;
   /** Bound of the stream in bytes. */
   readonly bytesMax: number;
-  readonly client: PartsClient;
-  readonly manager: PartsManager;
+  readonly client: PartPublisher;
+  readonly manager: PartStreamManager;
   /** A reading from a place on, on a connection of its own. */
-  readonly source: (stream: string, from: number) => Promise<LogSource<Delivered>>;
+  readonly source: (stream: string, from: number) => Promise<LogSource<DeliveredPart>>;
 }
 
-export class NatsParts implements DecisionParts {
-  readonly #options: NatsPartsOptions;
+export class NatsDecisionParts implements DecisionParts {
+  readonly #options: NatsDecisionPartsOptions;
   readonly #stream: string;
   readonly #prefix: string;
 
-  constructor(options: NatsPartsOptions) {
+  constructor(options: NatsDecisionPartsOptions) {
     this.#options = options;
     this.#stream = `${options.name}_decisions`;
     this.#prefix = `${options.name}.decisions.`;
   }
 
-  async publish(node: string, { segment, from, bytes }: Part): Promise<void> {
+  async publish(node: string, { segment, from, bytes }: DecisionSegmentPart): Promise<void> {
     const to = String(from + bytes.byteLength);
     const headers = buildMessageHeaders({ [SEGMENT]: segment, [FROM]: String(from), [TO]: to });
     const payload = await promisify(deflateRaw)(bytes);
@@ -91,14 +91,14 @@ export class NatsParts implements DecisionParts {
       const options = { headers, timeout: REQUEST_MS };
       await this.#options.client.publish(this.#prefix + node, payload, options);
     } catch (error) {
-      throw unavailable(error);
+      throw wrapAsStreamUnavailable(error);
     }
   }
 
-  async newestOf(node: string): Promise<PartPlace | undefined> {
+  async findNewestPlace(node: string): Promise<PartPlace | undefined> {
     await this.state();
     const query = { last_by_subj: this.#prefix + node };
-    const newest = await available(
+    const newest = await retryUntilAvailable(
       () => this.#options.manager.streams.getMessage(this.#stream, query),
       0,
     );
@@ -106,22 +106,22 @@ export class NatsParts implements DecisionParts {
     return { segment: newest.header.get(SEGMENT), byte: Number(newest.header.get(TO)) };
   }
 
-  async state(): Promise<PartsState> {
-    const { created, state } = await available(() => this.#info(), 0);
+  async state(): Promise<PartStreamState> {
+    const { created, state } = await retryUntilAvailable(() => this.#readOrCreateStream(), 0);
     return { id: created, firstSeq: state.first_seq, lastSeq: state.last_seq };
   }
 
-  async #info(): Promise<StreamInfo> {
+  async #readOrCreateStream(): Promise<PartStreamInfo> {
     const { streams } = this.#options.manager;
     try {
       return await streams.info(this.#stream);
     } catch (error) {
-      if ((error as { code?: number }).code !== NOT_FOUND) throw error;
-      return streams.add(this.#config());
+      if ((error as { code?: number }).code !== STREAM_NOT_FOUND) throw error;
+      return streams.add(this.#buildPartStreamConfig());
     }
   }
 
-  #config() {
+  #buildPartStreamConfig() {
     const { replicas, bytesMax } = this.#options;
     return {
       name: this.#stream,
@@ -130,18 +130,21 @@ export class NatsParts implements DecisionParts {
       storage: "file",
       discard: "old",
       max_bytes: bytesMax,
-      max_age: AGE_NS,
+      max_age: PART_AGE_NS_MAX,
     };
   }
 
-  async read(after: number, take: (part: NodePart) => Promise<void>) {
-    const source = await available(() => this.#options.source(this.#stream, after + 1), 0);
+  async read(after: number, take: (part: NodeSegmentPart) => Promise<void>) {
+    const source = await retryUntilAvailable(
+      () => this.#options.source(this.#stream, after + 1),
+      0,
+    );
     let isClosed = false;
     const end = () => source.close().catch(() => undefined);
     const run = async () => {
       try {
-        await readWatched(source, after, async (message) => {
-          if (!isClosed) await take(await this.#partOf(message));
+        await readUntilStalled(source, after, async (message) => {
+          if (!isClosed) await take(await this.#decodePart(message));
           return !isClosed;
         });
       } finally {
@@ -156,11 +159,17 @@ export class NatsParts implements DecisionParts {
   }
 
   /** What nobody of a cluster has sent becomes a part that no reader takes. */
-  async #partOf({ seq, subject, headers, data, info }: Delivered): Promise<NodePart> {
+  async #decodePart({
+    seq,
+    subject,
+    headers,
+    data,
+    info,
+  }: DeliveredPart): Promise<NodeSegmentPart> {
     const node = subject.slice(this.#prefix.length);
     const segment = headers?.get(SEGMENT) ?? "";
     const from = Number(headers?.get(FROM));
-    const options = { maxOutputLength: PART_BYTES_MAX };
+    const options = { maxOutputLength: DECISION_PART_BYTES_MAX };
     const bytes = await promisify(inflateRaw)(data, options).catch(() => new Uint8Array());
     return { seq, node, segment, from, bytes, behind: info.pending };
   }

@@ -2,14 +2,14 @@
 // segments, in each node's own order. It forgets the oldest; the log of record is on the node that decided.
 
 /** A stretch of a decision segment of one node. */
-export interface Part {
+export interface DecisionSegmentPart {
   readonly segment: string;
   /** Its first byte in the segment. */
   readonly from: number;
   readonly bytes: Uint8Array;
 }
 
-export interface NodePart extends Part {
+export interface NodeSegmentPart extends DecisionSegmentPart {
   /** Its place in the stream. */
   readonly seq: number;
   readonly node: string;
@@ -23,7 +23,7 @@ export interface PartPlace {
   readonly byte: number;
 }
 
-export interface PartsState {
+export interface PartStreamState {
   /** Tells one stream from another that was made in its place. */
   readonly id: string;
   readonly firstSeq: number;
@@ -32,20 +32,20 @@ export interface PartsState {
 
 export interface DecisionParts {
   /** Appends a part; a repeat is stored again, and known by its place. @throws StreamUnavailable */
-  publish(node: string, part: Part): Promise<void>;
+  publish(node: string, part: DecisionSegmentPart): Promise<void>;
   /** Behind a node's newest part; undefined where there is none. @throws StreamUnavailable */
-  newestOf(node: string): Promise<PartPlace | undefined>;
+  findNewestPlace(node: string): Promise<PartPlace | undefined>;
   /** Makes the stream where there is none. @throws StreamUnavailable */
-  state(): Promise<PartsState>;
+  state(): Promise<PartStreamState>;
   /**
    * Hands over the parts behind place `after`, in order, until the reading ends: by `close`, or because
    * its server has died.
    */
   read(
     after: number,
-    take: (part: NodePart) => Promise<void>,
+    take: (part: NodeSegmentPart) => Promise<void>,
   ): Promise<{ readonly ended: Promise<void>; close(): void }>;
 }
 
 /** Bytes of a part before compression: with it, below what NATS takes in a message by default. */
-export const PART_BYTES_MAX = 512 * 1024;
+export const DECISION_PART_BYTES_MAX = 512 * 1024;

@@ -2,9 +2,9 @@
 // that does not answer stops this thread and nothing else.
 import { hostname } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { nodeFiles } from "../../journal/files.ts";
+import { diskFileLayer } from "../../journal/files.ts";
 import { Archive } from "../../ledger/archive/archive.ts";
-import { LedgerFigures } from "../../ledger/figures.ts";
+import { LedgerMetrics } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages.ts";
 
@@ -12,21 +12,21 @@ if (parentPort !== null) {
   const port = parentPort;
   const { dataDir, target, serviceId, writer, madeBy, figures } = workerData as ArchiveThreadData;
   lowerThreadPriority();
-  const ledger = new LedgerFigures(figures);
+  const ledger = new LedgerMetrics(figures);
   let durable = 0;
   const archive = new Archive({
-    files: nodeFiles,
+    files: diskFileLayer,
     dataDir,
     target,
     claim: { service_id: serviceId, writer, pid: process.pid, host: hostname() },
     madeBy,
-    durable: () => Math.max(durable, ledger.durable()),
+    durable: () => Math.max(durable, ledger.readDurablePosition()),
   });
   port.on("message", (request: ArchiveRequest) => {
     ({ durable } = request);
     let reply: ArchiveReply;
     try {
-      reply = { kind: "shipped", ...archive.ship(request.nowMs) };
+      reply = { kind: "shipped", ...archive.update(request.nowMs) };
     } catch (error) {
       reply = { kind: "failed", why: (error as Error).message };
     }

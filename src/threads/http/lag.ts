@@ -1,6 +1,6 @@
 // Guard of a further HTTP thread against being cut off, over the figures that the stream thread keeps.
 import { LagGuard, type SharedLag } from "../../http/access/lag-guard.ts";
-import { StreamFigures } from "../../stream/figures.ts";
+import { StreamMetrics } from "../../stream/figures.ts";
 
 /** Undefined where there is no cluster. `clock` is epoch ms. */
 export function createLagGuard(
@@ -8,5 +8,5 @@ export function createLagGuard(
   clock: () => number,
 ): LagGuard | undefined {
   if (shared === undefined) return undefined;
-  return new LagGuard(new StreamFigures(shared.memory), shared.refuseMs, clock);
+  return new LagGuard(new StreamMetrics(shared.memory), shared.refuseMs, clock);
 }

@@ -4,7 +4,7 @@ import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
-import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
+import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { SharedLag } from "../../http/access/lag-guard.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
@@ -15,8 +15,8 @@ import type { HttpLogger } from "../../http/services.ts";
 import type { WatchedBatch, WatchShares } from "../../http/request-watch.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
-import type { LedgerInvitation } from "../../ledger/join.ts";
-import type { Finding } from "../../vault/assessment/findings.ts";
+import type { LedgerPortTransfer } from "../../ledger/join.ts";
+import type { VaultFinding } from "../../vault/assessment/findings.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 import { decodeFault, encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
@@ -30,7 +30,7 @@ export interface HttpThreadData {
   readonly engineMemory: WebAssembly.Memory;
   readonly vaultMemory: VaultMemory;
   /** Its port is transferred. */
-  readonly ledger: LedgerInvitation;
+  readonly ledger: LedgerPortTransfer;
   readonly decisionRing: SharedArrayBuffer;
   readonly decisionsPerSecond: number;
   readonly keys: readonly StoredKey[];
@@ -76,7 +76,7 @@ export type RelayedReply = Omit<Reply, "stream"> & { readonly stream?: MessagePo
 export interface HttpThreadCallResults {
   readonly relay: RelayedReply;
   readonly score: VerifyBatchResult;
-  readonly assess: Finding;
+  readonly assess: VaultFinding;
 }
 
 /** An answer as data: class instances do not survive the crossing. */
@@ -90,7 +90,7 @@ export type MessageToHttpThread =
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
   | { readonly kind: "namespace"; readonly event: NamespaceEvent }
-  | { readonly kind: "review"; readonly news: ReviewNews }
+  | { readonly kind: "review"; readonly news: ReviewUpdate }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "pulse"; readonly id: number }
@@ -112,7 +112,7 @@ export type MessageFromHttpThread =
   | { readonly kind: "watched"; readonly batch: WatchedBatch }
   | { readonly kind: "refused"; readonly refusals: RefusalBatch }
   /** Calls that wait for a person. */
-  | { readonly kind: "asked"; readonly asked: readonly ReviewAsked[] }
+  | { readonly kind: "asked"; readonly asked: readonly ReviewCalls[] }
   /** The thread cannot be trusted with requests any more, or never could. */
   | { readonly kind: "broken"; readonly detail: string }
   | { readonly kind: "closed" };

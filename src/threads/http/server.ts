@@ -5,7 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
-import { ReviewDesk } from "../../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -42,11 +42,11 @@ import { createForwardingLogger } from "./log-lines.ts";
 import { createRequestWatch } from "./watch.ts";
 import { buildRelayedHead } from "./relayed-head.ts";
 import { readStreamFromPort } from "./relayed-stream.ts";
-import { joinLedger } from "../../ledger/join.ts";
+import { connectToLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import type { Store } from "../../store/store.ts";
-import type { NoteTaker } from "../../contract/notes.ts";
+import type { NoteRecorder } from "../../contract/notes.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
@@ -69,7 +69,7 @@ const LOCAL_OUTCOME_ROUTES: ReadonlySet<Route> = new Set(
 const REVIEW_FLUSH_INTERVAL_MS = 1000;
 
 /** Routes that need the store are relayed; one that were not would fail its first request. */
-const unavailableStore = new Proxy({} as Store & NoteTaker, {
+const unavailableStore = new Proxy({} as Store & NoteRecorder, {
   get: (_store, name) => {
     throw new Error(`\`${String(name)}\` is the main thread's`);
   },
@@ -109,7 +109,7 @@ class HttpThreadServer {
   readonly #ledger;
   readonly #assessments;
   readonly #decisions;
-  readonly #reviews: ReviewDesk;
+  readonly #reviews: ReviewDecisionCache;
   readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCollector((refusals) =>
     this.#send({ kind: "refused", refusals }),
@@ -129,7 +129,7 @@ class HttpThreadServer {
     this.#keyring = new SyncedKeyring(data, clock, () => listener.follow());
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
-    this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
+    this.#ledger = connectToLedger(data.ledger, data.engineMemory, clock);
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRingWriter(data.decisionRing, {
@@ -139,7 +139,10 @@ class HttpThreadServer {
     this.#logger = createForwardingLogger((line) => this.#send(line), data.isDebugLogged);
     const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
     this.#watch = data.watch && createRequestWatch(data.watch, clock, deliver);
-    this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
+    this.#reviews = new ReviewDecisionCache(
+      (asked) => this.#send({ kind: "asked", asked }),
+      data.reviews,
+    );
     this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEW_FLUSH_INTERVAL_MS);
     this.#send({ kind: "ready" });
   }

@@ -6,7 +6,7 @@ import { createBucketMemory, type RateBuckets } from "../../http/access/rate-lim
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { NamespaceEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
-import type { ReviewAsked, ReviewNews } from "../../contract/reviews/events.ts";
+import type { ReviewCalls, ReviewUpdate } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { SeriesCounts } from "../../http/metrics/pulse.ts";
@@ -26,10 +26,10 @@ import {
   type MessageToHttpThread,
 } from "./messages.ts";
 import { serveStreamOnPort } from "./relayed-stream.ts";
-import { inviteToLedger } from "../../ledger/join.ts";
+import { openLedgerPort } from "../../ledger/join.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";
-import type { LaterAssessment } from "../../vault/assessment/deferring-assessor.ts";
+import type { DeferredAssessor } from "../../vault/assessment/deferring-assessor.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 const ENTRY = new URL("./thread.ts", import.meta.url);
@@ -54,13 +54,13 @@ export interface HttpThreadsOptions {
   readonly relay: RunningHttpServer["relay"];
   readonly scorer: BatchScorer | undefined;
   /** Assesses texts too large to be scored in place. */
-  readonly assess: LaterAssessment;
+  readonly assess: DeferredAssessor;
   /** Called with the requests that a thread has refused. */
   readonly onRefused: (refusals: RefusalBatch) => void;
   /** Called with requests that a thread has watched. */
   readonly onWatched: (batch: WatchedBatch, thread: number) => void;
   /** Called with the calls of a thread that wait for a person. */
-  readonly onAsked: (asked: readonly ReviewAsked[]) => void;
+  readonly onAsked: (asked: readonly ReviewCalls[]) => void;
   /** Called once when a thread threw an uncaught error, or ended unasked; end the process. */
   readonly onBroken: () => void;
   /** The threads' file; tests pass another. */
@@ -106,7 +106,7 @@ export class HttpThreads {
   }
 
   /** Sends news of reviews: every later request to a thread is judged by it. */
-  sendReview(news: ReviewNews): void {
+  sendReview(news: ReviewUpdate): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "review", news });
   }
 
@@ -147,7 +147,7 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
     isBroken = true;
   };
   const threads = options.decisionRings.map((decisionRing, index) => {
-    const ledger = inviteToLedger(options.ledger);
+    const ledger = openLedgerPort(options.ledger);
     const doorbell = createPendingMessageFlag();
     const usageMemory = options.usageMemories[index] ?? createUsageMemory();
     const own = { number: index + 1, ledger, decisionRing, usageMemory, doorbell, bucketMemory };

@@ -5,8 +5,8 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
 import {
-  type ReviewAsked,
-  type ReviewNews,
+  type ReviewCalls,
+  type ReviewUpdate,
   buildReviewSubject,
 } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
@@ -36,7 +36,7 @@ export interface ScoringPool extends BatchScorer {
   /** Every batch sent from now on is judged by this policy of its tenant. */
   sendPolicy(event: PolicyEvent): void;
   /** Every batch sent from now on is judged by this. */
-  sendReview(news: ReviewNews): void;
+  sendReview(news: ReviewUpdate): void;
   /** Batches that wait for a thread. */
   readonly waiting: number;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export interface ScoringPool extends BatchScorer {
 export type ScoringPoolOptions = Omit<ScoringWorkerData, "nextSlot"> & {
   readonly assessments: AssessmentLog;
   /** Takes the calls of the batches that wait for a person. */
-  readonly onAsked: (asked: readonly ReviewAsked[]) => void;
+  readonly onAsked: (asked: readonly ReviewCalls[]) => void;
 };
 
 /** Starts the pool for a mode; undefined for `inline`. */
@@ -61,7 +61,7 @@ export function openScoringPool(
   let policies: ScoringPolicies | undefined;
   let reviews: ScoringReviews | undefined;
   const changed = new Map<string, PolicyEvent>();
-  const decided = new Map<string, ReviewNews>();
+  const decided = new Map<string, ReviewUpdate>();
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score(task) {
@@ -120,7 +120,7 @@ async function scoreOnPool(
       throw new ServiceFault("overloaded", "too many batches are waiting");
     });
   if ("result" in reply) {
-    for (const assessment of reply.assessments) assessments.note(assessment);
+    for (const assessment of reply.assessments) assessments.enqueue(assessment);
     if (reply.asked.length > 0) onAsked(reply.asked);
     return reply.result;
   }

@@ -3,11 +3,11 @@
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
 import { PolicyBook } from "../../policy/policy-book.ts";
-import { ReviewDesk } from "../../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Assessment } from "../../contract/assessments.ts";
-import type { ReviewAsked, ReviewNews, ReviewRuling } from "../../contract/reviews/events.ts";
+import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/reviews/events.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -17,7 +17,7 @@ import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { openThreadClock } from "../clock.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
-import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
+import { BATCH_WORK_UNITS_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 
@@ -70,7 +70,7 @@ export type ScoringReply =
       result: VerifyBatchResult;
       assessments: readonly Assessment[];
       /** Calls that wait for a person. */
-      asked: readonly ReviewAsked[];
+      asked: readonly ReviewCalls[];
     }
   | { fault: EncodedFault };
 
@@ -91,8 +91,8 @@ const book = new PolicyBook(started.policies);
 let policyGeneration = 0;
 /** Left by the batch in progress: this thread has no way to the ledger, so they go with the reply. */
 let assessments: Assessment[] = [];
-let asked: ReviewAsked[] = [];
-const reviews = new ReviewDesk((calls) => void asked.push(...calls), started.reviews);
+let asked: ReviewCalls[] = [];
+const reviews = new ReviewDecisionCache((calls) => void asked.push(...calls), started.reviews);
 /** Generation of the news of reviews in use; 0 for none. */
 let reviewGeneration = 0;
 const bureau = openBureau({
@@ -104,14 +104,14 @@ const bureau = openBureau({
     close: () => Promise.resolve(),
   },
   clock,
-  provenance: openAssessor(vaultMemory, clock, BATCH_WORK_MAX),
+  provenance: openAssessor(vaultMemory, clock, BATCH_WORK_UNITS_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     outcomeIds: new UuidV7Generator(randomFillSync),
     isReservedEnabled,
   },
   policies: book,
-  assessments: { note: (assessment) => void assessments.push(assessment) },
+  assessments: { enqueue: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRingWriter(ring, { waitMs: LOG_WAIT_MS }),
   reviews,
 });
@@ -131,7 +131,7 @@ export default async function runScoringTask(task: ScoringTask): Promise<Scoring
   }
   if (task.reviews !== undefined && task.reviews.generation !== reviewGeneration) {
     const json = Buffer.from(new Uint8Array(task.reviews.json)).toString();
-    for (const news of JSON.parse(json) as ReviewNews[]) reviews.apply(news);
+    for (const news of JSON.parse(json) as ReviewUpdate[]) reviews.apply(news);
     reviewGeneration = task.reviews.generation;
   }
   try {

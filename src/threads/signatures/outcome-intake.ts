@@ -3,11 +3,11 @@
 // carries; parsing a thousand rows here would hold up every verdict behind them.
 import type { CallContext, ImportResult } from "../../bureau/bureau.ts";
 import type {
-  BatchDocument,
-  IntakeTask,
+  OutcomeBatchBody,
+  OutcomeIntakeTask,
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { selectSender } from "../../bureau/outcomes/record.ts";
+import { selectOutcomeSender } from "../../bureau/outcomes/record.ts";
 import { isOfOneRow } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
@@ -34,15 +34,15 @@ export function openOutcomeIntake(options: IntakeOptions): OutcomeIntake {
 
 async function readAndAppendBatch(
   options: IntakeOptions,
-  document: BatchDocument,
+  document: OutcomeBatchBody,
   { principal }: CallContext,
 ): Promise<ImportResult[]> {
   const { pool, ledger, serviceId, isSignatureRequired } = options;
-  const task: IntakeTask = {
+  const task: OutcomeIntakeTask = {
     ...document,
     serviceId,
     isSignatureRequired,
-    ...selectSender(principal),
+    ...selectOutcomeSender(principal),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };

@@ -4,7 +4,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { computeDefaultThreads, openPool, type Pool, PoolBusy } from "../../platform/pool.ts";
 import { ED25519_KEY_BYTES, ED25519_SIGNATURE_BYTES } from "../../platform/ed25519.ts";
-import type { IntakeTask } from "../../bureau/outcomes/batch-reader.ts";
+import type { OutcomeIntakeTask } from "../../bureau/outcomes/batch-reader.ts";
 import type { SignatureTask } from "./batch.ts";
 import type { IntakeReply, IntakeWork } from "./worker.ts";
 
@@ -70,7 +70,7 @@ export class SignaturePool {
    * Reads a batch to frames on a pool thread.
    * @throws ServiceFault `overloaded` when too many tasks wait.
    */
-  async takeIn(task: IntakeTask): Promise<Exclude<IntakeReply, { knows: number }>> {
+  async takeIn(task: OutcomeIntakeTask): Promise<Exclude<IntakeReply, { knows: number }>> {
     let keysFrom = this.#keysSent;
     for (;;) {
       const keyCount = this.#keyEvents.length;

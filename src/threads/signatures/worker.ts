@@ -2,15 +2,15 @@
 // batch comes in as bytes and goes back as journal frames.
 import { randomFillSync } from "node:crypto";
 import {
-  BatchReader,
-  type IntakeTask,
-  type ReadBatch,
+  OutcomeBatchReader,
+  type OutcomeIntakeTask,
+  type ReadBatchResult,
 } from "../../bureau/outcomes/batch-reader.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
 import { transferResult } from "../../platform/pool.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
-import { encodeEvidence, identified } from "../../journal/proof.ts";
+import { encodeBatchEvidence, addEvidenceId } from "../../journal/proof.ts";
 import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
@@ -19,7 +19,7 @@ import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts"
 
 /** A batch, and the key events since the pool last sent some. */
 export interface IntakeWork {
-  readonly task: IntakeTask;
+  readonly task: OutcomeIntakeTask;
   /** Key events up to here must be known; `keyEvents` are those from `keysFrom` on. */
   readonly keyCount: number;
   readonly keysFrom: number;
@@ -46,8 +46,9 @@ const NICE_VALUE = 5;
 
 lowerThreadPriority(NICE_VALUE);
 const verifySignature = openEd25519();
-const reader = new BatchReader(new UuidV7Generator(randomFillSync), (key, signature, message) =>
-  Promise.resolve(verifySignature(key, signature, message)),
+const reader = new OutcomeBatchReader(
+  new UuidV7Generator(randomFillSync),
+  (key, signature, message) => Promise.resolve(verifySignature(key, signature, message)),
 );
 
 /** The task function that the pool calls. */
@@ -60,7 +61,7 @@ export default function runSignatureTask(
 async function readIntakeBatch(given: IntakeWork): Promise<IntakeReply> {
   if (reader.keyEventCount < given.keysFrom) return { knows: reader.keyEventCount };
   for (const payload of given.keyEvents.slice(reader.keyEventCount - given.keysFrom)) {
-    reader.learn(payload);
+    reader.applyRegistryEvent(payload);
   }
   if (reader.keyEventCount < given.keyCount) return { knows: reader.keyEventCount };
   try {
@@ -71,10 +72,10 @@ async function readIntakeBatch(given: IntakeWork): Promise<IntakeReply> {
   }
 }
 
-function encodeBatchFrames({ rows, evidence }: ReadBatch): IntakeFrames {
+function encodeBatchFrames({ rows, evidence }: ReadBatchResult): IntakeFrames {
   const batch = new FrameBatch();
-  const whole = evidence === undefined ? undefined : identified(evidence);
-  if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+  const whole = evidence === undefined ? undefined : addEvidenceId(evidence);
+  if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeBatchEvidence(whole));
   const isSigned = new Uint8Array(rows.length);
   const answered = rows.map((row, index) => {
     if (row instanceof ServiceFault) return encodeFault(row);
@@ -85,10 +86,10 @@ function encodeBatchFrames({ rows, evidence }: ReadBatch): IntakeFrames {
       row.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
     }
     if (row.signature === "reporter") isSigned[index] = 1;
-    batch.add(row);
+    batch.addOutcome(row);
     return row.outcomeId;
   });
-  const { bytes, count } = batch.take();
+  const { bytes, count } = batch.drain();
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
   return transferResult({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);

@@ -26,12 +26,12 @@ export default function indexBacklogTexts(): UnindexedTexts {
   const indexer = BacklogIndexer.open(vaultMemory, createRecordReader(vaultMemory));
   if (indexer === undefined) return unindexed;
   const guard = new EpochGuard(vaultMemory.epochs);
-  const { texts } = indexer;
-  for (let range = texts.take(); range !== undefined; range = texts.take()) {
-    for (let number = range.from; number < range.to && !texts.isStopped; number++) {
+  const { backlog } = indexer;
+  for (let range = backlog.takeRange(); range !== undefined; range = backlog.takeRange()) {
+    for (let number = range.from; number < range.to && !backlog.isStopped; number++) {
       // Held for one text, so that memory replaced meanwhile can be used again.
       guard.enter();
-      const error = indexer.make(number, true);
+      const error = indexer.buildIfMissing(number, true);
       guard.leave();
       if (error === undefined) continue;
       unindexed.count++;

@@ -20,7 +20,7 @@ const TEXTS_PER_THREAD = 500;
  */
 export function startIndexing(vaultMemory: VaultMemory, log: Log): () => Promise<void> {
   const texts = new IndexBacklog(vaultMemory.indexBacklog, vaultMemory.grounding);
-  const count = texts.left;
+  const count = texts.remainingCount;
   if (count === 0) return () => Promise.resolve();
   const worth = Math.ceil(count / TEXTS_PER_THREAD);
   const threads = Math.min(worth, availableParallelism(), THREADS_MAX);
@@ -36,10 +36,10 @@ export function startIndexing(vaultMemory: VaultMemory, log: Log): () => Promise
     const failed = unindexed.filter((each) => each.count > 0);
     for (const each of failed) log.error("evidence_not_indexed", { ...each });
     const ms = Math.round(performance.now() - startedAt);
-    if (texts.left === 0) log.info("evidence_indexed", { count, threads, ms });
+    if (texts.remainingCount === 0) log.info("evidence_indexed", { count, threads, ms });
   };
   const whenDone = run().catch((error: unknown) => {
-    log.error("evidence_not_indexed", { count: texts.left, detail: String(error) });
+    log.error("evidence_not_indexed", { count: texts.remainingCount, detail: String(error) });
   });
   return () => {
     texts.stop();

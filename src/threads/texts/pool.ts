@@ -6,19 +6,19 @@ import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
 import type { AssessingTask, AssessingWorkerData } from "./worker.ts";
-import type { LaterAssessment } from "../../vault/assessment/deferring-assessor.ts";
-import type { Finding } from "../../vault/assessment/findings.ts";
-import { inParts } from "../../vault/grounding/indexing.ts";
-import type { IndexLater, ReadyText } from "../../vault/grounding/indexing.ts";
-import type { Measured } from "../../vault/calibration/labels.ts";
-import type { MeasureTexts } from "../../vault/options.ts";
+import type { DeferredAssessor } from "../../vault/assessment/deferring-assessor.ts";
+import type { VaultFinding } from "../../vault/assessment/findings.ts";
+import { splitIntoParts } from "../../vault/grounding/indexing.ts";
+import type { TextPreparer, PreparedText } from "../../vault/grounding/indexing.ts";
+import type { TextMeasurement } from "../../vault/calibration/labels.ts";
+import type { TextMeasurer } from "../../vault/options.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
 const WORKER = new URL("./worker.ts", import.meta.url).href;
 export interface AssessingPool {
-  assess: LaterAssessment;
-  measure: MeasureTexts;
-  index: IndexLater;
+  assess: DeferredAssessor;
+  measure: TextMeasurer;
+  index: TextPreparer;
   /** Tasks that wait for the thread. */
   readonly waiting: number;
   /** Starts the thread before there is work. */
@@ -35,15 +35,15 @@ export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
     return warm().run<AssessingTask, Result>(task).catch(throwAsFault);
   };
   return {
-    assess: (context, tenant) => run<Finding>({ kind: "assess", context, tenant }),
+    assess: (context, tenant) => run<VaultFinding>({ kind: "assess", context, tenant }),
     measure: async (contexts, tenant) => {
-      const measured: (Measured | undefined)[] = [];
-      for (const part of inParts(contexts, countContextCharacters)) {
+      const measured: (TextMeasurement | undefined)[] = [];
+      for (const part of splitIntoParts(contexts, countContextCharacters)) {
         measured.push(...(await run<typeof measured>({ kind: "measure", contexts: part, tenant })));
       }
       return measured;
     },
-    index: (texts) => run<ReadyText[]>({ kind: "index", texts }),
+    index: (texts) => run<PreparedText[]>({ kind: "index", texts }),
     get waiting() {
       return pool?.queueLength ?? 0;
     },

@@ -3,12 +3,12 @@
 import { workerData } from "node:worker_threads";
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { openAssessor } from "./records.ts";
-import type { Finding } from "../../vault/assessment/findings.ts";
+import type { VaultFinding } from "../../vault/assessment/findings.ts";
 import { IndexBuilder } from "../../vault/grounding/grounding.ts";
-import { makeReady } from "../../vault/grounding/indexing.ts";
-import type { ReadyText, TextToIndex } from "../../vault/grounding/indexing.ts";
+import { prepareText } from "../../vault/grounding/indexing.ts";
+import type { PreparedText, TextToIndex } from "../../vault/grounding/indexing.ts";
 import { openThreadClock } from "../clock.ts";
-import type { Measured } from "../../vault/calibration/labels.ts";
+import type { TextMeasurement } from "../../vault/calibration/labels.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
 export interface AssessingWorkerData {
@@ -27,11 +27,11 @@ let builder: IndexBuilder | undefined;
 /** The task function that the pool calls. */
 export default function runLargeTextTask(
   task: AssessingTask,
-): Finding | (Measured | undefined)[] | ReadyText[] {
+): VaultFinding | (TextMeasurement | undefined)[] | PreparedText[] {
   if (task.kind === "assess") return assessor.assess(task.context, task.tenant);
   if (task.kind === "measure") {
     return task.contexts.map((context) => assessor.measure(context, task.tenant));
   }
   const own = (builder ??= new IndexBuilder(vaultMemory.grounding));
-  return task.texts.map((text) => makeReady(text, (flat, leaves) => own.build(flat, leaves)));
+  return task.texts.map((text) => prepareText(text, (flat, leaves) => own.build(flat, leaves)));
 }

@@ -5,11 +5,11 @@ import type { NoteEvents } from "../../contract/notes.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";
 import type { FileLayer } from "../../journal/files.ts";
 import {
-  FRAME_BYTES,
+  FRAME_HEAD_BYTES,
   FRAME_KINDS,
-  frameKind,
-  frameLength,
-  frameTimeUs,
+  readFrameKind,
+  readPayloadLength,
+  readFrameTimeUs,
 } from "../../journal/format.ts";
 import { type JournalReader, openJournalReader } from "../../journal/reader.ts";
 import {
@@ -50,7 +50,7 @@ export class JournalEvents implements WebhookEventSource {
     // A journal that was restored to an earlier time ends before: told from there on.
     const after = typeof from === "number" ? Math.min(from, durable) : durable;
     const readings: RecordEvents[] = [];
-    const next = this.#reader.read(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
+    const next = this.#reader.readRecords(after, durable, RECORDS_MAX, (bytes, at, lsn) => {
       const told = decodeRecordEvent(bytes, at);
       if (told === undefined) return;
       const { about = lsn, ...event } = told;
@@ -120,11 +120,11 @@ const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => Journ
 };
 
 function decodeRecordEvent(bytes: Buffer, at: number): JournalEventDraft {
-  const decode = DECODERS[frameKind(bytes, at)];
+  const decode = DECODERS[readFrameKind(bytes, at)];
   if (decode === undefined) return undefined;
-  const start = at + FRAME_BYTES;
-  const payload = bytes.toString("utf8", start, start + frameLength(bytes, at));
-  const atMs = Math.floor(frameTimeUs(bytes, at) / 1000);
+  const start = at + FRAME_HEAD_BYTES;
+  const payload = bytes.toString("utf8", start, start + readPayloadLength(bytes, at));
+  const atMs = Math.floor(readFrameTimeUs(bytes, at) / 1000);
   try {
     return decode(payload, atMs);
   } catch {

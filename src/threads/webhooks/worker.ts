@@ -4,9 +4,9 @@ import { randomBytes } from "node:crypto";
 import { Resolver } from "node:dns/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { ServiceFault } from "../../contract/faults.ts";
-import { dataPaths } from "../../journal/data-directory.ts";
-import { nodeFiles } from "../../journal/files.ts";
-import { LedgerFigures } from "../../ledger/figures.ts";
+import { resolveDataPaths } from "../../journal/data-directory.ts";
+import { diskFileLayer } from "../../journal/files.ts";
+import { LedgerMetrics } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";
@@ -58,15 +58,15 @@ function openWebhookService(
   log: (event: string, detail: string) => void,
 ): WebhookService {
   const { dataDir, serviceId, userAgent } = data;
-  const figures = new LedgerFigures(data.figures);
-  const durable = () => Math.max(data.durable, figures.durable());
+  const figures = new LedgerMetrics(data.figures);
+  const durable = () => Math.max(data.durable, figures.readDurablePosition());
   const allowed = data.allowed === "" ? NO_NETWORKS : parseNetworks(data.allowed);
   return new WebhookService({
     dataDir,
     serviceId,
     sources: [
       new KaizenEvents(dataDir, serviceId),
-      new JournalEvents(nodeFiles, dataPaths(dataDir).journal, serviceId, durable),
+      new JournalEvents(diskFileLayer, resolveDataPaths(dataDir).journal, serviceId, durable),
       new DecisionEvents(resolveSegmentsDirectory(dataDir), serviceId),
     ],
     post: createWebhookSender({ allowed, resolve: resolveName, userAgent }),

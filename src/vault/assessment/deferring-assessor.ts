@@ -3,35 +3,38 @@
 // assessed, never guessed.
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { VaultAssessor } from "./assessor.ts";
-import type { Finding } from "./findings.ts";
+import type { VaultFinding } from "./findings.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 /** The same assessment on another thread. Rejects when it cannot be made. */
-export type LaterAssessment = (context: VerifyContext, tenant: string) => Promise<Finding>;
+export type DeferredAssessor = (context: VerifyContext, tenant: string) => Promise<VaultFinding>;
 
 /** Half of the 100 ms after which a gateway gives up (SPEC §8.1). */
-export const LATER_DEADLINE_MS = 50;
+export const DEFERRED_DEADLINE_MS = 50;
 
 export class DeferringAssessor {
   readonly #inline: VaultAssessor;
-  readonly #later: LaterAssessment;
+  readonly #deferred: DeferredAssessor;
   readonly #deadlineMs: number;
 
-  constructor(inline: VaultAssessor, later: LaterAssessment, deadlineMs = LATER_DEADLINE_MS) {
+  constructor(inline: VaultAssessor, later: DeferredAssessor, deadlineMs = DEFERRED_DEADLINE_MS) {
     this.#inline = inline;
-    this.#later = later;
+    this.#deferred = later;
     this.#deadlineMs = deadlineMs;
   }
 
   /** Assesses; returns a promise only for a text that is too large to be scored in place. */
-  assess(context: VerifyContext, tenant: string): Finding | Promise<Finding> {
+  assess(context: VerifyContext, tenant: string): VaultFinding | Promise<VaultFinding> {
     const finding = this.#inline.assess(context, tenant);
     const isTooLarge =
       context.content !== undefined && finding.reasonCode === "PROVENANCE_NOT_ASSESSED";
-    return isTooLarge ? this.#inTime(this.#later(context, tenant), finding) : finding;
+    return isTooLarge ? this.#awaitDeferred(this.#deferred(context, tenant), finding) : finding;
   }
 
-  async #inTime(later: Promise<Finding>, otherwise: Finding): Promise<Finding> {
+  async #awaitDeferred(
+    later: Promise<VaultFinding>,
+    otherwise: VaultFinding,
+  ): Promise<VaultFinding> {
     try {
       return await withDeadline(later, this.#deadlineMs, () => otherwise);
     } catch {

@@ -3,7 +3,7 @@ import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { FindingCode, SourceStatus } from "../../contract/vocabulary.ts";
 
-export interface Finding {
+export interface VaultFinding {
   readonly data: VerifyResponse["provenance_data"];
   /** Code for `reason_codes`; empty when there is no objection to the content. */
   readonly reasonCode: FindingCode | "";
@@ -16,7 +16,7 @@ export interface Finding {
 }
 
 /** Codes that are hard failures elsewhere: the policy knows the doubt by another name. */
-const DOUBT_NAMES: Partial<Record<FindingCode | "", FindingCode>> = {
+const DOUBT_CODE_BY_CODE: Partial<Record<FindingCode | "", FindingCode>> = {
   CITATION_MISMATCH: "CITATION_DOUBTFUL",
 };
 
@@ -34,14 +34,14 @@ interface FindingParts {
 const QUOTE_LENGTH_MAX = 64;
 
 /** A piece of the caller's own text for a reason: one line, cut, in backticks. */
-export function quote(text: string): string {
+export function quoteCallerText(text: string): string {
   const line = text.replaceAll(/[\p{C}`]+/gu, " ").trim();
   const cut = line.length > QUOTE_LENGTH_MAX ? `${line.slice(0, QUOTE_LENGTH_MAX)}…` : line;
   return `\`${cut.toWellFormed()}\``;
 }
 
 /** A finding from its parts. */
-export function finding(parts: FindingParts): Finding {
+export function buildFinding(parts: FindingParts): VaultFinding {
   const { code, reason, isHard, isDoubtful, isHallucinated, isVerified, sources } = parts;
   const data: VerifyResponse["provenance_data"] = {
     is_hallucinated: isHallucinated,
@@ -53,13 +53,13 @@ export function finding(parts: FindingParts): Finding {
     data,
     reasonCode: code,
     hardFailureCode: isHard ? code : "",
-    softFailureCode: isDoubtful && !isHard ? (DOUBT_NAMES[code] ?? code) : "",
+    softFailureCode: isDoubtful && !isHard ? (DOUBT_CODE_BY_CODE[code] ?? code) : "",
     // A certain finding weighs at least as much as any doubt.
     penalty: isHard ? 1 : (parts.penalty ?? 0),
   };
 }
 
-function constant(
+function createConstantFinding(
   code: FindingCode,
   reason: string,
   kind: "open" | "soft" | "hard",
@@ -67,57 +67,65 @@ function constant(
 ) {
   const isHard = kind === "hard";
   const isDoubtful = kind !== "open";
-  const made = finding({ code, reason, isHard, isDoubtful, isHallucinated: isFalse });
+  const made = buildFinding({ code, reason, isHard, isDoubtful, isHallucinated: isFalse });
   Object.freeze(made.data);
   return Object.freeze(made);
 }
 
-export const FINDINGS = {
-  notAssessed: constant(
+export const CONSTANT_FINDINGS = {
+  notAssessed: createConstantFinding(
     "PROVENANCE_NOT_ASSESSED",
     "The request names neither content nor sources, so nothing was assessed.",
     "open",
   ),
-  noSources: constant(
+  noSources: createConstantFinding(
     "NO_SOURCES",
     "The content cites no sources, so there was nothing to verify it against.",
     "open",
   ),
-  hashMismatch: constant(
+  hashMismatch: createConstantFinding(
     "HASH_MISMATCH",
     "The content does not match its content_hash.",
     "hard",
     true,
   ),
-  contentFalse: constant(
+  contentFalse: createConstantFinding(
     "CONTENT_RECORDED_FALSE",
     "This content is recorded as false.",
     "hard",
     true,
   ),
-  contentRetracted: constant("CONTENT_RETRACTED", "This content was retracted.", "hard"),
+  contentRetracted: createConstantFinding(
+    "CONTENT_RETRACTED",
+    "This content was retracted.",
+    "hard",
+  ),
   // A correction differs from the error by a word: nearness alone proves nothing.
-  contentNearFalse: constant(
+  contentNearFalse: createConstantFinding(
     "CONTENT_NEAR_RECORDED_FALSE",
     "This content is nearly the same as content recorded as false or retracted.",
     "soft",
   ),
 } as const;
 
-const noneRegistered = (count: number): string =>
+const formatNoneRegistered = (count: number): string =>
   `None of the ${count} cited sources is registered as evidence.`;
 /** By count, made once: the commonest sentence of an empty vault is not built for each reply. */
-const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
+const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) =>
+  formatNoneRegistered(n),
+);
 
 /** No cited source is known. That is no sign against the caller, however full the vault is. */
-export function unknownFinding(sources: { id: string; status: SourceStatus }[]): Finding {
+export function buildUnregisteredFinding(
+  sources: { id: string; status: SourceStatus }[],
+): VaultFinding {
   const count = sources.length;
-  return finding({
+  return buildFinding({
     code: "SOURCE_UNKNOWN",
     reason:
       count === 1
         ? "The cited source is not registered as evidence."
-        : (NONE_REGISTERED[count] ?? noneRegistered(count)),
+        : (NONE_REGISTERED[count] ?? formatNoneRegistered(count)),
     isHard: false,
     isDoubtful: false,
     isHallucinated: false,

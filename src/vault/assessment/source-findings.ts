@@ -1,12 +1,12 @@
 // Findings from the cited sources and from the text's score against them.
 import { ONE } from "../../../assembly/grounding/layout.ts";
-import { finding, quote, unknownFinding } from "./findings.ts";
-import type { Finding } from "./findings.ts";
-import type { GroundingReading } from "../grounding/grounding.ts";
-import { isHardMismatch, listSourceStatuses, UNKNOWN } from "../sources/statuses.ts";
-import type { Cited, Status } from "../sources/statuses.ts";
+import { buildFinding, quoteCallerText, buildUnregisteredFinding } from "./findings.ts";
+import type { VaultFinding } from "./findings.ts";
+import type { GroundingScore } from "../grounding/grounding.ts";
+import { isHardMismatch, listSourceStatuses, UNREGISTERED_STATUSES } from "../sources/statuses.ts";
+import type { CitedSource, CitedStatus } from "../sources/statuses.ts";
 
-const SOURCE_REASONS: Readonly<Record<Status, string>> = {
+const SOURCE_REASONS: Readonly<Record<CitedStatus, string>> = {
   SOURCE_VERIFIED: "The cited sources are registered and intact.",
   SOURCE_DOUBTFUL: "The cited source $ is not registered, and its identifier is unusual.",
   SOURCE_UNKNOWN: "The cited source $ is not registered as evidence.",
@@ -18,7 +18,10 @@ const SOURCE_REASONS: Readonly<Record<Status, string>> = {
 };
 
 /** Finding of the worst cited source. */
-export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
+export function buildWorstSourceFinding(
+  cited: readonly CitedSource[],
+  worst: CitedSource,
+): VaultFinding {
   const isHard = isHardMismatch(worst);
   const isMalformed = worst.status === "SOURCE_MALFORMED";
   const { sentence } = worst;
@@ -26,33 +29,33 @@ export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
     sentence === undefined
       ? SOURCE_REASONS[worst.status]
       : `Sentence ${sentence + 1} cites $, which does not speak of it.`;
-  return finding({
+  return buildFinding({
     code: worst.status,
-    reason: reason.replace("$", () => quote(worst.id)),
+    reason: reason.replace("$", () => quoteCallerText(worst.id)),
     isHard: isMalformed || isHard || worst.status === "SOURCE_RECORDED_FALSE",
     // Unregistered is unknown, not false. A tenant can demand registered sources for a tool level.
-    isDoubtful: !UNKNOWN.has(worst.status),
+    isDoubtful: !UNREGISTERED_STATUSES.has(worst.status),
     // An identifier that cannot exist may be a slip of the pen: broken, yet no proof of invention.
     isHallucinated: isHard,
     sources: listSourceStatuses(cited),
   });
 }
 
-export function allUnknown(cited: readonly Cited[]): Finding {
-  return unknownFinding(listSourceStatuses(cited));
+export function buildAllUnregisteredFinding(cited: readonly CitedSource[]): VaultFinding {
+  return buildUnregisteredFinding(listSourceStatuses(cited));
 }
 
 /** H6: the same content under other sources; worse when one of them is younger than the content. */
-export function citationsChanged(
-  cited: readonly Cited[],
-  worst: Cited,
-  newer: Cited | undefined,
-): Finding {
+export function buildCitationsChangedFinding(
+  cited: readonly CitedSource[],
+  worst: CitedSource,
+  newer: CitedSource | undefined,
+): VaultFinding {
   const addition =
     newer === undefined
       ? ""
-      : ` ${quote(newer.id)} was registered after the content was first seen.`;
-  return finding({
+      : ` ${quoteCallerText(newer.id)} was registered after the content was first seen.`;
+  return buildFinding({
     code: "CITATIONS_CHANGED",
     reason: `The same content was sent before with other sources.${addition}`,
     isHard: false,
@@ -67,7 +70,7 @@ export function citationsChanged(
  * Thresholds of one kind of text: from the first it is doubted, from the second hallucinated if it
  * contradicts a source.
  */
-export interface Taus {
+export interface KindThresholds {
   readonly tau_lo: number;
   readonly tau_hi: number;
 }
@@ -76,16 +79,16 @@ export interface Taus {
  * R at or above tau_lo: a doubt, and never a hard failure. Absence alone is no evidence against the
  * text: an accusation takes a source that has it otherwise. Quotes nothing but the caller's text.
  */
-export function unsupported(
-  cited: readonly Cited[],
-  worst: Cited,
+export function buildUnsupportedFinding(
+  cited: readonly CitedSource[],
+  worst: CitedSource,
   content: string,
-  reading: GroundingReading,
-  { tau_hi }: Taus,
-): Finding {
+  reading: GroundingScore,
+  { tau_hi }: KindThresholds,
+): VaultFinding {
   const { worstStart, worstEnd, worstNumber, isContradicted } = reading;
-  const said = quote(content.slice(worstStart, worstEnd));
-  return finding({
+  const said = quoteCallerText(content.slice(worstStart, worstEnd));
+  return buildFinding({
     code: "UNSUPPORTED_CONTENT",
     reason:
       `Sentence ${worstNumber + 1} is not supported by the cited sources: ${said}` +
@@ -100,48 +103,51 @@ export function unsupported(
 }
 
 /** The first number or name of the sentence that no source holds, and whether one has another. */
-function findUnsupportedTerm(content: string, reading: GroundingReading): string {
+function findUnsupportedTerm(content: string, reading: GroundingScore): string {
   const { unsupportedKind, unsupportedStart, unsupportedEnd, isContradicted } = reading;
   if (unsupportedKind === 0) return "";
-  const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
+  const missing = quoteCallerText(content.slice(unsupportedStart, unsupportedEnd));
   if (isContradicted) return `; they have another number in place of ${missing}`;
   const what = unsupportedKind === 1 ? "number" : "name";
   return `; the first ${what} missing there is ${missing}`;
 }
 
 /** No objection to the sources; the finding on the text is reported as far as it goes. */
-export function verified(
-  cited: readonly Cited[],
+export function buildVerifiedFinding(
+  cited: readonly CitedSource[],
   content: string | undefined,
   isTooLarge: boolean,
-  reading: GroundingReading | undefined,
-): Finding {
+  reading: GroundingScore | undefined,
+): VaultFinding {
   const sources = listSourceStatuses(cited);
   const base = { isHard: false, isDoubtful: false, isHallucinated: false, isVerified: true };
   const intact = SOURCE_REASONS.SOURCE_VERIFIED;
   if (content !== undefined && reading === undefined && isTooLarge) {
     const reason =
       "The cited sources are registered; the text was too long to be assessed in time.";
-    return finding({ ...base, code: "PROVENANCE_NOT_ASSESSED", reason, sources });
+    return buildFinding({ ...base, code: "PROVENANCE_NOT_ASSESSED", reason, sources });
   }
   if (reading === undefined) {
     const reason = `${intact} The text itself was not compared with them.`;
-    return finding({ ...base, code: "GROUNDING_NOT_EVALUATED", reason, sources });
+    return buildFinding({ ...base, code: "GROUNDING_NOT_EVALUATED", reason, sources });
   }
   if (reading.mixedWords > 0) {
     const reason = `${intact} ${reading.mixedWords} words of the text mix scripts.`;
-    return finding({ ...base, code: "MIXED_SCRIPTS", reason, isDoubtful: true, sources });
+    return buildFinding({ ...base, code: "MIXED_SCRIPTS", reason, isDoubtful: true, sources });
   }
   const reason = `${intact} No sentence stands out as unsupported, which does not prove it true.`;
-  return finding({ ...base, code: "", reason, sources });
+  return buildFinding({ ...base, code: "", reason, sources });
 }
 
 /** The content is older than the version of a source that it cites. */
-export function sourceNewer(cited: readonly Cited[], newer: Cited): Finding {
+export function buildNewerSourceFinding(
+  cited: readonly CitedSource[],
+  newer: CitedSource,
+): VaultFinding {
   const what = "was registered anew after the content was first seen";
-  return finding({
+  return buildFinding({
     code: "SOURCE_NEWER",
-    reason: `The cited source ${quote(newer.id)} ${what}.`,
+    reason: `The cited source ${quoteCallerText(newer.id)} ${what}.`,
     isHard: false,
     isDoubtful: false,
     isHallucinated: false,

@@ -2,7 +2,7 @@
 // the fit bound the rate of false alarms.
 
 /** A threshold and the bound it guarantees. */
-export interface Threshold {
+export interface ConformalThreshold {
   /** A risk at or above it is flagged; in 1/1024. */
   readonly at: number;
   /** Bound on the share of clean texts that are flagged, over draws of the calibration texts. */
@@ -10,7 +10,7 @@ export interface Threshold {
 }
 
 /** Number of clean texts that `alpha` needs: with fewer no finite threshold can promise it. */
-export function cleanNeeded(alpha: number): number {
+export function countCleanTextsNeeded(alpha: number): number {
   return Math.ceil(1 / alpha - 1e-9) - 1;
 }
 
@@ -19,7 +19,10 @@ export function cleanNeeded(alpha: number): number {
  * exchangeable with these: one above the score at rank ceil((n + 1)(1 - alpha)). Undefined when
  * there are too few. Scores are integers.
  */
-export function conformalThreshold(clean: readonly number[], alpha: number): Threshold | undefined {
+export function computeConformalThreshold(
+  clean: readonly number[],
+  alpha: number,
+): ConformalThreshold | undefined {
   const rank = Math.ceil((clean.length + 1) * (1 - alpha) - 1e-9);
   if (rank > clean.length || rank < 1) return undefined;
   return { at: clean.toSorted((a, b) => a - b)[rank - 1]! + 1, alpha };

@@ -8,7 +8,7 @@ import type {
   TextLabel,
   ThresholdList,
 } from "../../contract/schemas/sources.ts";
-import { cleanNeeded, conformalThreshold } from "./conformal.ts";
+import { countCleanTextsNeeded, computeConformalThreshold } from "./conformal.ts";
 import { ONE } from "../../../assembly/grounding/layout.ts";
 import type { GroundingNumbers } from "../grounding/tables.ts";
 import { TEXT_KINDS } from "../../contract/vocabulary.ts";
@@ -20,12 +20,12 @@ const ALPHA_DOUBT = 0.05;
 /** Rates that may be called hallucinated; the finest that the labels allow applies. */
 const ALPHAS_HALLUCINATED = [0.001, 0.003, 0.01] as const;
 /** Both thresholds are replaced together, so the finer of the coarsest pair decides. */
-export const LABELS_MIN = cleanNeeded(0.01);
+export const LABELS_MIN = countCleanTextsNeeded(0.01);
 /** Labels of one tenant and kind that count: the newest. */
 export const LABELS_MAX = 10_000;
 
 /** Score of a labelled text; undefined when there was nothing to compare. */
-export interface Measured {
+export interface TextMeasurement {
   readonly kind: TextKind;
   /** In 1/1024. */
   readonly risk: number;
@@ -41,7 +41,7 @@ export interface LabelEvent {
   labels: { digest: string; kind: TextKind; risk: number; supported: boolean }[];
 }
 
-interface Kept {
+interface LabelEntry {
   risk: number;
   supported: boolean;
 }
@@ -49,7 +49,7 @@ interface Kept {
 /** The event of these labels; texts without a score are left out. */
 export function buildLabelEvent(
   items: readonly TextLabel[],
-  measured: readonly (Measured | undefined)[],
+  measured: readonly (TextMeasurement | undefined)[],
   by: { tenant: string; registrar: string; at: number; model: string },
 ): LabelEvent {
   const labels = items.flatMap((item, index) => {
@@ -67,15 +67,17 @@ function digestLabel({ content, cited_sources, question }: TextLabel): string {
   return createHash("sha256").update(parts).digest("hex").slice(0, 24);
 }
 
-const FIELDS = new Intl.NumberFormat("en", { maximumFractionDigits: 3, useGrouping: false });
-const inUnits = (value: number) => Number(FIELDS.format(value / ONE));
+const RISK_FORMAT = new Intl.NumberFormat("en", { maximumFractionDigits: 3, useGrouping: false });
+const convertRiskToUnits = (value: number) => Number(RISK_FORMAT.format(value / ONE));
 
 /** The items of an answer. */
-export function labelledItems(measured: readonly (Measured | undefined)[]): LabelledItem[] {
+export function buildLabelledItems(
+  measured: readonly (TextMeasurement | undefined)[],
+): LabelledItem[] {
   return measured.map((found) =>
     found === undefined
       ? { counted: false }
-      : { counted: true, kind: found.kind, risk: inUnits(found.risk) },
+      : { counted: true, kind: found.kind, risk: convertRiskToUnits(found.risk) },
   );
 }
 
@@ -84,7 +86,7 @@ export class LabelBook {
   readonly #thresholds: TenantThresholds;
   /** Name of the numbers behind the scores. */
   readonly model: string;
-  readonly #tenants = new Map<string, Map<TextKind, Map<string, Kept>>>();
+  readonly #tenants = new Map<string, Map<TextKind, Map<string, LabelEntry>>>();
 
   constructor(numbers: GroundingNumbers, model: string, thresholds: TenantThresholds) {
     this.#numbers = numbers;
@@ -96,7 +98,7 @@ export class LabelBook {
   apply({ tenant, model, labels }: LabelEvent): void {
     if (model !== this.model) return;
     for (const { digest, kind, risk, supported } of labels) {
-      const kept = this.#keptOf(tenant, kind);
+      const kept = this.#openEntries(tenant, kind);
       kept.delete(digest);
       kept.set(digest, { risk, supported });
       if (kept.size > LABELS_MAX) kept.delete(kept.keys().next().value!);
@@ -108,11 +110,11 @@ export class LabelBook {
   list(tenant: string): ThresholdList {
     return {
       model: this.model,
-      thresholds: TEXT_KINDS.map((kind) => this.#thresholdOf(tenant, kind)),
+      thresholds: TEXT_KINDS.map((kind) => this.#describeThreshold(tenant, kind)),
     };
   }
 
-  #keptOf(tenant: string, kind: TextKind): Map<string, Kept> {
+  #openEntries(tenant: string, kind: TextKind): Map<string, LabelEntry> {
     let kinds = this.#tenants.get(tenant);
     if (kinds === undefined) this.#tenants.set(tenant, (kinds = new Map()));
     let kept = kinds.get(kind);
@@ -120,27 +122,27 @@ export class LabelBook {
     return kept;
   }
 
-  #cleanOf(tenant: string, kind: TextKind): number[] {
-    const kept = this.#tenants.get(tenant)?.get(kind) ?? new Map<string, Kept>();
+  #listCleanRisks(tenant: string, kind: TextKind): number[] {
+    const kept = this.#tenants.get(tenant)?.get(kind) ?? new Map<string, LabelEntry>();
     return [...kept.values()].filter(({ supported }) => supported).map(({ risk }) => risk);
   }
 
   #calibrate(tenant: string, kind: TextKind): void {
-    const found = calibrated(this.#cleanOf(tenant, kind));
+    const found = computeLabelThresholds(this.#listCleanRisks(tenant, kind));
     const taus = found && { tau_lo: found.doubt.at, tau_hi: found.hallucinated.at };
-    this.#thresholds.set(tenant, kind, taus);
+    this.#thresholds.writeThresholds(tenant, kind, taus);
   }
 
-  #thresholdOf(tenant: string, kind: TextKind): KindThreshold {
+  #describeThreshold(tenant: string, kind: TextKind): KindThreshold {
     const total = this.#tenants.get(tenant)?.get(kind)?.size ?? 0;
-    const clean = this.#cleanOf(tenant, kind);
-    const own = this.#thresholds.of(tenant, kind);
-    const found = own && calibrated(clean);
+    const clean = this.#listCleanRisks(tenant, kind);
+    const own = this.#thresholds.findThresholds(tenant, kind);
+    const found = own && computeLabelThresholds(clean);
     const shipped = this.#numbers.kinds[kind];
     return {
       kind,
-      doubt_at: inUnits((own ?? shipped).tau_lo),
-      hallucinated_at: inUnits((own ?? shipped).tau_hi),
+      doubt_at: convertRiskToUnits((own ?? shipped).tau_lo),
+      hallucinated_at: convertRiskToUnits((own ?? shipped).tau_hi),
       from: own === undefined ? "shipped" : "tenant",
       alpha_doubt: (found === undefined ? shipped.alpha_lo : found.doubt.alpha) || null,
       alpha_hallucinated:
@@ -153,11 +155,11 @@ export class LabelBook {
 }
 
 /** Both thresholds, or none while there are too few. */
-function calibrated(clean: readonly number[]) {
+function computeLabelThresholds(clean: readonly number[]) {
   if (clean.length < LABELS_MIN) return undefined;
-  const doubt = conformalThreshold(clean, ALPHA_DOUBT)!;
+  const doubt = computeConformalThreshold(clean, ALPHA_DOUBT)!;
   for (const alpha of ALPHAS_HALLUCINATED) {
-    const hallucinated = conformalThreshold(clean, alpha);
+    const hallucinated = computeConformalThreshold(clean, alpha);
     if (hallucinated !== undefined) return { doubt, hallucinated };
   }
   return undefined;

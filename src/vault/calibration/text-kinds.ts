@@ -4,12 +4,12 @@ import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { TextKind } from "../../contract/vocabulary.ts";
 
 /** Whether words of the question count as known: a turn of a conversation is no question. */
-export function countsQuestion(kind: TextKind): boolean {
+export function isQuestionCounted(kind: TextKind): boolean {
   return kind !== "dialogue";
 }
 
 /** A parameter of the media type names the kind: `text/plain; kind=dialogue`. */
-const NAMED = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
+const NAMED_KIND = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
 
 /** The kind of a text: as its media type names it, else inferred from its sources and question. */
 export function classifyText(
@@ -17,7 +17,7 @@ export function classifyText(
   isStructured: boolean,
   isOneSentence: boolean,
 ): TextKind {
-  const named = content_type === undefined ? undefined : NAMED.exec(content_type)?.[1];
+  const named = content_type === undefined ? undefined : NAMED_KIND.exec(content_type)?.[1];
   if (named !== undefined) return named as TextKind;
   if (isStructured) return "data";
   if (question !== undefined && question !== "") return "qa";

@@ -18,13 +18,13 @@ const HANGUL_LAST = 0xd7a3;
 const ZERO = 0x30;
 
 /** The character at a place of the folding table. */
-function characterAt(place: number): string {
+function decodeFoldIndex(place: number): string {
   if (place < FOLD_PAIRS) return String.fromCharCode(place);
   return String.fromCharCode(PAIR_HIGH, 0xdc00 + place - FOLD_PAIRS);
 }
 
 /** Fills the folding values and the bits of capital letters. */
-export function fillCharacters(
+export function fillFoldTables(
   folds: Uint16Array,
   capitals: Uint8Array,
   lookalikes: ReadonlyMap<string, string>,
@@ -38,7 +38,7 @@ export function fillCharacters(
     else digitsBefore = 0;
   }
   for (let place = 0; place < FOLD_COUNT; place++) {
-    const character = characterAt(place);
+    const character = decodeFoldIndex(place);
     folds[place] = foldCharacter(character, place, digitValues, lookalikes);
     if (CAPITAL.test(character)) capitals[place >> 3]! |= 1 << (place & 7);
   }

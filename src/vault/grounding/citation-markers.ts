@@ -2,7 +2,7 @@
 // `[1-3]` count the sources of the request; `[id]` and `(Smith, 2020)` name them. A bracket that
 // names no source of the request is no marker: its words and numbers stay part of the text.
 
-export interface Marker {
+export interface CitationMarker {
   /** Units of the text, the end behind the last. */
   readonly start: number;
   readonly end: number;
@@ -16,19 +16,23 @@ const NUMBERS = /\[\^?\d{1,3}(?:\s{0,2}[,;–-]\s{0,2}\^?\d{1,3}){0,15}\]/g;
 const AUTHORS = /\(([^()[\]]{6,160})\)/g;
 const NAME = String.raw`\p{Lu}[\p{L}'’-]{1,40}`;
 const YEAR = String.raw`((?:1[5-9]|20)\d\d)[a-z]?`;
-const COMPANY = String.raw`(?:\s(?:et\sal\.?|(?:and|&)\s${NAME}))?`;
+const CO_AUTHORS = String.raw`(?:\s(?:et\sal\.?|(?:and|&)\s${NAME}))?`;
 const PAGES = String.raw`(?:,\s*pp?\.\s*[\d–-]{1,9})?`;
-const NARRATIVE = new RegExp(String.raw`(?<!\p{L})(${NAME})${COMPANY}\s\(${YEAR}\)`, "gu");
+const NARRATIVE = new RegExp(String.raw`(?<!\p{L})(${NAME})${CO_AUTHORS}\s\(${YEAR}\)`, "gu");
 const AUTHOR_YEAR = new RegExp(
   String.raw`^\s*(?:see\s|cf\.\s|e\.g\.,?\s)?(${NAME})\D{0,80}?${YEAR}${PAGES}\s*$`,
   "u",
 );
 
 /** Markers of a text in the order of the text; `ids` are the cited sources. */
-export function findCitationMarkers(text: string, ids: readonly string[]): Marker[] {
+export function findCitationMarkers(text: string, ids: readonly string[]): CitationMarker[] {
   const found = [
-    ...(text.includes("[") ? [...numbered(text, ids.length), ...byId(text, ids)] : []),
-    ...(text.includes("(") ? [...byAuthor(text, ids), ...narrated(text, ids)] : []),
+    ...(text.includes("[")
+      ? [...findNumberMarkers(text, ids.length), ...findIdMarkers(text, ids)]
+      : []),
+    ...(text.includes("(")
+      ? [...findAuthorMarkers(text, ids), ...findNarrativeMarkers(text, ids)]
+      : []),
   ];
   return found.toSorted((a, b) => a.start - b.start);
 }
@@ -43,7 +47,7 @@ function* iterateMatches(text: string, pattern: RegExp): Generator<RegExpExecArr
 }
 
 /** The text with blanks in place of its markers: a marker is neither a number nor a name. */
-export function withoutMarkers(text: string, markers: readonly Marker[]): string {
+export function blankMarkers(text: string, markers: readonly CitationMarker[]): string {
   let blanked = "";
   let from = 0;
   for (const { start, end } of markers) {
@@ -54,7 +58,7 @@ export function withoutMarkers(text: string, markers: readonly Marker[]): string
   return blanked + text.slice(from);
 }
 
-function* numbered(text: string, count: number): Generator<Marker> {
+function* findNumberMarkers(text: string, count: number): Generator<CitationMarker> {
   for (const match of iterateMatches(text, NUMBERS)) {
     const sources = parseSourceList(match[0].slice(1, -1).replaceAll("^", ""), count);
     if (sources === undefined) continue;
@@ -73,7 +77,7 @@ function parseSourceList(list: string, count: number): number[] | undefined {
   return sources;
 }
 
-function* byId(text: string, ids: readonly string[]): Generator<Marker> {
+function* findIdMarkers(text: string, ids: readonly string[]): Generator<CitationMarker> {
   let count = 0;
   for (const [source, id] of ids.entries()) {
     const marker = `[${id}]`;
@@ -87,10 +91,10 @@ function* byId(text: string, ids: readonly string[]): Generator<Marker> {
 }
 
 /** `(Smith, 2020; Jones et al. 2021)`: every part must name a source. */
-function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
+function* findAuthorMarkers(text: string, ids: readonly string[]): Generator<CitationMarker> {
   for (const match of iterateMatches(text, AUTHORS)) {
     const parts = match[1]!.split(";").map((part) => AUTHOR_YEAR.exec(part));
-    const sources = parts.map((part) => part && sourceBy(part[1]!, part[2]!, ids));
+    const sources = parts.map((part) => part && findSourceByAuthorYear(part[1]!, part[2]!, ids));
     if (!sources.every((source) => typeof source === "number" && source >= 0)) continue;
     const start = match.index;
     yield { start, end: start + match[0].length, sources: sources as number[] };
@@ -98,9 +102,9 @@ function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
 }
 
 /** `Smith (2020) found`: the name belongs to the sentence, the year to the marker. */
-function* narrated(text: string, ids: readonly string[]): Generator<Marker> {
+function* findNarrativeMarkers(text: string, ids: readonly string[]): Generator<CitationMarker> {
   for (const match of iterateMatches(text, NARRATIVE)) {
-    const source = sourceBy(match[1]!, match[2]!, ids);
+    const source = findSourceByAuthorYear(match[1]!, match[2]!, ids);
     if (source < 0) continue;
     const end = match.index + match[0].length;
     yield { start: text.lastIndexOf("(", end), end, sources: [source] };
@@ -108,7 +112,7 @@ function* narrated(text: string, ids: readonly string[]): Generator<Marker> {
 }
 
 /** The only source whose id holds both name and year; -1 for none or several. */
-function sourceBy(name: string, year: string, ids: readonly string[]): number {
+function findSourceByAuthorYear(name: string, year: string, ids: readonly string[]): number {
   const wanted = name.toLowerCase();
   const holds = (id: string) => id.includes(year) && id.toLowerCase().includes(wanted);
   const first = ids.findIndex(holds);
@@ -116,7 +120,7 @@ function sourceBy(name: string, year: string, ids: readonly string[]): number {
 }
 
 /** A sentence of a text by its place. */
-export interface Span {
+export interface SentenceSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -129,10 +133,10 @@ const GAP_MAX = 200;
  * beginning, the one after it. Sentences in order; `blanked` is the text without its markers. A
  * marker behind words that belong to no sentence has none.
  */
-export function sentencesCiting(
+export function mapSentencesToSources(
   blanked: string,
-  sentences: readonly Span[],
-  markers: readonly Marker[],
+  sentences: readonly SentenceSpan[],
+  markers: readonly CitationMarker[],
 ): Map<number, Set<number>> {
   const citing = new Map<number, Set<number>>();
   let at = 0;

@@ -18,13 +18,13 @@ const LEAVES_MAX = 20_000;
 const JOINED_LENGTH_MAX = 12;
 
 /** Whether texts of this media type are read as JSON. */
-export function isJsonKind(mediaType: string): boolean {
+export function isJsonMediaType(mediaType: string): boolean {
   return /[/+]json\b/.test(mediaType);
 }
 
 /** Flattens by media type; `application/json` that does not parse counts as plain text. */
 export function flattenDocument(text: string, mediaType: string): FlatDocument {
-  if (isJsonKind(mediaType)) {
+  if (isJsonMediaType(mediaType)) {
     try {
       return flattenJson(JSON.parse(text));
     } catch {
@@ -35,7 +35,7 @@ export function flattenDocument(text: string, mediaType: string): FlatDocument {
   return { text: isMarkup ? stripMarkup(text) : text, leaves: "", isStructured: false };
 }
 
-interface Leaf {
+interface NegativeLeaf {
   kind: "!" | "?";
   key: string;
   parent: string;
@@ -44,37 +44,43 @@ interface Leaf {
 /** Flattens a parsed value. */
 export function flattenJson(value: unknown): FlatDocument {
   const lines: string[] = [];
-  const negatives: Leaf[] = [];
-  walk(value, [], "", lines, negatives);
+  const negatives: NegativeLeaf[] = [];
+  flattenValue(value, [], "", lines, negatives);
   const text = lines.join("\n");
-  return { text, leaves: leafLines(negatives, text), isStructured: true };
+  return { text, leaves: formatNegativeLeaves(negatives, text), isStructured: true };
 }
 
-function walk(
+function flattenValue(
   value: unknown,
   path: readonly string[],
   key: string,
   lines: string[],
-  negatives: Leaf[],
+  negatives: NegativeLeaf[],
 ): void {
   if (path.length > DEPTH_MAX || lines.length + negatives.length >= LEAVES_MAX) return;
   if (Array.isArray(value)) {
-    for (const each of value) walk(each, path, key, lines, negatives);
+    for (const each of value) flattenValue(each, path, key, lines, negatives);
   } else if (isObject(value)) {
     const names = Object.keys(value);
     for (const name of names) {
-      walk(value[name], [...path, name], withoutShared(name, names), lines, negatives);
+      flattenValue(
+        value[name],
+        [...path, name],
+        dropSharedFirstWord(name, names),
+        lines,
+        negatives,
+      );
     }
   } else {
     const parent = path.at(-2) ?? "";
     const isFalse = value === false || (typeof value === "string" && NEGATIVE.test(value));
     if (value === null || isFalse) negatives.push({ kind: isFalse ? "!" : "?", key, parent });
-    else lines.push(`${path.map(bothForms).join(" ")}: ${valueText(value)}.`);
+    else lines.push(`${path.map(formatKeyForms).join(" ")}: ${formatLeafValue(value)}.`);
   }
 }
 
 /** Numbers, times and words of a leaf; times of day in both notations. */
-function valueText(value: unknown): string {
+function formatLeafValue(value: unknown): string {
   if (value === true) return "yes";
   return String(value).replaceAll(CLOCK, (_match, hours: string, minutes: string) => {
     const hour = Number(hours) % 24;
@@ -94,14 +100,14 @@ function splitKeyIntoWords(key: string): string {
 }
 
 /** `Wi Fi WiFi`: a text may write either. */
-function bothForms(key: string): string {
+function formatKeyForms(key: string): string {
   const words = splitKeyIntoWords(key);
   const joined = words.replaceAll(" ", "");
   return words.includes(" ") && joined.length <= JOINED_LENGTH_MAX ? `${words} ${joined}` : words;
 }
 
 /** A first word that siblings share names their family, not the leaf (`RestaurantsTakeOut`). */
-function withoutShared(name: string, siblings: readonly string[]): string {
+function dropSharedFirstWord(name: string, siblings: readonly string[]): string {
   const words = splitKeyIntoWords(name).split(" ");
   if (words.length < 2) return name;
   const isShared = siblings.some(
@@ -110,18 +116,18 @@ function withoutShared(name: string, siblings: readonly string[]): string {
   return isShared ? words.slice(1).join(" ") : name;
 }
 
-function leafLines(negatives: readonly Leaf[], text: string): string {
+function formatNegativeLeaves(negatives: readonly NegativeLeaf[], text: string): string {
   const held = new Set(
     text
       .toLowerCase()
       .match(/\p{L}+/gu)
-      ?.map(singular),
+      ?.map(stripPluralS),
   );
   const lines: string[] = [];
   for (const { kind, key, parent } of negatives) {
     const words = splitKeyIntoWords(key).toLowerCase();
     // A single word that the document also uses elsewhere (`street`) needs its parent beside it.
-    const isAmbiguous = !words.includes(" ") && held.has(singular(words));
+    const isAmbiguous = !words.includes(" ") && held.has(stripPluralS(words));
     if (words === "" || (isAmbiguous && parent === "")) continue;
     const beside = isAmbiguous ? ` ${splitKeyIntoWords(parent).split(" ").at(-1)}` : "";
     lines.push(`${kind}${words}${beside}`);
@@ -130,7 +136,7 @@ function leafLines(negatives: readonly Leaf[], text: string): string {
   return lines.join("\n");
 }
 
-function singular(word: string): string {
+function stripPluralS(word: string): string {
   return word.replace(/s$/, "");
 }
 

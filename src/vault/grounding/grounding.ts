@@ -37,13 +37,13 @@ import {
   installLanguage,
   installNumbers,
   installWeights,
-  readNumbers,
-  readWeights,
+  readGroundingNumbers,
+  readStemWeights,
 } from "./tables.ts";
 import type { GroundingNumbers } from "./tables.ts";
 
 /** Result of a score; reused by the next call. Risks and shares are in 1/1024. */
-export interface GroundingReading {
+export interface GroundingScore {
   /** Sentences scored; 0 when the text holds nothing that can be checked. */
   sentenceCount: number;
   risk: number;
@@ -64,7 +64,7 @@ export interface GroundingReading {
 }
 
 /** This thread's part of the shared memory. */
-class Scratch {
+class GroundingScratch {
   readonly exports: GroundingExports;
   readonly address: number;
   readonly text: Buffer;
@@ -101,8 +101,8 @@ class Scratch {
 
 /** Scores in one thread. Not re-entrant; what it returns lives until the next call. */
 export class GroundingReader {
-  readonly #scratch: Scratch;
-  readonly #reading: GroundingReading = {
+  readonly #scratch: GroundingScratch;
+  readonly #reading: GroundingScore = {
     sentenceCount: 0,
     risk: 0,
     worst: 0,
@@ -119,7 +119,7 @@ export class GroundingReader {
 
   /** Takes a scratch of its own: one reader per thread, made once. */
   constructor(memory: WebAssembly.Memory) {
-    this.#scratch = new Scratch(memory, instantiateGrounding(memory));
+    this.#scratch = new GroundingScratch(memory, instantiateGrounding(memory));
   }
 
   /**
@@ -132,7 +132,7 @@ export class GroundingReader {
     question: string,
     documents: readonly number[],
     topShare: number,
-  ): GroundingReading | undefined {
+  ): GroundingScore | undefined {
     const scratch = this.#scratch;
     const count = Math.min(documents.length, DOCUMENTS_CITED_MAX);
     for (let at = 0; at < count; at++) scratch.cited[at] = documents[at]!;
@@ -158,33 +158,33 @@ export class GroundingReader {
   }
 
   /** Of the last score: best share of a sentence within two neighbouring ones of document `at`. */
-  windowOf(at: number): number {
+  readBestWindow(at: number): number {
     return this.#scratch.windows[at]!;
   }
 
   /** Of the last score: best share of a sentence found anywhere in document `at`. */
-  containedOf(at: number): number {
+  readContainedShare(at: number): number {
     return this.#scratch.contained[at]!;
   }
 
   /** Of the last score: features, risk and place of sentence `at`, as ROW_* words. A live view. */
-  rowOf(at: number): Int32Array {
+  viewSentenceRow(at: number): Int32Array {
     return this.#scratch.rows.subarray(at * ROW_WORDS, (at + 1) * ROW_WORDS);
   }
 
   /** Number of sentence rows of the last score. */
-  static rowsKept(reading: GroundingReading): number {
+  static countSentenceRows(reading: GroundingScore): number {
     return Math.min(reading.sentenceCount, SENTENCE_ROWS_MAX);
   }
 }
 
 /** Builds indexes on any thread; an index is invisible until the writer publishes it. */
 export class IndexBuilder {
-  readonly #scratch: Scratch;
+  readonly #scratch: GroundingScratch;
 
   /** Takes a scratch of its own: one builder per thread. The writer must have been made before. */
   constructor(memory: WebAssembly.Memory, exports = instantiateGrounding(memory)) {
-    this.#scratch = new Scratch(memory, exports);
+    this.#scratch = new GroundingScratch(memory, exports);
   }
 
   /**
@@ -203,7 +203,7 @@ export class IndexBuilder {
   }
 
   /** Frees an index that was never published; false to be called again. */
-  discard(document: number): boolean {
+  tryDiscard(document: number): boolean {
     return this.#scratch.exports.freeDocument(document) !== 0;
   }
 }
@@ -216,7 +216,7 @@ export class GroundingWriter {
   readonly #header: Uint32Array;
   readonly #directory: Uint32Array;
   readonly #freeNumbers: number[] = [];
-  #numbers = 0;
+  #nextNumber = 0;
 
   /**
    * Fills the tables with the shipped numbers.
@@ -242,9 +242,12 @@ export class GroundingWriter {
   /**
    * Installs weights and idf; `undefined` leaves the shipped ones. Not while another thread scores.
    */
-  install(numbers?: GroundingNumbers, weights?: Iterable<readonly [number, number]>): void {
-    installNumbers(this.#memory, numbers ?? readNumbers());
-    installWeights(this.#exports, weights ?? readWeights());
+  installNumbersAndWeights(
+    numbers?: GroundingNumbers,
+    weights?: Iterable<readonly [number, number]>,
+  ): void {
+    installNumbers(this.#memory, numbers ?? readGroundingNumbers());
+    installWeights(this.#exports, weights ?? readStemWeights());
   }
 
   /**
@@ -256,7 +259,7 @@ export class GroundingWriter {
   }
 
   /** Builds and publishes in place; returns the document's number. */
-  index(text: string, leaves = ""): number {
+  buildAndPublish(text: string, leaves = ""): number {
     return this.publish(this.build(text, leaves));
   }
 
@@ -265,7 +268,7 @@ export class GroundingWriter {
    * @throws RangeError when there is none left.
    */
   publish(document: number): number {
-    const number = this.reserve();
+    const number = this.reserveNumber();
     this.#exports.publishDocument(number, document);
     return number;
   }
@@ -274,21 +277,21 @@ export class GroundingWriter {
    * Reserves a number without an index; returns it.
    * @throws RangeError when there is none left.
    */
-  reserve(): number {
-    const number = this.#freeNumbers.pop() ?? this.#numbers++;
+  reserveNumber(): number {
+    const number = this.#freeNumbers.pop() ?? this.#nextNumber++;
     if (number >= DOCUMENTS_MAX) throw new RangeError("the directory of indexes is full");
     return number;
   }
 
   /** Frees an index that was never published; false to be called again. */
-  discard(document: number): boolean {
-    return this.#builder.discard(document);
+  tryDiscard(document: number): boolean {
+    return this.#builder.tryDiscard(document);
   }
 
   /** Frees an index that no slot names and no reader can hold; false to be called again. */
-  release(number: number): boolean {
+  tryRelease(number: number): boolean {
     const document = this.#directory[number]!;
-    if (document !== 0 && !this.discard(document)) return false;
+    if (document !== 0 && !this.tryDiscard(document)) return false;
     this.#exports.publishDocument(number, 0);
     this.#freeNumbers.push(number);
     return true;

@@ -19,10 +19,10 @@ const END_AT = 2;
 const STOPPED_AT = 3;
 const HEADER_BYTES = 64;
 /** Numbers that a thread takes at once: neighbours in the journal. */
-const STEP = 32;
+const NUMBERS_PER_RANGE = 32;
 
 /** Place of a record in the journal: its segment, and its byte offset in it. */
-export interface TextPlace {
+export interface TextLocation {
   readonly segment: number;
   readonly offset: number;
 }
@@ -35,26 +35,26 @@ export function createBacklogMemory(): SharedArrayBuffer {
 /** View of the backlog, on any thread. */
 export class IndexBacklog {
   readonly #header: Uint32Array;
-  readonly #places: Float64Array;
+  readonly #locations: Float64Array;
   readonly #bytes: Uint32Array;
   readonly #directory: Uint32Array;
 
   constructor(memory: SharedArrayBuffer, grounding: WebAssembly.Memory) {
     this.#header = new Uint32Array(memory, 0, HEADER_BYTES / 4);
-    this.#places = new Float64Array(memory, HEADER_BYTES, DOCUMENTS_MAX * 2);
+    this.#locations = new Float64Array(memory, HEADER_BYTES, DOCUMENTS_MAX * 2);
     this.#bytes = new Uint32Array(memory, HEADER_BYTES + DOCUMENTS_MAX * 16, DOCUMENTS_MAX);
     this.#directory = new Uint32Array(grounding.buffer, GROUNDING_DIRECTORY, DOCUMENTS_MAX);
   }
 
   /** Texts that are not indexed yet. */
-  get left(): number {
+  get remainingCount(): number {
     return Atomics.load(this.#header, LEFT_AT);
   }
 
   /** Writer, at start: defers the index `number` of a text. */
-  add(number: number, { segment, offset }: TextPlace, bytes: number): void {
-    this.#places[number * 2] = segment;
-    this.#places[number * 2 + 1] = offset;
+  add(number: number, { segment, offset }: TextLocation, bytes: number): void {
+    this.#locations[number * 2] = segment;
+    this.#locations[number * 2 + 1] = offset;
     Atomics.store(this.#bytes, number, bytes);
     Atomics.add(this.#header, LEFT_AT, 1);
     this.#header[END_AT] = Math.max(this.#header[END_AT]!, number + 1);
@@ -64,7 +64,7 @@ export class IndexBacklog {
    * Removes an index from the backlog: the builder after publishing, the writer once its source is
    * gone.
    */
-  strike(number: number): void {
+  remove(number: number): void {
     const bytes = Atomics.load(this.#bytes, number);
     if (bytes === 0) return;
     const isMine = Atomics.compareExchange(this.#bytes, number, bytes, 0) === bytes;
@@ -72,12 +72,12 @@ export class IndexBacklog {
   }
 
   /** Bytes of the record to read for this index; 0 for none. */
-  bytesOf(number: number): number {
+  readRecordBytes(number: number): number {
     return Atomics.load(this.#bytes, number);
   }
 
-  placeOf(number: number): TextPlace {
-    return { segment: this.#places[number * 2]!, offset: this.#places[number * 2 + 1]! };
+  readLocation(number: number): TextLocation {
+    return { segment: this.#locations[number * 2]!, offset: this.#locations[number * 2 + 1]! };
   }
 
   /** Publishes an index unless there is one; the loser frees its own. */
@@ -93,11 +93,11 @@ export class IndexBacklog {
    * The next numbers for a thread that works off the backlog; undefined at the end, and once
    * stopped.
    */
-  take(): { from: number; to: number } | undefined {
+  takeRange(): { from: number; to: number } | undefined {
     if (Atomics.load(this.#header, STOPPED_AT) !== 0) return undefined;
-    const from = Atomics.add(this.#header, NEXT_AT, STEP);
+    const from = Atomics.add(this.#header, NEXT_AT, NUMBERS_PER_RANGE);
     const end = this.#header[END_AT]!;
-    return from >= end ? undefined : { from, to: Math.min(from + STEP, end) };
+    return from >= end ? undefined : { from, to: Math.min(from + NUMBERS_PER_RANGE, end) };
   }
 
   /** Stops the threads that work off the backlog, each after its current text. */

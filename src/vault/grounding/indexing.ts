@@ -1,11 +1,11 @@
 // Preparation of a text for look-up: flattened and indexed, or, where it taints, its signature. The
 // same on every thread; nothing is visible before the writer publishes it.
 import type { EvidenceState } from "../../contract/vocabulary.ts";
-import { isTaint } from "../sources/catalogue.ts";
-import { decodeWithoutText } from "../sources/events.ts";
+import { isTaintingState } from "../sources/catalogue.ts";
+import { decodeSourceEventWithoutText } from "../sources/events.ts";
 import type { SourceEvent } from "../sources/events.ts";
-import { flattenDocument, isJsonKind } from "./flatten.ts";
-import type { TextPlace } from "./index-backlog.ts";
+import { flattenDocument, isJsonMediaType } from "./flatten.ts";
+import type { TextLocation } from "./index-backlog.ts";
 import { computeMinHash } from "./minhash.ts";
 
 /**
@@ -18,7 +18,7 @@ export const INDEX_INLINE_UNITS_MAX = 16_384;
 export const TASK_UNITS_MAX = 65_536;
 
 /** Items in order, in parts of about TASK_UNITS_MAX units. */
-export function* inParts<Item>(
+export function* splitIntoParts<Item>(
   items: readonly Item[],
   unitsOf: (item: Item) => number,
 ): Generator<Item[]> {
@@ -42,27 +42,27 @@ export interface TextToIndex {
   readonly state: EvidenceState;
 }
 
-export interface ReadyText {
+export interface PreparedText {
   /** Address of an unpublished index; 0 for none. */
   readonly document: number;
   readonly isStructured: boolean;
   /** Record of a text whose index is built later; `document` is 0 then. */
-  readonly deferred?: { readonly place: TextPlace; readonly bytes: number };
+  readonly deferred?: { readonly place: TextLocation; readonly bytes: number };
   /** Of a text that taints; undefined too where it is too short for one. */
   readonly signature: Uint32Array | undefined;
 }
 
 /** Prepares texts on another thread. Rejects when it cannot be done. */
-export type IndexLater = (texts: readonly TextToIndex[]) => Promise<ReadyText[]>;
+export type TextPreparer = (texts: readonly TextToIndex[]) => Promise<PreparedText[]>;
 
 /**
  * Prepares one text; `build` returns an index's address and throws RangeError when memory is full.
  */
-export function makeReady(
+export function prepareText(
   { text, kind, state }: TextToIndex,
   build: (text: string, leaves: string) => number,
-): ReadyText {
-  if (isTaint(state)) {
+): PreparedText {
+  if (isTaintingState(state)) {
     return { document: 0, isStructured: false, signature: computeMinHash(text) };
   }
   const flat = flattenDocument(text, kind);
@@ -81,12 +81,12 @@ export function makeReady(
  * A recorded source whose text stays in the journal, to be indexed later. Undefined when the text
  * must be read now: it taints, its structure shows only on reading, or there is none.
  */
-export function leaveForLater(
+export function deferIndexing(
   payload: Uint8Array,
-  place: TextPlace,
-): { event: SourceEvent; ready: ReadyText } | undefined {
-  const event = decodeWithoutText(payload);
-  if (event?.state !== "active" || isJsonKind(event.kind)) return undefined;
+  place: TextLocation,
+): { event: SourceEvent; ready: PreparedText } | undefined {
+  const event = decodeSourceEventWithoutText(payload);
+  if (event?.state !== "active" || isJsonMediaType(event.kind)) return undefined;
   const deferred = { place, bytes: payload.byteLength };
   return { event, ready: { document: 0, isStructured: false, signature: undefined, deferred } };
 }

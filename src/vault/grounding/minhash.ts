@@ -34,7 +34,10 @@ export function createMinHashMemory(): MinHashMemory {
 }
 
 /** Multipliers and offsets of the hash family: fixed, so that signatures keep their meaning. */
-const FAMILY = Uint32Array.from({ length: HASHES * 2 }, (_, at) => hashWord(`minhash ${at}`) | 1);
+const HASH_FAMILY = Uint32Array.from(
+  { length: HASHES * 2 },
+  (_, at) => hashWord(`minhash ${at}`) | 1,
+);
 
 /** Signature of a text; undefined when it has fewer than five words. */
 export function computeMinHash(text: string, signature = new Uint32Array(HASHES)) {
@@ -48,7 +51,7 @@ export function computeMinHash(text: string, signature = new Uint32Array(HASHES)
       shingle = Math.imul(shingle ^ hashes[word]!, 0x9e3779b1) ^ (shingle >>> 15);
     }
     for (let each = 0; each < HASHES; each++) {
-      const mixed = Math.imul(shingle ^ FAMILY[each + HASHES]!, FAMILY[each]!);
+      const mixed = Math.imul(shingle ^ HASH_FAMILY[each + HASHES]!, HASH_FAMILY[each]!);
       const value = (mixed ^ (mixed >>> 15)) >>> 0;
       if (value < signature[each]!) signature[each] = value;
     }
@@ -57,7 +60,7 @@ export function computeMinHash(text: string, signature = new Uint32Array(HASHES)
 }
 
 /** Share of equal rows: an unbiased estimate of the Jaccard similarity of the shingles. */
-export function similarity(left: Uint32Array, right: Uint32Array): number {
+export function estimateSimilarity(left: Uint32Array, right: Uint32Array): number {
   let equal = 0;
   for (let at = 0; at < HASHES; at++) if (left[at] === right[at]) equal += 1;
   return equal / HASHES;
@@ -68,7 +71,7 @@ export class TaintedTexts {
   readonly #count: Uint32Array;
   readonly #signatures: Uint32Array;
   readonly #slots: Uint32Array;
-  readonly #asked = new Uint32Array(HASHES);
+  readonly #queriedSignature = new Uint32Array(HASHES);
 
   constructor(memory: MinHashMemory) {
     this.#count = new Uint32Array(memory.signatures, 0, 1);
@@ -86,7 +89,8 @@ export class TaintedTexts {
     if (number >= SIGNATURES_MAX) return false;
     this.#signatures.set(signature, number * STRIDE);
     this.#signatures[number * STRIDE + HASHES] = owner;
-    for (let band = 0; band < BANDS; band++) this.#place(bandHash(signature, band), number);
+    for (let band = 0; band < BANDS; band++)
+      this.#insertBandSlot(hashBand(signature, band), number);
     Atomics.store(this.#count, 0, number + 1);
     return true;
   }
@@ -94,25 +98,31 @@ export class TaintedTexts {
   /**
    * Whether a text is a near-duplicate of one that concerns `owner`. Free while the set is empty.
    */
-  holds(text: string, owner: number): boolean {
+  hasNearDuplicate(text: string, owner: number): boolean {
     const count = this.size;
     if (count === 0) return false;
-    const signature = computeMinHash(text, this.#asked);
+    const signature = computeMinHash(text, this.#queriedSignature);
     if (signature === undefined) return false;
     for (let band = 0; band < BANDS; band++) {
-      if (this.#isNearIn(bandHash(signature, band), signature, count, owner)) return true;
+      if (this.#hasNearDuplicateInBand(hashBand(signature, band), signature, count, owner))
+        return true;
     }
     return false;
   }
 
-  #place(hash: number, number: number): void {
+  #insertBandSlot(hash: number, number: number): void {
     let slot = hash & (SLOTS - 1);
     while (this.#slots[slot * 2 + 1] !== 0) slot = (slot + 1) & (SLOTS - 1);
     this.#slots[slot * 2] = hash;
     Atomics.store(this.#slots, slot * 2 + 1, number + 1);
   }
 
-  #isNearIn(hash: number, signature: Uint32Array, count: number, owner: number): boolean {
+  #hasNearDuplicateInBand(
+    hash: number,
+    signature: Uint32Array,
+    count: number,
+    owner: number,
+  ): boolean {
     let slot = hash & (SLOTS - 1);
     for (;;) {
       const number = Atomics.load(this.#slots, slot * 2 + 1) - 1;
@@ -122,14 +132,14 @@ export class TaintedTexts {
         const concerned = this.#signatures[at + HASHES]!;
         const other = this.#signatures.subarray(at, at + HASHES);
         const isConcerned = concerned === 0 || concerned === owner;
-        if (isConcerned && similarity(signature, other) >= JACCARD_MIN) return true;
+        if (isConcerned && estimateSimilarity(signature, other) >= JACCARD_MIN) return true;
       }
       slot = (slot + 1) & (SLOTS - 1);
     }
   }
 }
 
-function bandHash(signature: Uint32Array, band: number): number {
+function hashBand(signature: Uint32Array, band: number): number {
   let hash = 0x811c9dc5 ^ band;
   for (let row = band * ROWS; row < (band + 1) * ROWS; row++) {
     hash = Math.imul(hash ^ signature[row]!, 0x01000193);

@@ -21,7 +21,7 @@ import {
   WORD_REFUSAL,
   WORD_STOP,
 } from "../../../assembly/grounding/layout.ts";
-import { fillCharacters } from "./characters.ts";
+import { fillFoldTables } from "./characters.ts";
 import type { GroundingExports } from "./module.ts";
 import type { TextKind } from "../../contract/vocabulary.ts";
 
@@ -76,26 +76,26 @@ interface Lexicon {
 
 const FOLDER = new URL("../../../data/grounding/", import.meta.url);
 
-function readJson(name: string): unknown {
+function readGroundingJson(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, FOLDER), "utf8"));
 }
 
 /** The shipped numbers. */
-export function readNumbers(): GroundingNumbers {
-  return readJson("numbers.json") as GroundingNumbers;
+export function readGroundingNumbers(): GroundingNumbers {
+  return readGroundingJson("numbers.json") as GroundingNumbers;
 }
 
 /** The shipped weights of stems: weight in 1/16 to hashes of stems. */
-export function readWeights(): [stem: number, weight: number][] {
-  const byWeight = readJson("idf.json") as Record<string, number[]>;
+export function readStemWeights(): [stem: number, weight: number][] {
+  const byWeight = readGroundingJson("idf.json") as Record<string, number[]>;
   return Object.entries(byWeight).flatMap(([weight, stems]) =>
     stems.map((stem): [number, number] => [stem, Number(weight)]),
   );
 }
 
 /** Short name of everything on which scores depend: weights, bias, stems' weights, word lists. */
-export function numbersModel(): string {
-  const { weights, bias, text, idf_unseen, kinds } = readNumbers();
+export function computeGroundingModelName(): string {
+  const { weights, bias, text, idf_unseen, kinds } = readGroundingNumbers();
   const shares = Object.values(kinds).map(({ top_share }) => top_share);
   const fitted = JSON.stringify([weights, bias, text, idf_unseen, shares]);
   const tables = ["idf.json", "lexicon.json"].map((name) => readFileSync(new URL(name, FOLDER)));
@@ -117,8 +117,8 @@ export function hashWord(word: string): number {
 
 /** Writer: folding and lexicon, once per memory. */
 export function installLanguage(memory: WebAssembly.Memory, exports: GroundingExports): void {
-  const lexicon = readJson("lexicon.json") as Lexicon;
-  fillCharacters(
+  const lexicon = readGroundingJson("lexicon.json") as Lexicon;
+  fillFoldTables(
     new Uint16Array(memory.buffer, GROUNDING_FOLDS, FOLD_COUNT),
     new Uint8Array(memory.buffer, GROUNDING_CAPITALS, FOLD_COUNT >> 3),
     new Map(Object.entries(lexicon.lookalikes)),

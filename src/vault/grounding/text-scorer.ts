@@ -5,18 +5,18 @@
 import { ONE, ROW_END, ROW_NUMBER, ROW_START } from "../../../assembly/grounding/layout.ts";
 import { NOT_FOUND } from "../sources/catalogue.ts";
 import { GroundingReader } from "./grounding.ts";
-import type { GroundingReading } from "./grounding.ts";
-import { findCitationMarkers, sentencesCiting, withoutMarkers } from "./citation-markers.ts";
-import type { Marker, Span } from "./citation-markers.ts";
-import type { Cited } from "../sources/statuses.ts";
+import type { GroundingScore } from "./grounding.ts";
+import { findCitationMarkers, mapSentencesToSources, blankMarkers } from "./citation-markers.ts";
+import type { CitationMarker, SentenceSpan } from "./citation-markers.ts";
+import type { CitedSource } from "../sources/statuses.ts";
 
 /** A cited source with its index. */
-export interface CitedText {
-  readonly cited: Cited;
+export interface CitedDocument {
+  readonly cited: CitedSource;
   readonly document: number;
 }
 
-export interface CitationLimits {
+export interface CitationThresholds {
   /** Best window below which a citation is doubted, and below which it is false; 1/1024. */
   readonly soft: number;
   readonly hard: number;
@@ -24,9 +24,9 @@ export interface CitationLimits {
 
 export class TextScorer {
   readonly #reader: GroundingReader;
-  readonly #limits: CitationLimits;
+  readonly #limits: CitationThresholds;
 
-  constructor(reader: GroundingReader, limits: CitationLimits) {
+  constructor(reader: GroundingReader, limits: CitationThresholds) {
     this.#reader = reader;
     this.#limits = limits;
   }
@@ -39,53 +39,54 @@ export class TextScorer {
   score(
     content: string,
     question: string,
-    texts: readonly CitedText[],
+    texts: readonly CitedDocument[],
     ids: readonly string[],
     topShare: number,
-  ): GroundingReading | undefined {
+  ): GroundingScore | undefined {
     const markers = findCitationMarkers(content, ids);
-    const blanked = markers.length === 0 ? content : withoutMarkers(content, markers);
+    const blanked = markers.length === 0 ? content : blankMarkers(content, markers);
     const documents = texts.map(({ document }) => document);
     const scored = this.#reader.score(blanked, question, documents, topShare);
     if (scored === undefined || scored.sentenceCount === 0) return undefined;
     if (markers.length === 0) {
-      for (const [at, { cited }] of texts.entries()) this.#judge(cited, this.#reader.windowOf(at));
+      for (const [at, { cited }] of texts.entries())
+        this.#markMismatch(cited, this.#reader.readBestWindow(at));
       return scored;
     }
     // The passes over single sentences reuse the reader's result.
     const reading = { ...scored };
-    const windows = texts.map((_, at) => this.#reader.windowOf(at));
-    const byMarker = this.#judgeMarked(blanked, question, texts, ids, markers, scored);
+    const windows = texts.map((_, at) => this.#reader.readBestWindow(at));
+    const byMarker = this.#scoreMarkedSentences(blanked, question, texts, ids, markers, scored);
     for (const [at, { cited }] of texts.entries()) {
-      this.#judge(cited, byMarker.get(cited) ?? windows[at]!);
+      this.#markMismatch(cited, byMarker.get(cited) ?? windows[at]!);
     }
     return reading;
   }
 
-  #judge(cited: Cited, window: number): void {
+  #markMismatch(cited: CitedSource, window: number): void {
     if (window < 0 || window >= this.#limits.soft) return;
     cited.status = "CITATION_MISMATCH";
     if (window < this.#limits.hard) cited.number = NOT_FOUND;
   }
 
   /** Best window of every document among the sentences that cite it by a marker. */
-  #judgeMarked(
+  #scoreMarkedSentences(
     blanked: string,
     question: string,
-    texts: readonly CitedText[],
+    texts: readonly CitedDocument[],
     ids: readonly string[],
-    markers: readonly Marker[],
-    scored: GroundingReading,
-  ): Map<Cited, number> {
-    const sentences = this.#sentencesOf(scored);
-    const best = new Map<Cited, number>();
-    for (const [at, sources] of sentencesCiting(blanked, sentences, markers)) {
+    markers: readonly CitationMarker[],
+    scored: GroundingScore,
+  ): Map<CitedSource, number> {
+    const sentences = this.#listSentences(scored);
+    const best = new Map<CitedSource, number>();
+    for (const [at, sources] of mapSentencesToSources(blanked, sentences, markers)) {
       const named = texts.filter(({ cited }) => sources.has(ids.indexOf(cited.id)));
       if (named.length === 0) continue;
       const { start, end, number } = sentences[at]!;
       const documents = named.map(({ document }) => document);
       this.#reader.score(blanked.slice(start, end), question, documents, ONE);
-      const windows = named.map((_, place) => this.#reader.windowOf(place));
+      const windows = named.map((_, place) => this.#reader.readBestWindow(place));
       const top = Math.max(...windows);
       for (const [place, { cited }] of named.entries()) {
         best.set(cited, Math.max(best.get(cited) ?? -1, windows[place]!));
@@ -98,9 +99,9 @@ export class TextScorer {
     return best;
   }
 
-  #sentencesOf(scored: GroundingReading): (Span & { number: number })[] {
-    return Array.from({ length: GroundingReader.rowsKept(scored) }, (_, at) => {
-      const row = this.#reader.rowOf(at);
+  #listSentences(scored: GroundingScore): (SentenceSpan & { number: number })[] {
+    return Array.from({ length: GroundingReader.countSentenceRows(scored) }, (_, at) => {
+      const row = this.#reader.viewSentenceRow(at);
       return { start: row[ROW_START]!, end: row[ROW_END]!, number: row[ROW_NUMBER]! };
     });
   }

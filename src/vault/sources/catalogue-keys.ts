@@ -8,55 +8,56 @@ export const KEY_WORDS = 4;
  * Keys of recent ids, each in the one place that its id may take: a digest costs more than the rest
  * of a look-up, and a map with eviction would cost more than the digest.
  */
-const PLACES = 8192;
-const ids: (string | undefined)[] = Array.from({ length: PLACES }, () => undefined);
-export const keyWords = new Uint32Array(PLACES * KEY_WORDS);
+const CACHE_SLOTS = 8192;
+const cachedIds: (string | undefined)[] = Array.from({ length: CACHE_SLOTS }, () => undefined);
+export const cachedKeyWords = new Uint32Array(CACHE_SLOTS * KEY_WORDS);
 
 /** Offset in `keyWords` of the key of a source id, valid until the next call. */
 export function encodeSourceKey(sourceId: string): number {
-  const place = hashIdEnd(sourceId);
+  const place = computeCacheSlot(sourceId);
   const at = place * KEY_WORDS;
-  if (ids[place] === sourceId) return at;
+  if (cachedIds[place] === sourceId) return at;
   const digest = hash("sha256", sourceId, "hex");
-  for (let word = 0; word < KEY_WORDS; word++) keyWords[at + word] = digestWord(digest, word);
-  ids[place] = sourceId;
+  for (let word = 0; word < KEY_WORDS; word++)
+    cachedKeyWords[at + word] = parseDigestWord(digest, word);
+  cachedIds[place] = sourceId;
   return at;
 }
 
 /** By the end of an id, where ids differ. */
-function hashIdEnd(id: string): number {
+function computeCacheSlot(id: string): number {
   let sum = id.length;
   for (let at = Math.max(0, id.length - 24); at < id.length; at++) {
     sum = Math.imul(sum ^ id.charCodeAt(at), 0x01000193);
   }
-  return (sum ^ (sum >>> 15)) & (PLACES - 1);
+  return (sum ^ (sum >>> 15)) & (CACHE_SLOTS - 1);
 }
 
-const OWNERS_MAX = 8192;
-const owners = new Map<string, readonly [number, number]>([["", [0, 0]]]);
+const CACHED_TENANTS_MAX = 8192;
+const cachedTenantWords = new Map<string, readonly [number, number]>([["", [0, 0]]]);
 
 /** A tenant in two words; both are zero for the public tenant. */
 export function encodeTenantWords(tenant: string): readonly [number, number] {
-  const known = owners.get(tenant);
+  const known = cachedTenantWords.get(tenant);
   if (known !== undefined) return known;
   const digest = hash("sha256", tenant, "hex");
-  const [low, high] = [digestWord(digest, 0), digestWord(digest, 1)];
+  const [low, high] = [parseDigestWord(digest, 0), parseDigestWord(digest, 1)];
   const owner = [low === 0 && high === 0 ? 1 : low, high] as const;
-  if (owners.size >= OWNERS_MAX) {
-    owners.clear();
-    owners.set("", [0, 0]);
+  if (cachedTenantWords.size >= CACHED_TENANTS_MAX) {
+    cachedTenantWords.clear();
+    cachedTenantWords.set("", [0, 0]);
   }
-  owners.set(tenant, owner);
+  cachedTenantWords.set(tenant, owner);
   return owner;
 }
 
 /** A tenant in one word, for checks that only raise doubt: 0 is public. */
-export function tenantWord(tenant: string): number {
+export function encodeTenantWord(tenant: string): number {
   return tenant === "" ? 0 : encodeTenantWords(tenant)[0] || 1;
 }
 
 /** Word `at` of a digest of 64 hex digits, the first digit the highest. */
-export function digestWord(sha256: string, at: number): number {
+export function parseDigestWord(sha256: string, at: number): number {
   let word = 0;
   for (let place = at * 8; place < at * 8 + 8; place++) {
     const code = sha256.charCodeAt(place);

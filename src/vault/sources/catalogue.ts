@@ -9,12 +9,12 @@
 // guard. Slots move only when a source is forgotten (slots.ts): a miss counts if none moved meanwhile.
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import type { EvidenceState } from "../../contract/vocabulary.ts";
-import { isSettled, readMoveCount, removeSlot } from "./slots.ts";
+import { isLookupConclusive, readMoveCount, removeSlot } from "./slots.ts";
 import {
-  digestWord,
+  parseDigestWord,
   KEY_WORDS,
   encodeSourceKey,
-  keyWords,
+  cachedKeyWords,
   encodeTenantWords,
 } from "./catalogue-keys.ts";
 
@@ -47,10 +47,10 @@ const FLAG_LISTED = 2;
 /** Entries of one bureau; their memory is touched only as they are used. */
 const ENTRIES_MAX = 262_144;
 /** Entries kept free for versions that readers still hold. */
-const SPARE = 1024;
+const SPARE_ENTRIES = 1024;
 /** Most sources of one bureau, and by default of one tenant. */
-export const SOURCES_MAX = ENTRIES_MAX - SPARE;
-export const SOURCES_PER_TENANT = 65_536;
+export const SOURCES_MAX = ENTRIES_MAX - SPARE_ENTRIES;
+export const SOURCES_PER_TENANT_DEFAULT = 65_536;
 const SLOTS = ENTRIES_MAX * 2;
 const SLOT_MASK = SLOTS - 1;
 export const NOT_FOUND = -1;
@@ -89,11 +89,11 @@ export interface CatalogueEntry {
   document: number;
   isStructured: boolean;
   /** Seconds since 1970. */
-  registeredAt: number;
+  registeredAtSec: number;
 }
 
 /** States that taint equal content. */
-export function isTaint(state: EvidenceState): boolean {
+export function isTaintingState(state: EvidenceState): boolean {
   return state === "retracted" || state === "recorded_false";
 }
 
@@ -103,7 +103,7 @@ export class Catalogue {
   readonly #bySource: Uint32Array;
   readonly #byContent: Uint32Array;
   /** Writer: entries for reuse. */
-  readonly #free: number[] = [];
+  readonly #freeEntries: number[] = [];
 
   constructor(memory: CatalogueMemory) {
     this.#header = new Uint32Array(memory.entries, 0, HEADER_BYTES / 4);
@@ -119,25 +119,26 @@ export class Catalogue {
 
   /** Writer: adds a source, or the next version of one. Returns its number; -1 when full. */
   add(entry: CatalogueEntry): number {
-    const number = this.#free.pop() ?? this.size;
+    const number = this.#freeEntries.pop() ?? this.size;
     if (number >= ENTRIES_MAX) return NOT_FOUND;
     const at = number * ENTRY_WORDS;
     const key = encodeSourceKey(entry.sourceId);
     const [low, high] = encodeTenantWords(entry.tenant);
-    for (let word = 0; word < KEY_WORDS; word++) this.#entries[at + word] = keyWords[key + word]!;
+    for (let word = 0; word < KEY_WORDS; word++)
+      this.#entries[at + word] = cachedKeyWords[key + word]!;
     for (let word = 0; word < DIGEST_WORDS; word++) {
-      this.#entries[at + DIGEST_AT + word] = digestWord(entry.sha256, word);
+      this.#entries[at + DIGEST_AT + word] = parseDigestWord(entry.sha256, word);
     }
     this.#entries[at + STATE_AT] = EVIDENCE_STATES.indexOf(entry.state);
     this.#entries[at + DOCUMENT_AT] = entry.document + 1;
     this.#entries[at + FLAGS_AT] = entry.isStructured ? FLAG_STRUCTURED : 0;
     this.#entries[at + TENANT_AT] = low;
     this.#entries[at + TENANT_AT + 1] = high;
-    this.#entries[at + SECONDS_AT] = entry.registeredAt;
+    this.#entries[at + SECONDS_AT] = entry.registeredAtSec;
     if (number === this.size) Atomics.store(this.#header, COUNT_AT, number + 1);
     // A later version takes the slot of the earlier.
     this.#nameSource(key, low, high, number);
-    if (isTaint(entry.state)) this.#listContent(number);
+    if (isTaintingState(entry.state)) this.#listContent(number);
     return number;
   }
 
@@ -148,8 +149,9 @@ export class Catalogue {
     const [low, high] = encodeTenantWords(tenant);
     for (let looks = 0; ; looks++) {
       const moves = readMoveCount(this.#header);
-      const number = this.#lookFor(key, low, high);
-      if (this.#isOwn(number, low, high) || isSettled(this.#header, moves, looks)) return number;
+      const number = this.#probeSource(key, low, high);
+      if (this.#isOwn(number, low, high) || isLookupConclusive(this.#header, moves, looks))
+        return number;
     }
   }
 
@@ -159,15 +161,15 @@ export class Catalogue {
     return this.#entries[at] === low && this.#entries[at + 1] === high;
   }
 
-  #lookFor(key: number, low: number, high: number): number {
+  #probeSource(key: number, low: number, high: number): number {
     let open = NOT_FOUND;
-    const first = keyWords[key]!;
+    const first = cachedKeyWords[key]!;
     for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
       const number = Atomics.load(this.#bySource, slot * 2 + 1) - 1;
       if (number < 0) return open;
       if (this.#bySource[slot * 2] !== first) continue;
       const at = number * ENTRY_WORDS;
-      if (!this.#isKey(at, key)) continue;
+      if (!this.#hasKey(at, key)) continue;
       const owner = this.#entries[at + TENANT_AT];
       const ownerHigh = this.#entries[at + TENANT_AT + 1];
       if (owner === low && ownerHigh === high) return number;
@@ -179,35 +181,35 @@ export class Catalogue {
    * The most suspect state of any source with this content that was ever tainted and that the
    * tenant may see; undefined when there is none. `sha256` is 64 hex digits.
    */
-  stateOfContent(tenant: string, sha256: string): EvidenceState | undefined {
+  findContentState(tenant: string, sha256: string): EvidenceState | undefined {
     if (Atomics.load(this.#header, LISTED_AT) === 0) return undefined;
     for (let looks = 0; ; looks++) {
       const moves = readMoveCount(this.#header);
-      const state = this.#worstOfContent(tenant, sha256);
-      if (isSettled(this.#header, moves, looks)) return state;
+      const state = this.#findWorstContentState(tenant, sha256);
+      if (isLookupConclusive(this.#header, moves, looks)) return state;
     }
   }
 
-  #worstOfContent(tenant: string, sha256: string): EvidenceState | undefined {
-    const first = digestWord(sha256, 0);
+  #findWorstContentState(tenant: string, sha256: string): EvidenceState | undefined {
+    const first = parseDigestWord(sha256, 0);
     let worst = -1;
     for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
       const number = Atomics.load(this.#byContent, slot * 2 + 1) - 1;
       if (number < 0) return worst < 0 ? undefined : EVIDENCE_STATES[worst];
       if (this.#byContent[slot * 2] !== first) continue;
       const at = number * ENTRY_WORDS;
-      if (!this.#isVisible(at, tenant) || !this.#isContent(at, sha256)) continue;
+      if (!this.#isVisible(at, tenant) || !this.#hasContent(at, sha256)) continue;
       worst = Math.max(worst, Atomics.load(this.#entries, at + STATE_AT));
     }
   }
 
-  stateOf(number: number): EvidenceState {
+  readState(number: number): EvidenceState {
     const state = Atomics.load(this.#entries, number * ENTRY_WORDS + STATE_AT);
     return EVIDENCE_STATES[state]!;
   }
 
   /** Number of the grounding index, -1 without text. */
-  documentOf(number: number): number {
+  readDocument(number: number): number {
     return Atomics.load(this.#entries, number * ENTRY_WORDS + DOCUMENT_AT) - 1;
   }
 
@@ -216,7 +218,7 @@ export class Catalogue {
   }
 
   /** Registration time of this version, in seconds since 1970. */
-  registeredAt(number: number): number {
+  readRegisteredAtSec(number: number): number {
     return this.#entries[number * ENTRY_WORDS + SECONDS_AT]!;
   }
 
@@ -224,7 +226,7 @@ export class Catalogue {
   setState(number: number, state: EvidenceState): void {
     const at = number * ENTRY_WORDS + STATE_AT;
     Atomics.store(this.#entries, at, EVIDENCE_STATES.indexOf(state));
-    if (isTaint(state)) this.#listContent(number);
+    if (isTaintingState(state)) this.#listContent(number);
   }
 
   /** Writer: detaches the text of a source. Returns the number of its index, -1 for none. */
@@ -238,7 +240,7 @@ export class Catalogue {
   }
 
   /** Writer: takes every name from an entry; a reader that holds it may go on. */
-  unname(number: number): void {
+  removeNames(number: number): void {
     const at = number * ENTRY_WORDS;
     removeSlot(this.#header, this.#bySource, this.#entries[at]!, number);
     if (!this.isListed(number)) return;
@@ -248,19 +250,19 @@ export class Catalogue {
   }
 
   /** Writer: releases an entry that no slot names and no reader can hold. */
-  free(number: number): void {
+  releaseEntry(number: number): void {
     const flags = this.#entries[number * ENTRY_WORDS + FLAGS_AT]!;
-    if ((flags & FLAG_LISTED) === 0) this.#free.push(number);
+    if ((flags & FLAG_LISTED) === 0) this.#freeEntries.push(number);
   }
 
   #nameSource(key: number, low: number, high: number, number: number): void {
-    const first = keyWords[key]!;
+    const first = cachedKeyWords[key]!;
     for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
       const named = this.#bySource[slot * 2 + 1]! - 1;
       const at = named * ENTRY_WORDS;
       const isSame =
         named >= 0 &&
-        this.#isKey(at, key) &&
+        this.#hasKey(at, key) &&
         this.#entries[at + TENANT_AT] === low &&
         this.#entries[at + TENANT_AT + 1] === high;
       if (named >= 0 && !isSame) continue;
@@ -282,9 +284,9 @@ export class Catalogue {
     Atomics.add(this.#header, LISTED_AT, 1);
   }
 
-  #isKey(at: number, key: number): boolean {
+  #hasKey(at: number, key: number): boolean {
     for (let word = 0; word < KEY_WORDS; word++) {
-      if (this.#entries[at + word] !== keyWords[key + word]) return false;
+      if (this.#entries[at + word] !== cachedKeyWords[key + word]) return false;
     }
     return true;
   }
@@ -297,9 +299,9 @@ export class Catalogue {
     return owner[0] === low && owner[1] === high;
   }
 
-  #isContent(at: number, sha256: string): boolean {
+  #hasContent(at: number, sha256: string): boolean {
     for (let word = 0; word < DIGEST_WORDS; word++) {
-      if (this.#entries[at + DIGEST_AT + word] !== digestWord(sha256, word)) return false;
+      if (this.#entries[at + DIGEST_AT + word] !== parseDigestWord(sha256, word)) return false;
     }
     return true;
   }

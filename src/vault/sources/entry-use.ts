@@ -2,14 +2,14 @@
 // and may be taken again, and how many are promised to registrations that are being journaled. A
 // registration that does not fit is refused before it is journaled; a replay refuses nothing.
 import { ServiceFault } from "../../contract/faults.ts";
-import { SOURCES_MAX, SOURCES_PER_TENANT } from "./catalogue.ts";
+import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "./catalogue.ts";
 import type { SourceEvent } from "./events.ts";
-import type { Held } from "./records.ts";
+import type { SourceVersion } from "./records.ts";
 
 /** A revoked source that may be forgotten: its owner and its name in the vault. */
-export interface Forgettable {
+export interface EvictableSource {
   readonly name: string;
-  readonly held: Held;
+  readonly held: SourceVersion;
 }
 
 export interface SourceLimits {
@@ -19,7 +19,7 @@ export interface SourceLimits {
 }
 
 /** Figures for an operator, under the names of their metrics. */
-export interface SourceGauges {
+export interface SourceMetrics {
   vault_sources: number;
   vault_sources_max: number;
   vault_sources_revoked: number;
@@ -27,27 +27,27 @@ export interface SourceGauges {
   vault_sources_refused_total: number;
 }
 
-export class EntryUse {
+export class SourceQuota {
   readonly #max: number;
   readonly #perTenant: number;
   /** Frees the entry of a revoked source, and calls `forget` and `add`. */
-  readonly #release: (source: Forgettable) => void;
+  readonly #onEvict: (source: EvictableSource) => void;
   readonly #used = new Map<string, number>();
-  readonly #promised = new Map<string, number>();
+  readonly #reservedByOwner = new Map<string, number>();
   /** By owner, then by name, the longest revoked first. */
-  readonly #revoked = new Map<string, Map<string, Held>>();
+  readonly #revoked = new Map<string, Map<string, SourceVersion>>();
   #total = 0;
-  #promisedTotal = 0;
+  #reservedTotal = 0;
   #revokedTotal = 0;
   #refused = 0;
 
-  constructor(limits: SourceLimits, release: (source: Forgettable) => void) {
+  constructor(limits: SourceLimits, release: (source: EvictableSource) => void) {
     this.#max = Math.min(limits.sourcesMax ?? SOURCES_MAX, SOURCES_MAX);
-    this.#perTenant = limits.sourcesPerTenant ?? SOURCES_PER_TENANT;
-    this.#release = release;
+    this.#perTenant = limits.sourcesPerTenant ?? SOURCES_PER_TENANT_DEFAULT;
+    this.#onEvict = release;
   }
 
-  gauges(): SourceGauges {
+  gauges(): SourceMetrics {
     let highest = 0;
     for (const [owner, count] of this.#used) if (owner !== "") highest = Math.max(highest, count);
     return {
@@ -66,69 +66,75 @@ export class EntryUse {
    * @throws ServiceFault `source_quota_exceeded` or `vault_full`.
    */
   reserve(events: readonly SourceEvent[]): () => void {
-    const owners = events.map(ownerOfHeld);
+    const owners = events.map(selectEntryOwner);
     for (const [owner, count] of countByOwner(owners)) {
-      while (owner !== "" && this.#of(owner) + count > this.#perTenant) {
-        const revoked = this.#longestRevoked(owner);
+      while (owner !== "" && this.#countEntries(owner) + count > this.#perTenant) {
+        const revoked = this.#findLongestRevoked(owner);
         if (revoked === undefined) {
-          throw this.#refusal("source_quota_exceeded", `a tenant holds ${this.#perTenant} at most`);
+          throw this.#createQuotaFault(
+            "source_quota_exceeded",
+            `a tenant holds ${this.#perTenant} at most`,
+          );
         }
-        this.#release(revoked);
+        this.#onEvict(revoked);
       }
     }
-    while (this.#total + this.#promisedTotal + owners.length > this.#max) {
-      const revoked = this.#longestRevoked();
+    while (this.#total + this.#reservedTotal + owners.length > this.#max) {
+      const revoked = this.#findLongestRevoked();
       if (revoked === undefined) {
-        throw this.#refusal("vault_full", `the vault holds ${this.#max} sources, its limit`);
+        throw this.#createQuotaFault(
+          "vault_full",
+          `the vault holds ${this.#max} sources, its limit`,
+        );
       }
-      this.#release(revoked);
+      this.#onEvict(revoked);
     }
-    for (const owner of owners) this.#promise(owner, 1);
+    for (const owner of owners) this.#addReserved(owner, 1);
     return () => {
-      for (const owner of owners) this.#promise(owner, -1);
+      for (const owner of owners) this.#addReserved(owner, -1);
     };
   }
 
   /** Makes room for an event of the journal as far as there are revoked sources. */
-  makeRoom(): void {
-    const revoked = this.#total < this.#max ? undefined : this.#longestRevoked();
-    if (revoked !== undefined) this.#release(revoked);
+  evictOneIfFull(): void {
+    const revoked = this.#total < this.#max ? undefined : this.#findLongestRevoked();
+    if (revoked !== undefined) this.#onEvict(revoked);
   }
 
-  #refusal(code: "source_quota_exceeded" | "vault_full", detail: string): ServiceFault {
+  #createQuotaFault(code: "source_quota_exceeded" | "vault_full", detail: string): ServiceFault {
     this.#refused++;
     return new ServiceFault(code, `${detail}; revoke some that are not needed`);
   }
 
   /** Entries of an owner, in use or promised. The owner of public sources is empty. */
-  #of(owner: string): number {
-    return (this.#used.get(owner) ?? 0) + (this.#promised.get(owner) ?? 0);
+  #countEntries(owner: string): number {
+    return (this.#used.get(owner) ?? 0) + (this.#reservedByOwner.get(owner) ?? 0);
   }
 
   /** Books entries taken, or given back where negative. */
-  add(owner: string, entries: number): void {
+  addEntries(owner: string, entries: number): void {
     this.#total += entries;
-    book(this.#used, owner, entries);
+    addToCount(this.#used, owner, entries);
   }
 
-  #promise(owner: string, entries: number): void {
-    this.#promisedTotal += entries;
-    book(this.#promised, owner, entries);
+  #addReserved(owner: string, entries: number): void {
+    this.#reservedTotal += entries;
+    addToCount(this.#reservedByOwner, owner, entries);
   }
 
   /** The state of a source has changed; `held` is its newest record. */
-  note(name: string, held: Held): void {
-    this.forget(name, held);
+  trackState(name: string, held: SourceVersion): void {
+    this.untrackRevoked(name, held);
     if (held.state !== "revoked") return;
-    const owner = ownerOfHeld(held);
-    const names = this.#revoked.get(owner) ?? new Map<string, Held>();
+    const owner = selectEntryOwner(held);
+    const names = this.#revoked.get(owner) ?? new Map<string, SourceVersion>();
     this.#revoked.set(owner, names.set(name, held));
     this.#revokedTotal++;
   }
 
   /** The source is no longer one that could be forgotten. */
-  forget(name: string, held: Held): void {
-    const owner = ownerOfHeld(held);
+  untrackRevoked(name: string, held: SourceVersion): void {
+    const owner = selectEntryOwner(held);
     const names = this.#revoked.get(owner);
     if (names?.delete(name) !== true) return;
     this.#revokedTotal--;
@@ -136,9 +142,9 @@ export class EntryUse {
   }
 
   /** The source of this owner, or of any, that was revoked first. */
-  #longestRevoked(owner?: string): Forgettable | undefined {
+  #findLongestRevoked(owner?: string): EvictableSource | undefined {
     const tables = owner === undefined ? this.#revoked.values() : [this.#revoked.get(owner)];
-    let oldest: Forgettable | undefined;
+    let oldest: EvictableSource | undefined;
     for (const names of tables) {
       const first = names?.entries().next().value;
       if (first === undefined) continue;
@@ -151,16 +157,19 @@ export class EntryUse {
 
 function countByOwner(owners: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const owner of owners) book(counts, owner, 1);
+  for (const owner of owners) addToCount(counts, owner, 1);
   return counts;
 }
 
 /** Owner of a source's entry: its tenant, none for a public source. */
-export function ownerOfHeld({ visibility, tenant }: Pick<Held, "visibility" | "tenant">): string {
+export function selectEntryOwner({
+  visibility,
+  tenant,
+}: Pick<SourceVersion, "visibility" | "tenant">): string {
   return visibility === "public" ? "" : tenant;
 }
 
-function book(counts: Map<string, number>, owner: string, entries: number): void {
+function addToCount(counts: Map<string, number>, owner: string, entries: number): void {
   const count = (counts.get(owner) ?? 0) + entries;
   if (count === 0) counts.delete(owner);
   else counts.set(owner, count);

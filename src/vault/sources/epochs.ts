@@ -39,15 +39,15 @@ export class EpochGuard {
   }
 }
 
-interface Retired {
+interface PendingRelease {
   epoch: number;
   release: () => boolean;
 }
 
 /** The writer's side: releases that wait until no reader can see their memory. */
-export class Retirement {
+export class EpochReclaimer {
   readonly #words: Uint32Array;
-  #waiting: Retired[] = [];
+  #waiting: PendingRelease[] = [];
 
   constructor(memory: SharedArrayBuffer) {
     this.#words = new Uint32Array(memory);
@@ -61,16 +61,16 @@ export class Retirement {
    * Adds a release for memory just unlinked. It runs once no reader can hold that memory, at the
    * earliest now; it returns false to be called again later.
    */
-  add(release: () => boolean): void {
+  retire(release: () => boolean): void {
     const epoch = Atomics.add(this.#words, EPOCH_AT, 1) + 1;
     this.#waiting.push({ epoch, release });
-    this.sweep();
+    this.runDueReleases();
   }
 
   /** Runs the releases that are due. */
-  sweep(): void {
+  runDueReleases(): void {
     if (this.#waiting.length === 0) return;
-    const oldest = this.#oldestPin();
+    const oldest = this.#findOldestPinnedEpoch();
     const waiting = this.#waiting;
     // A release may add another that has to wait in its turn.
     this.#waiting = [];
@@ -78,7 +78,7 @@ export class Retirement {
     this.#waiting = [...left, ...this.#waiting];
   }
 
-  #oldestPin(): number {
+  #findOldestPinnedEpoch(): number {
     const readers = Math.min(Atomics.load(this.#words, COUNT_AT), READERS_MAX);
     let oldest = Number.POSITIVE_INFINITY;
     for (let reader = 1; reader <= readers; reader++) {

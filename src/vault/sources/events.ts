@@ -30,16 +30,16 @@ const TYPE_SOURCE = 2;
 const TYPE_LABELS = 3;
 
 /** Payload of the journal's frame for a source. */
-export function encodeEvent(event: SourceEvent): Buffer {
-  return encoded(TYPE_SOURCE, event);
+export function encodeSourceEvent(event: SourceEvent): Buffer {
+  return encodeVersioned(TYPE_SOURCE, event);
 }
 
 /** Payload of the journal's frame for labels. */
 export function encodeLabels(event: LabelEvent): Buffer {
-  return encoded(TYPE_LABELS, event);
+  return encodeVersioned(TYPE_LABELS, event);
 }
 
-function encoded(type: number, event: object): Buffer {
+function encodeVersioned(type: number, event: object): Buffer {
   return Buffer.from(`${String.fromCharCode(type)}${JSON.stringify({ v: VERSION, ...event })}`);
 }
 
@@ -59,7 +59,7 @@ export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
   const event = JSON.parse(Buffer.from(payload.subarray(1)).toString("utf8")) as LabelEvent & {
     v: number;
   };
-  if (event.v !== VERSION) throw unknownVersion();
+  if (event.v !== VERSION) throw createUnknownVersionError();
   return event;
 }
 
@@ -67,14 +67,14 @@ export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
  * The event of a frame's payload.
  * @throws Error when the version or a value is unknown.
  */
-export function decodeEvent(payload: Uint8Array): SourceEvent {
+export function decodeSourceEvent(payload: Uint8Array): SourceEvent {
   const text = Buffer.from(payload.subarray(1)).toString("utf8");
   const event = JSON.parse(text) as SourceEvent & { v: number };
-  if (!isKnown(event)) throw unknownVersion();
+  if (!isKnownEvent(event)) throw createUnknownVersionError();
   return event;
 }
 
-function isKnown({ v, state, visibility }: SourceEvent & { v: number }): boolean {
+function isKnownEvent({ v, state, visibility }: SourceEvent & { v: number }): boolean {
   return v === VERSION && EVIDENCE_STATES.includes(state) && VISIBILITIES.includes(visibility);
 }
 
@@ -84,22 +84,22 @@ const TEXT_KEY = Buffer.from(',"text":"');
  * The event of a payload with its text replaced by an empty one. Undefined when the whole has to be
  * read.
  */
-export function decodeWithoutText(payload: Uint8Array): SourceEvent | undefined {
+export function decodeSourceEventWithoutText(payload: Uint8Array): SourceEvent | undefined {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   // A quote within a string is escaped: these bytes occur only at the beginning of the member.
   const at = bytes.indexOf(TEXT_KEY);
   if (bytes[0] !== TYPE_SOURCE || at < 0) return undefined;
   const event = JSON.parse(`${bytes.toString("utf8", 1, at)}}`) as SourceEvent & { v: number };
-  const isWhole = isKnown(event) && "registrar" in event;
+  const isWhole = isKnownEvent(event) && "registrar" in event;
   return isWhole ? { ...event, text: "" } : undefined;
 }
 
-function unknownVersion(): Error {
+function createUnknownVersionError(): Error {
   return new Error("an evidence record of the journal is not known to this version");
 }
 
 /** The bytes that chain and tree commit to: members in fixed order, text by its digest. */
-export function canonicalBytes(event: SourceEvent, previousHash: string): Buffer {
+export function encodeCanonicalRecord(event: SourceEvent, previousHash: string): Buffer {
   const { source_id, sha256, size, kind, title, tenant, visibility, state } = event;
   const { registered_at, registrar } = event;
   const members = [source_id, sha256, size, kind, title, tenant, visibility, state];
@@ -107,9 +107,9 @@ export function canonicalBytes(event: SourceEvent, previousHash: string): Buffer
 }
 
 /** chain_i = SHA-256(chain_{i-1} || canonical(record_i)), hex. */
-export function chainHash(previousHash: string, canonical: Buffer): string {
+export function computeChainHash(previousHash: string, canonical: Buffer): string {
   return hash("sha256", Buffer.concat([Buffer.from(previousHash, "hex"), canonical]), "hex");
 }
 
 /** The chain before the first record. */
-export const CHAIN_START = "0".repeat(64);
+export const INITIAL_CHAIN_HASH = "0".repeat(64);

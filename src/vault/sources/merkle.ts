@@ -10,13 +10,13 @@ const NODE = Buffer.of(1);
  * In one call: a start hashes every record three times, and a hash object costs more than its
  * bytes.
  */
-function sha256(...parts: Uint8Array[]): Buffer {
+function hashConcatenated(...parts: Uint8Array[]): Buffer {
   return hash("sha256", Buffer.concat(parts), "buffer");
 }
 
 /** Hash of a leaf's bytes. */
-export function leafHash(bytes: Uint8Array): Buffer {
-  return sha256(LEAF, bytes);
+export function computeLeafHash(bytes: Uint8Array): Buffer {
+  return hashConcatenated(LEAF, bytes);
 }
 
 /** Levels of complete subtrees: `levels[k][i]` is the root of leaves i*2^k to (i+1)*2^k - 1. */
@@ -31,35 +31,45 @@ export class MerkleTree {
     this.#levels[0]!.push(leaf);
     for (let level = 0; this.#levels[level]!.length % 2 === 0; level++) {
       const [left, right] = this.#levels[level]!.slice(-2) as [Buffer, Buffer];
-      (this.#levels[level + 1] ??= []).push(sha256(NODE, left, right));
+      (this.#levels[level + 1] ??= []).push(hashConcatenated(NODE, left, right));
     }
   }
 
   /** The tree head; for an empty tree the hash of the empty string. */
-  root(): Buffer {
-    if (this.size === 0) return sha256();
-    return this.#rootOf(0, this.size);
+  computeRoot(): Buffer {
+    if (this.size === 0) return hashConcatenated();
+    return this.#computeSubtreeRoot(0, this.size);
   }
 
   /** The sibling hashes from leaf `index` to the root, nearest first. */
-  path(index: number): Buffer[] {
-    return this.#pathOf(index, 0, this.size);
+  computeInclusionPath(index: number): Buffer[] {
+    return this.#computeSubtreePath(index, 0, this.size);
   }
 
-  #rootOf(from: number, count: number): Buffer {
+  #computeSubtreeRoot(from: number, count: number): Buffer {
     const level = Math.log2(count);
     if (Number.isInteger(level) && from % count === 0) return this.#levels[level]![from / count]!;
     const left = computeSplit(count);
-    return sha256(NODE, this.#rootOf(from, left), this.#rootOf(from + left, count - left));
+    return hashConcatenated(
+      NODE,
+      this.#computeSubtreeRoot(from, left),
+      this.#computeSubtreeRoot(from + left, count - left),
+    );
   }
 
-  #pathOf(index: number, from: number, count: number): Buffer[] {
+  #computeSubtreePath(index: number, from: number, count: number): Buffer[] {
     if (count <= 1) return [];
     const left = computeSplit(count);
     if (index < left) {
-      return [...this.#pathOf(index, from, left), this.#rootOf(from + left, count - left)];
+      return [
+        ...this.#computeSubtreePath(index, from, left),
+        this.#computeSubtreeRoot(from + left, count - left),
+      ];
     }
-    return [...this.#pathOf(index - left, from + left, count - left), this.#rootOf(from, left)];
+    return [
+      ...this.#computeSubtreePath(index - left, from + left, count - left),
+      this.#computeSubtreeRoot(from, left),
+    ];
   }
 }
 
@@ -83,13 +93,13 @@ export function isIncluded(
   for (const sibling of path) {
     if (last === 0) return false;
     if (node % 2 === 1 || node === last) {
-      found = sha256(NODE, sibling, found);
+      found = hashConcatenated(NODE, sibling, found);
       while (node % 2 === 0 && node !== 0) {
         node >>>= 1;
         last >>>= 1;
       }
     } else {
-      found = sha256(NODE, found, sibling);
+      found = hashConcatenated(NODE, found, sibling);
     }
     node >>>= 1;
     last >>>= 1;

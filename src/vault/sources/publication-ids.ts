@@ -23,7 +23,7 @@ const DIGEST_LENGTHS = new Map([
 ]);
 
 /** Finding of most ids of a vault's own. Shared, so read only, like every finding. */
-const OTHER: IdentifierFinding = { scheme: "other", validity: "valid" };
+const OTHER_SCHEME: IdentifierFinding = { scheme: "other", validity: "valid" };
 const SCHEMES = "isbn issn orcid doi arxiv http https md5 sha1 sha256 sha384 sha512".split(" ");
 /** Schemes by their length. */
 const SCHEMES_BY_LENGTH = Array.from({ length: 7 }, (_, length) =>
@@ -31,7 +31,7 @@ const SCHEMES_BY_LENGTH = Array.from({ length: 7 }, (_, length) =>
 );
 
 /** Whether one of the schemes precedes the colon, in any case. */
-function mayHaveScheme(id: string, colon: number): boolean {
+function hasKnownScheme(id: string, colon: number): boolean {
   for (const scheme of SCHEMES_BY_LENGTH[colon] ?? []) {
     let at = 0;
     // Digits keep their own bit: `|` turns capitals into small letters and changes no digit.
@@ -46,48 +46,49 @@ function mayHaveScheme(id: string, colon: number): boolean {
  * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month, and
  * is called for those alone.
  */
-export function checkIdentifier(id: string, now: () => number): IdentifierFinding {
+export function checkSourceId(id: string, now: () => number): IdentifierFinding {
   const colon = id.indexOf(":");
-  if (!mayHaveScheme(id, colon)) return OTHER;
+  if (!hasKnownScheme(id, colon)) return OTHER_SCHEME;
   const scheme = colon > 0 ? id.slice(0, colon).toLowerCase() : "";
   const rest = id.slice(colon + 1);
   switch (scheme) {
     case "isbn":
-      return { scheme, validity: describeValidity(isIsbn(rest)) };
+      return { scheme, validity: selectValidity(isIsbn(rest)) };
     case "issn":
-      return { scheme, validity: describeValidity(isIssn(rest)) };
+      return { scheme, validity: selectValidity(isIssn(rest)) };
     case "orcid":
-      return { scheme, validity: describeValidity(isOrcid(rest)) };
+      return { scheme, validity: selectValidity(isOrcid(rest)) };
     case "doi":
       return { scheme, validity: DOI.test(rest) ? "valid" : "doubtful" };
     case "arxiv":
-      return { scheme, validity: describeValidity(isArxiv(rest, now())) };
+      return { scheme, validity: selectValidity(isArxiv(rest, now())) };
     case "http":
     case "https":
-      return checkUrl(id, now);
+      return checkUrlId(id, now);
     default: {
       const digits = DIGEST_LENGTHS.get(scheme);
       if (digits === undefined) return { scheme: "other", validity: "valid" };
-      return { scheme: "hash", validity: describeValidity(isHex(rest, digits)) };
+      return { scheme: "hash", validity: selectValidity(isHexOfLength(rest, digits)) };
     }
   }
 }
 
-function describeValidity(isValid: boolean): IdentifierValidity {
+function selectValidity(isValid: boolean): IdentifierValidity {
   return isValid ? "valid" : "malformed";
 }
 
 /** ISBN-13 (978, 979; weights 1 and 3, mod 10) or ISBN-10 (weights 10 to 1, mod 11). */
 export function isIsbn(text: string): boolean {
   const digits = text.replaceAll(/[ -]/g, "").toUpperCase();
-  if (/^97[89]\d{10}$/.test(digits)) return weighted(digits, (at) => (at % 2 === 0 ? 1 : 3)) === 0;
-  return /^\d{9}[\dX]$/.test(digits) && weighted(digits, (at) => 10 - at, 11) === 0;
+  if (/^97[89]\d{10}$/.test(digits))
+    return computeWeightedCheckSum(digits, (at) => (at % 2 === 0 ? 1 : 3)) === 0;
+  return /^\d{9}[\dX]$/.test(digits) && computeWeightedCheckSum(digits, (at) => 10 - at, 11) === 0;
 }
 
 /** Weights 8 to 1, mod 11. */
 export function isIssn(text: string): boolean {
   const digits = text.replaceAll("-", "").toUpperCase();
-  return /^\d{7}[\dX]$/.test(digits) && weighted(digits, (at) => 8 - at, 11) === 0;
+  return /^\d{7}[\dX]$/.test(digits) && computeWeightedCheckSum(digits, (at) => 8 - at, 11) === 0;
 }
 
 /** ISO 7064 mod 11-2. */
@@ -96,7 +97,7 @@ export function isOrcid(text: string): boolean {
   if (!/^\d{15}[\dX]$/.test(digits)) return false;
   let total = 0;
   for (let at = 0; at < 15; at++) total = (total + Number(digits[at])) * 2;
-  return (12 - (total % 11)) % 11 === digitValue(digits[15]!);
+  return (12 - (total % 11)) % 11 === parseCheckDigit(digits[15]!);
 }
 
 /** YYMM.NNNN from April 2007, YYMM.NNNNN from 2015; before that archive/YYMMNNN from 1991. */
@@ -114,20 +115,21 @@ export function isArxiv(text: string, nowMs: number): boolean {
 }
 
 /** WHATWG URL with http(s) and a public host; a DOI or arXiv link is checked as its target. */
-function checkUrl(text: string, now: () => number): IdentifierFinding {
+function checkUrlId(text: string, now: () => number): IdentifierFinding {
   if (!URL.canParse(text)) return { scheme: "url", validity: "malformed" };
   const url = new URL(text);
   // Sources inside an enterprise are real too; from outside, they cannot be checked.
   if (!isPublicHost(url.hostname)) return { scheme: "url", validity: "doubtful" };
   const host = url.hostname.replace(/^(?:www|dx)\./, "");
-  if (host === "doi.org") return checkIdentifier(`doi:${decoded(url.pathname.slice(1))}`, now);
+  if (host === "doi.org")
+    return checkSourceId(`doi:${decodePercentEncoding(url.pathname.slice(1))}`, now);
   const paper = /^\/(?:abs|pdf)\/(.+?)(?:\.pdf)?$/.exec(url.pathname);
-  if (host === "arxiv.org" && paper !== null) return checkIdentifier(`arxiv:${paper[1]}`, now);
-  if (host === "orcid.org") return checkIdentifier(`orcid:${url.pathname.slice(1)}`, now);
+  if (host === "arxiv.org" && paper !== null) return checkSourceId(`arxiv:${paper[1]}`, now);
+  if (host === "orcid.org") return checkSourceId(`orcid:${url.pathname.slice(1)}`, now);
   return { scheme: "url", validity: "valid" };
 }
 
-function decoded(text: string): string {
+function decodePercentEncoding(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -155,16 +157,20 @@ function isPublicAddress([a = 0, b = 0, c = 0]: readonly number[]): boolean {
   return !(a === 198 && (b === 18 || b === 19 || (b === 51 && c === 100)));
 }
 
-function weighted(digits: string, weightOf: (at: number) => number, modulus = 10): number {
+function computeWeightedCheckSum(
+  digits: string,
+  weightOf: (at: number) => number,
+  modulus = 10,
+): number {
   let sum = 0;
-  for (let at = 0; at < digits.length; at++) sum += digitValue(digits[at]!) * weightOf(at);
+  for (let at = 0; at < digits.length; at++) sum += parseCheckDigit(digits[at]!) * weightOf(at);
   return sum % modulus;
 }
 
-function digitValue(digit: string): number {
+function parseCheckDigit(digit: string): number {
   return digit === "X" ? 10 : Number(digit);
 }
 
-function isHex(text: string, length: number): boolean {
+function isHexOfLength(text: string, length: number): boolean {
   return text.length === length && /^[\da-f]+$/.test(text);
 }

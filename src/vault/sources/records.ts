@@ -8,7 +8,7 @@ import type { EvidenceRegistrar } from "../../contract/sources.ts";
 import type { TextToIndex } from "../grounding/indexing.ts";
 import type { SourceEvent } from "./events.ts";
 
-export interface Held extends Omit<SourceEvent, "text"> {
+export interface SourceVersion extends Omit<SourceEvent, "text"> {
   /** Entry of the catalogue. */
   number: number;
   /** Place in the chain of records. */
@@ -24,7 +24,7 @@ const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").di
 export const buildSourceKey = (tenant: string, visibility: string, id: string) =>
   `${visibility === "public" ? "" : tenant}\n${id}`;
 
-export const nameOfEvent = ({ tenant, visibility, source_id }: SourceEvent): string =>
+export const buildEventSourceKey = ({ tenant, visibility, source_id }: SourceEvent): string =>
   buildSourceKey(tenant, visibility, source_id);
 
 /** The text of an event, as it is indexed. */
@@ -70,15 +70,18 @@ export function buildSourceEvent(
   };
 }
 
-export function isSameContent(before: Held, event: SourceEvent): boolean {
+export function hasSameContent(before: SourceVersion, event: SourceEvent): boolean {
   return before.sha256 === event.sha256 && before.kind === event.kind;
 }
 
 /** Whether an event repeats the record. */
-export function isRepeat(before: Held | undefined, event: SourceEvent): before is Held {
+export function isRepeatedEvent(
+  before: SourceVersion | undefined,
+  event: SourceEvent,
+): before is SourceVersion {
   return (
     before !== undefined &&
-    isSameContent(before, event) &&
+    hasSameContent(before, event) &&
     before.state === event.state &&
     before.title === event.title &&
     (before.hasText || event.text === undefined)
@@ -86,14 +89,14 @@ export function isRepeat(before: Held | undefined, event: SourceEvent): before i
 }
 
 /** Whether a text can be compared with this source from now on: it came, or stayed active. */
-export function keepsText(before: Held | undefined, event: SourceEvent): boolean {
+export function hasTextAfter(before: SourceVersion | undefined, event: SourceEvent): boolean {
   if (event.text !== undefined) return true;
-  if (before === undefined || !before.hasText || !isSameContent(before, event)) return false;
+  if (before === undefined || !before.hasText || !hasSameContent(before, event)) return false;
   return before.state === "active" && event.state === "active";
 }
 
 /** The record as sent in answers. */
-export function buildEvidenceRecord(held: Held): EvidenceRecord {
+export function buildEvidenceRecord(held: SourceVersion): EvidenceRecord {
   const { source_id, sha256, size, kind, title, tenant, visibility, state, registrar } = held;
   return {
     source_id,

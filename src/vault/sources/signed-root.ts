@@ -24,11 +24,12 @@ const ROOT_TYPE = "vault-root+jws";
  * Age in seconds at which a head is signed again, so that an old one is distinguishable from a live
  * one.
  */
-const SEAL_SECONDS = 3600;
+const RESIGN_AFTER_SEC = 3600;
 
-const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+const encodeJsonBase64url = (value: unknown) =>
+  Buffer.from(JSON.stringify(value)).toString("base64url");
 
-export class RootSeal {
+export class RootSignatureCache {
   readonly #signer: RootSigner;
   readonly #clock: () => number;
   #key: Uint8Array;
@@ -46,15 +47,15 @@ export class RootSeal {
   }
 
   /** The head with its signature; the same until the tree grows or an hour has passed. */
-  seal(head: RootHead): SignedRoot {
-    this.#lookAtKey();
+  signRoot(head: RootHead): SignedRoot {
+    this.#refreshKey();
     const newest = this.#newest;
     const seconds = Math.floor(this.#clock() / 1000);
     const isSame = newest?.tree_size === head.tree_size && newest.root === head.root;
-    if (isSame && seconds - this.#signedAt < SEAL_SECONDS) return newest;
+    if (isSame && seconds - this.#signedAt < RESIGN_AFTER_SEC) return newest;
     this.#signedAt = seconds;
     const { root, tree_size, chain_hash } = head;
-    const input = `${this.#header}.${encoded({ root, tree_size, chain_hash, iat: seconds })}`;
+    const input = `${this.#header}.${encodeJsonBase64url({ root, tree_size, chain_hash, iat: seconds })}`;
     const signature = Buffer.from(this.#signer.sign(Buffer.from(input))).toString("base64url");
     const signed_at = new Date(seconds * 1000).toISOString();
     this.#newest = { ...head, signed_at, jws: `${input}.${signature}`, jwk: this.#jwk };
@@ -62,7 +63,7 @@ export class RootSeal {
   }
 
   /** After a rotation the same head is signed anew, by the key that is published now. */
-  #lookAtKey(): void {
+  #refreshKey(): void {
     const { publicKey } = this.#signer;
     if (publicKey === this.#key) return;
     this.#key = publicKey;
@@ -81,5 +82,5 @@ function buildPublicJwk(publicKey: Uint8Array): SignedRoot["jwk"] {
 }
 
 function buildRootHeader({ kid }: SignedRoot["jwk"]): string {
-  return encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
+  return encodeJsonBase64url({ alg: "EdDSA", kid, typ: ROOT_TYPE });
 }

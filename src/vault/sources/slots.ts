@@ -6,31 +6,31 @@
 // entry and always holds; its miss counts only if the count is even and what it was before.
 
 /** Word of the header that counts the beginnings and ends of moves. */
-export const MOVES_AT = 2;
+export const MOVE_COUNT_AT = 2;
 /** A reader that meets a writer mid-move looks again; seconds later it gives up. */
-const LOOKS_MAX = 1 << 16;
+const LOOKUPS_MAX = 1 << 16;
 /** Looks in a row, longer than any move that runs: beyond it the writer was put to sleep in one. */
-const EAGER_LOOKS = 1 << 10;
+const SPINNING_LOOKUPS = 1 << 10;
 const PAUSE_MS = 0.05;
 
 /** The count of moves, for `isSettled`. */
 export function readMoveCount(header: Uint32Array): number {
-  return Atomics.load(header, MOVES_AT);
+  return Atomics.load(header, MOVE_COUNT_AT);
 }
 
 /** Whether a miss counts that began at `moves` and was the `looks`-th. May sleep for a moment. */
-export function isSettled(header: Uint32Array, moves: number, looks: number): boolean {
+export function isLookupConclusive(header: Uint32Array, moves: number, looks: number): boolean {
   const isMoving = (moves & 1) === 1;
-  if (!isMoving && Atomics.load(header, MOVES_AT) === moves) return true;
-  if (looks >= LOOKS_MAX) return true;
-  if (isMoving && looks >= EAGER_LOOKS) sleepWhile(header, moves);
+  if (!isMoving && Atomics.load(header, MOVE_COUNT_AT) === moves) return true;
+  if (looks >= LOOKUPS_MAX) return true;
+  if (isMoving && looks >= SPINNING_LOOKUPS) sleepWhileMoving(header, moves);
   return false;
 }
 
 /** Leaves the core to the writer, who may need it to go on. */
-function sleepWhile(header: Uint32Array, moves: number): void {
+function sleepWhileMoving(header: Uint32Array, moves: number): void {
   const signed = new Int32Array(header.buffer, header.byteOffset, header.length);
-  Atomics.wait(signed, MOVES_AT, moves | 0, PAUSE_MS);
+  Atomics.wait(signed, MOVE_COUNT_AT, moves | 0, PAUSE_MS);
 }
 
 /**
@@ -49,7 +49,7 @@ export function removeSlot(
     if (slots[hole * 2 + 1] === 0) return;
     hole = (hole + 1) & mask;
   }
-  Atomics.add(header, MOVES_AT, 1);
+  Atomics.add(header, MOVE_COUNT_AT, 1);
   for (let place = (hole + 1) & mask; slots[place * 2 + 1] !== 0; place = (place + 1) & mask) {
     const home = slots[place * 2]! & mask;
     // Moving it into the hole is right unless its home lies behind the hole.
@@ -59,5 +59,5 @@ export function removeSlot(
     hole = place;
   }
   Atomics.store(slots, hole * 2 + 1, 0);
-  Atomics.add(header, MOVES_AT, 1);
+  Atomics.add(header, MOVE_COUNT_AT, 1);
 }

@@ -4,11 +4,11 @@ import type { SourceStatus } from "../../contract/vocabulary.ts";
 import { NOT_FOUND } from "./catalogue.ts";
 import type { IdentifierValidity } from "./publication-ids.ts";
 
-export type Status = SourceStatus;
+export type CitedStatus = SourceStatus;
 
-export interface Cited {
+export interface CitedSource {
   id: string;
-  status: Status;
+  status: CitedStatus;
   /** Its entry in the catalogue; -1 when it is unknown or does not count. */
   number: number;
   /** Number of its index, -1 without text. */
@@ -18,29 +18,33 @@ export interface Cited {
 }
 
 /** Status of an unregistered source, by the form of its identifier. */
-export const UNREGISTERED: Readonly<Record<IdentifierValidity, Status>> = {
+export const STATUS_BY_VALIDITY: Readonly<Record<IdentifierValidity, CitedStatus>> = {
   valid: "SOURCE_UNKNOWN",
   doubtful: "SOURCE_DOUBTFUL",
   malformed: "SOURCE_MALFORMED",
 };
-export const UNKNOWN: ReadonlySet<Status> = new Set(["SOURCE_UNKNOWN", "SOURCE_DOUBTFUL"]);
+export const UNREGISTERED_STATUSES: ReadonlySet<CitedStatus> = new Set([
+  "SOURCE_UNKNOWN",
+  "SOURCE_DOUBTFUL",
+]);
 
 /** Whether a status outweighs any finding on the text. */
-export function isGrave(status: Status): boolean {
+export function isGraveStatus(status: CitedStatus): boolean {
   return STATUSES.indexOf(status) >= STATUSES.indexOf("CITATION_MISMATCH");
 }
 
 /** Whether a mismatch is certain: the source then does not count. */
-export function isHardMismatch({ status, number }: Cited): boolean {
+export function isHardMismatch({ status, number }: CitedSource): boolean {
   return status === "CITATION_MISMATCH" && number === NOT_FOUND;
 }
 
 /** The gravest; of mismatches a hard one first. */
-export function selectWorstCitation(cited: readonly Cited[]): Cited {
-  const rank = (each: Cited) => STATUSES.indexOf(each.status) + (isHardMismatch(each) ? 0.5 : 0);
+export function selectWorstCitation(cited: readonly CitedSource[]): CitedSource {
+  const rank = (each: CitedSource) =>
+    STATUSES.indexOf(each.status) + (isHardMismatch(each) ? 0.5 : 0);
   return cited.reduce((worst, each) => (rank(each) > rank(worst) ? each : worst));
 }
 
 /** One line for each source of an answer. */
-export const listSourceStatuses = (cited: readonly Cited[]) =>
+export const listSourceStatuses = (cited: readonly CitedSource[]) =>
   cited.map(({ id, status }) => ({ id, status }));

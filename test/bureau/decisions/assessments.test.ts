@@ -16,7 +16,7 @@ let given: ProvenanceFinding | Promise<ProvenanceFinding>;
 const noted: Assessment[] = [];
 const { bureau } = openSampleBureau({
   provenance: { assess: () => given },
-  assessments: { note: (assessment) => void noted.push(assessment) },
+  assessments: { enqueue: (assessment) => void noted.push(assessment) },
 });
 
 function findingOf(

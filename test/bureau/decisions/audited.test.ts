@@ -5,26 +5,26 @@ import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
-import { isDrawn } from "../../../src/policy/audit.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
+import { isInAuditSample } from "../../../src/policy/audit.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const ONE_IN = 4;
 const DAY_MS = 86_400_000;
 const ids = Array.from({ length: 200 }, (_, n) => `request-${n}`);
-const WINS = ids.filter((id) => isDrawn(id, ONE_IN));
-const LOSS = ids.find((id) => !isDrawn(id, ONE_IN))!;
+const WINS = ids.filter((id) => isInAuditSample(id, ONE_IN));
+const LOSS = ids.find((id) => !isInAuditSample(id, ONE_IN))!;
 const NEW = "agent://nobody/new";
 const RISKY = "agent://globex/price-scout";
 const by = { ...principal, minimumScores: MINIMUM_SCORES_DEFAULT };
 
 function open(rules: object = {}, mayRecord = true) {
   const level = { audit_one_in: ONE_IN, audit_max_stakes: 3, ...rules };
-  const active = activePolicy(parsePolicy({ levels: { L2: level } }));
+  const active = createActivePolicy(parsePolicy({ levels: { L2: level } }));
   const time = { nowMs: NEWEST_MS };
   const logged: DecisionEntry[] = [];
   const { bureau } = openSampleBureau({
-    policies: { of: () => active, find: () => active.policy },
+    policies: { findActivePolicy: () => active, findPolicyVersion: () => active.policy },
     clock: () => time.nowMs,
     decisions: { mayRecord: () => mayRecord, record: (entry) => logged.push({ ...entry }) },
   });

@@ -26,7 +26,7 @@ function scoreOf(agentId: string): number {
 describe("explain", () => {
   it("agrees with check at every stakes it names", () => {
     for (const agentId of AGENTS) {
-      const explanation = bureau.explain(agentId, call);
+      const explanation = bureau.explainScore(agentId, call);
       expect(explanation.decisions.map((each) => each.stakes)).toEqual([1, 10, 100, 1000, 10_000]);
       for (const { stakes, decision, max_stakes } of explanation.decisions) {
         const checked = check(agentId, stakes);
@@ -41,7 +41,7 @@ describe("explain", () => {
   });
 
   it("shows the evidence, and says what would help", () => {
-    const explanation = bureau.explain(TURNED_BAD, call);
+    const explanation = bureau.explainScore(TURNED_BAD, call);
     expect(explanation).toMatchObject({ known: true, tier: "D" });
     expect(explanation.evidence.outcomes).toBe(240);
     expect(explanation.evidence.last_outcome_at).toMatch(/^2025-12-31T/);
@@ -50,7 +50,7 @@ describe("explain", () => {
   });
 
   it("explains an unknown agent as the newcomer it is scored as", () => {
-    const explanation = bureau.explain(UNKNOWN, call);
+    const explanation = bureau.explainScore(UNKNOWN, call);
     expect(explanation).toMatchObject({ known: false, reason_codes: ["THIN_FILE"] });
     expect(explanation).not.toHaveProperty("regime");
     expect(explanation.evidence).toMatchObject({ outcomes: 0, first_seen_at: null });

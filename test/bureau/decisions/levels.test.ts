@@ -8,7 +8,7 @@ import {
 } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { openSampleBureau, principal } from "../_harness.ts";
 
 const GOOD = "agent://acme/ledger-sync";
@@ -20,8 +20,10 @@ const call = {
 };
 
 function open(policy: Policy = DEFAULT_POLICY) {
-  const active = activePolicy(policy);
-  const { bureau } = openSampleBureau({ policies: { of: () => active, find: () => policy } });
+  const active = createActivePolicy(policy);
+  const { bureau } = openSampleBureau({
+    policies: { findActivePolicy: () => active, findPolicyVersion: () => policy },
+  });
   return (agent_id: string, tool_level: ToolLevel, more: object = {}) =>
     bureau.verify(
       { agent_id, action: "a.b", tool_level, context: {}, ...more },

@@ -4,14 +4,17 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { combineDecisions, joinReasons } from "../../../src/bureau/decisions/handshake.ts";
-import { withoutVault } from "../../../src/bureau/decisions/provenance.ts";
-import { improvementsFor, writeReasons } from "../../../src/bureau/decisions/reasons.ts";
+import {
+  selectStricterDecisionIndex,
+  mergeReasons,
+} from "../../../src/bureau/decisions/handshake.ts";
+import { emptyVaultAssessor } from "../../../src/bureau/decisions/provenance.ts";
+import { listImprovements, appendReasons } from "../../../src/bureau/decisions/reasons.ts";
 import { VerdictTimes } from "../../../src/bureau/decisions/verdict-times.ts";
-import { normalizeScore } from "../../../src/bureau/decisions/verify.ts";
+import { scaleScoreTo100 } from "../../../src/bureau/decisions/verify.ts";
 import { DECISIONS, REASON_CODES } from "../../../src/contract/vocabulary.ts";
 import type { ReasonCode } from "../../../src/contract/vocabulary.ts";
-import type { Reading } from "../../../src/engine/reading.ts";
+import type { AgentScore } from "../../../src/engine/reading.ts";
 import { readTable } from "../../tables/_read-table.ts";
 
 describe("combination of legs", () => {
@@ -27,17 +30,17 @@ describe("combination of legs", () => {
       const [forward, backward] = [row.a_to_b, row.b_to_a].map((name) =>
         (DECISIONS as readonly string[]).indexOf(name!),
       );
-      expect(DECISIONS[combineDecisions(forward!, backward!)]).toBe(row.decision);
+      expect(DECISIONS[selectStricterDecisionIndex(forward!, backward!)]).toBe(row.decision);
     });
   }
 
   it("keeps each sentence once, a_to_b first", () => {
-    expect(joinReasons(["a", "b"], ["b", "c"])).toEqual(["a", "b", "c"]);
-    expect(joinReasons([], [])).toEqual([]);
+    expect(mergeReasons(["a", "b"], ["b", "c"])).toEqual(["a", "b", "c"]);
+    expect(mergeReasons([], [])).toEqual([]);
   });
 });
 
-function readingWith(codes: readonly ReasonCode[], isKnown = true): Reading {
+function readingWith(codes: readonly ReasonCode[], isKnown = true): AgentScore {
   return {
     isKnown,
     failureProbability: 0.123,
@@ -61,10 +64,13 @@ function readingWith(codes: readonly ReasonCode[], isKnown = true): Reading {
   };
 }
 
-function reasonsOf(reading: Reading, stakes: number): { reasons: string[]; codes: ReasonCode[] } {
+function reasonsOf(
+  reading: AgentScore,
+  stakes: number,
+): { reasons: string[]; codes: ReasonCode[] } {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
-  writeReasons(reading, stakes, reasons, codes);
+  appendReasons(reading, stakes, reasons, codes);
   return { reasons, codes };
 }
 
@@ -75,9 +81,9 @@ describe("reasons", () => {
       expect(codes).toEqual([code]);
       expect(reasons).toHaveLength(1);
       expect(reasons[0]).toMatch(/^[A-Z][^\n]*\.$/);
-      expect(improvementsFor([code])[0]).toMatch(/^[A-Z][^\n]*\.$/);
+      expect(listImprovements([code])[0]).toMatch(/^[A-Z][^\n]*\.$/);
     }
-    expect(new Set(improvementsFor(REASON_CODES)).size).toBe(REASON_CODES.length);
+    expect(new Set(listImprovements(REASON_CODES)).size).toBe(REASON_CODES.length);
   });
 
   it("gives the numbers that matter", () => {
@@ -118,7 +124,7 @@ describe("times of a verdict", () => {
 
 describe("scores", () => {
   it("maps 300-850 onto 0-100", () => {
-    expect([300, 575, 632, 850].map(normalizeScore)).toEqual([0, 50, 60, 100]);
+    expect([300, 575, 632, 850].map(scaleScoreTo100)).toEqual([0, 50, 60, 100]);
   });
 });
 
@@ -127,7 +133,7 @@ describe("provenance without a vault", () => {
   const hash = `sha256:${createHash("sha256").update(content).digest("hex")}`;
 
   it("says that nothing was assessed when nothing was given", () => {
-    const finding = withoutVault.assess({ session_duration_sec: 3 });
+    const finding = emptyVaultAssessor.assess({ session_duration_sec: 3 });
     expect(finding.reasonCode).toBe("PROVENANCE_NOT_ASSESSED");
     expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: false });
   });
@@ -138,13 +144,13 @@ describe("provenance without a vault", () => {
     { content, content_hash: hash },
     { cited_sources: [] },
   ])("says that there are no sources for %j", (context) => {
-    const finding = withoutVault.assess(context);
+    const finding = emptyVaultAssessor.assess(context);
     expect(finding).toMatchObject({ reasonCode: "NO_SOURCES", hardFailureCode: "" });
     expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: false });
   });
 
   it("knows no cited source, and does not call that a hallucination", () => {
-    const finding = withoutVault.assess({ cited_sources: ["doc:1", "doc:2"] });
+    const finding = emptyVaultAssessor.assess({ cited_sources: ["doc:1", "doc:2"] });
     expect(finding).toMatchObject({ reasonCode: "SOURCE_UNKNOWN", hardFailureCode: "" });
     expect(finding.data).toEqual({
       is_hallucinated: false,
@@ -158,7 +164,7 @@ describe("provenance without a vault", () => {
   });
 
   it("fails hard when the content does not match its digest", () => {
-    const finding = withoutVault.assess({ content: `${content} `, content_hash: hash });
+    const finding = emptyVaultAssessor.assess({ content: `${content} `, content_hash: hash });
     expect(finding).toMatchObject({
       reasonCode: "HASH_MISMATCH",
       hardFailureCode: "HASH_MISMATCH",

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openBureau } from "../../../src/bureau/open.ts";
-import { improvementsFor } from "../../../src/bureau/decisions/reasons.ts";
+import { listImprovements } from "../../../src/bureau/decisions/reasons.ts";
 import { REASON_CODES } from "../../../src/contract/vocabulary.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../../engine/_engine.ts";
 import { call } from "../_harness.ts";
@@ -55,7 +55,7 @@ test("a clear decision has no reasons, any other at most four", async () => {
 });
 
 test("every code says what would change it", () => {
-  const improvements = improvementsFor(REASON_CODES);
+  const improvements = listImprovements(REASON_CODES);
   expect(new Set(improvements).size).toBe(REASON_CODES.length);
   for (const sentence of improvements) expect(sentence).toMatch(/^[A-Z].*\.$/);
 });

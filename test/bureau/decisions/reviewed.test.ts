@@ -1,14 +1,14 @@
 // Decisions of people as verify, check and handshake go by them, over the real engine: what is let
 // through and blocked, what beats a person's word, and how a logged decision is judged again.
 import { beforeEach, describe, expect, it } from "vitest";
-import { ReviewDesk } from "../../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../../src/bureau/reviews/desk.ts";
 import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
-import { reviewDay, type ReviewAsked } from "../../../src/contract/reviews/events.ts";
+import { formatReviewDay, type ReviewCalls } from "../../../src/contract/reviews/events.ts";
 import type { ReviewDecision, ReviewLevel } from "../../../src/contract/vocabulary.ts";
 import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 /** Failures enough for a border of a tenth, none for the refuse rule below certainty. */
@@ -17,13 +17,13 @@ const HOUR_MS = 3_600_000;
 const by = { ...principal, minimumScores: MINIMUM_SCORES_DEFAULT };
 
 function open(rules: object = { deny_from: 0.999 }) {
-  const active = activePolicy(parsePolicy({ levels: { L2: rules }, allow_inverted: true }));
+  const active = createActivePolicy(parsePolicy({ levels: { L2: rules }, allow_inverted: true }));
   const time = { nowMs: NEWEST_MS };
-  const asked: ReviewAsked[] = [];
+  const asked: ReviewCalls[] = [];
   const logged: DecisionEntry[] = [];
-  const desk = new ReviewDesk((calls) => void asked.push(...calls));
+  const desk = new ReviewDecisionCache((calls) => void asked.push(...calls));
   const { bureau } = openSampleBureau({
-    policies: { of: () => active, find: () => active.policy },
+    policies: { findActivePolicy: () => active, findPolicyVersion: () => active.policy },
     clock: () => time.nowMs,
     reviews: desk,
     decisions: { mayRecord: () => false, record: (entry) => logged.push({ ...entry }) },
@@ -47,7 +47,7 @@ function open(rules: object = { deny_from: 0.999 }) {
         tenant,
         agent,
         level,
-        day: reviewDay(time.nowMs),
+        day: formatReviewDay(time.nowMs),
         round: 0,
         decision,
         until_ms: time.nowMs + HOUR_MS,
@@ -150,7 +150,7 @@ describe("a check that escalates", () => {
     world.decide(GOOD, "connect", "overturned");
     world.check(GOOD, stakes);
     const leg = legOf(world.logged.at(-1)!);
-    expect(world.bureau.replay([leg], undefined).differences).toEqual([]);
+    expect(world.bureau.replayDecision([leg], undefined).differences).toEqual([]);
   });
 });
 
@@ -194,7 +194,7 @@ describe("a verify that is held back", () => {
     expect(said(answer)).toBe("BLOCK REVIEW_UPHELD");
     expect(answer.reason_codes).toContain("REVIEW_UPHELD");
     expect(answer.review).toBeUndefined();
-    expect(bureau.replay([legOf(logged.at(-1)!)], undefined).differences).toEqual([]);
+    expect(bureau.replayDecision([legOf(logged.at(-1)!)], undefined).differences).toEqual([]);
     expect(said(verify(GOOD))).toBe("CHALLENGE THIN_FILE");
   });
 

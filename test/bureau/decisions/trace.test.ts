@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as layout from "../../../assembly/layout.ts";
 import type { Bureau } from "../../../src/bureau/bureau.ts";
-import { STANDING_NAMES } from "../../../src/bureau/decisions/trace.ts";
+import { STANDING_NAME_BY_BIT } from "../../../src/bureau/decisions/trace.ts";
 import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../../src/contract/decisions.ts";
 import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
@@ -15,11 +15,11 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { openTable, principalOf } from "../../store/_decisions.ts";
 
 const AGENTS = ["agent://shop/good", "agent://shop/bad", "agent://nobody/knows"] as const;
-const config = defaultConfig();
+const config = loadDefaultConfig();
 let bureau: Bureau;
 let legs: ReplayableLeg[] = [];
 let count = 0;
@@ -49,7 +49,7 @@ function legOf(entry: DecisionEntry): ReplayableLeg {
     verdict: VERDICTS[entry.verdictIndex] ?? null,
     decision: DECISIONS[entry.decisionIndex]!,
     leg_decision: DECISIONS[entry.legDecisionIndex]!,
-    effective: entry.isLetThrough || !entry.isEnforced ? "allow" : "deny",
+    effective: entry.isAllowed || !entry.isEnforced ? "allow" : "deny",
     enforced: entry.isEnforced,
     flagged: entry.isFlagged,
     known: entry.isKnown,
@@ -64,7 +64,7 @@ function legOf(entry: DecisionEntry): ReplayableLeg {
     regime: REGIMES[entry.regimeIndex] ?? null,
     max_stakes: Number.isFinite(entry.stakesMax) ? entry.stakesMax : null,
     log_reason: entry.logReason || null,
-    hard_failure: entry.hardFailureCode || null,
+    hard_failure: entry.failureCode || null,
     reason_codes: [...entry.reasonCodes],
     config_version: entry.configVersion,
     policy_version: entry.policyVersion,
@@ -105,7 +105,7 @@ describe("a trace", () => {
       for (const level of TOOL_LEVELS) {
         for (const stakes of [undefined, 40, 5000]) {
           const [leg] = await verify(agent, level, stakes);
-          const { legs: traced, ...head } = bureau.trace([leg!], config);
+          const { legs: traced, ...head } = bureau.traceDecision([leg!], config);
           expect(head).toMatchObject({
             verdict: leg!.verdict,
             tool_level: level,
@@ -129,7 +129,7 @@ describe("a trace", () => {
     ];
     expect(found).toHaveLength(3);
     for (const leg of found) {
-      const [traced] = bureau.trace([leg], config).legs;
+      const [traced] = bureau.traceDecision([leg], config).legs;
       const sum = traced!.features!.reduce((odds, { log_odds }) => odds + (log_odds ?? 0), 0);
       expect(sum).toBeCloseTo(traced!.score.log_odds, 9);
       expect(traced!.row).toMatchObject({ known: leg.known, standing: [] });
@@ -143,7 +143,7 @@ describe("a trace", () => {
         fc.double({ min: 0, max: 100_000, noNaN: true }),
         async (subject, stakes) => {
           const [leg] = await logged(() => bureau.check({ subject, stakes }, call()));
-          const [traced] = bureau.trace([leg!], config).legs;
+          const [traced] = bureau.traceDecision([leg!], config).legs;
           const { borders } = traced!.stakes;
           const { pessimistic, refused } = traced!.risk;
           const decision =
@@ -165,28 +165,28 @@ describe("a trace", () => {
 
   it("says what it cannot say", async () => {
     const [leg] = await verify("agent://shop/bad", "L2");
-    const [known] = bureau.trace([leg!], config).legs;
+    const [known] = bureau.traceDecision([leg!], config).legs;
     expect(known!.not_recorded.join()).toContain("sources that were cited");
-    const [bare] = bureau.trace([leg!], undefined).legs;
+    const [bare] = bureau.traceDecision([leg!], undefined).legs;
     expect(bare).toMatchObject({ features: null, stakes: { borders: null } });
     expect(bare!.not_recorded.join()).toContain("is not on file");
     const gone = { ...leg!, config_version: "c-0000000000000000" };
-    const [unheld] = bureau.trace([gone], undefined).legs;
+    const [unheld] = bureau.traceDecision([gone], undefined).legs;
     expect(unheld).toMatchObject({ rules: null, risk: { thin: null, refused: null } });
     expect(unheld!.not_recorded.join()).toContain("does not hold the config");
     const policy = { ...leg!, policy_version: "p-0000000000000000" };
-    const [ruleless] = bureau.trace([policy], config).legs;
+    const [ruleless] = bureau.traceDecision([policy], config).legs;
     expect(ruleless!.rules).toBeNull();
     expect(ruleless!.not_recorded.join()).toContain("no policy `p-0000000000000000` is held");
     const [reserved] = await verify("agent://test/refuse", "L2");
-    const [test] = bureau.trace([reserved!], config).legs;
+    const [test] = bureau.traceDecision([reserved!], config).legs;
     expect(test).toMatchObject({ is_test: true, features: null, rules: null });
     expect(test!.not_recorded).toHaveLength(1);
-    expect(() => bureau.trace([], config)).toThrow("not_found");
+    expect(() => bureau.traceDecision([], config)).toThrow("not_found");
   });
 
   it("names marks by the engine's bits", () => {
-    expect(STANDING_NAMES).toEqual({
+    expect(STANDING_NAME_BY_BIT).toEqual({
       [layout.FLAG_SEED]: "seed",
       [layout.FLAG_FRAUD]: "fraud",
       [layout.FLAG_KEY_REVOKED]: "key_revoked",

@@ -6,7 +6,7 @@ import type { Vouching } from "../../../src/contract/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const NEW = "agent://mycompany/new";
@@ -19,9 +19,11 @@ const call = {
 function open(more: Partial<Vouching> = {}, rules: object = {}) {
   const until = new Date(UNTIL_MS).toISOString();
   const namespace = "agent://mycompany/*";
-  const active = activePolicy(parsePolicy({ ...rules, vouched: [{ namespace, until, ...more }] }));
+  const active = createActivePolicy(
+    parsePolicy({ ...rules, vouched: [{ namespace, until, ...more }] }),
+  );
   const time = { nowMs: NEWEST_MS };
-  const policies = { of: () => active, find: () => active.policy };
+  const policies = { findActivePolicy: () => active, findPolicyVersion: () => active.policy };
   const { bureau } = openSampleBureau({ policies, clock: () => time.nowMs });
   const verify = (agent: string, level: ToolLevel, request: object = {}, by = call) =>
     bureau.verify(
@@ -72,7 +74,7 @@ describe("verify", () => {
     const bad = verify("agent://globex/price-scout", "L2");
     expect(said(bad)).toBe("CHALLENGE RISK_ABOVE_BOUND");
     expect(bad.reason_codes).not.toContain("VOUCHED");
-    expect(bureau.explain("agent://globex/price-scout", call).vouched).toBeNull();
+    expect(bureau.explainScore("agent://globex/price-scout", call).vouched).toBeNull();
   });
 
   it("never speaks for stakes, for broken evidence or for a minimum above the shipped one", () => {
@@ -125,7 +127,7 @@ describe("what names no level", () => {
         const { tool_level_max: byCheck } = await bureau.check({ subject: agent, stakes: 0 }, call);
         const parties = { initiator: "agent://acme/ledger-sync", counterparty: agent, stakes: 0 };
         const { a_to_b: leg } = await bureau.handshake(parties, call);
-        const explained = bureau.explain(agent, call).tool_level_max;
+        const explained = bureau.explainScore(agent, call).tool_level_max;
         return [byCheck, leg.tool_level_max, explained];
       };
       expect(await reach(NEW)).toEqual([level, level, level]);
@@ -137,12 +139,12 @@ describe("what names no level", () => {
 
   it("shows the entry of the policy in an explanation", () => {
     const { bureau } = open();
-    expect(bureau.explain(NEW, call).vouched).toEqual({
+    expect(bureau.explainScore(NEW, call).vouched).toEqual({
       namespace: "agent://mycompany/*",
       until: new Date(UNTIL_MS).toISOString(),
       up_to: "L2",
       max_stakes: 0,
     });
-    expect(bureau.explain("agent://other/new", call).vouched).toBeNull();
+    expect(bureau.explainScore("agent://other/new", call).vouched).toBeNull();
   });
 });

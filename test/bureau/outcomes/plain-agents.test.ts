@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { encodeMsgpack } from "../../../src/http/codec/msgpack.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import {
   AGENT,
   closeServices,
@@ -111,7 +111,7 @@ describe.each(ADAPTERS)("plain agents over %s", (adapter) => {
     ]);
     const { dataDir } = service;
     await service.close();
-    const report = verifyJournal(nodeFiles, dataPaths(dataDir).journal);
+    const report = verifyJournal(diskFileLayer, resolveDataPaths(dataDir).journal);
     expect(report).toMatchObject({ signatures: 2, forged: [] });
   });
 

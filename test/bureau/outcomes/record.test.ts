@@ -86,7 +86,7 @@ describe("recorded outcomes", () => {
       duplicate: false,
       signature: "none",
     });
-    const explanation = bureau.explain(request.subject, call);
+    const explanation = bureau.explainScore(request.subject, call);
     expect(explanation.evidence).toMatchObject({
       outcomes: 1,
       last_outcome_at: new Date(nowMs - DAY_MS).toISOString(),
@@ -98,7 +98,7 @@ describe("recorded outcomes", () => {
     const before = ledger.position();
     await record(request);
     expect(ledger.position()).toBe(before + 1);
-    expect(bureau.explain(request.subject, call).known).toBe(false);
+    expect(bureau.explainScore(request.subject, call).known).toBe(false);
   });
 
   it("are refused outside the window of time", async () => {
@@ -184,7 +184,7 @@ describe("imported outcomes", () => {
       "taken",
     ]);
     expect(results[0]).toMatchObject({ signature: "bureau", duplicate: false });
-    expect(bureau.explain(old.subject, call).known).toBe(true);
+    expect(bureau.explainScore(old.subject, call).known).toBe(true);
     const again = await bureau.importOutcomes([old], "import:file", call);
     expect(again).toEqual([{ ...(results[0] as OutcomeReceipt), duplicate: true }]);
   });

@@ -1,13 +1,13 @@
 // The queue and the desks of several threads against a journal that can fail: one review a day, who
 // may decide and when, expiry by a fake clock, readers that wait, and a tenant that is full.
 import { describe, expect, it } from "vitest";
-import { ReviewDesk } from "../../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../../src/bureau/reviews/desk.ts";
 import { ReviewQueue } from "../../../src/bureau/reviews/queue.ts";
-import { WAITING_MAX } from "../../../src/bureau/reviews/waiting.ts";
+import { REVIEW_WAITERS_MAX } from "../../../src/bureau/reviews/waiting.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { parseReviewClaim, parseReviewDecision } from "../../../src/contract/parse/reviews.ts";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";
-import { REVIEWS_PER_TENANT_MAX, type ReviewNews } from "../../../src/contract/reviews/events.ts";
+import { REVIEWS_PER_TENANT_MAX, type ReviewUpdate } from "../../../src/contract/reviews/events.ts";
 import { principal } from "../_harness.ts";
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
@@ -22,19 +22,24 @@ function open() {
     if (journal.failure !== undefined) throw journal.failure;
     return journal.payloads.push(Buffer.from(payload).toString());
   };
-  const news: ReviewNews[] = [];
+  const news: ReviewUpdate[] = [];
   const queue = new ReviewQueue({
     log: { appendReviewCalls: append, appendReviewEvent: append },
     book: new ReviewBook(),
-    onNews: (each) => {
+    onUpdate: (each) => {
       news.push(each);
       for (const desk of desks) desk.apply(each);
     },
     clock: () => time.nowMs,
   });
-  const desks = [0, 1].map(() => new ReviewDesk((asked) => queue.take(structuredClone(asked))));
+  const desks = [0, 1].map(
+    () => new ReviewDecisionCache((asked) => queue.addCalls(structuredClone(asked))),
+  );
   const ask = (desk: number, requestId: string, stakes = 5, agent = AGENT, tenant = "acme") =>
-    desks[desk]!.ask({ tenant, agent, level: "L2", requestId, stakes, reason: "R" }, time.nowMs);
+    desks[desk]!.countCall(
+      { tenant, agent, level: "L2", requestId, stakes, reason: "R" },
+      time.nowMs,
+    );
   const decide = (id: string, request: object, tenant?: string) =>
     queue.decide(id, tenant, parseReviewDecision(request), principal);
   const claim = (id: string, request: object) =>
@@ -105,12 +110,14 @@ describe("deciding", () => {
     const id = ask(0, "one");
     await decide(id, { decision: "overturned", until: START_MS + HOUR_MS, max_stakes: 9 });
     for (const desk of desks) {
-      expect(desk.inForce("acme", AGENT, "L2", time.nowMs)).toMatchObject({ stakesMax: 9 });
-      expect(desk.inForce("acme", AGENT, "L3", time.nowMs)).toBeUndefined();
-      expect(desk.inForce("globex", AGENT, "L2", time.nowMs)).toBeUndefined();
+      expect(desk.findActiveDecision("acme", AGENT, "L2", time.nowMs)).toMatchObject({
+        stakesMax: 9,
+      });
+      expect(desk.findActiveDecision("acme", AGENT, "L3", time.nowMs)).toBeUndefined();
+      expect(desk.findActiveDecision("globex", AGENT, "L2", time.nowMs)).toBeUndefined();
     }
     time.nowMs += HOUR_MS;
-    expect(desks[1]!.inForce("acme", AGENT, "L2", time.nowMs)).toBeUndefined();
+    expect(desks[1]!.findActiveDecision("acme", AGENT, "L2", time.nowMs)).toBeUndefined();
     // The same day, and decided: the next call is about something new.
     const next = ask(1, "two");
     expect(next).not.toBe(id);
@@ -152,7 +159,7 @@ describe("deciding", () => {
     journal.failure = new ServiceFault("journal_unavailable", "no");
     const until = START_MS + HOUR_MS;
     expect(await code(decide(id, { decision: "overturned", until }))).toBe("journal_unavailable");
-    expect(desks[0]!.inForce("acme", AGENT, "L2", START_MS)).toBeUndefined();
+    expect(desks[0]!.findActiveDecision("acme", AGENT, "L2", START_MS)).toBeUndefined();
     expect((await queue.find(id, "acme")).decision).toBeNull();
   });
 });
@@ -164,28 +171,30 @@ describe("waiting", () => {
     time.nowMs += 24 * HOUR_MS;
     const second = ask(0, "two");
     await queue.find(second, "acme");
-    const waits = [first, second].map((id) => queue.waiting.forReview(id, 30_000));
-    expect(queue.waiting.count).toBe(2);
+    const waits = [first, second].map((id) => queue.waiters.waitForReview(id, 30_000));
+    expect(queue.waiters.count).toBe(2);
     await decide(second, { decision: "upheld" });
     await Promise.all(waits);
     expect((await queue.find(first, "acme")).settled_by).toBe(second);
-    expect(queue.waiting.count).toBe(0);
+    expect(queue.waiters.count).toBe(0);
   });
 
   it("ends by its time and with the service, and is bounded", async () => {
     const { queue, time } = open();
-    const early = queue.waiting.forReview("a", 1000);
-    const late = queue.waiting.forReview("a", 2000);
+    const early = queue.waiters.waitForReview("a", 1000);
+    const late = queue.waiters.waitForReview("a", 2000);
     time.nowMs += 1000;
-    queue.waiting.sweep();
+    queue.waiters.endExpired();
     await early;
-    expect(queue.waiting.count).toBe(1);
-    const others = Array.from({ length: WAITING_MAX - 1 }, () => queue.waiting.forReview("b", 9));
-    expect(await code(queue.waiting.forReview("c", 9))).toBe("overloaded");
-    queue.waiting.release();
+    expect(queue.waiters.count).toBe(1);
+    const others = Array.from({ length: REVIEW_WAITERS_MAX - 1 }, () =>
+      queue.waiters.waitForReview("b", 9),
+    );
+    expect(await code(queue.waiters.waitForReview("c", 9))).toBe("overloaded");
+    queue.waiters.endAll();
     await Promise.all([late, ...others]);
-    await queue.waiting.forReview("a", 60_000);
-    expect(queue.waiting.count).toBe(0);
+    await queue.waiters.waitForReview("a", 60_000);
+    expect(queue.waiters.count).toBe(0);
   });
 });
 

@@ -53,23 +53,23 @@ describe("over a server", needs("nats-server"), () => {
       atMs: Date.now(),
       checkpoints: [[1000, "c1"]],
     };
-    await log.report("a", report);
-    await log.report("b", { ...report, seq: 1010, chain: "c2" });
+    await log.publishReport("a", report);
+    await log.publishReport("b", { ...report, seq: 1010, chain: "c2" });
     const sound = await runCommand(COMMAND, environmentOf("told"));
     const state = JSON.parse(sound.stdout) as ClusterState;
     expect(state.chains).toMatchObject({ agree: true, compared: 1 });
     expect(state.nodes.map(({ node }) => node)).toEqual(["a", "b"]);
     expect([sound.code, state.is_sound]).toEqual([0, true]);
     const tabled = (hash: string) => ({ ...report, engine: "e", tables: [[1000, hash]] });
-    await log.report("a", tabled("t1"));
-    await log.report("b", tabled("t2"));
+    await log.publishReport("a", tabled("t1"));
+    await log.publishReport("b", tabled("t2"));
     const unlike = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
     expect(unlike.code).toBe(1);
     expect(unlike.stderr).toContain("agent tables differ at message 1000: `a` against `b`");
-    await log.report("b", tabled("t1"));
+    await log.publishReport("b", tabled("t1"));
     const like = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
     expect([like.code, like.stdout]).toEqual([0, expect.stringContaining("agent tables agree")]);
-    await log.report("c", { ...report, chain: "other", checkpoints: [] });
+    await log.publishReport("c", { ...report, chain: "other", checkpoints: [] });
     const told = await runCommand(COMMAND.slice(0, 2), environmentOf("told"));
     expect(told.code).toBe(1);
     expect(told.stdout).toContain("log told, generation 1, led by");

@@ -7,13 +7,13 @@ import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
 import { DEFAULT_POLICY, type LevelPolicy } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
-import { activePolicy, shippedPolicies } from "../../../src/policy/active-policy.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
+import { createActivePolicy, defaultPolicySource } from "../../../src/policy/active-policy.ts";
 import { NEWEST_MS, openSampleBureau } from "../../bureau/_harness.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../../engine/_engine.ts";
 import { openDoor } from "./_bureau.ts";
 
-const shipped = defaultConfig();
+const shipped = loadDefaultConfig();
 const novel = { ...shipped.check, weights: { ...shipped.check.weights, stakes_novelty: 0.1 } };
 /** The shipped config, and one in which stakes above those proven raise the probability. */
 const CONFIGS = [{}, { check: novel }];
@@ -74,8 +74,11 @@ describe("what the cache serves", () => {
           const { writer, reader } = openEngine(overrides);
           for (const outcome of stream) writer.fold(outcome);
           const nowMs = stream.at(-1)!.settledAtMs + DAY_MS;
-          const active = activePolicy(rules);
-          const policies = { of: () => active, find: () => active.policy };
+          const active = createActivePolicy(rules);
+          const policies = {
+            findActivePolicy: () => active,
+            findPolicyVersion: () => active.policy,
+          };
           const minimums = { L0: 300, L1: 300, L2: minimum, L3: minimum };
           const door = openDoor(reader, () => nowMs, policies, minimums);
           const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
@@ -120,7 +123,7 @@ describe("what the cache serves", () => {
 describe("paid reads", () => {
   const { engine } = openSampleBureau();
   const open = () => {
-    const door = openDoor(engine, () => NEWEST_MS, shippedPolicies);
+    const door = openDoor(engine, () => NEWEST_MS, defaultPolicySource);
     const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
     return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
   };

@@ -22,9 +22,9 @@ function open(addresses: readonly string[], turn = 0) {
       return model.ready.has(node);
     },
   });
-  const first = (agentId?: string) => nodes.order(agentId).live[0]?.node;
+  const first = (agentId?: string) => nodes.orderFor(agentId).live[0]?.node;
   const stateOf = (address: string) => {
-    const { live, resting } = nodes.order("any");
+    const { live, resting } = nodes.orderFor("any");
     return [...live, ...resting].find(({ node }) => node === address)!;
   };
   return { nodes, model, first, stateOf };
@@ -52,14 +52,14 @@ describe("the pick", () => {
         const gone = given[at % given.length]!;
         const before = open(given);
         const after = open(given);
-        after.nodes.failed(after.stateOf(gone));
+        after.nodes.recordFailure(after.stateOf(gone));
         for (const agent of asked) {
           const was = before.first(agent);
           const now = after.first(agent);
           expect(now).not.toBe(gone);
           if (was !== gone) expect(now).toBe(was);
           // The second choice is where its agents go.
-          else expect(now).toBe(before.nodes.order(agent).live[1]!.node);
+          else expect(now).toBe(before.nodes.orderFor(agent).live[1]!.node);
         }
       }),
     );
@@ -99,18 +99,18 @@ describe("the pick", () => {
           const node = given[at % given.length]!;
           const state = stateOf(node);
           model.ready.delete(node);
-          if (what === "failed") nodes.failed(state, retryAfterMs);
-          else if (what === "late") nodes.wasLate(state);
-          else if (what === "answered") nodes.answered(state);
+          if (what === "failed") nodes.recordFailure(state, retryAfterMs);
+          else if (what === "late") nodes.recordLateAnswer(state);
+          else if (what === "answered") nodes.recordAnswer(state);
           else model.ready.add(node);
           await Promise.resolve();
-          const { live, resting } = nodes.order("agent");
+          const { live, resting } = nodes.orderFor("agent");
           expect([...live, ...resting].map((each) => each.node).toSorted()).toEqual(
             given.toSorted(),
           );
           // No rest is for ever: half a minute, or the minute that a node may ask for.
-          for (const { restUntilMs } of resting) {
-            expect(restUntilMs - model.nowMs).toBeLessThanOrEqual(60_000);
+          for (const { backoffUntilMs } of resting) {
+            expect(backoffUntilMs - model.nowMs).toBeLessThanOrEqual(60_000);
           }
           if (what === "answered") expect(live.map((each) => each.node)).toContain(node);
         }
@@ -125,57 +125,57 @@ describe("a rest", () => {
     const rests: number[] = [];
     for (let fault = 0; fault < 7; fault += 1) {
       const state = stateOf("http://a");
-      nodes.failed(state);
-      rests.push(state.restUntilMs - model.nowMs);
+      nodes.recordFailure(state);
+      rests.push(state.backoffUntilMs - model.nowMs);
       model.ready.add("http://a");
-      model.nowMs = state.restUntilMs;
-      nodes.order("agent");
+      model.nowMs = state.backoffUntilMs;
+      nodes.orderFor("agent");
       await settled();
-      expect(state.restUntilMs).toBe(0);
+      expect(state.backoffUntilMs).toBe(0);
     }
     expect(rests).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
-    nodes.answered(stateOf("http://a"));
-    nodes.failed(stateOf("http://a"));
-    expect(stateOf("http://a").restUntilMs - model.nowMs).toBe(1000);
+    nodes.recordAnswer(stateOf("http://a"));
+    nodes.recordFailure(stateOf("http://a"));
+    expect(stateOf("http://a").backoffUntilMs - model.nowMs).toBe(1000);
   });
 
   it("is not made longer by requests that found nobody else", () => {
     const { nodes, stateOf } = open(["http://a", "http://b"]);
-    nodes.failed(stateOf("http://a"));
-    const { restUntilMs } = stateOf("http://a");
-    for (let at = 0; at < 50; at += 1) nodes.failed(stateOf("http://a"));
-    expect(stateOf("http://a").restUntilMs).toBe(restUntilMs);
+    nodes.recordFailure(stateOf("http://a"));
+    const { backoffUntilMs } = stateOf("http://a");
+    for (let at = 0; at < 50; at += 1) nodes.recordFailure(stateOf("http://a"));
+    expect(stateOf("http://a").backoffUntilMs).toBe(backoffUntilMs);
   });
 
   it("is over after one probe that succeeds, and again as long after one that fails", async () => {
     const { nodes, model, stateOf } = open(["http://a", "http://b"]);
     const state = stateOf("http://a");
-    nodes.failed(state);
-    nodes.order("agent");
+    nodes.recordFailure(state);
+    nodes.orderFor("agent");
     expect(model.probed).toEqual([]);
     model.nowMs += 1000;
-    nodes.order("agent");
-    nodes.order("agent");
+    nodes.orderFor("agent");
+    nodes.orderFor("agent");
     expect(model.probed).toEqual(["http://a"]);
     await settled();
-    expect(state.restUntilMs - model.nowMs).toBe(2000);
+    expect(state.backoffUntilMs - model.nowMs).toBe(2000);
     model.nowMs += 2000;
     model.ready.add("http://a");
-    nodes.order("agent");
+    nodes.orderFor("agent");
     await settled();
-    expect(nodes.order("agent").resting).toEqual([]);
+    expect(nodes.orderFor("agent").resting).toEqual([]);
   });
 
   it("comes with the third late answer in a row", () => {
     const { nodes, stateOf } = open(["http://a", "http://b"]);
     const state = stateOf("http://a");
-    nodes.wasLate(state);
-    nodes.wasLate(state);
-    nodes.answered(state);
-    nodes.wasLate(state);
-    nodes.wasLate(state);
-    expect(state.restUntilMs).toBe(0);
-    nodes.wasLate(state);
-    expect(state.restUntilMs).toBeGreaterThan(0);
+    nodes.recordLateAnswer(state);
+    nodes.recordLateAnswer(state);
+    nodes.recordAnswer(state);
+    nodes.recordLateAnswer(state);
+    nodes.recordLateAnswer(state);
+    expect(state.backoffUntilMs).toBe(0);
+    nodes.recordLateAnswer(state);
+    expect(state.backoffUntilMs).toBeGreaterThan(0);
   });
 });

@@ -1,6 +1,9 @@
 // Health as an operator sees it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listHealthParts, type Status } from "../../../src/console/pages/health/parts.ts";
+import {
+  listHealthParts,
+  type ServiceStatusReply,
+} from "../../../src/console/pages/health/parts.ts";
 import { type ConsoleStage, openConsole } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -24,7 +27,7 @@ describe("Health", needs("chromium"), () => {
   });
 });
 
-const WELL: Status = {
+const WELL: ServiceStatusReply = {
   at: "2026-03-01T12:00:00.000Z",
   version: "1",
   runtime: "v22",
@@ -67,7 +70,7 @@ const WELL: Status = {
 };
 
 describe("the state of a part", () => {
-  const alertOf = (name: string, change: Partial<Status>) => {
+  const alertOf = (name: string, change: Partial<ServiceStatusReply>) => {
     const found = listHealthParts({ ...WELL, ...change }).find((each) => each.name === name)!;
     return [found.state, found.alert];
   };

@@ -1,6 +1,6 @@
 // Keys as an operator keeps them: one is made, used, changed, given another secret and revoked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Key } from "../../../src/console/pages/keys/shapes.ts";
+import type { ListedKey } from "../../../src/console/pages/keys/shapes.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -29,7 +29,9 @@ describe("Keys", needs("chromium"), () => {
   const shownSecret = () =>
     visitor.page.getByRole("group", { name: "secret" }).locator("pre").textContent();
   const stored = async () =>
-    (await stage.ask<{ keys: Key[] }>("GET", "/v1/keys")).keys.find((each) => each.key_id === id)!;
+    (await stage.ask<{ keys: ListedKey[] }>("GET", "/v1/keys")).keys.find(
+      (each) => each.key_id === id,
+    )!;
   const verify = async (key: string) => {
     const response = await fetch(`${stage.url}/v1/trust/verify`, {
       method: "POST",

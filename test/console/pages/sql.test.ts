@@ -1,7 +1,7 @@
 // SQL as an analyst uses it: examples, pictures, files, a link that asks, and an answer that is ended.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EXAMPLES } from "../../../src/console/sql/examples.ts";
+import { SQL_EXAMPLES } from "../../../src/console/sql/examples.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -30,7 +30,7 @@ describe("SQL", needs("chromium"), () => {
   };
 
   it("has examples that the service answers", async () => {
-    for (const { question, sql } of EXAMPLES) {
+    for (const { question, sql } of SQL_EXAMPLES) {
       const { rows } = await stage.ask<Answer>("POST", "/v1/query", { sql });
       expect(rows, question).toBeInstanceOf(Array);
     }

@@ -5,7 +5,7 @@ import {
   parseAgentQuery,
   parseFirstDay,
   parseOutcomeQuery,
-  writeAgentPlace,
+  formatAgentCursor,
 } from "../../../src/contract/parse/agent-query.ts";
 
 const agents = (text: string) => parseAgentQuery(new URLSearchParams(text));
@@ -41,7 +41,7 @@ describe("a query for agents", () => {
     fc.assert(
       fc.property(value, name, (number, agent) => {
         const place = { value: number, agent };
-        const query = new URLSearchParams({ after: writeAgentPlace(place) });
+        const query = new URLSearchParams({ after: formatAgentCursor(place) });
         const { after } = agents(query.toString());
         expect(after!.agent).toBe(agent);
         // `-0` is written as `0`: the same place.

@@ -3,7 +3,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DECISION_LEGS } from "../../../src/contract/decisions.ts";
-import { parseDecisionQuery, writePlace } from "../../../src/contract/parse/decision-query.ts";
+import {
+  parseDecisionQuery,
+  formatDecisionCursor,
+} from "../../../src/contract/parse/decision-query.ts";
 
 const parse = (text: string) => parseDecisionQuery(new URLSearchParams(text));
 
@@ -72,7 +75,7 @@ describe("a query of decisions", () => {
         fc.constantFrom(...DECISION_LEGS),
         ids,
         (evaluatedMs, leg, requestId) => {
-          const before = encodeURIComponent(writePlace({ evaluatedMs, leg, requestId }));
+          const before = encodeURIComponent(formatDecisionCursor({ evaluatedMs, leg, requestId }));
           expect(parse(`before=${before}`).before).toEqual({ evaluatedMs, leg, requestId });
         },
       ),

@@ -3,7 +3,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "../../../src/contract/parse/json.ts";
-import { parsePlainOutcome, parsePlainOutcomes } from "../../../src/contract/parse/outcome-fast.ts";
+import {
+  tryParsePlainOutcome,
+  tryParsePlainOutcomes,
+} from "../../../src/contract/parse/outcome-fast.ts";
 import { parseOutcomeRequest } from "../../../src/contract/parse/requests.ts";
 import { GRADES } from "../../../src/contract/vocabulary.ts";
 
@@ -34,7 +37,7 @@ function general(bytes: Buffer): unknown {
 
 function expectAgreement(text: string | Buffer): boolean {
   const bytes = Buffer.from(text);
-  const fast = parsePlainOutcome(bytes) ?? parsePlainOutcomes(bytes);
+  const fast = tryParsePlainOutcome(bytes) ?? tryParsePlainOutcomes(bytes);
   if (fast === undefined) return false;
   expect(fast).toEqual(general(bytes));
   return true;
@@ -91,8 +94,8 @@ test.each([
   ["an array with a comma too many", `[${TEXT},]`],
   ["1,001 rows", manyOf(1001)],
 ])("%s is declined", (_name, text) => {
-  expect(parsePlainOutcome(Buffer.from(text))).toBeUndefined();
-  expect(parsePlainOutcomes(Buffer.from(text))).toBeUndefined();
+  expect(tryParsePlainOutcome(Buffer.from(text))).toBeUndefined();
+  expect(tryParsePlainOutcomes(Buffer.from(text))).toBeUndefined();
 });
 
 test("on generated and damaged bodies the two never disagree", () => {

@@ -2,10 +2,10 @@
 // looser than a less sensitive one.
 import { expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
-import { completePolicy } from "../../../src/contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../../../src/contract/complete-policy.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 
 function faultsOf(value: unknown): string[] {
   try {
@@ -35,7 +35,7 @@ it("takes the shipped rule wherever a document names none", () => {
 it("accepts its own complete form, and changes no shipped rule", () => {
   const whole = parsePolicy(structuredClone(DEFAULT_POLICY));
   expect(whole).toEqual(DEFAULT_POLICY);
-  expect(completePolicy({ levels: { L0: { shadow: true } } }).levels.L0.shadow).toBe(true);
+  expect(fillPolicyDefaults({ levels: { L0: { shadow: true } } }).levels.L0.shadow).toBe(true);
   expect(DEFAULT_POLICY.levels.L0.shadow).toBe(false);
 });
 
@@ -103,12 +103,12 @@ it("spells one moment in one way, and keeps the version of a policy that vouches
   const at = (until: string) => parsePolicy({ vouched: [{ ...WORD, until }] });
   const [word] = at("2027-01-31T01:30:00.0009+01:30").vouched!;
   expect(word).toEqual({ ...WORD, until: "2027-01-31T00:00:00.000Z", up_to: "L2", max_stakes: 0 });
-  expect(activePolicy(at(WORD.until)).version).toBe(
-    activePolicy(at("2027-01-31T00:00:00.000+00:00")).version,
+  expect(createActivePolicy(at(WORD.until)).version).toBe(
+    createActivePolicy(at("2027-01-31T00:00:00.000+00:00")).version,
   );
   expect(parsePolicy({ vouched: [] })).toEqual(DEFAULT_POLICY);
-  expect(activePolicy(parsePolicy({ vouched: [] })).version).toBe(
-    activePolicy(DEFAULT_POLICY).version,
+  expect(createActivePolicy(parsePolicy({ vouched: [] })).version).toBe(
+    createActivePolicy(DEFAULT_POLICY).version,
   );
   const whole = at(WORD.until);
   expect(parsePolicy(structuredClone(whole))).toEqual(whole);

@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { ReviewBook, computeReviewState } from "../../../src/contract/reviews/book.ts";
 import {
   isReviewId,
-  REVIEW_KEPT_MS,
-  type ReviewAsked,
-  reviewDay,
+  REVIEW_RETENTION_MS,
+  type ReviewCalls,
+  formatReviewDay,
   type ReviewEvent,
   deriveReviewId,
   type ReviewKey,
@@ -19,7 +19,7 @@ import { REVIEW_LEVELS } from "../../../src/contract/vocabulary.ts";
 const START_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
 
-function askedOf(key: ReviewKey, atMs: number, stakes = 1): ReviewAsked {
+function askedOf(key: ReviewKey, atMs: number, stakes = 1): ReviewCalls {
   return {
     ...key,
     id: deriveReviewId(key),
@@ -56,7 +56,7 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 function eventOf({ kind, key: { dayIndex, ...rest }, ...told }: Step, atMs: number): ReviewEvent {
-  const day = reviewDay(START_MS + 24 * HOUR_MS * dayIndex);
+  const day = formatReviewDay(START_MS + 24 * HOUR_MS * dayIndex);
   const of: ReviewKey = { ...rest, day };
   const id = deriveReviewId(of);
   if (kind === "open") {
@@ -85,14 +85,16 @@ describe("the book", () => {
         const book = new ReviewBook();
         const calls = new Map<string, number>();
         for (const event of eventsOf(story)) {
-          const before = new Map([...book.all()].map((review) => [review.id, { ...review }]));
+          const before = new Map(
+            [...book.listReviews()].map((review) => [review.id, { ...review }]),
+          );
           book.apply(event);
           if (event.event === "review.opened" && !before.has(event.id)) calls.set(event.id, 1);
           if (event.event === "review.counted") {
             const { id } = event.reviews[0]!;
             if (before.has(id)) calls.set(id, calls.get(id)! + 2);
           }
-          for (const review of book.all()) {
+          for (const review of book.listReviews()) {
             const was = before.get(review.id);
             if (was?.decision !== undefined && was.decision !== null) {
               expect(review.decision).not.toBeNull();
@@ -105,14 +107,14 @@ describe("the book", () => {
           }
           if (event.event === "review.decided" && before.has(event.id)) {
             const of = buildReviewSubject(event);
-            const same = [...book.all()].filter((each) => buildReviewSubject(each) === of);
+            const same = [...book.listReviews()].filter((each) => buildReviewSubject(each) === of);
             expect(same.every((each) => each.decision !== null)).toBe(true);
-            const [ruling] = book.rulings(of);
+            const [ruling] = book.listRulings(of);
             expect(ruling).toMatchObject({ decision: event.decision, until_ms: event.until_ms });
           }
-          const open = [...book.all()].filter((review) => review.decision === null);
+          const open = [...book.listReviews()].filter((review) => review.decision === null);
           expect(book.undecidedCount).toBe(open.length);
-          expect(book.oldestUndecidedMs()).toBe(open[0]?.first_ms);
+          expect(book.findOldestUndecidedMs()).toBe(open[0]?.first_ms);
         }
       }),
       { numRuns: 200 },
@@ -127,11 +129,11 @@ describe("the book", () => {
         for (const event of events) whole.apply(event);
         const first = new ReviewBook();
         for (const event of events.slice(0, cut)) first.apply(event);
-        const kept = JSON.parse(JSON.stringify([...first.all()]));
+        const kept = JSON.parse(JSON.stringify([...first.listReviews()]));
         const second = new ReviewBook(kept);
         for (const event of events.slice(cut)) second.apply(JSON.parse(JSON.stringify(event)));
-        expect([...second.all()]).toEqual([...whole.all()]);
-        expect(second.rulings()).toEqual(whole.rulings());
+        expect([...second.listReviews()]).toEqual([...whole.listReviews()]);
+        expect(second.listRulings()).toEqual(whole.listRulings());
         expect(second.undecidedCount).toBe(whole.undecidedCount);
       }),
     );
@@ -148,16 +150,16 @@ describe("the book", () => {
     const by = { at_ms: START_MS + 5, who: "ann", actor: "key-1", until_ms: START_MS + HOUR_MS };
     const decision = { decision: "overturned", note: "known", max_stakes: 9 } as const;
     book.apply({ event: "review.decided", ...decided, ...by, ...decision });
-    expect(book.rulings()).toEqual([
+    expect(book.listRulings()).toEqual([
       { ...of, day: days[1], decision: "overturned", until_ms: by.until_ms, max_stakes: 9 },
     ]);
-    expect([...book.all()].map(({ settled_by: by_ }) => by_)).toEqual([null, decided.id]);
+    expect([...book.listReviews()].map(({ settled_by: by_ }) => by_)).toEqual([null, decided.id]);
   });
 
   it("forgets what nobody asked about for a month, and is full for a tenant at its bound", () => {
     const book = new ReviewBook();
     for (let n = 0; n < REVIEWS_PER_TENANT_MAX; n += 1) {
-      expect(book.mayOpen("acme")).toBe(true);
+      expect(book.hasCapacityFor("acme")).toBe(true);
       const of = {
         tenant: "acme",
         agent: `a-${n}`,
@@ -167,11 +169,11 @@ describe("the book", () => {
       } as const;
       book.apply({ event: "review.opened", at_ms: START_MS, ...askedOf(of, START_MS) });
     }
-    expect([book.mayOpen("acme"), book.mayOpen("globex")]).toEqual([false, true]);
-    const later = START_MS + REVIEW_KEPT_MS;
+    expect([book.hasCapacityFor("acme"), book.hasCapacityFor("globex")]).toEqual([false, true]);
+    const later = START_MS + REVIEW_RETENTION_MS;
     const of = { tenant: "globex", agent: "b", level: "L2", day: "2026-02-01", round: 0 } as const;
     book.apply({ event: "review.opened", at_ms: later, ...askedOf(of, later) });
-    expect([book.count, book.undecidedCount, book.mayOpen("acme")]).toEqual([1, 1, true]);
+    expect([book.count, book.undecidedCount, book.hasCapacityFor("acme")]).toEqual([1, 1, true]);
   });
 });
 

@@ -6,7 +6,11 @@ import { ServiceFault } from "../../../src/contract/faults.ts";
 import { parseDispute, parseDisputeForm } from "../../../src/contract/parse/reviews.ts";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";
 import { type Dispute, deriveDisputeId } from "../../../src/contract/reviews/disputes.ts";
-import { isReviewId, reviewDay, type ReviewOpened } from "../../../src/contract/reviews/events.ts";
+import {
+  isReviewId,
+  formatReviewDay,
+  type ReviewOpenedEvent,
+} from "../../../src/contract/reviews/events.ts";
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
 const DAY_MS = 86_400_000;
@@ -52,8 +56,8 @@ describe("the count of a day", () => {
     actor: "k",
     by_link: false,
   };
-  const opened = (tenant: string, agent: string, atMs: number, nth: number): ReviewOpened => {
-    const key = { tenant, agent, level: "L2", day: reviewDay(atMs), round: 0 } as const;
+  const opened = (tenant: string, agent: string, atMs: number, nth: number): ReviewOpenedEvent => {
+    const key = { tenant, agent, level: "L2", day: formatReviewDay(atMs), round: 0 } as const;
     const first = { first_request_id: "r", first_stakes: 0, first_ms: atMs };
     const last = { last_request_id: "r", last_stakes: 0, last_ms: atMs, stakes_max: 0 };
     const id = deriveDisputeId(key, nth);
@@ -66,17 +70,17 @@ describe("the count of a day", () => {
     for (let nth = 0; nth < 3; nth += 1) book.apply(opened("acme", AGENT, START_MS, nth));
     book.apply(opened("acme", "agent://a/c", START_MS, 0));
     book.apply(opened("globex", AGENT, START_MS, 0));
-    const ids = [...book.all()].map(({ id }) => id);
+    const ids = [...book.listReviews()].map(({ id }) => id);
     expect([new Set(ids).size, ids.every(isReviewId)]).toEqual([5, true]);
-    const restored = new ReviewBook(JSON.parse(JSON.stringify([...book.all()])));
+    const restored = new ReviewBook(JSON.parse(JSON.stringify([...book.listReviews()])));
     for (const each of [book, restored]) {
-      const today = reviewDay(START_MS);
-      expect(each.disputesOn(today, "acme", AGENT)).toEqual({ ofTenant: 4, ofAgent: 3 });
-      expect(each.disputesOn(today, "globex", AGENT)).toEqual({ ofTenant: 1, ofAgent: 1 });
-      const next = reviewDay(START_MS + DAY_MS);
-      expect(each.disputesOn(next, "acme", AGENT)).toEqual({ ofTenant: 0, ofAgent: 0 });
+      const today = formatReviewDay(START_MS);
+      expect(each.countDisputes(today, "acme", AGENT)).toEqual({ ofTenant: 4, ofAgent: 3 });
+      expect(each.countDisputes(today, "globex", AGENT)).toEqual({ ofTenant: 1, ofAgent: 1 });
+      const next = formatReviewDay(START_MS + DAY_MS);
+      expect(each.countDisputes(next, "acme", AGENT)).toEqual({ ofTenant: 0, ofAgent: 0 });
       each.apply(opened("acme", AGENT, START_MS + DAY_MS, 0));
-      expect(each.disputesOn(next, "acme", AGENT)).toEqual({ ofTenant: 1, ofAgent: 1 });
+      expect(each.countDisputes(next, "acme", AGENT)).toEqual({ ofTenant: 1, ofAgent: 1 });
     }
   });
 });

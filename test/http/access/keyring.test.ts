@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hashKeyToVoice } from "../../../src/contract/voices.ts";
+import { hashKeyIdToVoice } from "../../../src/contract/voices.ts";
 import { generateApiKey, parseApiKey } from "../../../src/http/access/key-format.ts";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
 import { Keyring, openKeyring } from "../../../src/http/access/keyring.ts";
@@ -121,7 +121,7 @@ describe("keyring", () => {
       minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
       isShadow: true,
       isFirstParty: true,
-      voice: hashKeyToVoice(kept.description.key_id),
+      voice: hashKeyIdToVoice(kept.description.key_id),
     });
     expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
     expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();

@@ -2,7 +2,7 @@
 // revoked; reads of scores go on for longer, and the environment's key always gets in.
 import { expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
-import { StreamFigures } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/figures.ts";
 import { createLagGuard } from "../../../src/threads/http/lag.ts";
 import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
 
@@ -12,7 +12,7 @@ const CHECK = { subject: "agent://acme/ledger-sync", stakes: 5 };
 describeAdapters("a node behind its cluster", (adapter) => {
   it("refuses keys after a while, reads of scores after three times as long", async () => {
     const clock = { nowMs: 0 };
-    const figures = new StreamFigures();
+    const figures = new StreamMetrics();
     const lagGuard = new LagGuard(figures, REFUSE_MS, () => clock.nowMs);
     const service = await openTestServer(adapter, { lagGuard });
     try {
@@ -32,7 +32,7 @@ describeAdapters("a node behind its cluster", (adapter) => {
       };
       const read = async () => (await ask("/v1/check", CHECK, key)).status;
       const other = async (secret = key) => (await ask("/v1/usage", undefined, secret)).status;
-      figures.caughtUp(1);
+      figures.setCaughtUpAt(1);
       clock.nowMs = 1 + REFUSE_MS;
       expect([await read(), await other()]).toEqual([200, 200]);
       clock.nowMs += 1;
@@ -45,7 +45,7 @@ describeAdapters("a node behind its cluster", (adapter) => {
       expect(await read()).toBe(200);
       clock.nowMs += 1;
       expect(await read()).toBe(503);
-      figures.caughtUp(clock.nowMs - 5);
+      figures.setCaughtUpAt(clock.nowMs - 5);
       expect([await read(), await other()]).toEqual([200, 200]);
     } finally {
       await service.stop();
@@ -56,7 +56,7 @@ describeAdapters("a node behind its cluster", (adapter) => {
 describeAdapters("answers of a node of a cluster", (adapter) => {
   it("tell how old their state may be, whatever else their head has", async () => {
     const clock = { nowMs: 1_000_000 };
-    const figures = new StreamFigures();
+    const figures = new StreamMetrics();
     const lagGuard = new LagGuard(figures, REFUSE_MS, () => clock.nowMs);
     const rateLimits = { score: { perSecond: 1, burst: 2 } };
     const service = await openTestServer(adapter, { lagGuard, rateLimits });
@@ -75,7 +75,7 @@ describeAdapters("answers of a node of a cluster", (adapter) => {
       const lagOf = (answer: Response) => answer.headers.get("x-trust-lag-ms");
       const key = await service.makeKey(["score:read"]);
       expect(lagOf(await ask(service, "/v1/usage", ADMIN_SECRET)), "not known yet").toBeNull();
-      figures.caughtUp(clock.nowMs - 240);
+      figures.setCaughtUpAt(clock.nowMs - 240);
       const first = await ask(service, "/v1/check", key);
       expect([first.status, lagOf(first)]).toEqual([200, "240"]);
       expect(first.headers.get("ratelimit-policy")).not.toBeNull();
@@ -100,12 +100,12 @@ describeAdapters("answers of a node of a cluster", (adapter) => {
 });
 
 it("a further thread reads the same figures", () => {
-  const figures = new StreamFigures();
+  const figures = new StreamMetrics();
   const { shared } = new LagGuard(figures, REFUSE_MS, () => 0);
   const guard = createLagGuard(shared, () => 50_000)!;
   const ask = () => guard.assertCurrent({ keyId: "k1" }, undefined);
   expect(ask).toThrow("has not heard");
-  figures.caughtUp(49_000);
+  figures.setCaughtUpAt(49_000);
   expect(ask).not.toThrow();
   expect(createLagGuard(undefined, () => 0)).toBeUndefined();
 });

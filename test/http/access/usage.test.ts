@@ -1,7 +1,7 @@
 // The meter of one thread and its shared memory: what is paid for and what is free, and the turn of a
 // day, which must take nothing along.
 import { expect, it } from "vitest";
-import { findReserved } from "../../../src/bureau/decisions/test-agents.ts";
+import { findReservedAgent } from "../../../src/bureau/decisions/test-agents.ts";
 import { isReservedAgent } from "../../../src/contract/identifiers.ts";
 import type { Principal } from "../../../src/contract/principal.ts";
 import { DAY_MS } from "../../../src/contract/usage.ts";
@@ -55,7 +55,7 @@ it("reads are paid by kind, those about test agents and reports are free", () =>
 it("free are exactly the agents that always answer the same", () => {
   for (const name of ["connect", "verify", "escalate", "refuse", "hallucinated", "slow", "other"]) {
     const agent = `agent://test/${name}`;
-    expect(isReservedAgent(agent), agent).toBe(findReserved(agent, true) !== undefined);
+    expect(isReservedAgent(agent), agent).toBe(findReservedAgent(agent, true) !== undefined);
   }
 });
 

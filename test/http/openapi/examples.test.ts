@@ -10,7 +10,7 @@ import type {
 } from "../../../src/http/openapi/page/shown.ts";
 import { parseReferenceName } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
-import { StreamFigures } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/figures.ts";
 import { type Answer, call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 
@@ -55,8 +55,8 @@ function undocumented(answer: Answer, { responses }: OpenApiOperation): string[]
 let service: TestServer;
 beforeAll(async () => {
   const limit = { perSecond: 1000, burst: 1000 };
-  const figures = new StreamFigures();
-  figures.caughtUp(Date.now());
+  const figures = new StreamMetrics();
+  figures.setCaughtUpAt(Date.now());
   const lagGuard = new LagGuard(figures, 3_600_000, () => Date.now());
   const rateLimits = { score: limit, outcomes: limit };
   service = await openTestServer("uws", { rateLimits, lagGuard });

@@ -1,9 +1,9 @@
 // The back-test's routes over both servers, on a real journal and a real thread: figures, list,
 // page, what a document may say, and that nothing in force changes.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Policies } from "../../../src/bureau/policies.ts";
+import { TenantPolicies } from "../../../src/bureau/policies.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { BacktestService } from "../../../src/kaizen/service/backtest-service.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { openStage, outcomesOf } from "../../kaizen/_service.ts";
@@ -30,14 +30,14 @@ describe.each(ADAPTERS)("back-tests over %s", (adapter) => {
     await stage.ledger.appendBatch(outcomesOf(3, COUNT));
     backtests = new BacktestService({
       dataDir: stage.dataDir,
-      journal: dataPaths(stage.dataDir).journal,
+      journal: resolveDataPaths(stage.dataDir).journal,
       ledger: stage.ledger,
       policies: book,
       weights: () => stage.kaizen.weights(),
       clock: () => START_MS,
       log: silent,
     });
-    const policies = new Policies({
+    const policies = new TenantPolicies({
       log: { appendPolicy: async () => 1 },
       book,
       onPolicy: () => undefined,
@@ -56,7 +56,7 @@ describe.each(ADAPTERS)("back-tests over %s", (adapter) => {
     call(service, path, { key: service.admin, headers, ...(body === undefined ? {} : { body }) });
 
   it("tries a policy, lists it, shows it as data and as a page, and changes nothing", async () => {
-    const live = book.of("acme").version;
+    const live = book.findActivePolicy("acme").version;
     const answer = await asAdmin(`${ROUTE}?tenant=acme`, { policy: LOOSE });
     expect(answer.status).toBe(200);
     const made = answer.json as Backtest;
@@ -73,7 +73,7 @@ describe.each(ADAPTERS)("back-tests over %s", (adapter) => {
         (row) => row.policy === policy && row.level === "L2" && row.question === "verify",
       )!;
     expect(rowOf("given").good_allowed).toBeGreaterThan(rowOf("live").good_allowed);
-    expect(book.of("acme").version).toBe(live);
+    expect(book.findActivePolicy("acme").version).toBe(live);
 
     const list = await asAdmin("/v1/policy/backtests");
     const { findings: _f, live: _l, given: _g, warnings: _w, ...summary } = made;

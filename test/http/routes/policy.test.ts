@@ -1,7 +1,7 @@
 // The policy's two routes over both servers: who may read and set which, the faults of a document,
 // and that the next verdict is made by what was set.
 import { afterEach, describe, expect, it } from "vitest";
-import { Policies } from "../../../src/bureau/policies.ts";
+import { TenantPolicies } from "../../../src/bureau/policies.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { call, problemIn } from "../_client.ts";
@@ -18,7 +18,7 @@ function vouchedUntil(untilMs: number) {
 
 async function openPolicies(adapter: (typeof ADAPTERS)[number]) {
   const journal: Uint8Array[] = [];
-  const policies = new Policies({
+  const policies = new TenantPolicies({
     log: { appendPolicy: async (payload) => journal.push(payload) },
     book: new PolicyBook(),
     onPolicy: () => undefined,
@@ -38,7 +38,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
       200,
       {
         tenant: "acme",
-        version: new PolicyBook().of("acme").version,
+        version: new PolicyBook().findActivePolicy("acme").version,
         policy: DEFAULT_POLICY,
         set_by: null,
         set_at: null,
@@ -54,7 +54,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     });
     expect(set.json.version).not.toBe(shipped.json.version);
     expect((await call(service, "/v1/policy", { key: reader })).json).toEqual(set.json);
-    expect(new PolicyBook(journal).of("acme").version).toBe(set.json.version);
+    expect(new PolicyBook(journal).findActivePolicy("acme").version).toBe(set.json.version);
     const other = await call(service, "/v1/policy?tenant=other", { key: admin });
     expect(other.json).toEqual({ ...shipped.json, tenant: "other" });
     await service.stop();

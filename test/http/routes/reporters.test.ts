@@ -1,6 +1,6 @@
 // Reporters' keys over real HTTP: possession, ownership, rotation, revocation and what it undoes.
 import { afterEach, describe, expect, it } from "vitest";
-import { thumbprint } from "../../../src/contract/public-key.ts";
+import { computeKeyThumbprint } from "../../../src/contract/public-key.ts";
 import {
   AGENT,
   closeServices,
@@ -28,7 +28,7 @@ async function send(service: SigningService, pair: Pair, body: string): Promise<
 
 describe("a reporter key", () => {
   it("has the thumbprint of RFC 8037 appendix A.3", () => {
-    expect(thumbprint("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")).toBe(
+    expect(computeKeyThumbprint("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")).toBe(
       "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
     );
   });

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { OwnershipLost } from "../../../src/journal/faults.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { Fence } from "../../../src/journal/ownership/fence.ts";
-import { describeThisOwner, writeOwner } from "../../../src/journal/ownership/owner.ts";
+import { buildThisProcessOwner, writeOwner } from "../../../src/journal/ownership/owner.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import {
   NOW_MS,
@@ -19,23 +19,27 @@ import {
 
 function owned(epoch = 5) {
   const root = temporaryDirectory();
-  const owner = describeThisOwner(root, epoch);
+  const owner = buildThisProcessOwner(root, epoch);
   writeOwner(root, owner);
-  return { root, owner, fence: new Fence(nodeFiles, root, { owner: owner.id, epoch }) };
+  return { root, owner, fence: new Fence(diskFileLayer, root, { owner: owner.id, epoch }) };
 }
 
 test("a higher epoch or another owner stops a writer; missing files do not", () => {
   const { root, owner, fence } = owned();
-  fence.look();
+  fence.assertOwner();
   writeFileSync(join(root, "epoch"), "6");
-  expect(() => fence.look()).toThrow(/taken over by epoch 6, from this process with epoch 5/);
+  expect(() => fence.assertOwner()).toThrow(
+    /taken over by epoch 6, from this process with epoch 5/,
+  );
   writeFileSync(join(root, "epoch"), "4");
-  fence.look();
+  fence.assertOwner();
   writeOwner(root, { ...owner, id: "another", pid: 7, host: "box-b" });
-  expect(() => fence.look()).toThrow(/taken over by pid 7 on host `box-b`, started .*, epoch 5/);
+  expect(() => fence.assertOwner()).toThrow(
+    /taken over by pid 7 on host `box-b`, started .*, epoch 5/,
+  );
   rmSync(join(root, "owner.json"));
   rmSync(join(root, "epoch"));
-  fence.look();
+  fence.assertOwner();
 });
 
 test("commits look once a second, and where a segment begins", () => {
@@ -55,7 +59,7 @@ test("commits look once a second, and where a segment begins", () => {
   expect(index).toBeGreaterThan(3);
   expect(readdirSync(journal).filter((name) => name.startsWith("seg-"))).toHaveLength(1);
   expect(() => commit(30, NOW_MS + 1000)).toThrow(OwnershipLost);
-  expect(() => core.probe()).toThrow(OwnershipLost);
+  expect(() => core.probeDisk()).toThrow(OwnershipLost);
   expect(core.lsn).toBe(index - 1);
   core.close();
 });
@@ -77,7 +81,7 @@ test("a ledger that was overtaken refuses what waits and ends with 70, also at r
   await expect(ledger.append(recordOf(3))).rejects.toMatchObject({ code: "journal_unavailable" });
   expect(ends).toEqual([[70, expect.stringContaining("taken over by epoch 9")]]);
   // Another owner's file stays when this one lets go.
-  const other = { ...describeThisOwner(dataDir, 9), id: "another" };
+  const other = { ...buildThisProcessOwner(dataDir, 9), id: "another" };
   writeOwner(dataDir, other);
   await ledger.close();
   expect(readdirSync(dataDir)).toContain("owner.json");

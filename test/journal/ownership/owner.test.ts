@@ -3,7 +3,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { hasEnded, isCopied, describeThisOwner } from "../../../src/journal/ownership/owner.ts";
+import {
+  hasOwnerEnded,
+  isFromOtherDirectory,
+  buildThisProcessOwner,
+} from "../../../src/journal/ownership/owner.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { needsThat } from "../../_needs.ts";
 
@@ -13,30 +17,37 @@ test("a zombie has ended, a sleeper has not", LINUX, async () => {
   const script = "exec 3<&0; cat <&3 >/dev/null & echo $!; exec sleep 1000";
   const parent = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"] });
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
-  const zombie = { ...describeThisOwner(temporaryDirectory(), 1), pid: Number(line.toString()) };
+  const zombie = {
+    ...buildThisProcessOwner(temporaryDirectory(), 1),
+    pid: Number(line.toString()),
+  };
   const stat = (pid: number) => readFileSync(`/proc/${pid}/stat`, "latin1");
   await expect.poll(() => stat(parent.pid!)).toContain("(sleep)");
-  expect(hasEnded(zombie)).toBe(false);
+  expect(hasOwnerEnded(zombie)).toBe(false);
   parent.stdin.end();
   await expect.poll(() => stat(zombie.pid)).toMatch(/\) Z /);
-  expect(hasEnded(zombie)).toBe(true);
-  expect(hasEnded({ ...zombie, pid: parent.pid! })).toBe(false);
-  expect(hasEnded({ ...zombie, pid: 2 ** 22 + 1 })).toBe(true);
+  expect(hasOwnerEnded(zombie)).toBe(true);
+  expect(hasOwnerEnded({ ...zombie, pid: parent.pid! })).toBe(false);
+  expect(hasOwnerEnded({ ...zombie, pid: 2 ** 22 + 1 })).toBe(true);
   // Nobody can know from another namespace, or of another machine.
-  expect(hasEnded({ ...zombie, pidNamespace: "pid:[1]" })).toBe(false);
-  expect(hasEnded({ ...zombie, boot: "another" })).toBe(false);
+  expect(hasOwnerEnded({ ...zombie, pidNamespace: "pid:[1]" })).toBe(false);
+  expect(hasOwnerEnded({ ...zombie, boot: "another" })).toBe(false);
   parent.kill("SIGKILL");
 });
 
 test("a file belongs to the directory that it was written in, also after a boot", () => {
   const directory = temporaryDirectory();
-  const owner = describeThisOwner(directory, 1);
+  const owner = buildThisProcessOwner(directory, 1);
   const [device, inode] = owner.directory.split(":") as [string, string];
-  expect(isCopied(owner, directory)).toBe(false);
-  expect(isCopied(owner, temporaryDirectory())).toBe(true);
-  expect(isCopied({ ...owner, directory: `${device}1:${inode}` }, directory)).toBe(true);
+  expect(isFromOtherDirectory(owner, directory)).toBe(false);
+  expect(isFromOtherDirectory(owner, temporaryDirectory())).toBe(true);
+  expect(isFromOtherDirectory({ ...owner, directory: `${device}1:${inode}` }, directory)).toBe(
+    true,
+  );
   // Another boot may count the devices anew.
   const before = { ...owner, directory: `${device}1:${inode}`, boot: "before" };
-  expect(isCopied(before, directory)).toBe(false);
-  expect(isCopied({ ...before, directory: `${device}:${inode}1` }, directory)).toBe(true);
+  expect(isFromOtherDirectory(before, directory)).toBe(false);
+  expect(isFromOtherDirectory({ ...before, directory: `${device}:${inode}1` }, directory)).toBe(
+    true,
+  );
 });

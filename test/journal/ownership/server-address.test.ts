@@ -2,12 +2,12 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { claimDataDirectory, dataPaths } from "../../../src/journal/data-directory.ts";
+import { claimDataDirectory, resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { writeOwner } from "../../../src/journal/ownership/owner.ts";
 import {
   findServer,
-  publishServer,
-  withdrawServer,
+  writeServerAddress,
+  removeOwnServerAddress,
 } from "../../../src/journal/ownership/server-address.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
@@ -24,7 +24,7 @@ test("a command finds the server that holds the directory, and no other", async 
   const claim = await claimDataDirectory(directory);
   const { paths, owner } = claim;
   expect(findServer(directory)).toBeUndefined();
-  publishServer(directory, owner, URL);
+  writeServerAddress(directory, owner, URL);
   expect(findServer(directory)).toMatchObject({ url: URL, pid: process.pid, isReachable: true });
 
   // A copy has both files, and the server does not hold it.
@@ -32,8 +32,8 @@ test("a command finds the server that holds the directory, and no other", async 
   fs.cpSync(directory, copy, { recursive: true });
   expect(findServer(copy)).toBeUndefined();
   // Not even with the lock's file in common, as `cp -al` makes one.
-  fs.rmSync(dataPaths(copy).lock);
-  fs.linkSync(paths.lock, dataPaths(copy).lock);
+  fs.rmSync(resolveDataPaths(copy).lock);
+  fs.linkSync(paths.lock, resolveDataPaths(copy).lock);
   expect(findServer(copy)).toBeUndefined();
 
   // A unit with `ProcSubset=pid` sees no name of the boot.
@@ -47,9 +47,9 @@ test("a command finds the server that holds the directory, and no other", async 
   // The owner has changed: this address is a former one's.
   rewrite(paths.server, { owner: "another" });
   expect(findServer(directory)).toBeUndefined();
-  withdrawServer(directory, owner);
+  removeOwnServerAddress(directory, owner);
   expect(fs.existsSync(paths.server)).toBe(true);
-  publishServer(directory, owner, URL);
+  writeServerAddress(directory, owner, URL);
   // Its process is dying, and holds the lock a little longer.
   writeOwner(directory, { ...owner, pid: 2 ** 22 + 1 });
   expect(findServer(directory)).toBeUndefined();
@@ -61,8 +61,8 @@ test("a command finds the server that holds the directory, and no other", async 
   expect(findServer(directory)).toBeUndefined();
   const next = await claimDataDirectory(directory);
   expect(fs.existsSync(paths.server)).toBe(false);
-  publishServer(directory, next.owner, URL);
-  withdrawServer(directory, next.owner);
+  writeServerAddress(directory, next.owner, URL);
+  removeOwnServerAddress(directory, next.owner);
   expect(fs.existsSync(paths.server)).toBe(false);
   await next.release();
 });

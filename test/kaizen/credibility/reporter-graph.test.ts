@@ -1,7 +1,7 @@
 // Graph of reporters: bounded whatever the history, heaviest first, and true to the batch it shows.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { selectGraphPart } from "../../../src/kaizen/credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../../../src/kaizen/credibility/reporter-graph.ts";
 import {
@@ -9,7 +9,7 @@ import {
   createStandingPolicy,
 } from "../../../src/kaizen/credibility/standings.ts";
 
-const POLICY = createStandingPolicy(defaultConfig());
+const POLICY = createStandingPolicy(loadDefaultConfig());
 type Report = readonly [by: number, of: number, failed: boolean];
 
 function graphOf(agents: number, reports: readonly Report[], seeds: readonly number[]) {

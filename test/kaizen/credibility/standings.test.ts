@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { STANDING_BITS } from "../../../src/contract/standings.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
 import { CredibilityService } from "../../../src/kaizen/service/credibility-service.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { TableReader } from "../../../src/engine/reader.ts";
 import type { AgentStanding } from "../../../src/engine/reading.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
@@ -15,10 +15,10 @@ import {
   createStandingPolicy,
 } from "../../../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../../../src/kaizen/credibility/standings.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 
-const POLICY = createStandingPolicy(defaultConfig());
+const POLICY = createStandingPolicy(loadDefaultConfig());
 
 interface Report {
   by: string;
@@ -194,8 +194,8 @@ describe("kaizen's replay", () => {
   it("ends with the scores that are served", async () => {
     const { dataDir, ledger, engine } = await openStage();
     open.push(ledger);
-    const { journal } = dataPaths(dataDir);
-    const config = defaultConfig();
+    const { journal } = resolveDataPaths(dataDir);
+    const config = loadDefaultConfig();
     const service = new CredibilityService({
       journal,
       ledger,

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { SIGNATURES } from "../../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY } from "../../../src/contract/voices.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { AttackStandings } from "../../../src/kaizen/gates/attack-credibility.ts";
 import { measureScoreLiftPoints } from "../../../src/kaizen/gates/attack-gate.ts";
 import { ATTACK_NAMES, ATTACK_STAKES } from "../../../src/kaizen/gates/attacks.ts";
@@ -18,13 +18,13 @@ import {
   createStandingPolicy,
 } from "../../../src/kaizen/credibility/standings.ts";
 import type { StandingHistory } from "../../../src/kaizen/credibility/standings.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, runCommand } from "../../cli/_process.ts";
 import { startServer } from "../../crash/server.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const CONFIG = defaultConfig();
+const CONFIG = loadDefaultConfig();
 let stage: Stage | undefined;
 
 afterEach(async () => {
@@ -153,7 +153,7 @@ it("writes what the service would with the attack in its journal, and only once"
   });
   await ledger.appendBatch(outcomes);
   const historyNow = () =>
-    readStandingHistory(dataPaths(dataDir).journal, ledger.position(), CONFIG).history;
+    readStandingHistory(resolveDataPaths(dataDir).journal, ledger.position(), CONFIG).history;
   const before = historyNow();
   const attack = new AttackStandings(before, rules, CONFIG);
   for (const each of echoed) {
@@ -170,7 +170,7 @@ it("writes what the service would with the attack in its journal, and only once"
 it("writes nothing where the seeds name nobody", async () => {
   stage = await openStage();
   await stage.ledger.appendBatch(outcomesOf(2, 50));
-  const { journal } = dataPaths(stage.dataDir);
+  const { journal } = resolveDataPaths(stage.dataDir);
   const { history } = readStandingHistory(journal, stage.ledger.position(), CONFIG);
   const attack = new AttackStandings(history, parseSeedRules("agent://nobody/*"), CONFIG);
   expect(attack.batch()).toBeUndefined();

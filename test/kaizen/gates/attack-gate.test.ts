@@ -3,11 +3,11 @@
 // those of the engine.
 import { describe, expect, it } from "vitest";
 import { DECISIONS } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineReader } from "../../../src/engine/reader.ts";
-import type { LoggedInputs, Reading } from "../../../src/engine/reading.ts";
+import type { LoggedInputs, AgentScore } from "../../../src/engine/reading.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import { evaluateAttackGate } from "../../../src/kaizen/gates/attack-gate.ts";
 import type { AttackRecordings } from "../../../src/kaizen/gates/attacks.ts";
@@ -19,7 +19,7 @@ import {
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";
 import { tapesOf } from "../_attacks.ts";
 
-const CHAMPION = defaultConfig();
+const CHAMPION = loadDefaultConfig();
 const CHALLENGER = { ...CHAMPION, name: "challenger" };
 const ROWS = 1000;
 
@@ -57,7 +57,7 @@ function judged(
       isRefused: false,
       decisionIndex: isConnected ? 0 : isVerified ? 1 : 2,
       scoreEffective: 600 - 100 * p,
-    } as Reading;
+    } as AgentScore;
   };
   const holdout = holdoutOf(onHoldout);
   const rivals = { side: "check", champion: CHAMPION, challenger: CHALLENGER, holdout } as const;

@@ -1,14 +1,14 @@
 // Gate G6 in the real engine: the shipped weights pass, and weights that break one of its promises
 // are caught by the number that speaks of it.
 import { describe, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../../../src/engine/config.ts";
 import { probeInPrivateEngine } from "../../../src/kaizen/replay/probe-engine.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import type { Forecast } from "../../../src/kaizen/model/holdout.ts";
 import { evaluateMonotoneGate } from "../../../src/kaizen/gates/random-states.ts";
 
-const SHIPPED = defaultConfig();
+const SHIPPED = loadDefaultConfig();
 
 function withCheck(change: Partial<ScoringModel>): ScoringConfig {
   return { ...SHIPPED, check: { ...SHIPPED.check, ...change } };

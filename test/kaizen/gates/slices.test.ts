@@ -2,7 +2,7 @@
 // calibration told apart: by chance, inherited, or the challenger's own.
 import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import { evaluateSliceGate } from "../../../src/kaizen/gates/slices.ts";
 import { forecastRows } from "../../../src/kaizen/model/holdout.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../../src/kaizen/model/slices.ts";
 import { evidenceFrom } from "../_evidence.ts";
 
-const SHIPPED = defaultConfig();
+const SHIPPED = loadDefaultConfig();
 
 describe("slices of a holdout", () => {
   const ROWS = 2000;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fitBySql, loadDesign } from "../../../bench/sql-fit.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { fitLogistic } from "../../../src/kaizen/model/fit.ts";
 import type { DesignMatrix } from "../../../src/kaizen/model/fit.ts";
 import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
@@ -43,7 +43,7 @@ describe("the fit as SQL", () => {
   it.each([1, 5, 25])(
     "gives the coefficients of the fit on a scorecard's rows, lambda %d",
     async (lambda) => {
-      const truth = { ...defaultConfig().handshake, intercept: -0.5, mean: 0.6 };
+      const truth = { ...loadDefaultConfig().handshake, intercept: -0.5, mean: 0.6 };
       const { rows, failures } = evidenceFrom(lambda, 4000, truth);
       const random = createSeededRandom(lambda);
       const weights = Float64Array.from(failures, () => 0.2 + 0.8 * random.uniform());

@@ -1,9 +1,9 @@
 // Failed texts in kaizen's replay: a decision sees those that were found before it, and no others.
 import { afterEach, expect, test } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { TableReader } from "../../../src/engine/reader.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
@@ -28,7 +28,7 @@ async function failAll({ ledger }: Stage, assessedAtMs: number): Promise<void> {
   for (let agent = 0; agent < 200; agent++) {
     for (let text = 0; text < 3; text++) {
       const digest = `${agent}-${text}`;
-      queue.note({
+      queue.enqueue({
         agent: `agent://made/${agent}`,
         tenant: "house",
         keyId: "key-house",
@@ -44,8 +44,8 @@ async function failAll({ ledger }: Stage, assessedAtMs: number): Promise<void> {
 }
 
 function replayed({ dataDir, ledger }: Stage) {
-  const { journal } = dataPaths(dataDir);
-  return replayJournal(journal, ledger.position(), defaultConfig(), () => undefined);
+  const { journal } = resolveDataPaths(dataDir);
+  return replayJournal(journal, ledger.position(), loadDefaultConfig(), () => undefined);
 }
 
 /** Settling time and feature of every row. */
@@ -82,8 +82,8 @@ test("a decision sees the texts that failed before it, and the end is what is se
     expect(scoreOf(reader, id, NOW_MS)).toBe(scoreOf(engine, id, NOW_MS));
   }
   // Nothing that credibility reads.
-  const { journal } = dataPaths(dataDir);
-  const { history } = readStandingHistory(journal, ledger.position(), defaultConfig());
+  const { journal } = resolveDataPaths(dataDir);
+  const { history } = readStandingHistory(journal, ledger.position(), loadDefaultConfig());
   expect(history.edges.count).toBe(800);
 });
 

@@ -2,27 +2,27 @@
 // market, in order, verify and handshake are put to a bureau that has seen what came before.
 import { afterEach, describe, expect, it } from "vitest";
 import { openBureau } from "../../../src/bureau/open.ts";
-import { completePolicy } from "../../../src/contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { BacktestQuestion } from "../../../src/contract/schemas/backtest.ts";
 import { SIGNATURES, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineReader } from "../../../src/engine/reader.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { backtestJournal } from "../../../src/kaizen/replay/backtest.ts";
 import type { BacktestTask } from "../../../src/kaizen/replay/backtest.ts";
 import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { closedLedger } from "../../bureau/_harness.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const CONFIG = defaultConfig();
+const CONFIG = loadDefaultConfig();
 const NO_MINIMUMS = { L0: 300, L1: 300, L2: 300, L3: 300 };
 const COUNT = 700;
 const opened: Stage[] = [];
@@ -43,10 +43,10 @@ async function journalOf(outcomes: OutcomeRecord[]): Promise<Stage> {
 
 function backtest({ dataDir, ledger }: Stage, changes: Partial<BacktestTask> = {}) {
   const task = {
-    journal: dataPaths(dataDir).journal,
+    journal: resolveDataPaths(dataDir).journal,
     uptoLsn: ledger.position(),
     config: CONFIG,
-    live: activePolicy(DEFAULT_POLICY),
+    live: createActivePolicy(DEFAULT_POLICY),
     includesUnvouched: false,
     ...changes,
   };
@@ -62,7 +62,10 @@ function askedOf(outcomes: readonly OutcomeRecord[], policy: Policy) {
     engine: openEngineReader(memory, 1),
     ledger: closedLedger,
     clock: () => nowMs,
-    policies: { of: () => activePolicy(policy), find: () => undefined },
+    policies: {
+      findActivePolicy: () => createActivePolicy(policy),
+      findPolicyVersion: () => undefined,
+    },
     environment: {
       delay: () => Promise.resolve(),
       outcomeIds: new UuidV7Generator((bytes) => bytes.fill(7)),
@@ -116,7 +119,7 @@ function askedOf(outcomes: readonly OutcomeRecord[], policy: Policy) {
     counts.get(`${question} ${level} ${kind} ${verdict}`) ?? 0;
 }
 
-const STRICT = completePolicy({
+const STRICT = fillPolicyDefaults({
   levels: {
     L2: { ...DEFAULT_POLICY.levels.L2, allow_up_to: 0.04, allow_handshake_up_to: 0.03 },
     L3: { ...DEFAULT_POLICY.levels.L3, allow_up_to: 0.02, allow_handshake_up_to: 0.01 },
@@ -128,7 +131,9 @@ const STRICT = completePolicy({
 describe("a back-test of the journal", () => {
   it("says what verify and handshake would have said, question by question", async () => {
     const outcomes = outcomesOf(5, COUNT, undefined, 2);
-    const { rows, ...found } = backtest(await journalOf(outcomes), { given: activePolicy(STRICT) });
+    const { rows, ...found } = backtest(await journalOf(outcomes), {
+      given: createActivePolicy(STRICT),
+    });
     expect(found).toMatchObject({ outcomes: COUNT, unvouched: 0, without_stakes: 0 });
     const seen = new Set<string>();
     for (const [name, policy] of [

@@ -2,13 +2,13 @@
 import { afterAll, expect, test } from "vitest";
 import { STANDING_BITS } from "../../../src/contract/standings.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { encodeStandings, NO_STANDINGS } from "../../../src/journal/standings.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../../src/journal/standings.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { openStage, outcomesOf } from "../_service.ts";
 
-const CONFIG = defaultConfig();
+const CONFIG = loadDefaultConfig();
 const COUNTERPARTY = 3;
 const SELF = 4;
 const [template] = outcomesOf(1, 1) as [OutcomeRecord];
@@ -56,9 +56,10 @@ test("a report carries what the fold gives it, a name with a key only what it si
     { agent: reporter("plain"), flags: STANDING_BITS.believed, credibility: 0.5, cluster: 2 },
   ];
   const batch = { isInForce: true, stakesHigh: 25, agents, computedFrom: ledger.position() };
-  for (const part of encodeStandings(batch, NO_STANDINGS)) await ledger.appendStandings(part);
+  for (const part of encodeStandings(batch, RULES_BEFORE_STANDINGS))
+    await ledger.appendStandings(part);
 
-  const { journal } = dataPaths(dataDir);
+  const { journal } = resolveDataPaths(dataDir);
   const { history, isInForce } = readStandingHistory(journal, ledger.position(), CONFIG);
   const { edges } = history;
   const told = Array.from({ length: edges.count }, (_, i) => [

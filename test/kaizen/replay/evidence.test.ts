@@ -2,10 +2,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
 import { VOICE_STRANGER } from "../../../src/contract/voices.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
-import { encodeStandings, NO_STANDINGS } from "../../../src/journal/standings.ts";
+import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../../src/journal/standings.ts";
 import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
@@ -13,7 +13,7 @@ import { SCORECARD_SIDES } from "../../../src/kaizen/sides.ts";
 import { openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const CONFIG = defaultConfig();
+const CONFIG = loadDefaultConfig();
 const opened: Stage[] = [];
 
 afterEach(async () => {
@@ -30,7 +30,7 @@ async function openOne(): Promise<Stage> {
 }
 
 function evidenceOf({ dataDir, ledger }: Stage) {
-  const { journal } = dataPaths(dataDir);
+  const { journal } = resolveDataPaths(dataDir);
   return replayJournal(journal, ledger.position(), CONFIG, () => undefined).evidence.check;
 }
 
@@ -58,7 +58,7 @@ describe("rows of a sample", () => {
   it("see every outcome before them, though few of those are rows", async () => {
     const stage = await openOne();
     await stage.ledger.appendBatch(outcomesOf(3, 3000));
-    const { journal } = dataPaths(stage.dataDir);
+    const { journal } = resolveDataPaths(stage.dataDir);
     const replay = (sample?: SampleBounds) =>
       replayJournal(journal, stage.ledger.position(), CONFIG, () => undefined, { sample });
     const whole = replay();
@@ -95,7 +95,7 @@ describe("credibility of a row", () => {
         { agent: "agent://voice/1", flags: FLAG_CREDIBILITY, credibility: rho, cluster: 0 },
       ];
       const batch = { isInForce: true, stakesHigh: 0, agents, computedFrom: 0 };
-      for (const payload of encodeStandings(batch, NO_STANDINGS)) {
+      for (const payload of encodeStandings(batch, RULES_BEFORE_STANDINGS)) {
         await stage.ledger.appendStandings(payload);
       }
     };

@@ -2,14 +2,14 @@
 // kaizen must not learn from ratings what stakes say, and learns all else.
 import { afterEach, describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { challengeBothScorecards } from "../../../src/kaizen/run.ts";
 import { renderRunReportPage } from "../../../src/kaizen/report/page.ts";
 import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../../../src/kaizen/model/scorecard.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
@@ -50,8 +50,8 @@ async function stageWith(outcomes: OutcomeRecord[]): Promise<Stage> {
 }
 
 function replayed({ dataDir, ledger }: Stage) {
-  const { journal } = dataPaths(dataDir);
-  return replayJournal(journal, ledger.position(), defaultConfig(), () => undefined);
+  const { journal } = resolveDataPaths(dataDir);
+  return replayJournal(journal, ledger.position(), loadDefaultConfig(), () => undefined);
 }
 
 const noveltyOf = ({ values, count }: ScorecardRows) =>
@@ -83,7 +83,7 @@ describe("stakes that come with the outcome", () => {
     const checkOf = (stage: Stage) => {
       const { evidence, lagMs } = replayed(stage);
       // Neither attacks nor random states: they judge what was learnt, and teach nothing.
-      const findings = challengeBothScorecards(evidence, undefined, defaultConfig(), {
+      const findings = challengeBothScorecards(evidence, undefined, loadDefaultConfig(), {
         id: "k-20260601-000000000",
         nowMs: NOW_MS,
         holdoutDays: 120,

@@ -1,7 +1,7 @@
 // The page of a back-test: complete, self-contained, free of what is no number, safe with names from
 // outside, and plain about what to doubt.
 import { describe, expect, it } from "vitest";
-import { completePolicy } from "../../../src/contract/complete-policy.ts";
+import { fillPolicyDefaults } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
@@ -12,19 +12,19 @@ import {
   formatRatioAsPercent,
   listWarnings,
 } from "../../../src/kaizen/report/backtest-words.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../../src/policy/backtest.ts";
 
 const { L2, L3 } = DEFAULT_POLICY.levels;
-const LOOSE = completePolicy({
+const LOOSE = fillPolicyDefaults({
   levels: { L2: { ...L2, allow_up_to: 0.2 }, L3: { ...L3, allow_up_to: 0.12, deny_from: 0.6 } },
 });
 const NAMES = ["agent://a/0", "agent://b/<script>alert(1)</script>"];
 
 /** A calibrated market: as many fail as the probability says. */
 function backtestOf(given: Policy | undefined, count: number, stakes = 10): Backtest {
-  const live = activePolicy(DEFAULT_POLICY);
-  const tried = given && activePolicy(given);
+  const live = createActivePolicy(DEFAULT_POLICY);
+  const tried = given && createActivePolicy(given);
   const backtest = new PolicyBacktest({ live, given: tried, agentCount: 2 });
   const random = createSeededRandom(1);
   let bad = 0;
@@ -56,7 +56,7 @@ function backtestOf(given: Policy | undefined, count: number, stakes = 10): Back
     without_stakes: 0,
     first_at: count === 0 ? null : "2026-01-01T00:00:00.000Z",
     last_at: count === 0 ? null : "2026-05-01T00:00:00.000Z",
-    ...backtest.findings(NAMES),
+    ...backtest.buildFindings(NAMES),
   };
   return {
     backtest_id: "b-20260601-000000000",

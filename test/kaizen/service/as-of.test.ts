@@ -2,7 +2,7 @@
 // change nothing.
 import { afterEach, expect, it } from "vitest";
 import { rmSync } from "node:fs";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenTask } from "../../../src/kaizen/service/task.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, type Stage, winning } from "../_service.ts";
@@ -75,7 +75,7 @@ it("challenges the weights of then, not those promoted since", async () => {
   const { kaizen } = await open(undefined, { runTask });
   const promoted = await kaizen.start(ASKED)!.done;
   expect(promoted.state).toBe("promoted");
-  const shipped = computeConfigVersion(defaultConfig());
+  const shipped = computeConfigVersion(loadDefaultConfig());
   const then = await kaizen.start({ ...ASKED, asOfMs: THEN_MS })!.done;
   expect(then.champion_version).toBe(shipped);
   expect(tasks.map(({ champion }) => computeConfigVersion(champion))).toEqual([shipped, shipped]);

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import type { BacktestFindings } from "../../../src/contract/schemas/backtest.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { BACKTESTS_KEPT } from "../../../src/kaizen/service/backtest-files.ts";
 import { BacktestService } from "../../../src/kaizen/service/backtest-service.ts";
 import type { BacktestServiceOptions } from "../../../src/kaizen/service/backtest-service.ts";
 import { runBacktestOnPool } from "../../../src/kaizen/service/pool.ts";
-import { shippedPolicies } from "../../../src/policy/active-policy.ts";
+import { defaultPolicySource } from "../../../src/policy/active-policy.ts";
 
 import { openStage, outcomesOf } from "../_service.ts";
 
@@ -49,8 +49,8 @@ function open(changes: Partial<BacktestServiceOptions> = {}) {
     dataDir,
     journal: join(dataDir, "journal"),
     ledger: { position: () => 0 },
-    policies: shippedPolicies,
-    weights: () => ({ config: defaultConfig(), promotedAt: undefined }),
+    policies: defaultPolicySource,
+    weights: () => ({ config: loadDefaultConfig(), promotedAt: undefined }),
     clock: () => NOW_MS,
     log: { info: log, warn: log, error: log },
     runTask: async () => FINDINGS,

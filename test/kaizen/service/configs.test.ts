@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
 import {
   ChampionConfigHistory,
@@ -14,7 +14,7 @@ import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/f
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 
 const AT_MS = Date.parse("2026-06-01T00:00:00Z");
-const shipped = defaultConfig();
+const shipped = loadDefaultConfig();
 const learnt = {
   ...shipped,
   name: "learnt",

@@ -8,13 +8,13 @@ import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import type { AgentExplanation } from "../../../src/contract/schemas/scores.ts";
 import { CredibilityService } from "../../../src/kaizen/service/credibility-service.ts";
 import type { CredibilityServiceOptions } from "../../../src/kaizen/service/credibility-service.ts";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { parseSeedRules } from "../../../src/kaizen/credibility/seeds.ts";
 import type {
   CredibilityBatch,
   CredibilityStatus,
 } from "../../../src/kaizen/credibility/credibility.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, startCommand } from "../../cli/_process.ts";
 import { AUDITOR, BUYER, FRAUD, honestHistory, NEWCOMER, ringReports, SEEDS } from "../_market.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
@@ -185,12 +185,12 @@ describe("the schedule's batches", () => {
     const tell = (event: string) => void told.push(event);
     const log = { info: tell, warn: tell, error: tell };
     const service = new CredibilityService({
-      journal: dataPaths(dataDir).journal,
+      journal: resolveDataPaths(dataDir).journal,
       ledger,
       engine,
       isWanted: true,
       rules: parseSeedRules("agent://voice/*"),
-      config: defaultConfig(),
+      config: loadDefaultConfig(),
       clock: () => NOW_MS,
       log,
       ...extra,

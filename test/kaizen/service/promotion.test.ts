@@ -1,7 +1,7 @@
 // Promotion of a dry run by a person: a real run that passes every gate is made live as it was tested,
 // and nothing else is: no failed gate, no other champion, no older test, no pause is got around.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import type { KaizenOptions } from "../../../src/kaizen/service/options.ts";
@@ -11,7 +11,7 @@ import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
 const DAY_MS = 86_400_000;
-const SHIPPED = computeConfigVersion(defaultConfig());
+const SHIPPED = computeConfigVersion(loadDefaultConfig());
 const ORDER = { by: "k3yid00001", reason: "looked at with the team" };
 const DRY = { ...ASKED, isDryRun: true };
 let stage: Stage | undefined;
@@ -98,7 +98,7 @@ function passing(changed: Partial<KaizenResult["findings"]> = {}): KaizenResult 
     holdout_from_ms: NOW_MS - 30 * DAY_MS,
     holdout_to_ms: NOW_MS,
     gates: [gate],
-    champion: defaultConfig().check,
+    champion: loadDefaultConfig().check,
     challenger: config!.check,
   };
   return { rows, findings: { ...findings, sides: [side], policy: GATE_POLICY, ...changed } };
@@ -133,7 +133,7 @@ describe("a dry run that may not be promoted", () => {
     const { config } = findings;
     return {
       rows,
-      findings: { ...findings, config: { ...config!, check: defaultConfig().check } },
+      findings: { ...findings, config: { ...config!, check: loadDefaultConfig().check } },
     };
   };
 

@@ -8,7 +8,7 @@ import type { Leadership } from "../../../src/kaizen/service/leadership.ts";
 import { buildRunRow } from "../../../src/kaizen/service/run-rows.ts";
 import { isRunMissed, openKaizen } from "../../../src/kaizen/service/schedule.ts";
 import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { StoreEvents } from "../../../src/store/store.ts";
 import { ASKED, openStage, outcomesOf } from "../_service.ts";
 
@@ -73,7 +73,7 @@ async function openOver(
   const runTask = () => Promise.resolve(nothing);
   const options = {
     dataDir,
-    journal: dataPaths(dataDir).journal,
+    journal: resolveDataPaths(dataDir).journal,
     ledger,
     clock: () => at(now),
     log: SILENT,

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
@@ -11,7 +11,7 @@ import type { Stage } from "../_service.ts";
 
 /** Enough for every gate to have something to look at. */
 const ROWS = 4000;
-const SHIPPED = computeConfigVersion(defaultConfig());
+const SHIPPED = computeConfigVersion(loadDefaultConfig());
 let outcomes: OutcomeRecord[];
 let stage: Stage | undefined;
 
@@ -97,7 +97,7 @@ describe("promotion and rollback", () => {
     const promoted = run.challenger_version!;
     expect(stage.engine.activeConfigVersion).toBe(promoted);
     const reading = stage.engine.check("agent://made/1", 1, NOW_MS);
-    expect(stage.engine.configVersion(reading.configNumber)).toBe(promoted);
+    expect(stage.engine.findConfigVersion(reading.configNumber)).toBe(promoted);
     await stage.kaizen.close();
     await stage.ledger.close();
     stage = await openStage(stage.dataDir);

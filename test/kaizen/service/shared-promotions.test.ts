@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import { defaultConfig, type ScoringConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig, type ScoringConfig } from "../../../src/engine/config.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
 import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import { SharedPromotions } from "../../../src/kaizen/service/shared-promotions.ts";
 
 const AT_MS = Date.UTC(2026, 5, 1);
-const shipped = defaultConfig();
+const shipped = loadDefaultConfig();
 const learnt = (name: string): ScoringConfig => ({ ...shipped, name });
 const directories: string[] = [];
 afterEach(() => {

@@ -3,14 +3,14 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
 import type { KaizenTask } from "../../../src/kaizen/service/task.ts";
 import { ASKED, NOW_MS, openStage } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const SHIPPED = defaultConfig();
+const SHIPPED = loadDefaultConfig();
 
 /** What a release ships, or a run finds. */
 function configOf(name: string, intercept: number, changes: Partial<ScoringConfig> = {}) {
@@ -66,7 +66,7 @@ function live({ kaizen, engine }: Stage): string {
   const { config_version: version } = kaizen.status();
   expect(engine.activeConfigVersion).toBe(version);
   const { configNumber } = engine.check("agent://made/1", 1, NOW_MS);
-  expect(engine.configVersion(configNumber)).toBe(version);
+  expect(engine.findConfigVersion(configNumber)).toBe(version);
   return version;
 }
 

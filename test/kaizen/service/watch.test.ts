@@ -1,7 +1,7 @@
 // The watch in a service: each scorecard from its own newest change on, and what is left when one is
 // taken back under a newer change of the other.
 import { afterEach, describe, expect, it } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { Champion } from "../../../src/kaizen/service/champion.ts";
 import { KaizenFiles, computeConfigVersion } from "../../../src/kaizen/service/files.ts";
@@ -11,7 +11,7 @@ import type { ScorecardSide } from "../../../src/kaizen/sides.ts";
 import { ASKED, NOW_MS, openStage, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
-const SHIPPED = computeConfigVersion(defaultConfig());
+const SHIPPED = computeConfigVersion(loadDefaultConfig());
 let stage: Stage | undefined;
 
 afterEach(async () => {
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe("a change under a newer one of the other scorecard", () => {
-  const own = defaultConfig();
+  const own = loadDefaultConfig();
   const check = { ...own.check, intercept: -0.25 };
   const handshake = { ...own.handshake, intercept: -0.35 };
   const CHECK = { ...own, check, name: "a calibration" };

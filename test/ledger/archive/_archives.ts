@@ -1,8 +1,8 @@
 // A growing journal with an archive beside it, for the tests of the archive.
 import { join } from "node:path";
-import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
 import { Archive, type ArchiveOptions } from "../../../src/ledger/archive/archive.ts";
-import { readManifest } from "../../../src/ledger/backup/manifest.ts";
+import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";
 import { GrowingJournal, writeFiles } from "../backup/_directories.ts";
 import { NOW_MS, temporaryDirectory } from "../_fixtures.ts";
@@ -26,7 +26,7 @@ export class Stage {
   open(changes: Partial<ArchiveOptions> = {}, serviceId = SERVICE_ID): Archive {
     const writer = `writer-${++this.#writers}`;
     const archive = new Archive({
-      files: nodeFiles,
+      files: diskFileLayer,
       dataDir: this.dataDir,
       target: this.target,
       claim: { service_id: serviceId, writer, pid: 1, host: "here" },
@@ -39,21 +39,21 @@ export class Stage {
   }
 
   ship(archive: Archive) {
-    return archive.ship((this.nowMs += 10_000));
+    return archive.update((this.nowMs += 10_000));
   }
 
-  manifest(files: FileLayer = nodeFiles) {
-    return readManifest(files, this.target);
+  manifest(files: FileLayer = diskFileLayer) {
+    return requireManifest(files, this.target);
   }
 
   /** Where the archive ends, and what of it does not verify. */
   verified() {
-    const { manifest, damages } = verifyBackup(nodeFiles, this.target);
+    const { manifest, damages } = verifyBackup(diskFileLayer, this.target);
     return { position: manifest.position, damages };
   }
 
   objects(): string[] {
-    return nodeFiles.list(join(this.target, "objects")).toSorted();
+    return diskFileLayer.list(join(this.target, "objects")).toSorted();
   }
 
   close(): void {

@@ -4,11 +4,11 @@ import { cpSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } f
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
-import { listSegmentFiles } from "../../../src/journal/format.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
+import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { listStoredParts } from "../../../src/ledger/backup/manifest.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";
-import { readState } from "../../../src/ledger/archive/states.ts";
+import { readArchiveState } from "../../../src/ledger/archive/states.ts";
 import { temporaryDirectory } from "../_fixtures.ts";
 import {
   atEachStep,
@@ -93,14 +93,23 @@ test("what it restores is the journal, to the end and to a point in time", async
   }
   const journalOf = (root: string) => readFiles(join(root, "journal"));
   const into = join(temporaryDirectory(), "whole");
-  const { point } = await restoreBackup({ files: nodeFiles, backup: stage.target, dataDir: into });
+  const { point } = await restoreBackup({
+    files: diskFileLayer,
+    backup: stage.target,
+    dataDir: into,
+  });
   expect(point.lsn).toBe(stage.journal.position);
   expect(journalOf(into)).toEqual(journalOf(stage.dataDir));
   const cut = join(temporaryDirectory(), "cut");
   const until = { position: 52 };
-  const part = await restoreBackup({ files: nodeFiles, backup: stage.target, dataDir: cut, until });
+  const part = await restoreBackup({
+    files: diskFileLayer,
+    backup: stage.target,
+    dataDir: cut,
+    until,
+  });
   expect(part.point.lsn).toBe(50);
-  const newest = listSegmentFiles(nodeFiles.list(join(cut, "journal"))).at(-1)!.name;
+  const newest = parseSegmentNames(diskFileLayer.list(join(cut, "journal"))).at(-1)!.name;
   expect(journalOf(stage.dataDir)[newest]).toMatch(/^TRJOURNL/);
   expect(journalOf(stage.dataDir)[newest]!.startsWith(journalOf(cut)[newest]!)).toBe(true);
 });
@@ -118,13 +127,13 @@ test("stopped at any step, what was shipped is in force, and the same process go
     cpSync(copy, stage.target, { recursive: true });
     let layer = stoppedAt(step);
     // Its later shipments meet the real files.
-    const files = new Proxy(nodeFiles, { get: (_target, name) => Reflect.get(layer, name) });
+    const files = new Proxy(diskFileLayer, { get: (_target, name) => Reflect.get(layer, name) });
     const archive = stage.open({ files, durable: () => former });
     try {
       stage.ship(archive);
     } finally {
       expect([step, stage.verified()]).toEqual([step, { position: former, damages: [] }]);
-      layer = nodeFiles;
+      layer = diskFileLayer;
       stage.ship(archive);
       expect([step, stage.verified().damages]).toEqual([step, []]);
       positions.push(stage.manifest().files.length);
@@ -206,7 +215,7 @@ test("a part that tore on the archive's disk is named, and the next start ships 
   truncateSync(join(stage.target, "objects", torn.sha256), torn.bytes - 1);
   expect(stage.verified().damages).toEqual([expect.stringContaining(torn.sha256)]);
   const dataDir = join(temporaryDirectory(), "new");
-  const restore = restoreBackup({ files: nodeFiles, backup: stage.target, dataDir });
+  const restore = restoreBackup({ files: diskFileLayer, backup: stage.target, dataDir });
   await expect(restore).rejects.toThrow(torn.sha256);
   archive.close();
   stage.ship(stage.open());
@@ -234,10 +243,10 @@ test("an archive that goes further than the journal is kept as a state, whole", 
   stage.ship(again);
   stage.nowMs += 40 * MINUTE_MS;
   stage.ship(again);
-  const manifest = readState(nodeFiles, stage.target, parted!);
+  const manifest = readArchiveState(diskFileLayer, stage.target, parted!);
   const dataDir = join(temporaryDirectory(), "new");
   const restored = await restoreBackup({
-    files: nodeFiles,
+    files: diskFileLayer,
     backup: stage.target,
     dataDir,
     manifest,
@@ -279,10 +288,10 @@ test("a disk that is no longer there is not replaced by what is below it", () =>
   stage.ship(archive);
   const away = `${stage.target}-away`;
   renameSync(stage.target, away);
-  nodeFiles.makeDirectory(stage.target);
+  diskFileLayer.makeDirectory(stage.target);
   stage.journal.grow(1);
   expect(() => stage.ship(archive)).toThrow(/is its disk mounted/);
-  expect(nodeFiles.list(stage.target)).toEqual([]);
+  expect(diskFileLayer.list(stage.target)).toEqual([]);
   rmSync(stage.target, { recursive: true });
   renameSync(away, stage.target);
   stage.ship(archive);

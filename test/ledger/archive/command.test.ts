@@ -6,10 +6,10 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tableImage } from "../../../src/engine/image.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
-import { readManifest } from "../../../src/ledger/backup/manifest.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
+import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { NOW_MS } from "../_fixtures.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
@@ -66,7 +66,7 @@ async function figure(name: string): Promise<number> {
   return Number(new RegExp(`^trustrank_${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-const shipped = () => (existsSync(archive) ? readManifest(nodeFiles, archive).position : 0);
+const shipped = () => (existsSync(archive) ? requireManifest(diskFileLayer, archive).position : 0);
 const patiently = { timeout: 30_000, interval: 100 };
 
 test("what was acknowledged is in the archive within its interval, and it verifies", async () => {
@@ -161,7 +161,7 @@ test("a target that hangs holds up neither outcomes nor the end", async () => {
   expect([signal, stderr]).toEqual(["SIGKILL", expect.stringContaining("does not come back")]);
   const doctor = await runCommand(["doctor", "--data-dir", at("beside"), "--json"]);
   expect(JSON.parse(doctor.stdout)).toMatchObject({ ok: true });
-  expect(nodeFiles.list(at("beside"))).not.toContain("owner.json");
+  expect(diskFileLayer.list(at("beside"))).not.toContain("owner.json");
 });
 
 async function tableOf(root: string): Promise<Buffer> {
@@ -173,5 +173,5 @@ async function tableOf(root: string): Promise<Buffer> {
     clock: () => NOW_MS,
   });
   await ledger.close();
-  return Buffer.concat(tableImage(memory).parts());
+  return Buffer.concat(openTableImage(memory).viewParts());
 }

@@ -2,17 +2,17 @@
 import { existsSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { GrowingContent } from "../../../src/ledger/archive/growing.ts";
 import { pruneArchive } from "../../../src/ledger/archive/prune.ts";
 import {
   DAILY_STATES_MAX,
-  readState,
+  readArchiveState,
   listArchiveStates,
 } from "../../../src/ledger/archive/states.ts";
 import { BackupObjects } from "../../../src/ledger/backup/objects.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";
-import { snapshotName } from "../../../src/ledger/snapshot/format.ts";
+import { formatSnapshotName } from "../../../src/ledger/snapshot/format.ts";
 import { NOW_MS, temporaryDirectory } from "../_fixtures.ts";
 import { readFiles, writeFiles } from "../backup/_directories.ts";
 import { Stage } from "./_archives.ts";
@@ -28,8 +28,8 @@ beforeEach(() => {
   return () => stage.close();
 });
 
-const snapshot = (lsn: number) => `snapshots/${snapshotName(lsn)}`;
-const names = () => listArchiveStates(nodeFiles, stage.target).map(({ name }) => name);
+const snapshot = (lsn: number) => `snapshots/${formatSnapshotName(lsn)}`;
+const names = () => listArchiveStates(diskFileLayer, stage.target).map(({ name }) => name);
 
 test("what nothing names any more stays for a quarter of an hour, for a copy under way", () => {
   const archive = stage.open();
@@ -61,10 +61,10 @@ test("each day's last state is kept, a month of them, and restores what was then
   const day = (index: number) => new Date(NOW_MS + index * DAY_MS).toISOString().slice(0, 10);
   expect(names()).toHaveLength(DAILY_STATES_MAX);
   expect(names()[0]).toBe(`daily-${day(2)}`);
-  const manifest = readState(nodeFiles, stage.target, `daily-${day(9)}`);
+  const manifest = readArchiveState(diskFileLayer, stage.target, `daily-${day(9)}`);
   const dataDir = join(temporaryDirectory(), "then");
   const restored = await restoreBackup({
-    files: nodeFiles,
+    files: diskFileLayer,
     backup: stage.target,
     dataDir,
     manifest,
@@ -72,7 +72,9 @@ test("each day's last state is kept, a month of them, and restores what was then
   expect(restored.point.lsn).toBe(60);
   expect(restored.hasSnapshot).toBe(false);
   expect(readFiles(dataDir)["keys.json"]).toBe('{"day":9}');
-  expect(() => readState(nodeFiles, stage.target, "daily-2001-01-01")).toThrow(/archive list/);
+  expect(() => readArchiveState(diskFileLayer, stage.target, "daily-2001-01-01")).toThrow(
+    /archive list/,
+  );
 });
 
 test("prune removes old states, and what only they have once nobody ships", () => {
@@ -85,7 +87,7 @@ test("prune removes old states, and what only they have once nobody ships", () =
   const all = names();
   expect(all).toHaveLength(5);
   const beforeMs = NOW_MS + 3 * DAY_MS;
-  expect(pruneArchive(nodeFiles, stage.target, beforeMs, stage.nowMs)).toEqual({
+  expect(pruneArchive(diskFileLayer, stage.target, beforeMs, stage.nowMs)).toEqual({
     states: all.slice(0, 3),
     objects: undefined,
   });
@@ -94,7 +96,7 @@ test("prune removes old states, and what only they have once nobody ships", () =
     const seconds = stage.nowMs / 1000 - 7200;
     utimesSync(join(stage.target, "objects", name), seconds, seconds);
   }
-  const { objects } = pruneArchive(nodeFiles, stage.target, beforeMs, stage.nowMs);
+  const { objects } = pruneArchive(diskFileLayer, stage.target, beforeMs, stage.nowMs);
   // Three days' keys.
   expect(objects).toBe(3);
   expect(names()).toEqual(all.slice(3));
@@ -118,17 +120,17 @@ test("a snapshot is shipped by the hour", () => {
 
 test("many small parts become one, and the content stays the same", () => {
   const root = temporaryDirectory();
-  nodeFiles.makeDirectory(join(root, "objects"));
-  const objects = new BackupObjects(nodeFiles, root);
+  diskFileLayer.makeDirectory(join(root, "objects"));
+  const objects = new BackupObjects(diskFileLayer, root);
   let content = GrowingContent.EMPTY;
   let text = "";
   const counts: number[] = [];
   for (let round = 0; round < 131; round++) {
     text += `${round} `;
     const more = Buffer.from(`${round} `);
-    content = content.with(more, objects, () => Buffer.from(text));
-    counts.push(content.stored().parts?.length ?? 1);
+    content = content.withAppended(more, objects, () => Buffer.from(text));
+    counts.push(content.buildStoredContent().parts?.length ?? 1);
   }
-  expect(objects.read(content.stored(), "text").toString()).toBe(text);
+  expect(objects.read(content.buildStoredContent(), "text").toString()).toBe(text);
   expect([Math.max(...counts), counts[128], counts.at(-1)]).toEqual([128, 1, 3]);
 });

@@ -1,7 +1,7 @@
 // Data directories for the tests of backup and restore, and a file layer that stops at a given step.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
 import { loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { backUp } from "../../../src/ledger/backup/backup.ts";
 import type { LedgerCore } from "../../../src/ledger/core.ts";
@@ -67,7 +67,7 @@ export function timeOfBatch(batch: number): number {
   return NOW_MS + batch * STEP_MS;
 }
 
-export function back(dataDir: string, target: string, files: FileLayer = nodeFiles) {
+export function back(dataDir: string, target: string, files: FileLayer = diskFileLayer) {
   return backUp({ files, dataDir, target, nowMs: NOW_MS, madeBy: "0.0.0" });
 }
 
@@ -86,16 +86,16 @@ const CHANGES = [
 
 /** The real files; `before` is called before each operation that changes them, with its name. */
 export function watched(before: (operation: string, path: unknown) => void): FileLayer {
-  const layer: FileLayer = { ...nodeFiles };
+  const layer: FileLayer = { ...diskFileLayer };
   layer.open = (path, mode) => {
     if (mode !== "read") before("open", path);
-    return nodeFiles.open(path, mode);
+    return diskFileLayer.open(path, mode);
   };
   for (const name of CHANGES) {
     Object.assign(layer, {
       [name]: (...parameters: never[]) => {
         before(name, parameters[0]);
-        const operation: (...all: never[]) => unknown = nodeFiles[name];
+        const operation: (...all: never[]) => unknown = diskFileLayer[name];
         return operation(...parameters);
       },
     });

@@ -4,9 +4,9 @@ import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } fro
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
-import { segmentName, listSegmentFiles } from "../../../src/journal/format.ts";
-import { readManifest } from "../../../src/ledger/backup/manifest.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
+import { formatSegmentName, parseSegmentNames } from "../../../src/journal/format.ts";
+import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";
 import { setHighWater } from "../../../src/ledger/snapshot/high-water.ts";
 import { lockFile } from "../../../src/platform/file-lock.ts";
@@ -34,9 +34,9 @@ beforeEach(() => {
   return () => journal.core.close();
 });
 
-const segments = () => listSegmentFiles(nodeFiles.list(join(dataDir, "journal")));
+const segments = () => parseSegmentNames(diskFileLayer.list(join(dataDir, "journal")));
 const verified = () => {
-  const { manifest, damages } = verifyBackup(nodeFiles, target);
+  const { manifest, damages } = verifyBackup(diskFileLayer, target);
   return { position: manifest.position, damages };
 };
 
@@ -69,7 +69,7 @@ test("a backup is private, and holds all that cannot be made again", () => {
     [...always, ...Object.keys(names)].toSorted(),
   );
   expect(manifest.position).toBe(journal.position);
-  expect(manifest.segments.map(({ first }) => segmentName(first))).toEqual(
+  expect(manifest.segments.map(({ first }) => formatSegmentName(first))).toEqual(
     segments().map(({ name }) => name),
   );
   expect(manifest.segments.length).toBeGreaterThan(2);
@@ -80,11 +80,11 @@ test("a backup is private, and holds all that cannot be made again", () => {
 test("what a backup has is not copied again, and what it needs no more is removed", () => {
   back(dataDir, target);
   const before = inodesOf(join(target, "objects"));
-  const first = readManifest(nodeFiles, target);
+  const first = requireManifest(diskFileLayer, target);
   journal.grow(6);
   writeFiles(dataDir, { "keys.json": '{"keys":[]}' });
   const { bytesWritten, formerPosition } = back(dataDir, target);
-  const second = readManifest(nodeFiles, target);
+  const second = requireManifest(diskFileLayer, target);
   const after = inodesOf(join(target, "objects"));
   expect(formerPosition).toBe(first.position);
   for (const { sha256, is_sealed: isSealed } of first.segments) {
@@ -141,7 +141,7 @@ test("stopped at any step, the former backup is in force, and the next run goes 
   expect(new Set(positions.slice(0, isNew))).toEqual(new Set([former]));
   expect(new Set(positions.slice(isNew))).toEqual(new Set([journal.position]));
   expect(verified().position).toBe(journal.position);
-  expect(nodeFiles.list(target).toSorted()).toEqual(["lock", "manifest.json", "objects"]);
+  expect(diskFileLayer.list(target).toSorted()).toEqual(["lock", "manifest.json", "objects"]);
 });
 
 test("a first backup that is stopped is none, and the next run makes it", async () => {
@@ -163,7 +163,7 @@ test("a full disk is named, and leaves the former backup and no rest", () => {
     new RegExp(`no room in .*ENOSPC.*up to position ${former}, is unchanged`),
   );
   expect(verified()).toEqual({ position: former, damages: [] });
-  expect(nodeFiles.list(join(target, "objects"))).not.toContain("unfinished.tmp");
+  expect(diskFileLayer.list(join(target, "objects"))).not.toContain("unfinished.tmp");
 });
 
 test("a journal that does not verify is not backed up", () => {
@@ -179,7 +179,7 @@ test("a journal that does not verify is not backed up", () => {
 });
 
 test("a journal that has lost its end is not backed up", () => {
-  setHighWater(nodeFiles, dataDir, journal.position + 1);
+  setHighWater(diskFileLayer, dataDir, journal.position + 1);
   expect(() => back(dataDir, target)).toThrow(JournalDamaged);
 });
 
@@ -234,10 +234,10 @@ test("verify names each damaged file, and what is removed is copied again", () =
   bytes[bytes.byteLength - 1]! ^= 1;
   writeFileSync(segmentPath, bytes);
   rmSync(keysPath);
-  const { damages } = verifyBackup(nodeFiles, target);
+  const { damages } = verifyBackup(diskFileLayer, target);
   expect(damages).toHaveLength(2);
   expect(damages[0]).toContain("keys.json");
-  expect(damages[1]).toContain(segmentName(segment.first));
+  expect(damages[1]).toContain(formatSegmentName(segment.first));
   rmSync(segmentPath);
   back(dataDir, target);
   expect(verified().damages).toEqual([]);
@@ -248,6 +248,6 @@ test("a manifest that was changed is refused by all", () => {
   const path = join(target, "manifest.json");
   const text = readFileSync(path, "utf8");
   writeFileSync(path, text.replace(`"position": ${journal.position}`, '"position": 5'));
-  expect(() => verifyBackup(nodeFiles, target)).toThrow(/does not have its own hash/);
+  expect(() => verifyBackup(diskFileLayer, target)).toThrow(/does not have its own hash/);
   expect(() => back(dataDir, target)).toThrow(/does not have its own hash/);
 });

@@ -3,14 +3,17 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { tableImage } from "../../../src/engine/image.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { claimDataDirectory } from "../../../src/journal/data-directory.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
 import { restoreBackup, type RestoreOptions } from "../../../src/ledger/backup/restore.ts";
-import { knownPosition, readHighWater } from "../../../src/ledger/snapshot/high-water.ts";
+import {
+  readKnownDurablePosition,
+  readHighWater,
+} from "../../../src/ledger/snapshot/high-water.ts";
 import { NOW_MS, temporaryDirectory } from "../_fixtures.ts";
 import {
   atEachStep,
@@ -47,13 +50,13 @@ beforeEach(() => {
 });
 
 const restored = (changes: Partial<RestoreOptions> = {}) =>
-  restoreBackup({ files: nodeFiles, backup, dataDir: into, ...changes });
+  restoreBackup({ files: diskFileLayer, backup, dataDir: into, ...changes });
 
 /** Position that a start would find; throws where it would refuse. */
 function soundPosition(root: string): number {
   const journal = join(root, "journal");
-  const known = knownPosition(nodeFiles, root, join(root, "snapshots"));
-  const { damage, lsn } = verifyJournal(nodeFiles, journal, known);
+  const known = readKnownDurablePosition(diskFileLayer, root, join(root, "snapshots"));
+  const { damage, lsn } = verifyJournal(diskFileLayer, journal, known);
   if (damage !== undefined) throw new Error(damage.reason);
   return lsn;
 }
@@ -73,7 +76,7 @@ async function tableOf(root: string, onOpen?: (ledger: OpenLedger) => Promise<vo
   if (onOpen !== undefined) await expect.poll(() => notes).toContain("snapshot_written");
   const { snapshotLsn } = ledger.replay;
   await ledger.close();
-  return { table: Buffer.concat(tableImage(memory).parts()), snapshotLsn };
+  return { table: Buffer.concat(openTableImage(memory).viewParts()), snapshotLsn };
 }
 
 test("what was backed up is there again, byte for byte, and no owner with it", async () => {
@@ -114,13 +117,13 @@ test("a point in time is a commit at or before it, with the files as of then", a
   writeFiles(dataDir, { "snapshots/snap-00000000000000000066.bin": "beyond" });
   back(dataDir, backup);
   const asked: string[] = [];
-  const asOf: RestoreOptions["asOf"] = (path, content, point) => {
+  const asOf: RestoreOptions["rewindFile"] = (path, content, point) => {
     asked.push(`${path} ${content.toString()} ${point.lsn}`);
     return path === "kaizen/state.json" ? Buffer.from("then") : undefined;
   };
   const at = async (until: RestoreOptions["until"]) => {
     const root = join(temporaryDirectory(), "restored");
-    const { point, hasSnapshot } = await restored({ dataDir: root, until, asOf });
+    const { point, hasSnapshot } = await restored({ dataDir: root, until, rewindFile: asOf });
     const { "kaizen/state.json": state } = readFiles(root);
     expect(soundPosition(root)).toBe(point.lsn);
     expect(hasSnapshot).toBe(point.lsn >= 66);
@@ -162,7 +165,7 @@ test("only into an empty directory, and never over another process", async () =>
   back(dataDir, backup);
   await expect(restored({ dataDir })).rejects.toThrow(/is not empty/);
   await expect(restored({ backup: into })).rejects.toThrow(/holds no backup/);
-  const tiny = { ...nodeFiles, freeBytes: () => 100 };
+  const tiny = { ...diskFileLayer, freeBytes: () => 100 };
   await expect(restored({ files: tiny })).rejects.toThrow(/no room in .* bytes needed, 100 free/);
   await restored();
 });
@@ -201,7 +204,7 @@ test("cut short at any step, what lies there lets no service start", async () =>
     const isMarked = names.some((name) => name.startsWith("restoring"));
     expect(isMarked || isWhole || !isBegun).toBe(true);
     // Whoever starts on it beside a mark finds that records are missing, or else the key.
-    if (names.includes("journal")) expect(readHighWater(nodeFiles, into)).toBe(END);
+    if (names.includes("journal")) expect(readHighWater(diskFileLayer, into)).toBe(END);
     if (names.includes("bureau.key")) expect(soundPosition(into)).toBe(END);
   };
   const steps = await atEachStep(

@@ -5,7 +5,7 @@ import { type LedgerCore } from "../../../src/ledger/core.ts";
 import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
-  VERDICT_UNAVAILABLE,
+  VERDICT_DISK_FULL,
 } from "../../../src/ledger/replay-guard.ts";
 import type { FoldedOutcome } from "../../../src/journal/folded-outcome.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, seededRandom } from "../_fixtures.ts";
@@ -33,7 +33,7 @@ function countAfterCrash(): number {
 test("a full disk refuses, keeps what was recorded, and heals when there is room", () => {
   expect(commit(1)?.verdict).toBe(VERDICT_RECORDED);
   files.capacity = 600;
-  expect(commit(2, "k")?.verdict).toBe(VERDICT_UNAVAILABLE);
+  expect(commit(2, "k")?.verdict).toBe(VERDICT_DISK_FULL);
   expect(core.isHealthy).toBe(false);
   expect(folded).toHaveLength(1);
   files.capacity = Infinity;
@@ -75,10 +75,10 @@ test("asking for room: says no while full, yes after, and writes nothing", () =>
   commit(1);
   files.capacity = 600;
   commit(2);
-  core.probe();
+  core.probeDisk();
   expect(core.isHealthy).toBe(false);
   files.capacity = Infinity;
-  core.probe();
+  core.probeDisk();
   expect(core.isHealthy).toBe(true);
   expect(countAfterCrash()).toBe(1);
 });
@@ -100,7 +100,7 @@ test("a failed write is final", () => {
   commit(1);
   files.failure = { operation: "write", errno: "EIO" };
   expect(() => commit(2)).toThrow(JournalBroken);
-  expect(() => core.probe()).toThrow(JournalBroken);
+  expect(() => core.probeDisk()).toThrow(JournalBroken);
 });
 
 test("a full disk that cannot even be cut back is final", () => {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { BALLAST_FILE, DiskReserve } from "../../../src/ledger/disk/reserve.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
-import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../../src/ledger/replay-guard.ts";
+import { VERDICT_RECORDED, VERDICT_DISK_FULL } from "../../../src/ledger/replay-guard.ts";
 import {
   newKey,
   NOW_MS,
@@ -94,7 +94,7 @@ test(
 test("a batch that meets the end of the disk is finished with the ballast's room", () => {
   const files = new SimulatedFiles(seededRandom(3));
   const { core } = openCore("/j", key, { files, reserveBytes: 100_000 });
-  while (core.probe());
+  while (core.probeDisk());
   expect(core.space).toMatchObject({ ballastBytes: 100_000, isLow: false });
   const commit = (index: number) => core.commit([runOf([recordOf(index)])], NOW_MS)[0]?.verdict;
   expect(commit(1)).toBe(VERDICT_RECORDED);
@@ -105,15 +105,15 @@ test("a batch that meets the end of the disk is finished with the ballast's room
   expect(commit(2)).toBe(VERDICT_RECORDED);
   expect(core.space).toMatchObject({ ballastBytes: 0, isLow: true });
   expect(core.isHealthy).toBe(false);
-  expect(commit(3)).toBe(VERDICT_UNAVAILABLE);
-  expect(core.probe()).toBe(false);
+  expect(commit(3)).toBe(VERDICT_DISK_FULL);
+  expect(core.probeDisk()).toBe(false);
   expect(core.isHealthy).toBe(false);
   // Room for the ballast alone is not room for outcomes.
   files.capacity += 90_000;
-  core.probe();
+  core.probeDisk();
   expect(core.isHealthy).toBe(false);
   files.capacity += 1_000_000;
-  while (core.probe());
+  while (core.probeDisk());
   expect(core.space).toMatchObject({ ballastBytes: 100_000, isLow: false });
   expect(commit(4)).toBe(VERDICT_RECORDED);
   files.crash();
@@ -123,8 +123,8 @@ test("a batch that meets the end of the disk is finished with the ballast's room
 test("a ballast of another size is replaced, one that is not wanted removed", () => {
   const directory = temporaryDirectory();
   const grow = (bytes: number) => {
-    const reserve = new DiskReserve(nodeFiles, directory, bytes);
-    while (reserve.restore());
+    const reserve = new DiskReserve(diskFileLayer, directory, bytes);
+    while (reserve.growBallast());
     return fs.existsSync(join(directory, BALLAST_FILE))
       ? fs.statSync(join(directory, BALLAST_FILE)).size
       : undefined;
@@ -140,23 +140,23 @@ test("a quota that free space does not show: the ballast gives way and waits", (
   const { core } = openCore("/j", key, { files, reserveBytes: 50_000 });
   files.freeBytes = () => 1e9;
   files.capacity = files.usedBytes() + 30_000;
-  expect(core.probe()).toBe(false);
+  expect(core.probeDisk()).toBe(false);
   expect(core.space.ballastBytes).toBe(0);
   const commit = (index: number) => core.commit([runOf([recordOf(index)])], NOW_MS)[0]?.verdict;
   expect(commit(1)).toBe(VERDICT_RECORDED);
   files.capacity = Infinity;
-  for (let calls = 0; calls < 100; calls++) core.probe();
+  for (let calls = 0; calls < 100; calls++) core.probeDisk();
   expect(core.space.ballastBytes).toBe(0);
-  for (let calls = 0; calls < 100; calls++) core.probe();
+  for (let calls = 0; calls < 100; calls++) core.probeDisk();
   expect(core.space.ballastBytes).toBe(50_000);
 });
 
 test("a process that ends on a full disk leaves the ballast's room to the others", () => {
   const files = new SimulatedFiles(seededRandom(4));
   const { core } = openCore("/j", key, { files, reserveBytes: 50_000 });
-  while (core.probe());
+  while (core.probeDisk());
   files.capacity = files.usedBytes() + 20_000;
-  core.probe();
+  core.probeDisk();
   expect(core.space).toMatchObject({ ballastBytes: 50_000, isLow: true });
   core.close();
   expect(files.freeBytes("/j")).toBe(70_000);

@@ -1,19 +1,19 @@
 // Feed of a real ledger core whose stream thread is played by the test: what it was sent, and what it is given.
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { afterEach, expect } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { LiveTable } from "../../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import type { FrameRun } from "../../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
 import type { LedgerCoreOptions } from "../../../src/ledger/core-port.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
 import type { RemoteEvent } from "../../../src/ledger/ordered/apply.ts";
-import { type FeedOptions, OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
-import { type OrderedMessage, RULES } from "../../../src/ledger/ordered/message.ts";
+import { type OrderedFeedOptions, OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
+import { type OrderedMessage, MESSAGE_RULES_VERSION } from "../../../src/ledger/ordered/message.ts";
 import type { FromStream, ToStream } from "../../../src/ledger/ordered/messages.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf } from "../_fixtures.ts";
 
@@ -25,10 +25,10 @@ afterEach(() => {
 });
 
 export function openOrdered(directory: string, changes: Partial<LedgerCoreOptions> = {}) {
-  const table = new LiveTable(createEngineMemory(), defaultConfig(), 1n, 64 * 1024 * 1024);
+  const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), 1n, 64 * 1024 * 1024);
   table.open(false);
   return openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory,
     key: newKey(),
     epoch: 1,
@@ -45,7 +45,11 @@ export function openOrdered(directory: string, changes: Partial<LedgerCoreOption
 export type Answers = [port: string, verdicts: number[]][];
 
 /** A feed on a port of the caller's. */
-export function feedOn(core: LedgerCore, port: MessagePort, changes: Partial<FeedOptions> = {}) {
+export function feedOn(
+  core: LedgerCore,
+  port: MessagePort,
+  changes: Partial<OrderedFeedOptions> = {},
+) {
   const answers: Answers = [];
   const failures: unknown[] = [];
   const told: RemoteEvent[] = [];
@@ -71,11 +75,11 @@ export function feedOn(core: LedgerCore, port: MessagePort, changes: Partial<Fee
     if (!ports.has(from)) ports.set(from, new MessageChannel().port1);
     const frames = Uint8Array.from(bytes).buffer;
     const sizes = { byteCount: frames.byteLength, recordCount: count, nowMs: NOW_MS };
-    feed.offer({ port: ports.get(from)!, message: { kind: "append", frames, ...sizes } });
+    feed.enqueueAppend({ port: ports.get(from)!, message: { kind: "append", frames, ...sizes } });
   };
   const offer = (records: readonly OutcomeRecord[], from = "a") => offerRun(runOf(records), from);
   const offerEvent = (payload: Buffer) => offerRun(eventRun(payload), "a");
-  return { answers, failures, told, offer, offerEvent, taken: () => feed.taken() };
+  return { answers, failures, told, offer, offerEvent, taken: () => feed.confirmOldestEvents() };
 }
 
 /** A feed whose stream thread is the test. */
@@ -114,7 +118,7 @@ export function foreignEvent(seq: number, payload: Buffer = ACCESS): FromStream 
 function eventRun(payload: Buffer) {
   const batch = new FrameBatch();
   batch.addEvent(FRAME_KINDS.access, payload);
-  return batch.take();
+  return batch.drain();
 }
 
 /** A message of another node with one outcome. */
@@ -125,7 +129,7 @@ export function foreign(seq: number, changes: Partial<OrderedMessage> = {}): Fro
 
 function orderedOf(message: Omit<OrderedMessage, "timeMs" | "rules">): FromStream {
   const timeMs = NOW_MS + message.seq;
-  return { kind: "ordered", messages: [{ timeMs, rules: RULES, ...message }] };
+  return { kind: "ordered", messages: [{ timeMs, rules: MESSAGE_RULES_VERSION, ...message }] };
 }
 
 /** What is in it, for a core of its own: a journal seals frames in place. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
-import { type OrderedMessage, RULES } from "../../../src/ledger/ordered/message.ts";
+import { type OrderedMessage, MESSAGE_RULES_VERSION } from "../../../src/ledger/ordered/message.ts";
 import { assessed, NOW_MS, outcomeIdOf, recordOf, seededRandom } from "../_fixtures.ts";
 import { encodeAssessment } from "../../../src/journal/assessments.ts";
 
@@ -26,7 +26,7 @@ export function messagesOf(seed: number, count: number): OrderedMessage[] {
     const n = (numbers.get(origin) ?? 0) + 1;
     numbers.set(origin, n);
     const { frames, records } = framesOf(seq, below, random);
-    messages.push({ seq, timeMs, origin, n, count: records, frames, rules: RULES });
+    messages.push({ seq, timeMs, origin, n, count: records, frames, rules: MESSAGE_RULES_VERSION });
   }
   return messages;
 }
@@ -45,10 +45,10 @@ function framesOf(seq: number, below: (max: number) => number, random: () => num
       const stakes = random() < 0.05 ? 7777 : id + 0.5;
       const idempotencyKey = random() < 0.7 ? `order-${id}` : "";
       const outcomeId = outcomeIdOf(seq * 100 + index);
-      batch.add(recordOf(id, { outcomeId, idempotencyKey, stakes }));
+      batch.addOutcome(recordOf(id, { outcomeId, idempotencyKey, stakes }));
     }
   }
-  const { bytes, count } = batch.take();
+  const { bytes, count } = batch.drain();
   return { frames: Uint8Array.from(bytes), records: count };
 }
 

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, truncateSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { decodeHeader } from "../../../src/journal/format.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { decodeSegmentHeader } from "../../../src/journal/format.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
-import { CopyRefused, JournalCopyIn } from "../../../src/ledger/ordered/copy-in.ts";
+import { BootstrapRefused, JournalBootstrap } from "../../../src/ledger/ordered/copy-in.ts";
 import type { OrderedMessage } from "../../../src/ledger/ordered/message.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, temporaryDirectory } from "../_fixtures.ts";
 import { copyOf, messagesOf } from "./_messages.ts";
@@ -19,7 +19,7 @@ const KEY = newKey();
 function segmentsWith(messages: readonly OrderedMessage[], key: BureauKey): Buffer[] {
   const directory = `${temporaryDirectory()}/journal`;
   const core = openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory,
     key,
     epoch: 1,
@@ -32,7 +32,7 @@ function segmentsWith(messages: readonly OrderedMessage[], key: BureauKey): Buff
     replayEntriesMax: GUARD_ENTRIES,
     segmentBytesMax: 20_000,
   });
-  core.apply(copyOf(messages));
+  core.applyMessages(copyOf(messages));
   core.close();
   return bytesIn(directory);
 }
@@ -45,11 +45,11 @@ function bytesIn(directory: string): Buffer[] {
 const SOURCE = segmentsWith(MESSAGES, KEY);
 
 function firstOf(bytes: Buffer): number {
-  return decodeHeader(bytes)!.firstLsn;
+  return decodeSegmentHeader(bytes)!.firstLsn;
 }
 
-function copyInto(directory: string): JournalCopyIn {
-  return new JournalCopyIn(nodeFiles, directory, KEY);
+function copyInto(directory: string): JournalBootstrap {
+  return new JournalBootstrap(diskFileLayer, directory, KEY);
 }
 
 test("a copy that stops anywhere is a beginning, and goes on to the same bytes", () => {
@@ -58,11 +58,12 @@ test("a copy that stops anywhere is a beginning, and goes on to the same bytes",
     fc.property(fc.nat(SOURCE.length - 1), fc.nat(19_000), (whole, cut) => {
       const directory = `${temporaryDirectory()}/journal`;
       const copy = copyInto(directory);
-      for (const bytes of SOURCE.slice(0, whole + 1)) expect(copy.take(bytes)).toBe(true);
+      for (const bytes of SOURCE.slice(0, whole + 1)) expect(copy.installSegment(bytes)).toBe(true);
       const last = `${directory}/${readdirSync(directory).toSorted().at(-1)!}`;
       truncateSync(last, Math.max(1, readFileSync(last).byteLength - cut));
       const again = copyInto(directory);
-      for (const bytes of SOURCE) if (firstOf(bytes) >= again.due) again.take(bytes);
+      for (const bytes of SOURCE)
+        if (firstOf(bytes) >= again.nextFirstLsn) again.installSegment(bytes);
       expect(bytesIn(directory)).toEqual(SOURCE);
     }),
     { numRuns: 12 },
@@ -73,14 +74,17 @@ test("a batch that is half written stays out, and comes with the next copy", () 
   const directory = `${temporaryDirectory()}/journal`;
   const half = SOURCE[0]!.subarray(0, SOURCE[0]!.byteLength - 10);
   const copy = copyInto(directory);
-  expect(copy.take(half)).toBe(true);
+  expect(copy.installSegment(half)).toBe(true);
   expect(bytesIn(directory)[0]!.byteLength).toBeLessThan(half.byteLength);
   const again = copyInto(directory);
-  expect(again.due).toBe(1);
-  expect([again.take(SOURCE[0]!), again.take(SOURCE[1]!)]).toEqual([true, true]);
+  expect(again.nextFirstLsn).toBe(1);
+  expect([again.installSegment(SOURCE[0]!), again.installSegment(SOURCE[1]!)]).toEqual([
+    true,
+    true,
+  ]);
   expect(bytesIn(directory)).toEqual(SOURCE.slice(0, 2));
   // One that has less changes nothing.
-  expect(copyInto(directory).take(SOURCE[1]!.subarray(0, 2000))).toBe(false);
+  expect(copyInto(directory).installSegment(SOURCE[1]!.subarray(0, 2000))).toBe(false);
   expect(bytesIn(directory)).toEqual(SOURCE.slice(0, 2));
 });
 
@@ -88,14 +92,16 @@ test("what is damaged, does not continue, or is of another journal changes nothi
   const directory = `${temporaryDirectory()}/journal`;
   const flipped = Buffer.from(SOURCE[0]!);
   flipped[flipped.byteLength >> 1]! ^= 1;
-  expect(() => copyInto(directory).take(flipped)).toThrow(JournalDamaged);
-  expect(() => copyInto(directory).take(SOURCE[1]!)).toThrow(JournalDamaged);
+  expect(() => copyInto(directory).installSegment(flipped)).toThrow(JournalDamaged);
+  expect(() => copyInto(directory).installSegment(SOURCE[1]!)).toThrow(JournalDamaged);
   const strangers = segmentsWith(MESSAGES, newKey());
-  expect(() => copyInto(directory).take(strangers[0]!)).toThrow("another key than `bureau.key`");
+  expect(() => copyInto(directory).installSegment(strangers[0]!)).toThrow(
+    "another key than `bureau.key`",
+  );
   expect(readdirSync(directory)).toEqual([]);
-  copyInto(directory).take(SOURCE[0]!);
+  copyInto(directory).installSegment(SOURCE[0]!);
   const later = MESSAGES.map((message) => ({ ...message, timeMs: message.timeMs + 1 }));
   const [other] = segmentsWith(later, KEY);
-  expect(() => copyInto(directory).take(other!)).toThrow(CopyRefused);
+  expect(() => copyInto(directory).installSegment(other!)).toThrow(BootstrapRefused);
   expect(bytesIn(directory)).toEqual(SOURCE.slice(0, 1));
 });

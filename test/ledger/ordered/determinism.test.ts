@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
-import { tableImage } from "../../../src/engine/image.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
-import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import type { CommitResult } from "../../../src/ledger/replay-guard.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, seededRandom, temporaryDirectory } from "../_fixtures.ts";
@@ -20,10 +20,10 @@ const SEGMENT_BYTES = 30_000;
 /** The disk, full for now and then. */
 function oftenFull(random: () => number): FileLayer {
   return {
-    ...nodeFiles,
+    ...diskFileLayer,
     write: (descriptor, parts, position) => {
       if (random() < 0.03) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
-      return nodeFiles.write(descriptor, parts, position);
+      return diskFileLayer.write(descriptor, parts, position);
     },
   };
 }
@@ -33,10 +33,10 @@ function openNode(
   key: BureauKey,
   nowMs: number,
   origin: string,
-  files: FileLayer = nodeFiles,
+  files: FileLayer = diskFileLayer,
 ) {
   const memory = createEngineMemory();
-  const table = openEngineWriter(memory, defaultConfig(), 7n);
+  const table = openEngineWriter(memory, loadDefaultConfig(), 7n);
   const core = openLedgerCore({
     files,
     directory,
@@ -57,7 +57,7 @@ function openNode(
 function stateOf({ core, memory }: ReturnType<typeof openNode>, directory: string) {
   const guard = Buffer.alloc(core.guard.byteCount);
   core.guard.copyEntries(guard);
-  const { chain, stream, policies, keyEvents, reviews, ...rest } = core.point();
+  const { chain, stream, policies, keyEvents, reviews, ...rest } = core.buildSnapshotContents();
   const hashed = (parts: Iterable<Uint8Array>) => {
     const digest = createHash("sha256");
     for (const part of parts) digest.update(part);
@@ -70,7 +70,7 @@ function stateOf({ core, memory }: ReturnType<typeof openNode>, directory: strin
     stream: stream.toString(),
     records: hashed([...policies, ...keyEvents, ...reviews]),
     guard: hashed([guard]),
-    table: hashed(tableImage(memory).parts()),
+    table: hashed(openTableImage(memory).viewParts()),
     segments: names.map((name) => [name, hashed([readFileSync(`${directory}/${name}`)])]),
   };
 }
@@ -93,7 +93,7 @@ function live(seed: number, key: BureauKey) {
       expect(node.core.progress.seq).toBe(at);
     }
     const group = messages.slice(at, at + 1 + Math.floor(random() * 40));
-    const { applied, isFull } = node.core.apply(group);
+    const { applied, isFull } = node.core.applyMessages(group);
     if (isFull) fullCount++;
     expect(isFull).toBe(applied.length < group.length);
     answers.push(...applied);

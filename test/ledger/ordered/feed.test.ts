@@ -5,10 +5,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
 import {
   VERDICT_DUPLICATE,
-  VERDICT_NEWCOMERS,
+  VERDICT_NEWCOMERS_LIMITED,
   VERDICT_RECORDED,
-  VERDICT_UNAVAILABLE,
-  VERDICT_UNHEARD,
+  VERDICT_DISK_FULL,
+  VERDICT_LOG_UNAVAILABLE,
 } from "../../../src/ledger/replay-guard.ts";
 import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
 import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
@@ -63,7 +63,7 @@ test("what the log did not take is unavailable, in its turn, and may come all th
   feed.give(await feed.own(1, 1));
   const expected = [
     ["a", [VERDICT_RECORDED]],
-    ["a", [VERDICT_UNHEARD]],
+    ["a", [VERDICT_LOG_UNAVAILABLE]],
   ];
   await expect.poll(() => feed.answers).toEqual(expected);
   feed.give(late);
@@ -136,7 +136,7 @@ test("a node that starts again says where it stands, though nothing new is there
   const key = newKey();
   const before = openOrdered(directory, { key });
   const second = foreign(2);
-  before.apply([...messagesOf(foreign(1)), ...messagesOf(second)]);
+  before.applyMessages([...messagesOf(foreign(1)), ...messagesOf(second)]);
   before.close();
   const feed = openFeed(openOrdered(directory, { key }));
   await expect.poll(feed.follows).toEqual([2]);
@@ -148,7 +148,7 @@ test("another message at a known place ends the thread as a damaged journal does
   const directory = temporaryDirectory();
   const key = newKey();
   const before = openOrdered(directory, { key });
-  before.apply(messagesOf(foreign(1)));
+  before.applyMessages(messagesOf(foreign(1)));
   before.close();
   const feed = openFeed(openOrdered(directory, { key }));
   feed.give(foreign(1, { frames: Uint8Array.from(runOf([recordOf(77)]).bytes) }));
@@ -192,8 +192,8 @@ test("newcomers over their key's limit are refused here, in order, and leave no 
   await expect
     .poll(() => feed.answers.slice(1))
     .toEqual([
-      ["a", [VERDICT_NEWCOMERS, VERDICT_RECORDED, VERDICT_NEWCOMERS]],
-      ["a", [VERDICT_NEWCOMERS]],
+      ["a", [VERDICT_NEWCOMERS_LIMITED, VERDICT_RECORDED, VERDICT_NEWCOMERS_LIMITED]],
+      ["a", [VERDICT_NEWCOMERS_LIMITED]],
     ]);
 });
 
@@ -206,14 +206,14 @@ test(
     try {
       const reserveBytes = 256 * 1024;
       const core = openOrdered(`${small}/journal`, { reserveBytes });
-      while (core.probe()) await turn();
+      while (core.probeDisk()) await turn();
       const feed = openFeed(core);
       feed.give(foreign(1));
       await expect.poll(feed.applied).toEqual([1]);
       fillUp(`${small}/other`, 0);
-      core.probe();
+      core.probeDisk();
       feed.offer([recordOf(1)]);
-      expect(feed.answers).toEqual([["a", [VERDICT_UNAVAILABLE]]]);
+      expect(feed.answers).toEqual([["a", [VERDICT_DISK_FULL]]]);
       const body = Buffer.from(`{"text":"${"x".repeat(60_000)}"}`);
       const large = (seq: number) =>
         foreign(seq, { frames: Uint8Array.from(runOf([recordOf(seq, { body })]).bytes) });
@@ -273,7 +273,7 @@ test("a revoked key stays revoked in the journal's state, whatever comes after i
   const messages = forms.map((form, index) =>
     foreignEvent(index + 1, Buffer.from(JSON.stringify({ keyId: "k", ...form }))),
   );
-  core.apply(messages.flatMap(messagesOf));
+  core.applyMessages(messages.flatMap(messagesOf));
   const held = () => [...core.access].map((payload) => JSON.parse(payload.toString()) as unknown);
   expect(held()).toEqual([{ keyId: "k", revokedAtMs: NOW_MS, label: "x" }]);
   core.close();

@@ -3,15 +3,15 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { segmentName } from "../../../src/journal/format.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { formatSegmentName } from "../../../src/journal/format.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import {
-  mendFromPeers,
-  type MendOptions,
-  MendRefused,
+  repairFromPeers,
+  type PeerRepairOptions,
+  PeerRepairRefused,
   type SegmentPeer,
 } from "../../../src/ledger/ordered/mend.ts";
 import type { OrderedMessage } from "../../../src/ledger/ordered/message.ts";
@@ -24,7 +24,7 @@ const KEY = newKey();
 function journalOf(messages: readonly OrderedMessage[], key: BureauKey): Map<string, Buffer> {
   const directory = `${temporaryDirectory()}/journal`;
   const core = openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory,
     key,
     epoch: 1,
@@ -34,7 +34,7 @@ function journalOf(messages: readonly OrderedMessage[], key: BureauKey): Map<str
     replayEntriesMax: GUARD_ENTRIES,
     segmentBytesMax: 20_000,
   });
-  core.apply(copyOf(messages));
+  core.applyMessages(copyOf(messages));
   core.close();
   return filesIn(directory, () => true);
 }
@@ -47,7 +47,7 @@ function filesIn(directory: string, isWanted: (name: string) => boolean): Map<st
 const isSegment = (name: string) => name.startsWith("seg-");
 const SOURCE = journalOf(MESSAGES, KEY);
 const SEGMENTS = [...SOURCE.keys()].filter(isSegment);
-const LSN = verifyJournal(nodeFiles, copied()).lsn;
+const LSN = verifyJournal(diskFileLayer, copied()).lsn;
 
 function copied(from: ReadonlyMap<string, Buffer> = SOURCE): string {
   const directory = temporaryDirectory();
@@ -66,9 +66,9 @@ function peerWith(files: ReadonlyMap<string, Buffer>, name = "peer"): SegmentPee
   };
 }
 
-const mend = (directory: string, changes: Partial<MendOptions> = {}) =>
-  mendFromPeers({
-    files: nodeFiles,
+const mend = (directory: string, changes: Partial<PeerRepairOptions> = {}) =>
+  repairFromPeers({
+    files: diskFileLayer,
     directory,
     publicKey: KEY.publicKey,
     peers: [peerWith(SOURCE)],
@@ -78,7 +78,7 @@ const mend = (directory: string, changes: Partial<MendOptions> = {}) =>
 
 function expectWhole(directory: string): void {
   expect(filesIn(directory, isSegment)).toEqual(filesIn(copied(), isSegment));
-  const { damage, lsn } = verifyJournal(nodeFiles, directory);
+  const { damage, lsn } = verifyJournal(diskFileLayer, directory);
   expect([damage, lsn]).toEqual([undefined, LSN]);
 }
 
@@ -186,7 +186,7 @@ describe("a node that gives something else", () => {
     }
     writeFileSync(`${node}/${name}`, cut);
     openLedgerCore({
-      files: nodeFiles,
+      files: diskFileLayer,
       directory: node,
       key: KEY,
       epoch: 1,
@@ -203,7 +203,7 @@ describe("a node that gives something else", () => {
     flip(directory, SEGMENTS[1]!, 9000);
     const before = filesIn(directory, () => true);
     const refused = mend(directory, { peers: [peerWith(files, "liar")] });
-    await expect(refused).rejects.toThrow(MendRefused);
+    await expect(refused).rejects.toThrow(PeerRepairRefused);
     await expect(refused).rejects.toThrow(`no node gave \`${SEGMENTS[1]!}\``);
     expect(filesIn(directory, () => true)).toEqual(before);
     // The next one is asked.
@@ -220,6 +220,6 @@ describe("a node that gives something else", () => {
     await expect(mend(directory, { peers: [peerWith(short)] })).rejects.toThrow(
       /it ends at position/,
     );
-    expect(segmentName(1)).toBe(SEGMENTS[0]);
+    expect(formatSegmentName(1)).toBe(SEGMENTS[0]);
   });
 });

@@ -6,21 +6,21 @@ import {
   type DataDirectoryClaim,
 } from "../../../src/journal/data-directory.ts";
 import { FileUnusable } from "../../../src/journal/faults.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import {
-  readLogBeginning,
+  parseLogBeginning,
   type OrderedMessage,
-  originAfter,
-  RULES,
+  formatLogBeginning,
+  MESSAGE_RULES_VERSION,
 } from "../../../src/ledger/ordered/message.ts";
 import {
-  lengthen,
+  extendToLongest,
   selectLongestJournal,
-  readNodeJournal,
-  RestoreRefused,
-  takeUp,
+  recoverNodeJournal,
+  ClusterRestoreRefused,
+  appendFirstMark,
 } from "../../../src/ledger/ordered/restore.ts";
 import { copyFileSync } from "node:fs";
 import { GUARD_ENTRIES, NOW_MS, temporaryDirectory } from "../_fixtures.ts";
@@ -30,7 +30,7 @@ const MESSAGES = messagesOf(3, 120);
 
 function open(claim: DataDirectoryClaim, key: BureauKey, generation: number) {
   return openLedgerCore({
-    files: nodeFiles,
+    files: diskFileLayer,
     directory: claim.paths.journal,
     key,
     epoch: generation,
@@ -51,14 +51,22 @@ async function nodeWith(messages: readonly OrderedMessage[], keyOf?: DataDirecto
   if (keyOf !== undefined) copyFileSync(keyOf.paths.bureauKey, claim.paths.bureauKey);
   const key = loadBureauKey(claim.paths.bureauKey, keyOf === undefined);
   const core = open(claim, key, 1);
-  core.apply(copyOf(messages));
+  core.applyMessages(copyOf(messages));
   core.close();
   return claim;
 }
 
 function beginning(lsn: number, chain: Buffer): OrderedMessage {
-  const origin = originAfter({ lsn, chain: chain.toString("hex") });
-  return { seq: 1, timeMs: NOW_MS, origin, n: 1, count: 0, frames: new Uint8Array(), rules: RULES };
+  const origin = formatLogBeginning({ lsn, chain: chain.toString("hex") });
+  return {
+    seq: 1,
+    timeMs: NOW_MS,
+    origin,
+    n: 1,
+    count: 0,
+    frames: new Uint8Array(),
+    rules: MESSAGE_RULES_VERSION,
+  };
 }
 
 function journalOf({ paths }: DataDirectoryClaim): [string, string][] {
@@ -71,17 +79,17 @@ test("shorter journals become the longest, and all take up the new log with the 
   const long = await nodeWith(MESSAGES);
   const short = await nodeWith(MESSAGES.slice(0, 50), long);
   const empty = await nodeWith(MESSAGES.slice(0, 1), long);
-  const nodes = [short, long, empty].map((claim) => readNodeJournal(nodeFiles, claim));
-  const longest = selectLongestJournal(nodeFiles, nodes);
+  const nodes = [short, long, empty].map((claim) => recoverNodeJournal(diskFileLayer, claim));
+  const longest = selectLongestJournal(diskFileLayer, nodes);
   expect(longest.claim).toBe(long);
   expect(longest.mark).toMatchObject({ generation: 1, seq: 120 });
-  const copied = nodes.map((node) => lengthen(nodeFiles, node, longest));
+  const copied = nodes.map((node) => extendToLongest(diskFileLayer, node, longest));
   expect(copied.map((bytes) => bytes > 0)).toEqual([true, false, true]);
   expect(journalOf(short)).toEqual(journalOf(long));
   expect(journalOf(short).length).toBeGreaterThan(3);
 
   const first = beginning(longest.tail.lsn, longest.tail.chain);
-  const ends = nodes.map((node) => takeUp(nodeFiles, node, 2, first));
+  const ends = nodes.map((node) => appendFirstMark(diskFileLayer, node, 2, first));
   expect(new Set(ends.map(({ lsn, chain }) => `${lsn} ${chain.toString("hex")}`)).size).toBe(1);
   expect(journalOf(short)).toEqual(journalOf(long));
   expect(journalOf(empty)).toEqual(journalOf(long));
@@ -90,7 +98,7 @@ test("shorter journals become the longest, and all take up the new log with the 
   expect(core.progress.mark).toMatchObject({ generation: 2, seq: 1 });
   const { frames } = MESSAGES[0]!;
   const next = { ...MESSAGES[0]!, seq: 2, n: 1, origin: "one:9", frames: Uint8Array.from(frames) };
-  expect(core.apply([next]).applied).toHaveLength(1);
+  expect(core.applyMessages([next]).applied).toHaveLength(1);
   core.close();
   for (const claim of [long, short, empty]) await claim.release();
 });
@@ -100,10 +108,10 @@ test("journals that parted, of another key, or empty are refused by name", async
   const other = MESSAGES.map((message) => ({ ...message, timeMs: message.timeMs + 1 }));
   const parted = await nodeWith(other.slice(0, 40), long);
   const stranger = await nodeWith(MESSAGES.slice(0, 5));
-  const read = (claim: DataDirectoryClaim) => readNodeJournal(nodeFiles, claim);
+  const read = (claim: DataDirectoryClaim) => recoverNodeJournal(diskFileLayer, claim);
   const among = (claim: DataDirectoryClaim) =>
-    selectLongestJournal(nodeFiles, [read(claim), read(long)]);
-  expect(() => among(parted)).toThrow(RestoreRefused);
+    selectLongestJournal(diskFileLayer, [read(claim), read(long)]);
+  expect(() => among(parted)).toThrow(ClusterRestoreRefused);
   expect(() => among(parted)).toThrow(`the journal of \`${parted.paths.root}\``);
   expect(() => among(stranger)).toThrow("have different signing keys");
   const none = await claimDataDirectory(temporaryDirectory());
@@ -113,14 +121,14 @@ test("journals that parted, of another key, or empty are refused by name", async
 
 test("a journal that has not come so far does not take up the log", async () => {
   const long = await nodeWith(MESSAGES);
-  const { tail } = readNodeJournal(nodeFiles, long);
+  const { tail } = recoverNodeJournal(diskFileLayer, long);
   const first = beginning(tail.lsn, tail.chain);
-  expect(readLogBeginning(first)).toEqual({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
-  expect(readLogBeginning(MESSAGES[0]!)).toBeUndefined();
+  expect(parseLogBeginning(first)).toEqual({ lsn: tail.lsn, chain: tail.chain.toString("hex") });
+  expect(parseLogBeginning(MESSAGES[0]!)).toBeUndefined();
   const claim = await claimDataDirectory(temporaryDirectory());
   copyFileSync(long.paths.bureauKey, claim.paths.bureauKey);
   const core = open(claim, loadBureauKey(claim.paths.bureauKey, false), 2);
-  expect(() => core.apply([first])).toThrow(FileUnusable);
+  expect(() => core.applyMessages([first])).toThrow(FileUnusable);
   expect(core.lsn).toBe(0);
   core.close();
   for (const each of [long, claim]) await each.release();

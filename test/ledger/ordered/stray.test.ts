@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
-import { orStray } from "../../../src/ledger/ordered/stray.ts";
+import { blankInvalidMessage } from "../../../src/ledger/ordered/stray.ts";
 import { newKey, temporaryDirectory } from "../_fixtures.ts";
 import { foreign, messagesOf, openFeed, openOrdered } from "./_feed.ts";
 
@@ -14,7 +14,7 @@ import { foreign, messagesOf, openFeed, openOrdered } from "./_feed.ts";
 function framesOf(kind: number): Uint8Array {
   const batch = new FrameBatch();
   batch.addEvent(kind, Buffer.alloc(300));
-  return Uint8Array.from(batch.take().bytes);
+  return Uint8Array.from(batch.drain().bytes);
 }
 
 const NOTHING = { origin: "", n: Number.NaN, count: Number.NaN, rules: Number.NaN };
@@ -67,17 +67,17 @@ test("is stepped over, one by one or as they gather, and again at a start", asyn
 
 test("takes no message for stray that a node has sent, and any bytes for one", () => {
   const [sound] = messagesOf(foreign(7));
-  expect(orStray(sound!)).toBe(sound);
+  expect(blankInvalidMessage(sound!)).toBe(sound);
   const newer = { ...sound!, rules: 99, frames: Uint8Array.from([1]) };
   // The first message of a log that goes on from a journal holds no records; elsewhere it is stray.
   const origin = `after:7:${"ab".repeat(32)}`;
   const begun = { ...sound!, origin, seq: 1, n: 1, count: 0, frames: new Uint8Array(0) };
-  expect(orStray(begun)).toBe(begun);
-  expect(orStray({ ...begun, seq: 2 }).origin).toBe("");
-  expect(orStray(newer)).toBe(newer);
+  expect(blankInvalidMessage(begun)).toBe(begun);
+  expect(blankInvalidMessage({ ...begun, seq: 2 }).origin).toBe("");
+  expect(blankInvalidMessage(newer)).toBe(newer);
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (frames) => {
-      const message = orStray({ ...sound!, frames });
+      const message = blankInvalidMessage({ ...sound!, frames });
       expect([message.origin, message.frames.byteLength]).toEqual(["", 0]);
     }),
   );

@@ -4,20 +4,20 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { type FileLayer, nodeFiles } from "../../../src/journal/files.ts";
-import { encodedKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
-import { publishedKeys, computeThumbprint } from "../../../src/journal/signing/key-set.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
+import { encodePublicKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
+import { buildPublishedKeySet, computeThumbprint } from "../../../src/journal/signing/key-set.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
-import { rotateInFiles } from "../../../src/ledger/signing/rotate-in-files.ts";
-import { deriveTableSeed } from "../../../src/ledger/snapshot/format.ts";
+import { rotateBureauKeyOffline } from "../../../src/ledger/signing/rotate-in-files.ts";
+import { readOrDeriveTableSeed } from "../../../src/ledger/snapshot/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../_fixtures.ts";
 
 const ROTATED_MS = Date.UTC(2026, 2, 1);
 let root: string;
-const claim = () => ({ paths: dataPaths(root), epoch: 1, owner: { id: "test" } as never });
-const current = () => loadBureauKey(dataPaths(root).bureauKey, false);
+const claim = () => ({ paths: resolveDataPaths(root), epoch: 1, owner: { id: "test" } as never });
+const current = () => loadBureauKey(resolveDataPaths(root).bureauKey, false);
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "trustrank-rekey-"));
@@ -33,7 +33,7 @@ function stoppingAt(limit: number): FileLayer {
     count++;
     if (count > limit) throw new Stopped();
   };
-  const files = nodeFiles;
+  const files = diskFileLayer;
   return {
     ...files,
     open(path, mode) {
@@ -69,7 +69,7 @@ function stoppingAt(limit: number): FileLayer {
 
 /** Adds outcomes as the service would, with the key that is in force. */
 function report(count: number, from = 0): void {
-  const { core } = openCore(dataPaths(root).journal, current());
+  const { core } = openCore(resolveDataPaths(root).journal, current());
   const records = Array.from({ length: count }, (_, index) => recordOf(from + index));
   const results = core.commit([runOf(records)], NOW_MS);
   expect(results).toHaveLength(count);
@@ -80,31 +80,35 @@ describe("a rotation of the bureau's key", () => {
   let first: BureauKey;
 
   beforeEach(() => {
-    first = loadBureauKey(dataPaths(root).bureauKey);
+    first = loadBureauKey(resolveDataPaths(root).bureauKey);
     report(3);
   });
 
   it("lets another key sign, announced and vouched for by the former", () => {
-    const seed = deriveTableSeed(root, first);
-    const second = rotateInFiles(claim(), ROTATED_MS)!;
+    const seed = readOrDeriveTableSeed(root, first);
+    const second = rotateBureauKeyOffline(claim(), ROTATED_MS)!;
     report(3, 3);
-    const third = rotateInFiles(claim(), ROTATED_MS + 5000)!;
+    const third = rotateBureauKeyOffline(claim(), ROTATED_MS + 5000)!;
     report(3, 6);
     const keys = [first, second, third];
-    const verified = verifyJournal(nodeFiles, dataPaths(root).journal);
+    const verified = verifyJournal(diskFileLayer, resolveDataPaths(root).journal);
     expect(verified).toMatchObject({ damage: undefined, unannounced: [] });
     expect(verified.records).toBe(11);
     expect(verified.publicKeys).toEqual(keys.map((key) => key.publicKey.toString("hex")));
     const set = readKeySet(root, third.publicKey)!;
-    const [x1, x2, x3] = keys.map((key) => encodedKey(key.publicKey)) as [string, string, string];
+    const [x1, x2, x3] = keys.map((key) => encodePublicKey(key.publicKey)) as [
+      string,
+      string,
+      string,
+    ];
     expect([isVouchedFor(set.links[0]!, x1), isVouchedFor(set.links[1]!, x2)]).toEqual([
       true,
       true,
     ]);
     expect(isVouchedFor(set.links[1]!, x1)).toBe(false);
     expect(isVouchedFor({ ...set.links[1]!, x: x1 }, x2)).toBe(false);
-    expect(deriveTableSeed(root, third)).toBe(seed);
-    expect(publishedKeys(set, x3).keys).toMatchObject([
+    expect(readOrDeriveTableSeed(root, third)).toBe(seed);
+    expect(buildPublishedKeySet(set, x3).keys).toMatchObject([
       { x: x3, valid_from: "2026-03-01T00:00:05.000Z", valid_until: null },
       { x: x2, valid_from: "2026-03-01T00:00:00.000Z", valid_until: "2026-03-01T00:00:05.000Z" },
       {
@@ -125,9 +129,9 @@ describe("a rotation of the bureau's key", () => {
     const outcomesSeen = new Set<string>();
     for (; !isDone && limit < 60; limit++) {
       const before = current();
-      const seed = deriveTableSeed(root, before);
+      const seed = readOrDeriveTableSeed(root, before);
       try {
-        rotateInFiles(claim(), ROTATED_MS, stoppingAt(limit));
+        rotateBureauKeyOffline(claim(), ROTATED_MS, stoppingAt(limit));
         isDone = true;
       } catch (error) {
         if (
@@ -139,13 +143,13 @@ describe("a rotation of the bureau's key", () => {
       }
       const after = current();
       outcomesSeen.add(after.publicKey.equals(before.publicKey) ? "former" : "next");
-      expect(statSync(dataPaths(root).bureauKey).mode & 0o777).toBe(0o600);
-      expect(deriveTableSeed(root, after)).toBe(seed);
-      const x = encodedKey(after.publicKey);
-      const { keys } = publishedKeys(readKeySet(root, after.publicKey), x);
+      expect(statSync(resolveDataPaths(root).bureauKey).mode & 0o777).toBe(0o600);
+      expect(readOrDeriveTableSeed(root, after)).toBe(seed);
+      const x = encodePublicKey(after.publicKey);
+      const { keys } = buildPublishedKeySet(readKeySet(root, after.publicKey), x);
       expect(keys[0]).toMatchObject({ x, valid_until: null });
       report(1, 100 + limit);
-      expect(verifyJournal(nodeFiles, dataPaths(root).journal)).toMatchObject({
+      expect(verifyJournal(diskFileLayer, resolveDataPaths(root).journal)).toMatchObject({
         damage: undefined,
         unannounced: [],
       });
@@ -163,29 +167,33 @@ describe("a rotation of the bureau's key", () => {
   });
 
   it("is told from a key that somebody put there", () => {
-    rmSync(dataPaths(root).bureauKey);
-    loadBureauKey(dataPaths(root).bureauKey);
+    rmSync(resolveDataPaths(root).bureauKey);
+    loadBureauKey(resolveDataPaths(root).bureauKey);
     report(1, 50);
-    expect(verifyJournal(nodeFiles, dataPaths(root).journal)).toMatchObject({
+    expect(verifyJournal(diskFileLayer, resolveDataPaths(root).journal)).toMatchObject({
       damage: undefined,
       unannounced: [expect.stringMatching(/^seg-/)],
     });
     const { publicKey } = current();
-    expect(publishedKeys(readKeySet(root, publicKey), encodedKey(publicKey)).keys).toHaveLength(1);
-    rotateInFiles(claim(), ROTATED_MS);
+    expect(
+      buildPublishedKeySet(readKeySet(root, publicKey), encodePublicKey(publicKey)).keys,
+    ).toHaveLength(1);
+    rotateBureauKeyOffline(claim(), ROTATED_MS);
     report(1, 60);
-    expect(verifyJournal(nodeFiles, dataPaths(root).journal).unannounced).toHaveLength(1);
+    expect(verifyJournal(diskFileLayer, resolveDataPaths(root).journal).unannounced).toHaveLength(
+      1,
+    );
   });
 
   it("refuses a key set that is none, and needs a key to begin with", () => {
-    rotateInFiles(claim(), ROTATED_MS);
+    rotateBureauKeyOffline(claim(), ROTATED_MS);
     const file = join(root, "bureau-keys.json");
     const text = readFileSync(file, "utf8");
     for (const wrong of ["", "{}", text.replace('"format": 1', '"format": 2'), text.slice(0, 99)]) {
       writeFileSync(file, wrong);
       expect(() => readKeySet(root, current().publicKey)).toThrow(/bureau-keys\.json/);
     }
-    const empty = { ...claim(), paths: dataPaths(join(root, "none")) };
-    expect(rotateInFiles(empty, ROTATED_MS)).toBeUndefined();
+    const empty = { ...claim(), paths: resolveDataPaths(join(root, "none")) };
+    expect(rotateBureauKeyOffline(empty, ROTATED_MS)).toBeUndefined();
   });
 });

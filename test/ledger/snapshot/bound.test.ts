@@ -1,7 +1,7 @@
 // Snapshots and the bound of the table: taken over where nothing was left out, made anew where the
 // journal gives another table, and a start on any bound.
 import { expect, test } from "vitest";
-import { tableImage } from "../../../src/engine/image.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../_fixtures.ts";
@@ -25,7 +25,7 @@ async function open(dataDir: string, tableBytesMax: number) {
     snapshotPace: { outcomes: 400, ms: 1e12, outcomesMin: 1e9 },
     log: (event, detail) => notes.push([event, detail]),
   });
-  const heap = () => Buffer.from(tableImage(memory).parts()[1]!);
+  const heap = () => Buffer.from(openTableImage(memory).viewParts()[1]!);
   const noted = (wanted: string) =>
     expect
       .poll(() => notes.find(([event]) => event === wanted)?.[1], { timeout: WAIT_MS_MAX })

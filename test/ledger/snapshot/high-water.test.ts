@@ -4,15 +4,15 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
-import { listSegmentFiles } from "../../../src/journal/format.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
+import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import {
   HighWaterMark,
-  knownPosition,
+  readKnownDurablePosition,
   raiseHighWater,
   readHighWater,
   setHighWater,
@@ -44,13 +44,13 @@ async function report(dataDir: string, from: number, count: number): Promise<num
 
 function newestSegment(dataDir: string): string {
   const journal = join(dataDir, "journal");
-  return join(journal, listSegmentFiles(fs.readdirSync(journal)).at(-1)!.name);
+  return join(journal, parseSegmentNames(fs.readdirSync(journal)).at(-1)!.name);
 }
 
 test("an end that was cut is refused, left as it is, and given up on request alone", async () => {
   const dataDir = temporaryDirectory();
   await report(dataDir, 1, OUTCOMES);
-  expect(readHighWater(nodeFiles, dataDir)).toBe(OUTCOMES);
+  expect(readHighWater(diskFileLayer, dataDir)).toBe(OUTCOMES);
   const path = newestSegment(dataDir);
   const whole = fs.readFileSync(path);
   const cut = whole.subarray(0, Math.floor(whole.byteLength / 2));
@@ -63,9 +63,9 @@ test("an end that was cut is refused, left as it is, and given up on request alo
     // Not even the torn batch at the cut: it may be all that is left of those positions.
     expect(fs.readFileSync(path)).toEqual(cut);
   }
-  const paths = dataPaths(dataDir);
-  const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
-  const { damage } = verifyJournal(nodeFiles, paths.journal, known);
+  const paths = resolveDataPaths(dataDir);
+  const known = readKnownDurablePosition(diskFileLayer, paths.root, paths.snapshots);
+  const { damage } = verifyJournal(diskFileLayer, paths.journal, known);
   expect(damage).toMatchObject({ lostUpto: OUTCOMES });
   // With the file put back nothing is lost.
   fs.writeFileSync(path, whole);
@@ -75,7 +75,7 @@ test("an end that was cut is refused, left as it is, and given up on request alo
   fs.writeFileSync(path, cut);
   fs.mkdirSync(paths.store, { recursive: true });
   fs.writeFileSync(join(paths.store, "outcomes.duckdb"), "rows of lost records");
-  const left = verifyJournal(nodeFiles, paths.journal).lsn;
+  const left = verifyJournal(diskFileLayer, paths.journal).lsn;
   expect(acceptJournalEnd(paths, NOW_MS)).toEqual({ firstLost: left + 1, lastLost: OUTCOMES + 10 });
   expect(fs.readdirSync(paths.store)).toEqual([expect.stringMatching(/^broken-/)]);
   expect(await report(dataDir, 2000, 10)).toBe(left + 10);
@@ -91,7 +91,7 @@ test("a journal that is gone as a whole is refused too", async () => {
 test("records behind the mark, and an unfinished write behind them, are an ordinary crash", async () => {
   const dataDir = temporaryDirectory();
   await report(dataDir, 1, 100);
-  setHighWater(nodeFiles, dataDir, 40);
+  setHighWater(diskFileLayer, dataDir, 40);
   fs.appendFileSync(newestSegment(dataDir), Buffer.alloc(700, 7));
   expect(await report(dataDir, 1000, 10)).toBe(110);
 });
@@ -99,13 +99,13 @@ test("records behind the mark, and an unfinished write behind them, are an ordin
 test("the mark is written at most once a second, never lowered, and survives a torn write", () => {
   const root = temporaryDirectory();
   const log: string[] = [];
-  const mark = new HighWaterMark(nodeFiles, root, (event) => log.push(event));
-  mark.mark(5, NOW_MS);
-  mark.mark(9, NOW_MS + 999);
-  expect(readHighWater(nodeFiles, root)).toBe(5);
-  mark.mark(12, NOW_MS + 1000);
-  mark.mark(7, NOW_MS + 5000);
-  expect(readHighWater(nodeFiles, root)).toBe(12);
+  const mark = new HighWaterMark(diskFileLayer, root, (event) => log.push(event));
+  mark.advance(5, NOW_MS);
+  mark.advance(9, NOW_MS + 999);
+  expect(readHighWater(diskFileLayer, root)).toBe(5);
+  mark.advance(12, NOW_MS + 1000);
+  mark.advance(7, NOW_MS + 5000);
+  expect(readHighWater(diskFileLayer, root)).toBe(12);
   const path = join(root, "high-water");
   const bytes = fs.readFileSync(path);
   for (let at = 0; at < 1024; at += 3) {
@@ -113,15 +113,15 @@ test("the mark is written at most once a second, never lowered, and survives a t
     torn[at]! ^= 1;
     fs.writeFileSync(path, torn);
     // One of the two slots is whole: the newest, or the one before it.
-    expect([5, 12]).toContain(readHighWater(nodeFiles, root));
+    expect([5, 12]).toContain(readHighWater(diskFileLayer, root));
   }
   fs.writeFileSync(path, bytes.subarray(0, 100));
-  expect([0, 5, 12]).toContain(readHighWater(nodeFiles, root));
+  expect([0, 5, 12]).toContain(readHighWater(diskFileLayer, root));
   fs.writeFileSync(path, "");
-  expect(readHighWater(nodeFiles, root)).toBe(0);
-  raiseHighWater(nodeFiles, root, 20);
-  raiseHighWater(nodeFiles, root, 19);
-  expect(readHighWater(nodeFiles, root)).toBe(20);
+  expect(readHighWater(diskFileLayer, root)).toBe(0);
+  raiseHighWater(diskFileLayer, root, 20);
+  raiseHighWater(diskFileLayer, root, 19);
+  expect(readHighWater(diskFileLayer, root)).toBe(20);
   mark.close(12);
   expect(log).toEqual([]);
 });

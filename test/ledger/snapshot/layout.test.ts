@@ -2,14 +2,14 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tableImage } from "../../../src/engine/image.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
   SNAPSHOT_HEADER_BYTES,
-  listSnapshots,
+  selectSnapshotNames,
 } from "../../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../_fixtures.ts";
 
@@ -25,7 +25,7 @@ async function openLedger(dataDir: string) {
     snapshotPace: { outcomes: 400, ms: 1e12, outcomesMin: 1e9 },
     log: (event, detail) => notes.push([event, detail]),
   });
-  const table = () => Buffer.concat(tableImage(memory).parts());
+  const table = () => Buffer.concat(openTableImage(memory).viewParts());
   return { ledger, table, notes };
 }
 
@@ -49,7 +49,7 @@ test("a table of an older layout is made anew from the journal", async () => {
   const before = first.table();
   await first.ledger.close();
   const directory = join(dataDir, "snapshots");
-  const files = listSnapshots(fs.readdirSync(directory)).map((name) => join(directory, name));
+  const files = selectSnapshotNames(fs.readdirSync(directory)).map((name) => join(directory, name));
   expect(files.length).toBeGreaterThan(0);
   files.forEach(age);
   const second = await openLedger(dataDir);

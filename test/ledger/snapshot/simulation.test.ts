@@ -29,10 +29,10 @@ class Table implements TableImage {
     const before = this.memory.subarray(at, at + 20);
     hash("sha1", Buffer.concat([before, Buffer.from(subject)]), "buffer").copy(this.memory, at);
   }
-  bytes(): number {
+  countBytes(): number {
     return TABLE_BYTES;
   }
-  parts(): Uint8Array[] {
+  viewParts(): Uint8Array[] {
     return [this.memory];
   }
   reserve(): Uint8Array[] {
@@ -71,7 +71,7 @@ function open(files: SimulatedFiles, isReplay = false): Opened {
 }
 
 function save(files: SimulatedFiles, { core, table }: Opened): number {
-  const { lsn, chain, outcomes, keyEvents, policies, sources } = core.point();
+  const { lsn, chain, outcomes, keyEvents, policies, sources } = core.buildSnapshotContents();
   const guard = Buffer.alloc(core.guard.byteCount);
   core.guard.copyEntries(guard);
   const [events, rules] = [encodePayloads(keyEvents), encodePayloads(policies)];
@@ -147,7 +147,8 @@ function check(files: SimulatedFiles, { finished }: Life): string | undefined {
       return `the snapshot at ${opened.from} gives another table than the journal`;
     }
     const [one, other] = [opened.core, replay.core];
-    if (one.point().outcomes !== other.point().outcomes) return "another number of outcomes";
+    if (one.buildSnapshotContents().outcomes !== other.buildSnapshotContents().outcomes)
+      return "another number of outcomes";
     return one.guard.size === other.guard.size ? undefined : "another guard";
   } catch (error) {
     return `the start failed: ${String(error)}`;

@@ -3,13 +3,13 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { tableImage } from "../../../src/engine/image.ts";
+import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
-import { listSegmentFiles } from "../../../src/journal/format.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
+import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { type JournalPoint, recoverJournal } from "../../../src/journal/recovery.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
-import { listSnapshots } from "../../../src/ledger/snapshot/format.ts";
+import { selectSnapshotNames } from "../../../src/ledger/snapshot/format.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "../_fixtures.ts";
 
 const PACE = { outcomes: 400, ms: 1e12, outcomesMin: 1e9 };
@@ -42,7 +42,7 @@ async function openLedger(dataDir: string, pace = PACE, seed?: bigint): Promise<
 
 /** Everything but scratch, as one buffer. */
 function tableOf({ memory }: Opened): Buffer {
-  return Buffer.concat(tableImage(memory).parts());
+  return Buffer.concat(openTableImage(memory).viewParts());
 }
 
 const reported = (index: number) =>
@@ -60,7 +60,7 @@ async function report({ ledger }: Opened, from: number, count: number): Promise<
 
 function snapshotFiles(dataDir: string): string[] {
   const directory = join(dataDir, "snapshots");
-  return listSnapshots(fs.readdirSync(directory)).map((name) => join(directory, name));
+  return selectSnapshotNames(fs.readdirSync(directory)).map((name) => join(directory, name));
 }
 
 /** A history of 2,000 outcomes with snapshots in it and records behind the last one. */
@@ -170,7 +170,7 @@ test("a snapshot of another seed, another journal or the future is not ours", as
 function recover(directory: string, from: JournalPoint): number[] | string {
   const visited: number[] = [];
   try {
-    recoverJournal(nodeFiles, directory, (_, __, lsn) => visited.push(lsn), { from });
+    recoverJournal(diskFileLayer, directory, (_, __, lsn) => visited.push(lsn), { from });
   } catch (error) {
     return String(error);
   }
@@ -183,11 +183,11 @@ test("segments before the point are passed by their two ends", () => {
   let point: JournalPoint = { lsn: 0, chain: Buffer.alloc(0) };
   for (let index = 1; index <= 300; index++) {
     core.commit([runOf([recordOf(index)])], NOW_MS);
-    if (index === 200) point = core.point();
+    if (index === 200) point = core.buildSnapshotContents();
   }
   core.close();
   const behind = Array.from({ length: 100 }, (_, n) => 201 + n);
-  const segments = listSegmentFiles(fs.readdirSync(directory)).map(({ name }) =>
+  const segments = parseSegmentNames(fs.readdirSync(directory)).map(({ name }) =>
     join(directory, name),
   );
   const [first = "", second = ""] = segments;

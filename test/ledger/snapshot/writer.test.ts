@@ -5,14 +5,14 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { MessageChannel } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { ReplayTable } from "../../../src/ledger/replay-table.ts";
 import { loadSnapshot } from "../../../src/ledger/snapshot/files.ts";
-import { snapshotName } from "../../../src/ledger/snapshot/format.ts";
+import { formatSnapshotName } from "../../../src/ledger/snapshot/format.ts";
 import { serveSnapshotWriter } from "../../../src/ledger/snapshot/writer.ts";
 import {
   type FromSnapshotWriter,
-  SnapshotTaker,
+  SnapshotScheduler,
   computeSnapshotPace,
 } from "../../../src/ledger/snapshot/taker.ts";
 
@@ -20,7 +20,7 @@ const MIB = 1024 * 1024;
 
 function openWriter() {
   const { port1, port2 } = new MessageChannel();
-  serveSnapshotWriter(port2, nodeFiles, "/nonexistent", 0);
+  serveSnapshotWriter(port2, diskFileLayer, "/nonexistent", 0);
   onTestFinished(() => port1.close());
   return async (bytes: number): Promise<SharedArrayBuffer> => {
     port1.postMessage({ kind: "buffer", bytes });
@@ -51,7 +51,7 @@ test("a table beyond the room to grow gets another", async () => {
 test("every part of the state is read back as it was copied", async () => {
   const directory = mkdtempSync(`${tmpdir()}/trustrank-snapshot-`);
   const { port1, port2 } = new MessageChannel();
-  serveSnapshotWriter(port2, nodeFiles, directory, 0);
+  serveSnapshotWriter(port2, diskFileLayer, directory, 0);
   const table = Buffer.from("the agent table");
   const identity = { layoutVersion: 1, engineDigest: Buffer.alloc(32, 7), seed: 9n };
   const point = {
@@ -66,7 +66,7 @@ test("every part of the state is read back as it was copied", async () => {
   };
   const events: string[] = [];
   const done = Promise.withResolvers<void>();
-  const taker = new SnapshotTaker({
+  const taker = new SnapshotScheduler({
     point: () => point,
     isRefolding: () => false,
     guard: new ReplayTable(),
@@ -82,11 +82,11 @@ test("every part of the state is read back as it was copied", async () => {
       if (event === "snapshot_written") done.resolve();
     },
   });
-  taker.turn(1);
+  taker.runIfDue(1);
   await done.promise;
   const read = Buffer.alloc(table.length);
-  const path = `${directory}/${snapshotName(point.lsn)}`;
-  const { guard, ...found } = loadSnapshot(nodeFiles, path, identity, () => [read]);
+  const path = `${directory}/${formatSnapshotName(point.lsn)}`;
+  const { guard, ...found } = loadSnapshot(diskFileLayer, path, identity, () => [read]);
   expect(read).toEqual(table);
   expect(guard).toHaveLength(0);
   expect(found).toEqual(point);

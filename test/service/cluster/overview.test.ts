@@ -175,8 +175,8 @@ describe("viewOf", () => {
     ]);
     const log = {
       generation: 1,
-      state: () => Promise.resolve(STATE),
-      reports: () => Promise.resolve(found),
+      readState: () => Promise.resolve(STATE),
+      readReports: () => Promise.resolve(found),
     };
     const { reports } = await readClusterView(log);
     expect(reports.map(([node]) => node)).toEqual(["a"]);

@@ -5,16 +5,16 @@ import {
   collectStreamMetrics,
   describeStream,
 } from "../../../src/service/health/cluster-health.ts";
-import { StreamFigures } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/figures.ts";
 
 const NOW_MS = 1_700_000_000_000;
 
-function figuresAt(lagMs: number, silentMs: number): StreamFigures {
-  const figures = new StreamFigures();
+function figuresAt(lagMs: number, silentMs: number): StreamMetrics {
+  const figures = new StreamMetrics();
   figures.applied = 7;
   figures.known = 9;
   figures.answeredMs = NOW_MS - silentMs;
-  figures.caughtUp(NOW_MS - lagMs);
+  figures.setCaughtUpAt(NOW_MS - lagMs);
   return figures;
 }
 
@@ -38,7 +38,7 @@ test("a log that does not answer is told with its time", () => {
 });
 
 test("a node that never caught up is not ready", () => {
-  const figures = new StreamFigures();
+  const figures = new StreamMetrics();
   figures.answeredMs = NOW_MS;
   expect(checkClusterLag(figures, NOW_MS).reasons).toEqual([
     "behind the cluster at message 0 of 0",
@@ -59,25 +59,25 @@ test("the state of a node is its place, its connection and whether somebody lead
     leader_known: false,
     away_since: null,
   });
-  figures.awaySinceMs = NOW_MS - 60_000;
+  figures.unavailableSinceMs = NOW_MS - 60_000;
   expect(state()?.away_since).toBe(new Date(NOW_MS - 60_000).toISOString());
-  figures.ledMs = NOW_MS - 4000;
-  figures.connection({ isUp: true, lost: 3 });
+  figures.leaderSeenAtMs = NOW_MS - 4000;
+  figures.setConnection({ isUp: true, lost: 3 });
   expect(state()).toMatchObject({ connected: true, leader_known: true });
-  figures.ledMs = NOW_MS - 4001;
+  figures.leaderSeenAtMs = NOW_MS - 4001;
   expect(state()).toMatchObject({ leader_known: false });
   expect(describeStream(undefined, NOW_MS)).toBeUndefined();
-  const fresh = { node: "a", link, figures: new StreamFigures() };
+  const fresh = { node: "a", link, figures: new StreamMetrics() };
   expect(describeStream(fresh, NOW_MS)).toMatchObject({ position: 0, lag_ms: null });
 });
 
 test("figures are what the stream thread has written, none without one", () => {
   const figures = figuresAt(1500, 0);
-  figures.connection({ isUp: true, lost: 3 });
-  figures.publishedIn(4);
-  figures.publishedIn(40_000);
+  figures.setConnection({ isUp: true, lost: 3 });
+  figures.recordPublishMs(4);
+  figures.recordPublishMs(40_000);
   figures.tablesDiffer = true;
-  const told = collectStreamMetrics(new StreamFigures(figures.memory), NOW_MS);
+  const told = collectStreamMetrics(new StreamMetrics(figures.memory), NOW_MS);
   expect(told).toMatchObject({
     stream_connected: 1,
     stream_leader_known: 0,
@@ -88,7 +88,7 @@ test("figures are what the stream thread has written, none without one", () => {
     stream_tables_differ: 1,
     stream_publish_duration_seconds: { sum: 40.004 },
   });
-  expect(collectStreamMetrics(new StreamFigures(), NOW_MS)).not.toHaveProperty(
+  expect(collectStreamMetrics(new StreamMetrics(), NOW_MS)).not.toHaveProperty(
     "stream_lag_seconds",
   );
   expect(collectStreamMetrics(undefined, NOW_MS)).toEqual({});

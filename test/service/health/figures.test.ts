@@ -1,7 +1,7 @@
 // Figures of the service under the names of the table of metrics.
 import { expect, test } from "vitest";
 import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/figures.ts";
-import { LedgerFigures } from "../../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../../src/ledger/figures.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {
   collectKaizenMetrics,
@@ -22,7 +22,7 @@ function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
     position: () => 42,
     journal: { damages: [], verifiedMs: undefined },
     notes: { count: 3, bytes: 99 },
-    figures: new LedgerFigures(),
+    figures: new LedgerMetrics(),
     appendDurations: () => NOTHING,
     ...changes,
   };
@@ -48,8 +48,8 @@ test("journal and disk; what is not known yet is left out", () => {
     expect(figures).not.toHaveProperty(name);
   }
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
-  const counted = new LedgerFigures();
-  counted.snapshotWritten(NOW_MS);
+  const counted = new LedgerMetrics();
+  counted.setSnapshotTime(NOW_MS);
   const later = collectLedgerMetrics(
     ledgerLike({
       disk: { freeBytes: Infinity, ballastBytes: 0, isLow: true },

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
 import type { SeriesCounts } from "../../../src/http/metrics/pulse.ts";
 import { SeriesBuffer } from "../../../src/http/metrics/series.ts";
-import { LedgerFigures } from "../../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../../src/ledger/figures.ts";
 import { openSeriesSampler } from "../../../src/service/health/sampler.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
@@ -20,7 +20,7 @@ test("a slow thread is not asked twice, and a failed one is no fault of the seri
         return answer.promise;
       },
     },
-    ledger: { position: () => 12, figures: new LedgerFigures() },
+    ledger: { position: () => 12, figures: new LedgerMetrics() },
     store: { status: () => ({ ...INITIAL_STORE_STATE, appliedLsn: 9 }) },
     series,
     clock: () => nowMs,

@@ -76,8 +76,8 @@ it("reads on both sides of midnight are billed to their months, and old days let
   expect(brief(journal[1])).toEqual(["2026-02-02 k0 1"]);
   expect(brief(keeper.rows()).toSorted()).toEqual(["2026-02-01 k0 3", "2026-02-02 k0 1"]);
   const sums = new UsageSums();
-  for (const row of journal.flat()) sums.take(row);
-  expect(brief(sums.rows())).toEqual(["2026-01-31 k0 2", "2026-02-01 k0 3", "2026-02-02 k0 1"]);
+  for (const row of journal.flat()) sums.merge(row);
+  expect(brief(sums.listRows())).toEqual(["2026-01-31 k0 2", "2026-02-01 k0 3", "2026-02-02 k0 1"]);
 });
 
 it("a journal that refuses loses nothing: the next record has it all, told of once", async () => {

@@ -7,7 +7,7 @@ import { createQuotaMemory } from "../../../src/http/access/quota-memory.ts";
 import { QuotaGuard } from "../../../src/http/access/quotas.ts";
 import { EarlierPaidReads } from "../../../src/service/usage/earlier-reads.ts";
 import { openQuotas } from "../../../src/service/usage/quota-keeper.ts";
-import { noUsage } from "../../../src/contract/usage.ts";
+import { createUsageCounts } from "../../../src/contract/usage.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
 async function openKeeper(dataDir = temporaryDirectory()) {
@@ -92,7 +92,7 @@ it("reads of earlier processes count, and those of later months are nobody's", a
     day: "",
     key_id: "",
     tenant: "acme",
-    ...noUsage(),
+    ...createUsageCounts(),
     verify,
     test: 99,
   });

@@ -1,12 +1,12 @@
 // The decision log from the bureau that decides to the rows an analyst reads: nothing lost but what
 // may be, the same numbers, one tenant's to itself, judged again by the same engine.
 import { expect, test } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
-import { activePolicy } from "../../../src/policy/active-policy.ts";
-import { isDrawn } from "../../../src/policy/audit.ts";
+import { createActivePolicy } from "../../../src/policy/active-policy.ts";
+import { isInAuditSample } from "../../../src/policy/audit.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
@@ -113,12 +113,12 @@ test("judged again it is the same to the bit; under another config the differenc
   await bureau.check({ subject: "agent://nobody/knows", stakes: 800 }, callOf("c"));
   const parties = { initiator: "agent://shop/bad", counterparty: "agent://shop/good", stakes: 5 };
   await bureau.handshake(parties, callOf("h"));
-  const stricter = { ...defaultConfig(), name: "stricter", caution: 3, loss: 20 };
+  const stricter = { ...loadDefaultConfig(), name: "stricter", caution: 3, loss: 20 };
   writer.installConfig(stricter);
   for (const requestId of ["v", "t-1", "t-2", "c", "h"]) {
     const legs = await store.listDecisions({ tenant: undefined, requestId, limit: 10 });
     const recorded = legs[0]!.config_version;
-    const same = bureau.replay(legs, recorded);
+    const same = bureau.replayDecision(legs, recorded);
     expect(same).toEqual({
       request_id: requestId,
       recorded_config: recorded,
@@ -128,11 +128,11 @@ test("judged again it is the same to the bit; under another config the differenc
       identical: true,
       differences: [],
     });
-    const other = bureau.replay(legs, undefined);
+    const other = bureau.replayDecision(legs, undefined);
     expect(other.replayed_config).not.toBe(recorded);
     expect(other.identical).toBe(false);
     expect(other.differences.map((each) => each.member)).toContain("effective_score");
-    expect(() => bureau.replay(legs, "c-0000000000000000")).toThrow("not_found");
+    expect(() => bureau.replayDecision(legs, "c-0000000000000000")).toThrow("not_found");
   }
 });
 
@@ -143,7 +143,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }), () => NOW_MS, book);
   const set = (levels: object) => {
     const policy = parsePolicy({ levels, allow_inverted: true });
-    const { version } = activePolicy(policy);
+    const { version } = createActivePolicy(policy);
     const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
     book.apply({ event: "policy.set", policy, version, ...by });
   };
@@ -160,20 +160,20 @@ test("judged again by the policy of its time, whatever is in force now", async (
     enforced: false,
     effective: "allow",
   });
-  expect(legs[0]!.policy_version).not.toBe(book.of("acme").version);
+  expect(legs[0]!.policy_version).not.toBe(book.findActivePolicy("acme").version);
   const { config_version: config } = legs[0]!;
-  expect(bureau.replay(legs, config)).toMatchObject({ identical: true, differences: [] });
+  expect(bureau.replayDecision(legs, config)).toMatchObject({ identical: true, differences: [] });
   const [check] = await store.listDecisions({ tenant: "acme", requestId: "c", limit: 1 });
   expect(check).toMatchObject({ enforced: false, policy_version: legs[0]!.policy_version });
   const older = legs.map((leg) => ({ ...leg, policy_version: null }));
-  const now = bureau.replay(older, config).differences.map(({ member }) => member);
+  const now = bureau.replayDecision(older, config).differences.map(({ member }) => member);
   expect(now, "a decision that names none, by the policy of now").toContain("verdict");
-  expect(bureau.replay(older, config)).toMatchObject({
+  expect(bureau.replayDecision(older, config)).toMatchObject({
     recorded_policy: null,
-    replayed_policy: book.of("acme").version,
+    replayed_policy: book.findActivePolicy("acme").version,
   });
   const unheld = legs.map((leg) => ({ ...leg, policy_version: "p-0000000000000000" }));
-  expect(() => bureau.replay(unheld, config)).toThrow("not_found");
+  expect(() => bureau.replayDecision(unheld, config)).toThrow("not_found");
 });
 
 test("the operator's word is judged again as it stood at the time of the decision", async () => {
@@ -187,7 +187,7 @@ test("the operator's word is judged again as it stood at the time of the decisio
   const vouched = [{ namespace: "agent://mine/*", until: new Date(untilMs).toISOString() }];
   const policy = parsePolicy({ vouched });
   const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
-  book.apply({ event: "policy.set", policy, version: activePolicy(policy).version, ...by });
+  book.apply({ event: "policy.set", policy, version: createActivePolicy(policy).version, ...by });
   const minimumScores = { L0: 300, L1: 300, L2: 507, L3: 550 };
   const principal = { ...principalOf("acme"), minimumScores };
   for (const [id, nowMs] of [
@@ -198,7 +198,12 @@ test("the operator's word is judged again as it stood at the time of the decisio
     await bureau.verify(verifyOf("agent://mine/new", "L2"), callOf(id, principal));
   }
   const back = parsePolicy({});
-  book.apply({ event: "policy.set", policy: back, version: activePolicy(back).version, ...by });
+  book.apply({
+    event: "policy.set",
+    policy: back,
+    version: createActivePolicy(back).version,
+    ...by,
+  });
   at.nowMs += 1e9;
   for (const [id, verdict, label] of [
     ["last", "ALLOW", "VOUCHED"],
@@ -207,10 +212,10 @@ test("the operator's word is judged again as it stood at the time of the decisio
     const legs = await store.listDecisions({ tenant: "acme", requestId: id!, limit: 1 });
     expect(legs).toMatchObject([{ verdict, log_reason: label, known: false }]);
     expect(legs[0]!.reason_codes.includes("VOUCHED")).toBe(label === "VOUCHED");
-    expect(bureau.replay(legs, legs[0]!.config_version)).toMatchObject({
+    expect(bureau.replayDecision(legs, legs[0]!.config_version)).toMatchObject({
       identical: true,
-      recorded_policy: activePolicy(policy).version,
-      replayed_policy: activePolicy(policy).version,
+      recorded_policy: createActivePolicy(policy).version,
+      replayed_policy: createActivePolicy(policy).version,
     });
   }
 });
@@ -221,7 +226,7 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
   const book = new PolicyBook();
   const { bureau } = openTable(new DecisionRingWriter(ring, { waitMs: 0 }), () => NOW_MS, book);
   const policy = parsePolicy({ levels: { L2: { audit_one_in: 2 } } });
-  const { version } = activePolicy(policy);
+  const { version } = createActivePolicy(policy);
   const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
   book.apply({ event: "policy.set", policy, version, ...by });
   const principal = {
@@ -235,10 +240,10 @@ test("a lot that was drawn is judged again as drawn, and one that was not as hel
   const labels = new Set<string>();
   for (const requestId of names) {
     const legs = await store.listDecisions({ tenant: "acme", requestId, limit: 1 });
-    const isWon = isDrawn(requestId, 2);
+    const isWon = isInAuditSample(requestId, 2);
     const label = isWon ? "AUDIT_SAMPLE" : "THIN_FILE";
     expect(legs).toMatchObject([{ log_reason: label, verdict: isWon ? "ALLOW" : "CHALLENGE" }]);
-    expect(bureau.replay(legs, legs[0]!.config_version)).toMatchObject({ identical: true });
+    expect(bureau.replayDecision(legs, legs[0]!.config_version)).toMatchObject({ identical: true });
     labels.add(label);
   }
   expect(labels.size).toBe(2);
@@ -253,7 +258,7 @@ test("an entry from before outcomes were counted is not judged again as a thin o
   const counted = legs[0]!.inputs.indexOf(60);
   expect(counted, "the number of outcomes is among the inputs").toBeGreaterThan(0);
   const older = legs.map((leg) => ({ ...leg, inputs: leg.inputs.with(counted, 0) }));
-  expect(bureau.replay(older, legs[0]!.config_version).identical).toBe(true);
+  expect(bureau.replayDecision(older, legs[0]!.config_version).identical).toBe(true);
 });
 
 test("what is in the ring at the end is in the store after a restart", async () => {

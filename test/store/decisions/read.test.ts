@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as fs from "node:fs";
 import {
   type DecisionFilter,
-  type DecisionPlace,
-  type Facet,
-  FACETS,
+  type DecisionListCursor,
+  type DecisionFacet,
+  DECISION_FACETS,
 } from "../../../src/contract/decisions.ts";
 import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
@@ -66,9 +66,9 @@ afterAll(async () => {
 });
 
 /** What an entry is counted under, from the words that it is read back with. */
-function valuesOf(leg: ReplayableLeg, facet: Facet): string[] {
+function valuesOf(leg: ReplayableLeg, facet: DecisionFacet): string[] {
   const reasons = [...new Set([...leg.reason_codes, leg.log_reason ?? ""])];
-  const values: Record<Facet, (string | null)[]> = {
+  const values: Record<DecisionFacet, (string | null)[]> = {
     verdict: [leg.verdict],
     decision: [leg.decision],
     effective: [leg.effective],
@@ -83,7 +83,7 @@ function valuesOf(leg: ReplayableLeg, facet: Facet): string[] {
   return values[facet].filter((value) => value !== null);
 }
 
-function choiceOf(filter: DecisionFilter, facet: Facet): string | undefined {
+function choiceOf(filter: DecisionFilter, facet: DecisionFacet): string | undefined {
   if (facet === "flagged") return filter.isFlagged?.toString();
   if (facet === "shadow") return filter.isShadow?.toString();
   return facet === "tenant" ? filter.ofTenant : filter[facet];
@@ -100,8 +100,8 @@ function isInScope(leg: ReplayableLeg, filter: DecisionFilter): boolean {
   );
 }
 
-function isChosen(leg: ReplayableLeg, filter: DecisionFilter, without?: Facet): boolean {
-  return FACETS.every((facet) => {
+function isChosen(leg: ReplayableLeg, filter: DecisionFilter, without?: DecisionFacet): boolean {
+  return DECISION_FACETS.every((facet) => {
     const choice = facet === without ? undefined : choiceOf(filter, facet);
     return choice === undefined || valuesOf(leg, facet).includes(choice);
   });
@@ -158,7 +158,7 @@ describe("decisions under a filter", () => {
   it("come whole in pages of any size, none twice, even within a millisecond", async () => {
     for (const limit of [1, 3, 7, 8, 50]) {
       const seen: string[] = [];
-      let before: DecisionPlace | undefined;
+      let before: DecisionListCursor | undefined;
       for (;;) {
         const filter: DecisionFilter = { tenant: undefined, effective: "deny", limit };
         const page = await store.listDecisions(
@@ -199,7 +199,7 @@ describe("counts", () => {
           isComplete: true,
           decisions: chosen.reduce((sum, leg) => sum + leg.stands_for, 0),
         });
-        for (const facet of FACETS) {
+        for (const facet of DECISION_FACETS) {
           const wanted = new Map<string, number>();
           for (const leg of looked.filter((each) => isChosen(each, filter, facet))) {
             for (const value of valuesOf(leg, facet))

@@ -162,7 +162,7 @@ test("nothing goes while the clock is in doubt; then counts stay, a rebuild late
 
 test("what lets through is never counted together, and many kinds are no burden", async () => {
   const { core, records, writer, rowsOf } = openLog();
-  for (let n = 0; n < 150; n++) writer.record({ ...denial(n), isLetThrough: true });
+  for (let n = 0; n < 150; n++) writer.record({ ...denial(n), isAllowed: true });
   records.ringDrain.drain(START_MS);
   for (let n = 0; n < DENIAL_KINDS_MAX + 100; n++) {
     writer.record(denial(n, { subject: `agent://shop/${n}` }));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   AGENT_ORDERS,
   type AgentOrder,
-  type AgentPlace,
+  type AgentListCursor,
 } from "../../../src/contract/schemas/agents.ts";
 import type { OpenStore } from "../../../src/store/client.ts";
 import { LIMITS } from "../_fixtures.ts";
@@ -29,7 +29,7 @@ const outcomesOf = (tenant: string | undefined, more = {}) =>
 
 async function paged(order: AgentOrder, limit: number): Promise<string[]> {
   const names: string[] = [];
-  for (let after: AgentPlace | undefined; ;) {
+  for (let after: AgentListCursor | undefined; ;) {
     const { agents, last } = await agentsOf(undefined, { order, limit, after });
     names.push(...agents.map(({ agent_id }) => agent_id));
     if (last === undefined) return names;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import {
   type NamespaceEvent,
-  ownersAfter,
+  foldNamespaceOwners,
   type RegistryEvent,
 } from "../../../src/contract/namespaces.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
@@ -63,10 +63,10 @@ test("SQL finds the owner that the fold finds", async () => {
   // By the rows that a tenant sees of others' reports it owns their namespaces.
   const rows = drawn.map((_, n) => recordOf(n, { tenant: "third", subject: `agent://n${n}/s` }));
   const journal = openJournal(dataDir);
-  journal.commit([batch.take(), runOf(rows)], NOW_MS);
+  journal.commit([batch.drain(), runOf(rows)], NOW_MS);
   journal.close();
   ({ store } = await openStore(dataDir));
-  const owned = ownersAfter(payloads).list();
+  const owned = foldNamespaceOwners(payloads).list();
   for (const each of TENANTS) {
     const sql = "SELECT subject_namespace FROM outcomes ORDER BY 1";
     const { rows: seen } = await store.query(sql, LIMITS, each);

@@ -59,9 +59,9 @@ const BACKTEST = {
 test("notes are rows of their views, and again when the store's directory is gone", async () => {
   const dataDir = temporaryDirectory();
   const notes = notesInto(dataDir);
-  await notes.note("provenance", PROVENANCE);
-  await notes.note("audit_events", AUDIT);
-  await notes.note("backtests", BACKTEST);
+  await notes.recordNote("provenance", PROVENANCE);
+  await notes.recordNote("audit_events", AUDIT);
+  await notes.recordNote("backtests", BACKTEST);
   notes.close();
   for (let life = 0; life < 2; life++) {
     const store = await openWith([], dataDir);
@@ -124,7 +124,7 @@ test("provenance past its time is no row, and a row no longer", async () => {
   const dataDir = temporaryDirectory();
   const notes = notesInto(dataDir);
   for (const daysAgo of [0, 40]) {
-    await notes.note("provenance", {
+    await notes.recordNote("provenance", {
       ...PROVENANCE,
       recorded_at: Date.now() - daysAgo * 86_400_000,
     });
@@ -192,8 +192,12 @@ test("a review follows its flagged decision and is joined to it", async () => {
   await opened.pop()!.close();
   const review = { tenant: "acme", request_id: "request-1", note: "seen", key_id: "key-acme" };
   const notes = notesInto(dataDir);
-  await notes.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
-  await notes.note("reviews", { ...review, recorded_at: NOW_MS + 1, resolution: "dismissed" });
+  await notes.recordNote("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
+  await notes.recordNote("reviews", {
+    ...review,
+    recorded_at: NOW_MS + 1,
+    resolution: "dismissed",
+  });
   notes.close();
   // With or without the database that had the decision.
   for (const lost of ["none", "store"]) {

@@ -1,13 +1,13 @@
 // Store rows of journal records other than outcomes: sources, keys, configs, contradictions, signed
 // batches. Live, through ledger and store threads.
 import { expect, test } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
-import { canonicalJson } from "../../../src/contract/canonical-json.ts";
-import { configDigest, configName } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
+import { formatCanonicalJson } from "../../../src/contract/canonical-json.ts";
+import { computeConfigDigest, formatConfigVersion } from "../../../src/engine/config.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { startStore } from "../../../src/store/client.ts";
-import { encodeEvent, type SourceEvent } from "../../../src/vault/sources/events.ts";
+import { encodeSourceEvent, type SourceEvent } from "../../../src/vault/sources/events.ts";
 import { NOW_MS, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { LIMITS } from "../_fixtures.ts";
 
@@ -41,9 +41,9 @@ test("records of other layers are rows of the views, and survive without the dat
   };
   const first = await open();
   const { ledger } = first;
-  await ledger.appendSource(encodeEvent({ ...SOURCE, text: "twelve bytes" }));
-  await ledger.appendSource(encodeEvent({ ...SOURCE, tenant: "other", title: "theirs" }));
-  await ledger.appendSource(encodeEvent({ ...SOURCE, state: "revoked" }));
+  await ledger.appendSource(encodeSourceEvent({ ...SOURCE, text: "twelve bytes" }));
+  await ledger.appendSource(encodeSourceEvent({ ...SOURCE, tenant: "other", title: "theirs" }));
+  await ledger.appendSource(encodeSourceEvent({ ...SOURCE, state: "revoked" }));
   const key = { at_ms: NOW_MS, tenant: "acme", kid: "kid-1" };
   const agent = "agent://shop/buyer";
   const registered = { ...key, event: "registered", agent, x: "x", proof: "p" };
@@ -51,8 +51,8 @@ test("records of other layers are rows of the views, and survive without the dat
   await ledger.appendKeyEvent(Buffer.from(JSON.stringify({ ...registered, ...times })));
   const revoked = { ...key, event: "revoked", compromised_since_ms: null };
   await ledger.appendKeyEvent(Buffer.from(JSON.stringify(revoked)));
-  const config = defaultConfig();
-  await ledger.appendConfig(Buffer.from(canonicalJson(config)));
+  const config = loadDefaultConfig();
+  await ledger.appendConfig(Buffer.from(formatCanonicalJson(config)));
   const replayed = { event: "signature.replayed", kid: "kid-1", jti: "j" };
   await ledger.appendAudit(Buffer.from(JSON.stringify(replayed)));
   // A later version may write what this one does not know: it is passed over, not stumbled over.
@@ -85,7 +85,7 @@ test("records of other layers are rows of the views, and survive without the dat
     ]);
     expect(
       await rowsOf("SELECT detail->>'config_version' FROM audit_events WHERE position = 6"),
-    ).toEqual([[configName(configDigest(config))]]);
+    ).toEqual([[formatConfigVersion(computeConfigDigest(config))]]);
     const jtiMs = Number.parseInt("018900000000", 16);
     const found = await store.findSigned({ kid: signer.kid, jti, jtiMs: NOW_MS });
     expect(found).toMatchObject({ batch: { evidenceId, position: 9, rows: new Map() } });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";
 import {
-  reviewDay,
+  formatReviewDay,
   type ReviewEvent,
   deriveReviewId,
 } from "../../../src/contract/reviews/events.ts";
@@ -27,7 +27,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 function eventOf(each: Step, at: number): ReviewEvent {
   const { kind, agent, round, stakes } = each;
   const atMs = NOW_MS + 1000 * at;
-  const key = { tenant: "acme", agent, level: "L2", day: reviewDay(NOW_MS), round } as const;
+  const key = { tenant: "acme", agent, level: "L2", day: formatReviewDay(NOW_MS), round } as const;
   const id = deriveReviewId(key);
   const last = { last_request_id: `r-${at}`, last_stakes: stakes, last_ms: atMs };
   const calls = { count: 1 + (at % 3), ...last, stakes_max: stakes };
@@ -79,10 +79,10 @@ test("every review is the row that the book has", async () => {
     for (const event of events) {
       const batch = new FrameBatch();
       batch.addEvent(FRAME_KINDS.reviewEvent, Buffer.from(JSON.stringify(event)));
-      journal.commit([batch.take()], event.at_ms);
+      journal.commit([batch.drain()], event.at_ms);
     }
     await catchUp(core, journal.lsn);
-    const wanted = [...book.all()].map((review) => [
+    const wanted = [...book.listReviews()].map((review) => [
       review.id,
       review.dispute === undefined ? "held" : "dispute",
       review.count,

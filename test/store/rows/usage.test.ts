@@ -1,7 +1,7 @@
 // Usage in the store: a row of each record, sums of them in the view and for a tenant's report, and
 // rows that newer ones have replaced, which go.
 import { expect, test } from "vitest";
-import { noUsage, type UsageRow } from "../../../src/contract/usage.ts";
+import { createUsageCounts, type UsageRow } from "../../../src/contract/usage.ts";
 import { encodeUsage } from "../../../src/contract/usage-records.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
@@ -14,7 +14,15 @@ import { NOW_MS, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { askCore, catchUp, openJournal, openStoreCore } from "../_fixtures.ts";
 
 const row = (meter: string, day: string, key: string, verify: number, more: object = {}) =>
-  ({ meter, day, key_id: key, tenant: "acme", ...noUsage(), verify, ...more }) as UsageRow;
+  ({
+    meter,
+    day,
+    key_id: key,
+    tenant: "acme",
+    ...createUsageCounts(),
+    verify,
+    ...more,
+  }) as UsageRow;
 
 test("the largest sums of each meter are added up, replayed or compacted or not", async () => {
   const dataDir = temporaryDirectory();
@@ -24,7 +32,7 @@ test("the largest sums of each meter are added up, replayed or compacted or not"
     for (const payload of encodeUsage(rows[0]!.meter, rows)) {
       batch.addEvent(FRAME_KINDS.usage, payload);
     }
-    journal.commit([batch.take()], NOW_MS);
+    journal.commit([batch.drain()], NOW_MS);
   };
   const { core } = openStoreCore(dataDir);
   append(row("a", "2026-01-31", "k1", 2));

@@ -1,13 +1,16 @@
 // Collecting other nodes' decisions: from where the copies stand, in order, each part told that nobody can read any more.
 import { afterEach, expect, test } from "vitest";
-import { Collecting, type Copies } from "../../../src/stream/decisions/collecting.ts";
-import type { NodePart } from "../../../src/stream/decisions/parts.ts";
+import {
+  DecisionCollector,
+  type DecisionCopies,
+} from "../../../src/stream/decisions/collecting.ts";
+import type { NodeSegmentPart } from "../../../src/stream/decisions/parts.ts";
 import { MemoryParts } from "./_memory-parts.ts";
 
-const running: Collecting[] = [];
+const running: DecisionCollector[] = [];
 afterEach(() => Promise.all(running.splice(0).map((each) => each.close())));
 
-class MemoryCopies implements Copies {
+class MemoryCopies implements DecisionCopies {
   place: { stream: string; seq: number } | undefined;
   readonly taken: number[] = [];
   missing = 0;
@@ -17,7 +20,7 @@ class MemoryCopies implements Copies {
     return Promise.resolve(this.place);
   }
 
-  take(part: NodePart) {
+  take(part: NodeSegmentPart) {
     if (this.isFull) return Promise.reject(new Error("ENOSPC"));
     if (part.segment === "") return Promise.resolve(undefined);
     this.taken.push(part.seq);
@@ -30,10 +33,10 @@ class MemoryCopies implements Copies {
   }
 }
 
-function collectingOf(parts: MemoryParts, copies: Copies) {
+function collectingOf(parts: MemoryParts, copies: DecisionCopies) {
   const told: string[] = [];
   let bytes = 0;
-  const collecting = new Collecting({
+  const collecting = new DecisionCollector({
     node: "two",
     parts,
     copies,

@@ -2,7 +2,7 @@
 // from whoever may write there is a part of nothing.
 import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { NodePart, Part } from "../../../src/stream/decisions/parts.ts";
+import type { NodeSegmentPart, DecisionSegmentPart } from "../../../src/stream/decisions/parts.ts";
 import { type Servers, startServers } from "../_nats.ts";
 import { needs } from "../../_needs.ts";
 
@@ -20,18 +20,18 @@ describe("parts of decisions", needs("nats-server"), () => {
     await decisions.state();
     return decisions;
   };
-  const part = (segment: string, from: number, length = 8): Part => {
+  const part = (segment: string, from: number, length = 8): DecisionSegmentPart => {
     return { segment, from, bytes: Buffer.alloc(length, segment) };
   };
 
   test("what one node sends another reads in order, and each knows where it stands", async () => {
     const [one, two] = [await open("a"), await open("a")];
-    expect(await one.newestOf("one")).toBeUndefined();
+    expect(await one.findNewestPlace("one")).toBeUndefined();
     await one.publish("one", part("s-1", 0));
     await two.publish("two", part("s-9", 16));
     await one.publish("one", part("s-1", 8));
-    expect(await two.newestOf("one")).toEqual({ segment: "s-1", byte: 16 });
-    const read: NodePart[] = [];
+    expect(await two.findNewestPlace("one")).toEqual({ segment: "s-1", byte: 16 });
+    const read: NodeSegmentPart[] = [];
     const reading = await two.read(1, async (each) => void read.push(each));
     await expect.poll(() => read).toHaveLength(2);
     reading.close();
@@ -69,7 +69,7 @@ describe("parts of decisions", needs("nats-server"), () => {
     await connection.flush();
     await connection.close();
     await parts.publish("one", part("s-1", 0, 2 * MEBIBYTE));
-    const read: NodePart[] = [];
+    const read: NodeSegmentPart[] = [];
     const reading = await parts.read(1, async (each) => void read.push(each));
     await expect.poll(() => read).toHaveLength(2);
     reading.close();

@@ -2,10 +2,10 @@
 // node keeps copies.
 import { afterEach, expect, test } from "vitest";
 import type { PartPlace } from "../../../src/stream/decisions/parts.ts";
-import { Shipping, type WrittenMark } from "../../../src/stream/decisions/shipping.ts";
+import { DecisionShipper, type WrittenMark } from "../../../src/stream/decisions/shipping.ts";
 import { MemoryParts } from "./_memory-parts.ts";
 
-const running: Shipping[] = [];
+const running: DecisionShipper[] = [];
 afterEach(() => Promise.all(running.splice(0).map((each) => each.close())));
 
 /** Segments `a`, `b`... of ten bytes each, read in parts of four. */
@@ -23,7 +23,7 @@ function shippingOf(parts: MemoryParts) {
     const part = { segment: at, from, bytes: new Uint8Array(Math.max(0, length)) };
     return Promise.resolve(length > 0 ? part : undefined);
   };
-  const shipping = new Shipping({
+  const shipping = new DecisionShipper({
     node: "one",
     parts,
     read,
@@ -41,10 +41,10 @@ test("nothing is sent while nobody keeps copies, or before it is known what is o
   const parts = new MemoryParts();
   const { shipping } = shippingOf(parts);
   shipping.mark = { name: "a", bytes: 8 };
-  await shipping.look();
+  await shipping.shipPending();
   shipping.isWanted = true;
   shipping.mark = undefined;
-  await shipping.look();
+  await shipping.shipPending();
   expect(parts.stored).toEqual([]);
 });
 
@@ -53,11 +53,11 @@ test("all that is on disk is sent in order, once", async () => {
   const { shipping, shipped } = shippingOf(parts);
   shipping.isWanted = true;
   shipping.mark = { name: "a", bytes: 6 };
-  await shipping.look();
-  await shipping.look();
+  await shipping.shipPending();
+  await shipping.shipPending();
   expect(placesOf(parts)).toEqual(["a0-4", "a4-6"]);
   shipping.mark = { name: "b", bytes: 3 };
-  await shipping.look();
+  await shipping.shipPending();
   expect(placesOf(parts).slice(2)).toEqual(["a6-10", "b0-3"]);
   expect(shipped()).toBe(13);
 });
@@ -67,20 +67,20 @@ test("after a start, and after a failure, it goes on where the stream stands", a
   const first = shippingOf(parts);
   first.shipping.isWanted = true;
   first.shipping.mark = { name: "a", bytes: 4 };
-  await first.shipping.look();
+  await first.shipping.shipPending();
   const { shipping, told } = shippingOf(parts);
   shipping.isWanted = true;
   shipping.mark = { name: "a", bytes: 8 };
   // It stands there, and no answer came.
   parts.isSilent = true;
-  await shipping.look();
+  await shipping.shipPending();
   parts.isSilent = false;
   parts.isRefusing = true;
-  await shipping.look();
-  await shipping.look();
+  await shipping.shipPending();
+  await shipping.shipPending();
   parts.isRefusing = false;
   shipping.mark = { name: "b", bytes: 1 };
-  await shipping.look();
+  await shipping.shipPending();
   expect(placesOf(parts)).toEqual(["a0-4", "a4-8", "a8-10", "b0-1"]);
   expect(told).toEqual([
     "decisions_not_shipped: no answer",
@@ -93,19 +93,19 @@ test("a stream that was made anew is given everything again", async () => {
   const { shipping } = shippingOf(parts);
   shipping.isWanted = true;
   shipping.mark = { name: "a", bytes: 6 };
-  await shipping.look();
+  await shipping.shipPending();
   parts.stored.length = 0;
   parts.isRefusing = true;
   shipping.mark = { name: "a", bytes: 7 };
-  await shipping.look();
+  await shipping.shipPending();
   parts.isRefusing = false;
-  await shipping.look();
+  await shipping.shipPending();
   expect(placesOf(parts)).toEqual(["a0-4", "a4-7"]);
 });
 
 test("a history does not crowd out what is decided: one look sends four MiB", async () => {
   const parts = new MemoryParts();
-  const shipping = new Shipping({
+  const shipping = new DecisionShipper({
     node: "one",
     parts,
     read: ({ byte }) =>
@@ -116,6 +116,6 @@ test("a history does not crowd out what is decided: one look sends four MiB", as
   running.push(shipping);
   shipping.isWanted = true;
   shipping.mark = { name: "a", bytes: Number.MAX_SAFE_INTEGER };
-  await shipping.look();
+  await shipping.shipPending();
   expect(parts.stored).toHaveLength(8);
 });

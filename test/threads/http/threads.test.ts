@@ -1,7 +1,7 @@
 // The further HTTP threads as the main one handles them: a table made anew, what they have counted,
 // and one that cannot start.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { defaultConfig } from "../../../src/engine/config.ts";
+import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { createUsageMemory, visitUsage } from "../../../src/http/access/usage-memory.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
@@ -63,7 +63,7 @@ test("a table made anew is read from the next request on", async () => {
   };
   expect(await Promise.all(urls.map(known))).toEqual([true, true]);
   const empty = createEngineMemory();
-  openEngineWriter(empty, defaultConfig(), 1n);
+  openEngineWriter(empty, loadDefaultConfig(), 1n);
   threads.rebind(empty);
   expect(await Promise.all(urls.map(known)), "the further thread alone was told").toEqual([
     true,

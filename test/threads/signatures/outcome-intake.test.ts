@@ -2,10 +2,10 @@
 // that the pool says what recording row by row says.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { FRAME_KINDS, frameKind } from "../../../src/journal/format.ts";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { EvidenceCheck } from "../../../src/journal/verify-signatures.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { FRAME_KINDS, readFrameKind } from "../../../src/journal/format.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
+import { EvidenceVerifier } from "../../../src/journal/verify-signatures.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { decodeOutcome } from "../../../src/journal/outcome.ts";
 import { openJournalReader } from "../../../src/journal/reader.ts";
 import {
@@ -46,10 +46,10 @@ function codesOf(items: readonly Answer[]): (string | number)[] {
 
 /** Everything recorded, without what differs from run to run. */
 function recordsOf(service: SigningService): unknown[] {
-  const reader = openJournalReader(nodeFiles, dataPaths(service.dataDir).journal);
+  const reader = openJournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
   const records: unknown[] = [];
-  reader.read(0, service.ledger.position(), 100_000, (bytes, at, lsn) => {
-    const kind = frameKind(bytes, at);
+  reader.readRecords(0, service.ledger.position(), 100_000, (bytes, at, lsn) => {
+    const kind = readFrameKind(bytes, at);
     if (kind !== FRAME_KINDS.outcome) records.push({ lsn, kind });
     else records.push({ ...decodeOutcome(bytes, at), lsn, outcomeId: "" });
   });
@@ -87,10 +87,10 @@ describe("items signed each for itself", () => {
     const alone = await service.post("/v1/outcomes", body, signature);
     expect(alone).toMatchObject({ status: 200, json: { duplicate: true } });
 
-    const check = new EvidenceCheck();
-    const reader = openJournalReader(nodeFiles, dataPaths(service.dataDir).journal);
-    reader.read(0, service.ledger.position(), 1000, (bytes, at, lsn) =>
-      check.visit(bytes, at, lsn),
+    const check = new EvidenceVerifier();
+    const reader = openJournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
+    reader.readRecords(0, service.ledger.position(), 1000, (bytes, at, lsn) =>
+      check.checkRecord(bytes, at, lsn),
     );
     reader.close();
     expect(check).toMatchObject({ signatures: 3, invalid: [] });

@@ -14,7 +14,7 @@ import { startIndexing } from "../../../src/threads/texts/indexing.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
 import { startService } from "../../../src/service/start.ts";
-import { encodeEvent } from "../../../src/vault/sources/events.ts";
+import { encodeSourceEvent } from "../../../src/vault/sources/events.ts";
 import { itemOf } from "../../vault/_setup.ts";
 import { openJournal } from "../../../bench/journal.ts";
 
@@ -65,8 +65,8 @@ function writeSources(): void {
     const by = { title: "", tenant: "operator", registered_at: nowMs, registrar: "test" };
     const state = { visibility: "tenant" as const, state: "active" as const };
     const event = { ...about, ...by, ...state, text };
-    batch.addEvent(FRAME_KINDS.evidence, encodeEvent(event));
-    if (batch.count === 200 || number === SOURCES - 1) core.commit([batch.take()], nowMs);
+    batch.addEvent(FRAME_KINDS.evidence, encodeSourceEvent(event));
+    if (batch.count === 200 || number === SOURCES - 1) core.commit([batch.drain()], nowMs);
   }
   core.close();
 }

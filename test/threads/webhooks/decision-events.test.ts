@@ -84,7 +84,7 @@ it("tells of a fraud flag under one id a day, beside the denials", () => {
     { ...fraud, evaluatedAtMs: 5000 },
     { ...fraud, evaluatedAtMs: 6000 },
     { ...fraud, evaluatedAtMs: 5000 + 86_400_000 },
-    { ...denial("d"), isLetThrough: true },
+    { ...denial("d"), isAllowed: true },
     denial("e"),
   );
   // The first read finds the segment, the second its decisions.

@@ -2,11 +2,11 @@
 // nothing of outcomes.
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { dataPaths } from "../../../src/journal/data-directory.ts";
-import { nodeFiles } from "../../../src/journal/files.ts";
+import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
+import { diskFileLayer } from "../../../src/journal/files.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
-import { Notes } from "../../../src/bureau/notes.ts";
+import { JournaledNotes } from "../../../src/bureau/notes.ts";
 import { JournalEvents } from "../../../src/threads/webhooks/journal-events.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../../ledger/_fixtures.ts";
 
@@ -18,8 +18,8 @@ it("tells of revoked keys, in order, from any place on", async () => {
     onFatal: () => undefined,
     clock: () => NOW_MS,
   });
-  const notes = new Notes(ledger);
-  const source = new JournalEvents(nodeFiles, dataPaths(dataDir).journal, "tr-1", () =>
+  const notes = new JournaledNotes(ledger);
+  const source = new JournalEvents(diskFileLayer, resolveDataPaths(dataDir).journal, "tr-1", () =>
     ledger.position(),
   );
   try {
@@ -27,8 +27,8 @@ it("tells of revoked keys, in order, from any place on", async () => {
     await ledger.append(recordOf(1));
     const detail = { key_id: "k1", tenant: "acme", label: "gateway" };
     const event = { recorded_at: NOW_MS, tenant: "acme", actor: "k0", detail };
-    await notes.note("audit_events", { ...event, event: "api_key.created" });
-    const position = await notes.note("audit_events", { ...event, event: "api_key.revoked" });
+    await notes.recordNote("audit_events", { ...event, event: "api_key.created" });
+    const position = await notes.recordNote("audit_events", { ...event, event: "api_key.revoked" });
     await ledger.append(recordOf(2));
     const revoked = { event: "revoked", at_ms: NOW_MS, tenant: "globex", kid: "kid-1" };
     const key = { ...revoked, compromised_since_ms: null };
@@ -71,7 +71,12 @@ it("tells of revoked keys, in order, from any place on", async () => {
     // A journal that ends before a place, after a restore: from its end on.
     expect(source.read(next + 1000)).toEqual({ readings: [], next });
     // Of another service they have other names.
-    const other = new JournalEvents(nodeFiles, dataPaths(dataDir).journal, "tr-2", () => next);
+    const other = new JournalEvents(
+      diskFileLayer,
+      resolveDataPaths(dataDir).journal,
+      "tr-2",
+      () => next,
+    );
     const others = other.read(begin).readings.flatMap(({ events }) => events.map(({ id }) => id));
     expect(others).not.toContain(readings[0]!.events[0]!.id);
     other.close();

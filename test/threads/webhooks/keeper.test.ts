@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { LedgerFigures } from "../../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../../src/ledger/figures.ts";
 import { WebhookThreadClient } from "../../../src/threads/webhooks/keeper.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
@@ -21,7 +21,7 @@ function keeperOf(dataDir: string) {
       serviceId: "tr-1",
       allowed: "127.0.0.1",
       userAgent: "test",
-      figures: new LedgerFigures().memory,
+      figures: new LedgerMetrics().memory,
       durable: 0,
     }),
     log: { info: log, warn: log, error: log },

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
-import { withoutVault } from "../../../src/bureau/decisions/provenance.ts";
-import { INLINE_WORK_MAX, VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
+import { emptyVaultAssessor } from "../../../src/bureau/decisions/provenance.ts";
+import { INLINE_WORK_UNITS_MAX, VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
 import { DeferringAssessor } from "../../../src/vault/assessment/deferring-assessor.ts";
 import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "../_setup.ts";
 
@@ -199,7 +199,7 @@ describe("the text", () => {
   });
 
   it("reports what is too large to be scored in place as not assessed", () => {
-    const content = `${GOOD} `.repeat(Math.ceil(INLINE_WORK_MAX / GOOD.length));
+    const content = `${GOOD} `.repeat(Math.ceil(INLINE_WORK_UNITS_MAX / GOOD.length));
     const finding = assess({ content, cited_sources: ["bridge", "law"] });
     expect(finding.reasonCode).toBe("PROVENANCE_NOT_ASSESSED");
     expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: true });
@@ -207,7 +207,7 @@ describe("the text", () => {
 });
 
 describe("a text too large for the reply's callback", () => {
-  const content = `${GOOD} ${BAD} `.repeat(Math.ceil(INLINE_WORK_MAX / GOOD.length));
+  const content = `${GOOD} ${BAD} `.repeat(Math.ceil(INLINE_WORK_UNITS_MAX / GOOD.length));
   const context = { content, cited_sources: ["bridge"] };
   const small = { content: GOOD, cited_sources: ["bridge"] };
   const elsewhere = new VaultAssessor(vault.memory, () => NOW, Number.POSITIVE_INFINITY);
@@ -256,7 +256,7 @@ describe("sources that are not registered", () => {
   it.each(unregistered)("are answered the same whatever the vault holds: %s", (_name, context) => {
     const answer = assess(context);
     expect(empty.assess(context, "acme")).toEqual(answer);
-    const { data, ...finding } = withoutVault.assess(context);
+    const { data, ...finding } = emptyVaultAssessor.assess(context);
     expect(finding).toEqual({ reasonCode: "SOURCE_UNKNOWN", hardFailureCode: "" });
     expect(data.reason).toBe(answer.data.reason);
     expect(data.is_hallucinated).toBe(false);

@@ -2,8 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { cleanNeeded, conformalThreshold } from "../../../src/vault/calibration/conformal.ts";
-import { readNumbers } from "../../../src/vault/grounding/tables.ts";
+import {
+  countCleanTextsNeeded,
+  computeConformalThreshold,
+} from "../../../src/vault/calibration/conformal.ts";
+import { readGroundingNumbers } from "../../../src/vault/grounding/tables.ts";
 import { TEXT_KINDS } from "../../../src/contract/vocabulary.ts";
 import { classifyText } from "../../../src/vault/calibration/text-kinds.ts";
 
@@ -11,17 +14,17 @@ const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 
 describe("a conformal threshold", () => {
   it("needs 19, 99, 333 and 999 clean texts for 5, 1, 0.3 and 0.1 %", () => {
-    expect([0.05, 0.01, 0.003, 0.001].map(cleanNeeded)).toEqual([19, 99, 333, 999]);
+    expect([0.05, 0.01, 0.003, 0.001].map(countCleanTextsNeeded)).toEqual([19, 99, 333, 999]);
     for (const alpha of [0.05, 0.01, 0.003, 0.001]) {
-      const needed = cleanNeeded(alpha);
-      expect(conformalThreshold(upTo(needed - 1), alpha)).toBeUndefined();
-      expect(conformalThreshold(upTo(needed), alpha)?.at).toBe(needed);
+      const needed = countCleanTextsNeeded(alpha);
+      expect(computeConformalThreshold(upTo(needed - 1), alpha)).toBeUndefined();
+      expect(computeConformalThreshold(upTo(needed), alpha)?.at).toBe(needed);
     }
   });
 
   it("is one above the score at rank ceil((n + 1)(1 - alpha))", () => {
-    expect(conformalThreshold(upTo(199), 0.05)?.at).toBe(190);
-    expect(conformalThreshold([5, 5, 5, 5, 5, 5, 5, 5, 5], 0.1)?.at).toBe(6);
+    expect(computeConformalThreshold(upTo(199), 0.05)?.at).toBe(190);
+    expect(computeConformalThreshold([5, 5, 5, 5, 5, 5, 5, 5, 5], 0.1)?.at).toBe(6);
   });
 
   it("flags at most alpha of a further clean text, whatever the scores", () => {
@@ -31,7 +34,7 @@ describe("a conformal threshold", () => {
       fc.property(scores, fc.constantFrom(0.05, 0.1, 0.25), (all, alpha) => {
         const flagged = all.filter((risk, at) => {
           const others = all.filter((_, other) => other !== at);
-          const threshold = conformalThreshold(others, alpha);
+          const threshold = computeConformalThreshold(others, alpha);
           return threshold !== undefined && risk >= threshold.at;
         });
         expect(flagged.length / all.length).toBeLessThanOrEqual(alpha);
@@ -59,12 +62,12 @@ describe("the kind of a text", () => {
   });
 
   it("has thresholds in order, and promises only what its sources allow", () => {
-    const { kinds } = readNumbers();
+    const { kinds } = readGroundingNumbers();
     expect(Object.keys(kinds).toSorted()).toEqual([...TEXT_KINDS].toSorted());
     for (const { tau_lo, tau_hi, sources, alpha_lo, alpha_hi } of Object.values(kinds)) {
       expect(tau_lo).toBeLessThanOrEqual(tau_hi);
       for (const alpha of [alpha_lo, alpha_hi]) {
-        if (alpha > 0) expect(sources).toBeGreaterThanOrEqual(cleanNeeded(alpha));
+        if (alpha > 0) expect(sources).toBeGreaterThanOrEqual(countCleanTextsNeeded(alpha));
       }
     }
   });

@@ -26,17 +26,17 @@ async function openLabelled() {
 }
 
 const kindOf = (vault: ReturnType<typeof openVault>["vault"], tenant: string, kind: string) =>
-  vault.thresholds(tenant).thresholds.find((each) => each.kind === kind)!;
+  vault.listThresholds(tenant).thresholds.find((each) => each.kind === kind)!;
 
 describe("labels", () => {
   it("replace the shipped thresholds once there are enough, for that tenant alone", async () => {
     const { vault, assessor } = await openLabelled();
     const context = { content: houseText(9999).content, cited_sources: ["bridge"] };
     expect(assessor.assess(context, "acme").reasonCode).toBe("UNSUPPORTED_CONTENT");
-    await vault.label(houseTexts.slice(1), ACME);
+    await vault.recordLabels(houseTexts.slice(1), ACME);
     expect(kindOf(vault, "acme", "summary")).toMatchObject({ from: "shipped" });
     expect(assessor.assess(context, "acme").reasonCode).toBe("UNSUPPORTED_CONTENT");
-    const result = await vault.label(houseTexts.slice(0, 1), ACME);
+    const result = await vault.recordLabels(houseTexts.slice(0, 1), ACME);
     expect(result.items).toEqual([{ counted: true, kind: "summary", risk: expect.any(Number) }]);
     expect(kindOf(vault, "acme", "summary")).toMatchObject({
       from: "tenant",
@@ -52,26 +52,29 @@ describe("labels", () => {
   it("count a text once, by what was found last, and only with evidence to compare", async () => {
     const { vault } = await openLabelled();
     const text = houseText(1);
-    const { items } = await vault.label([text, text, { ...text, cited_sources: ["none"] }], ACME);
+    const { items } = await vault.recordLabels(
+      [text, text, { ...text, cited_sources: ["none"] }],
+      ACME,
+    );
     expect(items.map(({ counted }) => counted)).toEqual([true, true, false]);
     expect(kindOf(vault, "acme", "summary")).toMatchObject({ supported: 1, unsupported: 0 });
-    await vault.label([{ ...text, label: "unsupported" }], ACME);
+    await vault.recordLabels([{ ...text, label: "unsupported" }], ACME);
     expect(kindOf(vault, "acme", "summary")).toMatchObject({ supported: 0, unsupported: 1 });
   });
 
   it("survive a replay, and are kept without their text", async () => {
     const { vault, payloads } = await openLabelled();
-    await vault.label(houseTexts, ACME);
+    await vault.recordLabels(houseTexts, ACME);
     expect(Buffer.from(payloads.at(-1)!).toString()).not.toContain("Farnsworth");
     const other = openVault();
     for (const payload of payloads) other.vault.replay(payload);
-    expect(other.vault.thresholds("acme")).toEqual(vault.thresholds("acme"));
+    expect(other.vault.listThresholds("acme")).toEqual(vault.listThresholds("acme"));
     expect(kindOf(other.vault, "acme", "summary").from).toBe("tenant");
   });
 
   it("of other numbers no longer count", async () => {
     const { vault, payloads } = await openLabelled();
-    await vault.label(houseTexts, ACME);
+    await vault.recordLabels(houseTexts, ACME);
     const event = decodeLabels(payloads.at(-1)!)!;
     const foreign = Buffer.from(
       `${String.fromCharCode(3)}${JSON.stringify({ v: 1, ...event, model: "of another fit" })}`,

@@ -2,14 +2,14 @@
 import { describe, expect, it } from "vitest";
 
 import { ONE, RESULT_TOKENS, TOKENS_MAX } from "../../../assembly/grounding/layout.ts";
-import { readNumbers } from "../../../src/vault/grounding/tables.ts";
+import { readGroundingNumbers } from "../../../src/vault/grounding/tables.ts";
 import { BRIDGE } from "../_setup.ts";
 import { openGrounding } from "./_setup.ts";
 import { cpuMs } from "../../_patience.ts";
 
 const { writer, reader } = openGrounding();
-const bridge = writer.index(BRIDGE);
-const { kinds, citation } = readNumbers();
+const bridge = writer.buildAndPublish(BRIDGE);
+const { kinds, citation } = readGroundingNumbers();
 
 const HONEST = "The engineer John Bradfield led the project and 1,400 labourers built the bridge.";
 const INVENTED =
@@ -19,7 +19,7 @@ const riskOf = (text: string, documents = [bridge]) =>
   reader.score(text, "", documents, kinds.summary.top_share)!.risk;
 const windowOf = (text: string, document: number) => {
   reader.score(text, "", [document], ONE);
-  return reader.windowOf(0);
+  return reader.readBestWindow(0);
 };
 
 describe("keyword stuffing", () => {
@@ -78,7 +78,7 @@ describe("disguised characters", () => {
 describe("numbers in other notations", () => {
   const numbersOf = (text: string) => {
     reader.score(text, "", [bridge], ONE);
-    return reader.rowOf(0)[4];
+    return reader.viewSentenceRow(0)[4];
   };
 
   it.each([
@@ -109,19 +109,19 @@ describe("numbers in other notations", () => {
 
 describe("one huge document", () => {
   const vocabulary = Array.from({ length: 4000 }, (_, at) => `Item ${at} concerns ${word(at)}.`);
-  const huge = writer.index(
+  const huge = writer.buildAndPublish(
     `${vocabulary.join(" ")} ${INVENTED.split(" ").join(" filler nothing. Plain ")}`,
   );
 
   it("caught: words scattered over a huge page do not make it speak of the claim", () => {
     reader.score(INVENTED, "", [huge], ONE);
-    expect(reader.containedOf(0)).toBeGreaterThan(900);
-    expect(reader.windowOf(0)).toBeLessThan(512);
+    expect(reader.readContainedShare(0)).toBeGreaterThan(900);
+    expect(reader.readBestWindow(0)).toBeLessThan(512);
   });
 
   it("not caught: a page that its owner filled with the claims themselves", () => {
     // Whoever may register evidence may register falsehoods: the right to write is the defence.
-    const poisoned = writer.index(INVENTED);
+    const poisoned = writer.buildAndPublish(INVENTED);
     expect(windowOf(INVENTED, poisoned)).toBe(ONE);
     expect(windowOf(INVENTED, bridge)).toBeLessThan(citation.soft);
   });
@@ -137,7 +137,7 @@ describe("giant texts", () => {
   });
 
   it("cost in proportion to their length, whatever they hold", () => {
-    const common = writer.index("bridge traffic. ".repeat(20_000));
+    const common = writer.buildAndPublish("bridge traffic. ".repeat(20_000));
     const timeOf = (count: number) => {
       const text = "Bridge traffic crosses. ".repeat(count);
       reader.score(text, "", [common], ONE);

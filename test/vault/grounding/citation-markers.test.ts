@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 
 import {
   findCitationMarkers,
-  sentencesCiting,
-  withoutMarkers,
+  mapSentencesToSources,
+  blankMarkers,
 } from "../../../src/vault/grounding/citation-markers.ts";
 import { ACME, BRIDGE, itemOf, openVault } from "../_setup.ts";
 import { cpuMs } from "../../_patience.ts";
@@ -41,7 +41,7 @@ describe("markers", () => {
 
   it("blanks markers and nothing else, at the same length", () => {
     expect(
-      withoutMarkers(
+      blankMarkers(
         "It is long [1]. See [9].",
         findCitationMarkers("It is long [1]. See [9].", ["a"]),
       ),
@@ -49,7 +49,7 @@ describe("markers", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme-ascii", maxLength: 60 }), (text) => {
         const given = `${text} [1] (Smith, 2020) ${text}`;
-        const blanked = withoutMarkers(given, findCitationMarkers(given, ["smith-2020"]));
+        const blanked = blankMarkers(given, findCitationMarkers(given, ["smith-2020"]));
         expect(blanked).toHaveLength(given.length);
         expect(blanked.trimEnd().startsWith(text.trimEnd())).toBe(true);
       }),
@@ -59,12 +59,12 @@ describe("markers", () => {
   it("belong to the sentence they stand in or behind", () => {
     const text = "One is here [1]. Two is there.[2] Three is gone.";
     const markers = findCitationMarkers(text, ["a", "b"]);
-    const blanked = withoutMarkers(text, markers);
+    const blanked = blankMarkers(text, markers);
     const spans = ["One is here", "Two is there", "Three is gone"].map((sentence) => {
       const start = text.indexOf(sentence);
       return { start, end: start + sentence.length };
     });
-    const citing = sentencesCiting(blanked, spans, markers);
+    const citing = mapSentencesToSources(blanked, spans, markers);
     expect([...citing].map(([at, sources]) => [at, [...sources]])).toEqual([
       [0, [0]],
       [1, [1]],

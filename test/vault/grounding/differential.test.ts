@@ -46,14 +46,14 @@ const leaves = fc
 
 /** Everything the module says of the last score, in the shape of `told`. */
 function seen(reading: ReturnType<GroundingReader["score"]>, documents: number) {
-  const kept = GroundingReader.rowsKept(reading!);
+  const kept = GroundingReader.countSentenceRows(reading!);
   const rows = Array.from({ length: kept }, (_, at) => {
-    const row = reader.rowOf(at);
+    const row = reader.viewSentenceRow(at);
     return [Array.from(row.subarray(0, FEATURES_COUNT)), row[ROW_RISK], row[ROW_NUMBER]];
   });
   const at = Array.from({ length: documents }, (_, document) => document);
-  const windows = at.map((document) => reader.windowOf(document));
-  const contained = at.map((document) => reader.containedOf(document));
+  const windows = at.map((document) => reader.readBestWindow(document));
+  const contained = at.map((document) => reader.readContainedShare(document));
   return { reading: { ...reading }, rows, windows, contained };
 }
 
@@ -83,7 +83,7 @@ function told(score: ReferenceScore) {
 test(`same integers as the reference on ${RUNS} random texts of all of Unicode`, () => {
   fc.assert(
     fc.property(anyText, anyText, anyText, text, leaves, (response, one, two, question, lines) => {
-      const documents = [writer.index(one, lines), writer.index(two)];
+      const documents = [writer.buildAndPublish(one, lines), writer.buildAndPublish(two)];
       const evidence = [new ReferenceEvidence(one, lines), new ReferenceEvidence(two)];
       const reading = reader.score(response, question, documents, TOP_SHARE);
       expect(seen(reading, 2)).toEqual(told(reference.score(response, evidence, question)));
@@ -100,7 +100,7 @@ test("same integers where a sentence takes up a statement of a document with oth
   let contradictions = 0;
   fc.assert(
     fc.property(statements, statements, statements, (response, one, two) => {
-      const documents = [writer.index(one), writer.index(two)];
+      const documents = [writer.buildAndPublish(one), writer.buildAndPublish(two)];
       const evidence = [new ReferenceEvidence(one), new ReferenceEvidence(two)];
       const reading = reader.score(response, "", documents, TOP_SHARE);
       expect(seen(reading, 2)).toEqual(told(reference.score(response, evidence)));
@@ -124,7 +124,7 @@ test("same integers where sentences, postings and words reach their limits", () 
     [numbered, numbered.replaceAll("9", "7")],
     [`${many}\n${long}`, `${wide} ${many}`],
   ] as const) {
-    const number = writer.index(document);
+    const number = writer.buildAndPublish(document);
     const reading = reader.score(response, "", [number], TOP_SHARE);
     const expected = reference.score(response, [new ReferenceEvidence(document)]);
     expect(seen(reading, 1)).toEqual(told(expected));

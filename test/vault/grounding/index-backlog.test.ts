@@ -6,11 +6,15 @@ import { describe, expect, it } from "vitest";
 import { EVIDENCE_STATES } from "../../../src/contract/vocabulary.ts";
 import { VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
 import { DeferringAssessor } from "../../../src/vault/assessment/deferring-assessor.ts";
-import { decodeEvent, decodeWithoutText, encodeEvent } from "../../../src/vault/sources/events.ts";
+import {
+  decodeSourceEvent,
+  decodeSourceEventWithoutText,
+  encodeSourceEvent,
+} from "../../../src/vault/sources/events.ts";
 import type { SourceEvent } from "../../../src/vault/sources/events.ts";
 import { BacklogIndexer } from "../../../src/vault/grounding/backlog-indexer.ts";
-import type { ReadRecord } from "../../../src/vault/grounding/backlog-indexer.ts";
-import type { TextPlace } from "../../../src/vault/grounding/index-backlog.ts";
+import type { TextRecordReader } from "../../../src/vault/grounding/backlog-indexer.ts";
+import type { TextLocation } from "../../../src/vault/grounding/index-backlog.ts";
 import { EpochGuard } from "../../../src/vault/sources/epochs.ts";
 import { ACME, BRIDGE, itemOf, NOW, openVault } from "../_setup.ts";
 
@@ -38,9 +42,9 @@ async function writeHistory(): Promise<Uint8Array[]> {
   return payloads;
 }
 
-const placeOf = (at: number): TextPlace => ({ segment: 1, offset: at });
+const placeOf = (at: number): TextLocation => ({ segment: 1, offset: at });
 
-function replayed(payloads: readonly Uint8Array[], isLater: boolean, read?: ReadRecord) {
+function replayed(payloads: readonly Uint8Array[], isLater: boolean, read?: TextRecordReader) {
   const opened = openVault();
   for (const [at, payload] of payloads.entries()) {
     opened.vault.replay(payload, isLater ? placeOf(at) : undefined);
@@ -50,7 +54,7 @@ function replayed(payloads: readonly Uint8Array[], isLater: boolean, read?: Read
 }
 
 const readerOf =
-  (payloads: readonly Uint8Array[]): ReadRecord =>
+  (payloads: readonly Uint8Array[]): TextRecordReader =>
   ({ offset }) =>
     payloads[offset]!;
 
@@ -115,8 +119,13 @@ describe("texts that are indexed later", () => {
     await vault.revoke("page", ACME);
     expect(vault.backlogCount).toBe(3);
     const indexer = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
-    for (let range = indexer.texts.take(); range !== undefined; range = indexer.texts.take()) {
-      for (let number = range.from; number < range.to; number++) indexer.make(number, true);
+    for (
+      let range = indexer.backlog.takeRange();
+      range !== undefined;
+      range = indexer.backlog.takeRange()
+    ) {
+      for (let number = range.from; number < range.to; number++)
+        indexer.buildIfMissing(number, true);
     }
     expect(vault.backlogCount).toBe(0);
     const codeOf = (content: string, id: string) =>
@@ -137,17 +146,17 @@ describe("texts that are indexed later", () => {
     const { vault } = replayed(payloads, true);
     const guard = new EpochGuard(vault.memory.epochs);
     const indexer = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
-    const { texts } = indexer;
+    const { backlog } = indexer;
     guard.enter();
     // The first source has the first number.
     await vault.register([itemOf("bridge", LEAVES)], ACME);
-    expect(texts.bytesOf(0)).toBeGreaterThan(0);
-    expect(indexer.make(0)).toBeUndefined();
-    expect(texts.isIndexed(0)).toBe(true);
+    expect(backlog.readRecordBytes(0)).toBeGreaterThan(0);
+    expect(indexer.buildIfMissing(0)).toBeUndefined();
+    expect(backlog.isIndexed(0)).toBe(true);
     guard.leave();
     // Any change looks what can be used again.
     await vault.revoke("digest", ACME);
-    expect(texts.isIndexed(0)).toBe(false);
+    expect(backlog.isIndexed(0)).toBe(false);
 
     guard.enter();
     await vault.register([itemOf("leaves", BRIDGE)], ACME);
@@ -163,10 +172,10 @@ describe("texts that are indexed later", () => {
     const quick = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
     // Another thread is done with the text while this one reads it.
     const slow = BacklogIndexer.open(vault.memory, (place) => {
-      quick.make(0);
+      quick.buildIfMissing(0);
       return readerOf(payloads)(place);
     })!;
-    expect(slow.make(0)).toBeUndefined();
+    expect(slow.buildIfMissing(0)).toBeUndefined();
     expect(vault.backlogCount).toBe(4);
     const bytes = vault.indexBytes;
     await vault.register([itemOf("same", BRIDGE)], ACME);
@@ -191,16 +200,18 @@ describe("texts that are indexed later", () => {
     const indexer = BacklogIndexer.open(vault.memory, () => {
       throw new Error("a sector is gone");
     })!;
-    const errors = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => indexer.make(number, true));
+    const errors = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) =>
+      indexer.buildIfMissing(number, true),
+    );
     expect(errors.filter((error) => error?.message === "a sector is gone")).toHaveLength(4);
     expect(vault.backlogCount).toBe(0);
   });
 
   it("stops where it is told to", async () => {
     const { vault } = replayed(await writeHistory(), true);
-    const { texts } = BacklogIndexer.open(vault.memory)!;
-    texts.stop();
-    expect(texts.take()).toBeUndefined();
+    const { backlog } = BacklogIndexer.open(vault.memory)!;
+    backlog.stop();
+    expect(backlog.takeRange()).toBeUndefined();
     expect(vault.backlogCount).toBe(5);
   });
 });
@@ -226,11 +237,11 @@ it("reads a record without its text as it reads the whole", () => {
   });
   fc.assert(
     fc.property(event, (given) => {
-      const payload = encodeEvent(given);
-      const whole = decodeEvent(payload);
-      expect(decodeWithoutText(payload)).toEqual({ ...whole, text: "" });
+      const payload = encodeSourceEvent(given);
+      const whole = decodeSourceEvent(payload);
+      expect(decodeSourceEventWithoutText(payload)).toEqual({ ...whole, text: "" });
       const { text: _text, ...rest } = given;
-      expect(decodeWithoutText(encodeEvent(rest))).toBeUndefined();
+      expect(decodeSourceEventWithoutText(encodeSourceEvent(rest))).toBeUndefined();
     }),
   );
 });

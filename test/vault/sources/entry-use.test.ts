@@ -116,7 +116,7 @@ describe("the whole vault", () => {
     const next = openVault({ sourcesMax: 10 }).vault;
     for (const payload of payloads) next.replay(payload);
     expect(next.size).toBe(10);
-    expect(next.root().root).toBe(vault.root().root);
+    expect(next.readSignedRoot().root).toBe(vault.readSignedRoot().root);
   });
 });
 
@@ -165,16 +165,16 @@ describe("slots", () => {
       state: "recorded_false" as const,
       document: -1,
       isStructured: false,
-      registeredAt: at,
+      registeredAtSec: at,
     });
     const numbers = Array.from({ length: 50 }, (_, at) => catalogue.add(entry(at)));
-    catalogue.unname(numbers[7]!);
-    catalogue.free(numbers[7]!);
+    catalogue.removeNames(numbers[7]!);
+    catalogue.releaseEntry(numbers[7]!);
     expect(catalogue.find("acme", "page-7")).toBe(NOT_FOUND);
-    expect(catalogue.stateOfContent("acme", entry(7).sha256)).toBeUndefined();
+    expect(catalogue.findContentState("acme", entry(7).sha256)).toBeUndefined();
     for (let at = 8; at < 50; at++) {
       expect(catalogue.find("acme", `page-${at}`)).toBe(numbers[at]);
-      expect(catalogue.stateOfContent("acme", entry(at).sha256)).toBe("recorded_false");
+      expect(catalogue.findContentState("acme", entry(at).sha256)).toBe("recorded_false");
     }
     expect(catalogue.add(entry(99))).toBe(numbers[7]);
     expect(catalogue.find("acme", "page-99")).toBe(numbers[7]);

@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import {
-  checkIdentifier,
+  checkSourceId,
   isIsbn,
   isIssn,
   isOrcid,
 } from "../../../src/vault/sources/publication-ids.ts";
 
 const NOW = Date.UTC(2026, 5, 15);
-const validity = (id: string) => checkIdentifier(id, () => NOW).validity;
+const validity = (id: string) => checkSourceId(id, () => NOW).validity;
 
 describe("identifiers", () => {
   it.each([

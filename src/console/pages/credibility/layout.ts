@@ -1,23 +1,23 @@
 // Places of reporters in a picture: forces between those who vouch for one another, a gentle pull
 // together within a cluster. The same graph is laid out the same way: nothing is drawn by chance.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from "d3-force";
-import type { Graph } from "./shapes.ts";
+import type { VouchingGraphReply } from "./shapes.ts";
 
 export const WIDTH = 720;
 export const HEIGHT = 520;
 const EDGE = 24;
 /** Steps of the simulation; fewer for large graphs, so that the page answers within half a second. */
-const STEPS = 240;
-const STEPS_LARGE = 100;
-const LARGE = 200;
+const SIMULATION_STEPS = 240;
+const SIMULATION_STEPS_LARGE = 100;
+const LARGE_GRAPH_NODES = 200;
 
-export interface Spot {
+export interface NodePosition {
   readonly x: number;
   readonly y: number;
   readonly radius: number;
 }
 
-interface Body {
+interface SimulatedNode {
   readonly radius: number;
   readonly cluster: number;
   x: number;
@@ -27,8 +27,8 @@ interface Body {
 }
 
 /** Draws the members of a cluster to their middle. */
-function pullClustersTogether(bodies: readonly Body[]) {
-  const groups = new Map<number, Body[]>();
+function createClusterForce(bodies: readonly SimulatedNode[]) {
+  const groups = new Map<number, SimulatedNode[]>();
   for (const body of bodies) {
     if (body.cluster === 0) continue;
     groups.set(body.cluster, [...(groups.get(body.cluster) ?? []), body]);
@@ -46,12 +46,12 @@ function pullClustersTogether(bodies: readonly Body[]) {
 }
 
 /** A place for each node, within the picture. */
-export function computeLayout({ nodes, edges }: Graph): Spot[] {
+export function computeLayout({ nodes, edges }: VouchingGraphReply): NodePosition[] {
   const most = Math.max(...nodes.map(({ mass }) => mass), 1e-9);
   const bodies = nodes.map(({ mass, cluster }) => ({
     radius: 4 + 8 * Math.sqrt(mass / most),
     cluster,
-  })) as Body[];
+  })) as SimulatedNode[];
   const links = edges.map(({ from, to, weight }) => ({ source: from, target: to, weight }));
   const simulation = forceSimulation(bodies)
     .force(
@@ -63,18 +63,18 @@ export function computeLayout({ nodes, edges }: Graph): Spot[] {
     .force("apart", forceManyBody().strength(-60).distanceMax(260))
     .force(
       "room",
-      forceCollide((body: Body) => body.radius + 2),
+      forceCollide((body: SimulatedNode) => body.radius + 2),
     )
     .force("x", forceX(0).strength(0.05))
     .force("y", forceY(0).strength(0.07))
-    .force("together", pullClustersTogether(bodies))
+    .force("together", createClusterForce(bodies))
     .stop();
-  simulation.tick(nodes.length > LARGE ? STEPS_LARGE : STEPS);
-  return fitted(bodies);
+  simulation.tick(nodes.length > LARGE_GRAPH_NODES ? SIMULATION_STEPS_LARGE : SIMULATION_STEPS);
+  return scaleToPicture(bodies);
 }
 
 /** Stretched evenly until it fills the picture. */
-function fitted(bodies: readonly Body[]): Spot[] {
+function scaleToPicture(bodies: readonly SimulatedNode[]): NodePosition[] {
   const [left, right] = computeRange(bodies.map(({ x }) => x));
   const [top, bottom] = computeRange(bodies.map(({ y }) => y));
   const scale = Math.min(
@@ -99,13 +99,13 @@ function computeRange(values: readonly number[]): [number, number] {
 }
 
 /** Outline around some spots, counter-clockwise (monotone chain). */
-export function computeConvexHull(spots: readonly Spot[]): Spot[] {
+export function computeConvexHull(spots: readonly NodePosition[]): NodePosition[] {
   const sorted = spots.toSorted((a, b) => a.x - b.x || a.y - b.y);
   if (sorted.length < 3) return sorted;
-  const isLeft = (a: Spot, b: Spot, c: Spot) =>
+  const isLeft = (a: NodePosition, b: NodePosition, c: NodePosition) =>
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > 0;
-  const half = (list: readonly Spot[]) => {
-    const chain: Spot[] = [];
+  const half = (list: readonly NodePosition[]) => {
+    const chain: NodePosition[] = [];
     for (const spot of list) {
       while (chain.length > 1 && !isLeft(chain.at(-2)!, chain.at(-1)!, spot)) chain.pop();
       chain.push(spot);

@@ -1,32 +1,32 @@
 // Picture of who vouches for whom: seeds as squares, believed reporters as discs, strangers as rings,
 // clusters within an outline. The table beside it says the same.
-import { number, percent, plain } from "../../format.ts";
+import { formatNumber, formatPercent, escapeHiddenCharacters } from "../../format.ts";
 import { html, useMemo, type VNode } from "../../html.ts";
-import { HEIGHT, computeConvexHull, computeLayout, type Spot, WIDTH } from "./layout.ts";
-import { KINDS, type Graph, type Reporter } from "./shapes.ts";
+import { HEIGHT, computeConvexHull, computeLayout, type NodePosition, WIDTH } from "./layout.ts";
+import { VOUCHING_NODE_KINDS, type VouchingGraphReply, type VouchingNode } from "./shapes.ts";
 
 /** Names written beside their nodes: more would cover one another. */
 const NAMES_MAX = 12;
 const NAME_LENGTH_MAX = 26;
 
-interface PictureProps {
-  readonly graph: Graph;
+interface VouchingGraphProps {
+  readonly graph: VouchingGraphReply;
   /** Number of the chosen node. */
   readonly chosen: number;
   readonly onChoose: (id: string) => void;
 }
 
 const shortenAgentId = (id: string): string => {
-  const name = plain(id).replace(/^agent:\/\//, "");
+  const name = escapeHiddenCharacters(id).replace(/^agent:\/\//, "");
   return name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX)}…` : name;
 };
 
-function describeReporter({ id, kind, credibility, mass, cluster, reports }: Reporter): string {
+function describeReporter({ id, kind, credibility, mass, cluster, reports }: VouchingNode): string {
   const where = cluster === 0 ? "" : `, cluster ${cluster}`;
-  return `${shortenAgentId(id)}: ${kind}, credibility ${number(credibility, 2)}, ${percent(mass)} of the mass, ${number(reports)} outcomes${where}`;
+  return `${shortenAgentId(id)}: ${kind}, credibility ${formatNumber(credibility, 2)}, ${formatPercent(mass)} of the mass, ${formatNumber(reports)} outcomes${where}`;
 }
 
-export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
+export function VouchingGraph({ graph, chosen, onChoose }: VouchingGraphProps): VNode {
   const spots = useMemo(() => computeLayout(graph), [graph]);
   const { nodes, edges } = graph;
   const near = new Set(
@@ -37,14 +37,14 @@ export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
     .filter(([{ kind }, i]) => i === chosen || kind === "seed")
     .slice(0, NAMES_MAX);
   const count = (kind: string) => nodes.filter((node) => node.kind === kind).length;
-  const said = KINDS.map((kind) => `${count(kind)} ${kind}`).join(", ");
+  const said = VOUCHING_NODE_KINDS.map((kind) => `${count(kind)} ${kind}`).join(", ");
   return html`<svg
       class="graph"
       viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
       role="img"
       aria-label=${`Who vouches for whom: ${said}, ${edges.length} edges. The table beside it has the same.`}
     >
-      <${Hulls} nodes=${nodes} spots=${spots} />
+      <${ClusterHulls} nodes=${nodes} spots=${spots} />
       ${edges.map(({ from, to, mass }) => {
         const [a, b] = [spots[from], spots[to]];
         if (a === undefined || b === undefined) return null;
@@ -56,7 +56,7 @@ export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
         const spot = spots[i];
         if (spot === undefined) return null;
         const isDim = chosen >= 0 && i !== chosen && !near.has(i);
-        return html`<${Node}
+        return html`<${VouchingNodeShape}
           node=${node}
           spot=${spot}
           isChosen=${i === chosen}
@@ -86,16 +86,22 @@ export function Picture({ graph, chosen, onChoose }: PictureProps): VNode {
     </ul>`;
 }
 
-interface NodeProps {
-  readonly node: Reporter;
-  readonly spot: Spot;
+interface VouchingNodeShapeProps {
+  readonly node: VouchingNode;
+  readonly spot: NodePosition;
   readonly isChosen: boolean;
   readonly isDim: boolean;
   readonly onChoose: (id: string) => void;
 }
 
 /** The pointer's way to a reporter; the keyboard's is the table. */
-function Node({ node, spot, isChosen, isDim, onChoose }: NodeProps): VNode {
+function VouchingNodeShape({
+  node,
+  spot,
+  isChosen,
+  isDim,
+  onChoose,
+}: VouchingNodeShapeProps): VNode {
   const { x, y, radius: r } = spot;
   const kind = `node ${node.kind} ${isChosen ? "chosen" : ""} ${isDim ? "faint" : ""}`;
   const title = html`<title>${describeReporter(node)}</title>`;
@@ -115,8 +121,14 @@ function Node({ node, spot, isChosen, isDim, onChoose }: NodeProps): VNode {
     : html`<circle class=${kind} cx=${x} cy=${y} r=${r} onClick=${choose}>${title}</circle>`;
 }
 
-function Hulls({ nodes, spots }: { nodes: readonly Reporter[]; spots: readonly Spot[] }) {
-  const groups = new Map<number, Spot[]>();
+function ClusterHulls({
+  nodes,
+  spots,
+}: {
+  nodes: readonly VouchingNode[];
+  spots: readonly NodePosition[];
+}) {
+  const groups = new Map<number, NodePosition[]>();
   nodes.forEach(({ cluster }, i) => {
     const spot = spots[i];
     if (cluster === 0 || spot === undefined) return;

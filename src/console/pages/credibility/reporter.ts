@@ -1,16 +1,21 @@
 // One reporter: what its word counts, who vouched for it, for whom it vouched, what it has reported.
-import { query } from "../../api.ts";
-import { number, percent } from "../../format.ts";
+import { querySql } from "../../api.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { useParameters } from "../../location.ts";
+import { usePageParameters } from "../../location.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
-import { Card, Facts } from "../../parts/page.ts";
+import { Card, FactList } from "../../parts/page.ts";
 import { Table } from "../../parts/table.ts";
-import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
-import { here, TONES, type Graph, type Reporter } from "./shapes.ts";
+import {
+  linkWithChange,
+  VOUCHING_NODE_TONES,
+  type VouchingGraphReply,
+  type VouchingNode,
+} from "./shapes.ts";
 
-interface Counts {
+interface ReporterCounts {
   readonly outcomes: number;
   readonly subjects: number;
   readonly failure_rate: number;
@@ -20,21 +25,21 @@ interface Counts {
 }
 
 /** A reporter is an agent identifier: it holds no quotes; they are doubled all the same. */
-const loadReporterCounts = (
+const buildReporterCountsSql = (
   id: string,
 ) => `SELECT outcomes::INTEGER AS outcomes, subjects::INTEGER AS subjects, failure_rate, signed_share,
 first_settled_at, last_settled_at FROM reporters WHERE reporter = '${id.replaceAll("'", "''")}'`;
 
 /** The other end of an edge. */
-interface Other {
-  readonly node: Reporter;
+interface Neighbor {
+  readonly node: VouchingNode;
   readonly direction: "vouched for by" | "vouches for";
   readonly weight: number;
   readonly mass: number;
 }
 
-function listNeighbors({ nodes, edges }: Graph, at: number): Other[] {
-  return edges.flatMap(({ from, to, weight, mass }): Other[] => {
+function listNeighbors({ nodes, edges }: VouchingGraphReply, at: number): Neighbor[] {
+  return edges.flatMap(({ from, to, weight, mass }): Neighbor[] => {
     if (from !== at && to !== at) return [];
     const node = nodes[from === at ? to : from];
     if (node === undefined) return [];
@@ -46,35 +51,50 @@ function listNeighbors({ nodes, edges }: Graph, at: number): Other[] {
 const COLUMNS = [
   {
     label: "direction",
-    cell: ({ direction }: Other) => html`<span class="dim">${direction}</span>`,
+    cell: ({ direction }: Neighbor) => html`<span class="dim">${direction}</span>`,
   },
   {
     label: "reporter",
-    cell: ({ node }: Other) =>
-      html`<a class="agent" href=${here({ reporter: node.id })}
-        ><${Text} text=${node.id.replace(/^agent:\/\//, "")}
+    cell: ({ node }: Neighbor) =>
+      html`<a class="agent" href=${linkWithChange({ reporter: node.id })}
+        ><${UntrustedText} text=${node.id.replace(/^agent:\/\//, "")}
       /></a>`,
   },
   {
     label: "kind",
-    cell: ({ node }: Other) => html`<${Tag} word=${node.kind} tone=${TONES[node.kind]} />`,
+    cell: ({ node }: Neighbor) =>
+      html`<${Tag} word=${node.kind} tone=${VOUCHING_NODE_TONES[node.kind]} />`,
   },
-  { label: "successes, bounded", isNumber: true, cell: ({ weight }: Other) => number(weight, 2) },
-  { label: "mass that went along", isNumber: true, cell: ({ mass }: Other) => percent(mass, 2) },
+  {
+    label: "successes, bounded",
+    isNumber: true,
+    cell: ({ weight }: Neighbor) => formatNumber(weight, 2),
+  },
+  {
+    label: "mass that went along",
+    isNumber: true,
+    cell: ({ mass }: Neighbor) => formatPercent(mass, 2),
+  },
 ];
 
-export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode | null {
+export function ReporterCard({
+  graph,
+  at,
+}: {
+  graph: VouchingGraphReply;
+  at: number;
+}): VNode | null {
   const node = graph.nodes[at];
   const id = node?.id ?? "";
   const { value, error, reload } = useData(
-    (signal) => query<Counts>(loadReporterCounts(id), signal),
+    (signal) => querySql<ReporterCounts>(buildReporterCountsSql(id), signal),
     [id],
   );
-  const [{ around }, set] = useParameters();
+  const [{ around }, set] = usePageParameters();
   if (node === undefined) return null;
   const [counts] = value ?? [];
   return html`<${Card}
-    title=${html`<${Text} text=${node.id} />`}
+    title=${html`<${UntrustedText} text=${node.id} />`}
     tools=${html`${
         around !== node.id &&
         html`<button type="button" onClick=${() => set({ around: node.id })}>
@@ -82,13 +102,13 @@ export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode
         </button>`
       } <button type="button" onClick=${() => set({ reporter: undefined })}>Close</button>`}
   >
-    <${Facts}
+    <${FactList}
       facts=${[
-        ["kind", html`<${Tag} word=${node.kind} tone=${TONES[node.kind]} />`],
-        ["credibility", number(node.credibility, 3)],
-        ["share of the seeds' mass", percent(node.mass, 2)],
-        ["cluster", node.cluster === 0 ? "none" : number(node.cluster)],
-        ["outcomes in the batch", number(node.reports)],
+        ["kind", html`<${Tag} word=${node.kind} tone=${VOUCHING_NODE_TONES[node.kind]} />`],
+        ["credibility", formatNumber(node.credibility, 3)],
+        ["share of the seeds' mass", formatPercent(node.mass, 2)],
+        ["cluster", node.cluster === 0 ? "none" : formatNumber(node.cluster)],
+        ["outcomes in the batch", formatNumber(node.reports)],
         ["as an agent", html`<${AgentLink} id=${node.id} />`],
         ...(counts === undefined ? [] : countFacts(counts)),
       ]}
@@ -105,11 +125,11 @@ export function ReporterCard({ graph, at }: { graph: Graph; at: number }): VNode
   <//>`;
 }
 
-function countFacts(counts: Counts) {
+function countFacts(counts: ReporterCounts) {
   return [
-    ["reported on", html`${number(counts.subjects)} agents`],
-    ["failures among its reports", percent(counts.failure_rate)],
-    ["signed", percent(counts.signed_share)],
+    ["reported on", html`${formatNumber(counts.subjects)} agents`],
+    ["failures among its reports", formatPercent(counts.failure_rate)],
+    ["signed", formatPercent(counts.signed_share)],
     [
       "first, newest",
       html`<${Time} at=${counts.first_settled_at} as="full" />${", "}<${Time}

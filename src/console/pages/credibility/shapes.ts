@@ -1,33 +1,33 @@
 // Answers of credibility's routes, as far as its page reads them, and links within the page.
 import { linkTo, parsePlace } from "../../location.ts";
 
-export type Kind = "seed" | "believed" | "stranger";
+export type VouchingNodeKind = "seed" | "believed" | "stranger";
 
-export interface Reporter {
+export interface VouchingNode {
   readonly id: string;
-  readonly kind: Kind;
+  readonly kind: VouchingNodeKind;
   readonly credibility: number;
   readonly mass: number;
   readonly cluster: number;
   readonly reports: number;
 }
 
-export interface Edge {
+export interface VouchingEdge {
   readonly from: number;
   readonly to: number;
   readonly mass: number;
   readonly weight: number;
 }
 
-export interface Graph {
+export interface VouchingGraphReply {
   readonly at?: string;
   readonly position?: number;
   readonly reporters: number;
-  readonly nodes: readonly Reporter[];
-  readonly edges: readonly Edge[];
+  readonly nodes: readonly VouchingNode[];
+  readonly edges: readonly VouchingEdge[];
 }
 
-export interface Status {
+export interface CredibilityStatusReply {
   readonly is_wanted: boolean;
   readonly has_seeds: boolean;
   readonly in_force: boolean;
@@ -47,15 +47,15 @@ export interface Status {
   };
 }
 
-export const KINDS: readonly Kind[] = ["seed", "believed", "stranger"];
+export const VOUCHING_NODE_KINDS: readonly VouchingNodeKind[] = ["seed", "believed", "stranger"];
 
-export const TONES: Readonly<Record<Kind, string>> = {
+export const VOUCHING_NODE_TONES: Readonly<Record<VouchingNodeKind, string>> = {
   seed: "allow",
   believed: "",
   stranger: "warn",
 };
 
 /** A link to the page as it is, with `change`. */
-export function here(change: Readonly<Record<string, string>>): string {
+export function linkWithChange(change: Readonly<Record<string, string>>): string {
   return linkTo("credibility", { ...parsePlace(location.hash).parameters, ...change });
 }

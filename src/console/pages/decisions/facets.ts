@@ -1,38 +1,39 @@
 // Facets of the decisions: what there is to choose by, with its counts, and what is chosen.
 import type { DecisionFacets } from "../../../contract/schemas/decisions.ts";
-import { number, plain } from "../../format.ts";
+import { formatNumber, escapeHiddenCharacters } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import type { Parameters } from "../../location.ts";
+import type { PageParameters } from "../../location.ts";
 import { Empty } from "../../parts/notices.ts";
-import { type Choice, listActiveChoices, FACET_LABELS } from "./query.ts";
+import { type DecisionFilterName, listActiveChoices, FACET_LABELS } from "./query.ts";
 
 /** Values of a facet that are shown at once. */
-const SHOWN = 8;
+const VALUES_SHOWN_MAX = 8;
 
-type Change = (change: Readonly<Record<string, string | undefined>>) => void;
+type ChangeParameters = (change: Readonly<Record<string, string | undefined>>) => void;
 
-const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const FACET_VALUE_LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   effective: { allow: "let through", deny: "denied" },
   flagged: { true: "flagged", false: "not flagged" },
   shadow: { true: "only watched", false: "enforced" },
   decision: { connect_with_verification: "connect, verified" },
 };
-const LABELS: Readonly<Record<string, string>> = {
+const FILTER_LABELS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(FACET_LABELS),
   agent: "Agent",
   subject: "Agent judged",
 };
 
-const describeFacetValue = (name: string, value: string) => plain(WORDS[name]?.[value] ?? value);
+const describeFacetValue = (name: string, value: string) =>
+  escapeHiddenCharacters(FACET_VALUE_LABELS[name]?.[value] ?? value);
 
-interface FacetsProps {
+interface FacetListProps {
   readonly counts: DecisionFacets;
-  readonly parameters: Parameters;
-  readonly onChange: Change;
+  readonly parameters: PageParameters;
+  readonly onChange: ChangeParameters;
 }
 
 /** All facets that have more than one value, or a choice. */
-export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
+export function FacetList({ counts, parameters, onChange }: FacetListProps): VNode {
   const shown = FACET_LABELS.filter(([facet]) => {
     return counts.facets[facet].length > 1 || parameters[facet] !== undefined;
   });
@@ -43,7 +44,7 @@ export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
       const most = Math.max(1, ...values.map(({ entries }) => entries));
       const chosen = parameters[facet];
       const drawn = (each: { value: string; entries: number }) =>
-        html`<${Value}
+        html`<${FacetValue}
           facet=${facet}
           ...${each}
           most=${most}
@@ -53,14 +54,14 @@ export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
       return html`<section key=${facet} aria-label=${label}>
         <h3>${label}</h3>
         <ul>
-          ${values.slice(0, SHOWN).map(drawn)}
+          ${values.slice(0, VALUES_SHOWN_MAX).map(drawn)}
         </ul>
         ${
-          values.length > SHOWN &&
+          values.length > VALUES_SHOWN_MAX &&
           html`<details>
-            <summary>${number(values.length - SHOWN)} more</summary>
+            <summary>${formatNumber(values.length - VALUES_SHOWN_MAX)} more</summary>
             <ul>
-              ${values.slice(SHOWN).map(drawn)}
+              ${values.slice(VALUES_SHOWN_MAX).map(drawn)}
             </ul>
           </details>`
         }
@@ -69,17 +70,17 @@ export function Facets({ counts, parameters, onChange }: FacetsProps): VNode {
   </div>`;
 }
 
-interface ValueProps {
+interface FacetValueProps {
   readonly facet: string;
   readonly value: string;
   readonly entries: number;
   /** Of the most frequent value. */
   readonly most: number;
   readonly isChosen: boolean;
-  readonly onChange: Change;
+  readonly onChange: ChangeParameters;
 }
 
-function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps): VNode {
+function FacetValue({ facet, value, entries, most, isChosen, onChange }: FacetValueProps): VNode {
   const word = describeFacetValue(facet, value);
   return html`<li>
     <button
@@ -90,7 +91,7 @@ function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps):
       onClick=${() => onChange({ [facet]: isChosen ? undefined : value, behind: undefined })}
     >
       <bdi class="cut">${word}</bdi>
-      <span class="n">${number(entries)}</span>
+      <span class="n">${formatNumber(entries)}</span>
       <svg viewBox="0 0 100 3" preserveAspectRatio="none" aria-hidden="true">
         <rect class="bar" width=${(100 * entries) / most} height="3" />
       </svg>
@@ -99,22 +100,26 @@ function Value({ facet, value, entries, most, isChosen, onChange }: ValueProps):
 }
 
 /** What is chosen, each to be taken away. */
-export function Chosen({ parameters, onChange }: Omit<FacetsProps, "counts">): VNode | null {
+export function ActiveFilters({
+  parameters,
+  onChange,
+}: Omit<FacetListProps, "counts">): VNode | null {
   const chosen = listActiveChoices(parameters);
   const isRange = parameters["since"] !== undefined || parameters["before"] !== undefined;
   if (chosen.length === 0 && !isRange) return null;
   const cleared = Object.fromEntries(chosen.map(([name]) => [name, undefined]));
   return html`<p class="chosen-list">
     ${chosen.map(
-      ([name, value]: readonly [Choice, string]) =>
+      ([name, value]: readonly [DecisionFilterName, string]) =>
         html`<button
           type="button"
           key=${name}
           class="small"
-          aria-label=${`Remove ${LABELS[name]} ${describeFacetValue(name, value)}`}
+          aria-label=${`Remove ${FILTER_LABELS[name]} ${describeFacetValue(name, value)}`}
           onClick=${() => onChange({ [name]: undefined, behind: undefined })}
         >
-          <span class="dim">${LABELS[name]}:</span> <bdi>${describeFacetValue(name, value)}</bdi>
+          <span class="dim">${FILTER_LABELS[name]}:</span>
+          <bdi>${describeFacetValue(name, value)}</bdi>
           <span aria-hidden="true"> ×</span>
         </button>`,
     )}

@@ -1,10 +1,10 @@
 // Filters of the decisions in the address of the page, and as parameters of the API.
-import type { Facet } from "../../../contract/decisions.ts";
-import type { Parameters as Asked } from "../../api.ts";
-import type { Parameters } from "../../location.ts";
+import type { DecisionFacet } from "../../../contract/decisions.ts";
+import type { QueryParameters as Asked } from "../../api.ts";
+import type { PageParameters } from "../../location.ts";
 
 /** Facets in the order in which they are shown, with their names for people. */
-export const FACET_LABELS: readonly (readonly [Facet, string])[] = [
+export const FACET_LABELS: readonly (readonly [DecisionFacet, string])[] = [
   ["effective", "Outcome"],
   ["verdict", "Verdict"],
   ["decision", "Score says"],
@@ -27,21 +27,23 @@ export const RANGES: readonly (readonly [string, string, number | undefined])[] 
 ];
 
 const HOUR_MS = 3_600_000;
-const CHOICES = [...FACET_LABELS.map(([facet]) => facet), "agent", "subject"] as const;
+const FILTER_NAMES = [...FACET_LABELS.map(([facet]) => facet), "agent", "subject"] as const;
 
 /** Names of what may be chosen, without the times and the place in the list. */
-export type Choice = (typeof CHOICES)[number];
+export type DecisionFilterName = (typeof FILTER_NAMES)[number];
 
 /** What is chosen at present. */
-export function listActiveChoices(parameters: Parameters): (readonly [Choice, string])[] {
-  return CHOICES.flatMap((name) => {
+export function listActiveChoices(
+  parameters: PageParameters,
+): (readonly [DecisionFilterName, string])[] {
+  return FILTER_NAMES.flatMap((name) => {
     const value = parameters[name];
     return value === undefined || value === "" ? [] : [[name, value] as const];
   });
 }
 
 /** Parameters of the API; a range of the address counts back from `nowMs`. */
-export function buildDecisionQuery(parameters: Parameters, nowMs: number): Asked {
+export function buildDecisionQuery(parameters: PageParameters, nowMs: number): Asked {
   const { since, before, range } = parameters;
   const hours = RANGES.find(([name]) => name === range)?.[2];
   return {

@@ -1,32 +1,34 @@
 // A decision judged again, under the live config or one that was live before: what differs.
 import type { DecisionReplay } from "../../../contract/schemas/decisions.ts";
-import { get, send } from "../../api.ts";
+import { getDocument, sendDocument } from "../../api.ts";
 import { html, useEffect, useState, type VNode } from "../../html.ts";
-import { AsCurl } from "../../parts/actions.ts";
+import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
 import { Table } from "../../parts/table.ts";
-import { Text } from "../../parts/words.ts";
+import { UntrustedText } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 
-interface Config {
+interface ListedConfig {
   readonly version: string;
   readonly in_force: boolean;
   readonly shipped: boolean;
   readonly replayable: boolean;
 }
 
-type Difference = DecisionReplay["differences"][number];
+type ReplayDifference = DecisionReplay["differences"][number];
 
 const COLUMNS = [
-  { label: "leg", cell: (each: Difference) => each.leg },
-  { label: "member", cell: (each: Difference) => each.member },
+  { label: "leg", cell: (each: ReplayDifference) => each.leg },
+  { label: "member", cell: (each: ReplayDifference) => each.member },
   {
     label: "recorded",
-    cell: (each: Difference) => html`<${Text} text=${formatReplayValue(each.recorded)} />`,
+    cell: (each: ReplayDifference) =>
+      html`<${UntrustedText} text=${formatReplayValue(each.recorded)} />`,
   },
   {
     label: "now",
-    cell: (each: Difference) => html`<${Text} text=${formatReplayValue(each.replayed)} />`,
+    cell: (each: ReplayDifference) =>
+      html`<${UntrustedText} text=${formatReplayValue(each.replayed)} />`,
   },
 ];
 
@@ -35,18 +37,20 @@ export function formatReplayValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-interface ReplayProps {
+interface ReplayFormProps {
   /** `/v1/decisions/{id}/replay`, with its tenant. */
   readonly path: string;
   readonly config: string | undefined;
   readonly onConfig: (config: string | undefined) => void;
 }
 
-export function Replay({ path, config, onConfig }: ReplayProps): VNode {
+export function ReplayForm({ path, config, onConfig }: ReplayFormProps): VNode {
   // Who may not see configs can still judge again under the live one.
   const configs = useData(
     (signal) =>
-      get<{ configs: Config[] }>("/v1/configs", {}, signal).catch(() => ({ configs: [] })),
+      getDocument<{ configs: ListedConfig[] }>("/v1/configs", {}, signal).catch(() => ({
+        configs: [],
+      })),
     [],
   );
   const [asked, setAsked] = useState(config);
@@ -74,13 +78,13 @@ export function Replay({ path, config, onConfig }: ReplayProps): VNode {
       </div>
       <button type="submit" class="primary">Judge again</button>
     </form>
-    ${config !== undefined && html`<${Result} path=${path} body=${body} key=${config} />`}
-    <${AsCurl} method="POST" path=${path} body=${body} />`;
+    ${config !== undefined && html`<${ReplayResult} path=${path} body=${body} key=${config} />`}
+    <${CurlCommand} method="POST" path=${path} body=${body} />`;
 }
 
-function Result({ path, body }: { path: string; body: object }): VNode {
+function ReplayResult({ path, body }: { path: string; body: object }): VNode {
   const { value, error, reload } = useData(
-    (signal) => send<DecisionReplay>("POST", path, body, signal),
+    (signal) => sendDocument<DecisionReplay>("POST", path, body, signal),
     [path, JSON.stringify(body)],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;

@@ -1,25 +1,25 @@
 // The trace of one leg as a chain that is read from the top: row, features, risk, provenance, rules,
 // verdict.
 import type { DecisionTrace } from "../../../contract/schemas/trace.ts";
-import { number, percent } from "../../format.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
 import { type Children, html, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
-import { Facts } from "../../parts/page.ts";
+import { FactList } from "../../parts/page.ts";
 import { Table } from "../../parts/table.ts";
-import { AgentLink, Tag, Text } from "../../parts/words.ts";
+import { AgentLink, Tag, UntrustedText } from "../../parts/words.ts";
 
-export type Traced = DecisionTrace["legs"][number];
-type Feature = NonNullable<Traced["features"]>[number];
-type Rule = NonNullable<Traced["rules"]>[number];
+export type TraceLeg = DecisionTrace["legs"][number];
+type TraceFeature = NonNullable<TraceLeg["features"]>[number];
+type TraceRule = NonNullable<TraceLeg["rules"]>[number];
 
-interface LinkProps {
+interface ChainStepProps {
   readonly title: string;
   readonly at: number;
   readonly isLast?: boolean;
   readonly children?: Children;
 }
 
-function Link({ title, at, isLast = false, children }: LinkProps): VNode {
+function ChainStep({ title, at, isLast = false, children }: ChainStepProps): VNode {
   return html`<li>
     <span class=${`chain-number ${isLast ? "decided" : ""}`} aria-hidden="true">${at}</span>
     <h3>${title}</h3>
@@ -27,21 +27,23 @@ function Link({ title, at, isLast = false, children }: LinkProps): VNode {
   </li>`;
 }
 
-export function Chain({ trace, leg }: { trace: DecisionTrace; leg: Traced }): VNode {
+export function TraceChain({ trace, leg }: { trace: DecisionTrace; leg: TraceLeg }): VNode {
   const isVerify = trace.kind === "verify";
   const said = trace.verdict ?? trace.decision;
   return html`<ol class="chain">
-    <${Link} at=${1} title="Row read"><${Row} leg=${leg} /><//>
-    <${Link} at=${2} title="Features and points"><${Features} leg=${leg} /><//>
-    <${Link} at=${3} title="Risk at these stakes"><${Risk} leg=${leg} /><//>
-    <${Link} at=${4} title="Provenance"><${Provenance} leg=${leg} isVerify=${isVerify} /><//>
-    <${Link}
+    <${ChainStep} at=${1} title="Row read"><${RecordFacts} leg=${leg} /><//>
+    <${ChainStep} at=${2} title="Features and points"><${FeatureTable} leg=${leg} /><//>
+    <${ChainStep} at=${3} title="Risk at these stakes"><${RiskDetails} leg=${leg} /><//>
+    <${ChainStep} at=${4} title="Provenance"
+      ><${ProvenanceDetails} leg=${leg} isVerify=${isVerify}
+    /><//>
+    <${ChainStep}
       at=${5}
       title=${isVerify ? `Rules of the policy at ${trace.tool_level}` : "Least expected cost"}
     >
-      <${Rules} leg=${leg} policy=${isVerify ? trace.policy_version : null} />
+      <${RuleTable} leg=${leg} policy=${isVerify ? trace.policy_version : null} />
     <//>
-    <${Link} at=${6} title="Answer" isLast>
+    <${ChainStep} at=${6} title="Answer" isLast>
       <p>
         <${Tag} word=${said} /> by <b>${leg.decided_by}</b>, which came to${" "}
         <${Tag} word=${trace.effective} />${" "}
@@ -60,39 +62,44 @@ export function Chain({ trace, leg }: { trace: DecisionTrace; leg: Traced }): VN
   </ol>`;
 }
 
-function Row({ leg: { row, viewer, is_test: isTest } }: { leg: Traced }): VNode {
+function RecordFacts({ leg: { row, viewer, is_test: isTest } }: { leg: TraceLeg }): VNode {
   if (isTest) return html`<p class="dim">A reserved test agent: it answers by its name.</p>`;
   const facts: [Children, Children][] = [
     ["history", row.known ? "known" : "none: scored as a newcomer"],
-    ["outcomes counted", number(row.outcomes)],
-    ["weight of evidence now", number(row.evidence_weight, 2)],
+    ["outcomes counted", formatNumber(row.outcomes)],
+    ["weight of evidence now", formatNumber(row.evidence_weight, 2)],
     [
       "track record (log-odds of failure)",
-      `${number(row.mean, 3)} ± ${number(Math.sqrt(row.mean_variance), 3)}`,
+      `${formatNumber(row.mean, 3)} ± ${formatNumber(Math.sqrt(row.mean_variance), 3)}`,
     ],
-    ["stakes proven", number(row.stakes_proven, 2)],
-    ["base rate (log-odds)", number(row.base_rate, 3)],
+    ["stakes proven", formatNumber(row.stakes_proven, 2)],
+    ["base rate (log-odds)", formatNumber(row.base_rate, 3)],
   ];
   if (row.shock_days !== null)
-    facts.push(["sudden change", `${number(row.shock_days, 1)} days ago`]);
+    facts.push(["sudden change", `${formatNumber(row.shock_days, 1)} days ago`]);
   if (row.standing.length > 0) facts.push(["marks", row.standing.join(", ")]);
   if (viewer !== null) facts.push(["seen by", html`<${AgentLink} id=${viewer} />`]);
-  if (row.viewer_mean !== null) facts.push(["severity of the viewer", number(row.viewer_mean, 3)]);
-  return html`<${Facts} facts=${facts} />`;
+  if (row.viewer_mean !== null)
+    facts.push(["severity of the viewer", formatNumber(row.viewer_mean, 3)]);
+  return html`<${FactList} facts=${facts} />`;
 }
 
-const POINTS_SHOWN = 0.005;
+const POINTS_SHOWN_MIN = 0.005;
 
-function Features({ leg: { features } }: { leg: Traced }): VNode {
+function FeatureTable({ leg: { features } }: { leg: TraceLeg }): VNode {
   if (features === null) return html`<p class="dim">The weights are not on file.</p>`;
   const most = Math.max(1, ...features.map(({ points }) => Math.abs(points ?? 0)));
   const columns = [
-    { label: "part", cell: (each: Feature) => each.name.replaceAll("_", " ") },
-    { label: "value", isNumber: true, cell: (each: Feature) => number(each.value, 3) },
-    { label: "weight", isNumber: true, cell: (each: Feature) => number(each.weight, 3) },
-    { label: "log-odds", isNumber: true, cell: (each: Feature) => number(each.log_odds, 3) },
-    { label: "points", isNumber: true, cell: (each: Feature) => formatPoints(each.points) },
-    { label: "drawn", cell: (each: Feature) => drawnPoints(each.points ?? 0, most) },
+    { label: "part", cell: (each: TraceFeature) => each.name.replaceAll("_", " ") },
+    { label: "value", isNumber: true, cell: (each: TraceFeature) => formatNumber(each.value, 3) },
+    { label: "weight", isNumber: true, cell: (each: TraceFeature) => formatNumber(each.weight, 3) },
+    {
+      label: "log-odds",
+      isNumber: true,
+      cell: (each: TraceFeature) => formatNumber(each.log_odds, 3),
+    },
+    { label: "points", isNumber: true, cell: (each: TraceFeature) => formatPoints(each.points) },
+    { label: "drawn", cell: (each: TraceFeature) => renderPointsBar(each.points ?? 0, most) },
   ];
   return html`<${Table} label="features" columns=${columns} rows=${features} />
     <p class="dim small">
@@ -102,11 +109,11 @@ function Features({ leg: { features } }: { leg: Traced }): VNode {
 
 function formatPoints(points: number | null): string {
   if (points === null) return "–";
-  const sign = points > POINTS_SHOWN ? "+" : "";
-  return `${sign}${number(Math.abs(points) < POINTS_SHOWN ? 0 : points, 1)}`;
+  const sign = points > POINTS_SHOWN_MIN ? "+" : "";
+  return `${sign}${formatNumber(Math.abs(points) < POINTS_SHOWN_MIN ? 0 : points, 1)}`;
 }
 
-function drawnPoints(points: number, most: number): VNode {
+function renderPointsBar(points: number, most: number): VNode {
   const width = (50 * Math.abs(points)) / most;
   const tone = points < 0 ? "deny" : "allow";
   return html`<svg
@@ -133,14 +140,14 @@ function computeOddsPosition(probability: number): number {
   return 50 + (50 * Math.log(held / (1 - held))) / end;
 }
 
-function Risk({ leg: { risk, stakes, score } }: { leg: Traced }): VNode {
+function RiskDetails({ leg: { risk, stakes, score } }: { leg: TraceLeg }): VNode {
   const { borders } = stakes;
   const [low, dot, high] = [risk.optimistic, risk.expected, risk.pessimistic].map(
     computeOddsPosition,
   ) as [number, number, number];
   const marks = borders === null ? [] : [borders.connect, borders.connect_with_verification];
   const shown = marks.filter((border) => border < 1);
-  const words = `failure expected ${percent(risk.expected)}, between ${percent(risk.optimistic)} and ${percent(risk.pessimistic)}`;
+  const words = `failure expected ${formatPercent(risk.expected)}, between ${formatPercent(risk.optimistic)} and ${formatPercent(risk.pessimistic)}`;
   return html`<svg
       class="interval"
       viewBox="0 0 100 46"
@@ -153,28 +160,31 @@ function Risk({ leg: { risk, stakes, score } }: { leg: Traced }): VNode {
       <rect class="dot" x=${dot - 0.35} y="13" width="0.7" height="20" />
       ${shown.map((border) => html`<line class="border" x1=${computeOddsPosition(border)} x2=${computeOddsPosition(border)} y1="4" y2="42" />`)}
     </svg>
-    <${Facts}
+    <${FactList}
       facts=${[
         [
           "failure expected",
-          `${percent(risk.expected)} (${percent(risk.optimistic)} to ${percent(risk.pessimistic)})`,
+          `${formatPercent(risk.expected)} (${formatPercent(risk.optimistic)} to ${formatPercent(risk.pessimistic)})`,
         ],
-        ["score", `${number(score.internal_score)}, cautiously ${number(score.effective_score)}`],
+        [
+          "score",
+          `${formatNumber(score.internal_score)}, cautiously ${formatNumber(score.effective_score)}`,
+        ],
         ["tier, regime", `${score.tier}, ${score.regime ?? "no history"}`],
-        ["stakes", number(stakes.stakes, 2)],
-        ["connects up to", borders === null ? "–" : percent(borders.connect)],
+        ["stakes", formatNumber(stakes.stakes, 2)],
+        ["connects up to", borders === null ? "–" : formatPercent(borders.connect)],
         [
           "with verification up to",
-          borders === null ? "–" : percent(borders.connect_with_verification),
+          borders === null ? "–" : formatPercent(borders.connect_with_verification),
         ],
         [
           "denied from",
-          borders === null ? "–" : borders.deny > 1 ? "never" : percent(borders.deny),
+          borders === null ? "–" : borders.deny > 1 ? "never" : formatPercent(borders.deny),
         ],
         ["score alone says", html`<${Tag} word=${stakes.leg_decision} />`],
         [
           "same answer up to stakes of",
-          stakes.max_stakes === null ? "any" : number(stakes.max_stakes, 2),
+          stakes.max_stakes === null ? "any" : formatNumber(stakes.max_stakes, 2),
         ],
         ["record is thin", formatFlag(risk.thin)],
       ]}
@@ -186,7 +196,7 @@ function formatFlag(flag: boolean | null): string {
   return flag ? "yes" : "no";
 }
 
-function Provenance({ leg, isVerify }: { leg: Traced; isVerify: boolean }): VNode {
+function ProvenanceDetails({ leg, isVerify }: { leg: TraceLeg; isVerify: boolean }): VNode {
   const { finding, decided } = leg.provenance;
   if (!isVerify) return html`<p class="dim">A check or a handshake cites no sources.</p>`;
   if (finding === null) return html`<p>No finding that the policy took into account.</p>`;
@@ -196,7 +206,7 @@ function Provenance({ leg, isVerify }: { leg: Traced; isVerify: boolean }): VNod
   </p>`;
 }
 
-function Rules({ leg: { rules }, policy }: { leg: Traced; policy: string | null }): VNode {
+function RuleTable({ leg: { rules }, policy }: { leg: TraceLeg; policy: string | null }): VNode {
   if (rules === null) {
     return html`<p class="dim">
       They cannot be asked again; what was recorded is the rule that decided.
@@ -212,16 +222,16 @@ function Rules({ leg: { rules }, policy }: { leg: Traced; policy: string | null 
         </thead>
         <tbody>
           ${rules.map(
-            (rule: Rule) =>
+            (rule: TraceRule) =>
               html`<tr class=${rule.decides ? "decides" : ""}>
                 <td>
                   ${rule.rule}${rule.decides ? html` <${Tag} word="decided" tone="warn" />` : ""}
                 </td>
                 <td>
-                  ${shownValue(rule.bound)}
+                  ${formatRuleValue(rule.bound)}
                   ${rule.pointer !== null && html`<div class="dim small">${rule.pointer}</div>`}
                 </td>
-                <td>${shownValue(rule.value)}</td>
+                <td>${formatRuleValue(rule.value)}</td>
                 <td>
                   ${rule.holds === null ? html`<span class="dim">not asked</span>` : rule.holds ? "yes" : "no"}
                 </td>
@@ -231,12 +241,12 @@ function Rules({ leg: { rules }, policy }: { leg: Traced; policy: string | null 
         </tbody>
       </table>
     </div>
-    ${policy !== null && html`<p class="dim small">Policy <${Text} text=${policy} />. The strictest rule that holds decides, the first of those equally strict.</p>`}`;
+    ${policy !== null && html`<p class="dim small">Policy <${UntrustedText} text=${policy} />. The strictest rule that holds decides, the first of those equally strict.</p>`}`;
 }
 
-function shownValue(value: unknown): string {
+function formatRuleValue(value: unknown): string {
   if (value === null || value === undefined) return "–";
-  if (typeof value === "number") return number(value, 4);
+  if (typeof value === "number") return formatNumber(value, 4);
   if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

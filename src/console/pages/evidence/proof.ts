@@ -1,7 +1,7 @@
 // Check of an inclusion proof in the reader's own browser, by SHA-256 and Ed25519 of WebCrypto: the service
 // that made the proof has no part in it. Every step is kept, to be shown.
 
-export interface Proof {
+export interface InclusionProof {
   readonly root: string;
   readonly tree_size: number;
   readonly leaf_text: string;
@@ -10,7 +10,7 @@ export interface Proof {
   readonly jws: string;
 }
 
-export interface Step {
+export interface ProofStep {
   /** What is hashed, in words. */
   readonly what: string;
   /** The neighbour that the path gives; none for the leaf. */
@@ -19,8 +19,8 @@ export interface Step {
   readonly found: string;
 }
 
-export interface Checked {
-  readonly steps: readonly Step[];
+export interface ProofCheck {
+  readonly steps: readonly ProofStep[];
   /** Whether the hash of the text is the leaf that the proof names. */
   readonly isLeaf: boolean;
   /** Whether the path ends in the root. */
@@ -28,36 +28,44 @@ export interface Checked {
 }
 
 /** Hashes the leaf's text up the path as RFC 6962 says, for the record at `index`. */
-export async function check(proof: Proof, index: number): Promise<Checked> {
+export async function checkInclusionProof(
+  proof: InclusionProof,
+  index: number,
+): Promise<ProofCheck> {
   let found = await sha256([0], new TextEncoder().encode(proof.leaf_text));
-  const steps: Step[] = [{ what: "leaf: byte 0, then the text", found: hex(found) }];
-  const isLeaf = named(found) === proof.leaf;
+  const steps: ProofStep[] = [{ what: "leaf: byte 0, then the text", found: hex(found) }];
+  const isLeaf = formatSha256Name(found) === proof.leaf;
   let [at, last] = [index, proof.tree_size - 1];
   let isTooLong = at > last;
   for (const sibling of proof.path) {
     isTooLong ||= last === 0;
     const isRight = at % 2 === 1 || at === last;
-    const other = decodeProofBytes(sibling);
+    const other = decodeSha256Name(sibling);
     found = await (isRight ? sha256([1], other, found) : sha256([1], found, other));
     const what = isRight ? "byte 1, neighbour, hash above" : "byte 1, hash above, neighbour";
     steps.push({ what, sibling: hex(other), found: hex(found) });
-    while (isRight && at % 2 === 0 && at !== 0) [at, last] = halved(at, last);
-    [at, last] = halved(at, last);
+    while (isRight && at % 2 === 0 && at !== 0) [at, last] = halveBoth(at, last);
+    [at, last] = halveBoth(at, last);
   }
-  const isRoot = !isTooLong && last === 0 && named(found) === proof.root;
+  const isRoot = !isTooLong && last === 0 && formatSha256Name(found) === proof.root;
   return { steps, isLeaf, isRoot };
 }
 
 /** Whether the bureau's key signed this root at this size; undefined where the browser cannot tell. */
-export async function isSigned(proof: Proof, jwk: JsonWebKey): Promise<boolean | undefined> {
+export async function isRootSigned(
+  proof: InclusionProof,
+  jwk: JsonWebKey,
+): Promise<boolean | undefined> {
   const [head = "", body = "", signature = ""] = proof.jws.split(".");
   try {
     const algorithm = { name: "Ed25519" };
     const { kty, crv, x } = jwk as { kty: string; crv: string; x: string };
     const key = await crypto.subtle.importKey("jwk", { kty, crv, x }, algorithm, false, ["verify"]);
     const signed = new TextEncoder().encode(`${head}.${body}`);
-    const isGood = await crypto.subtle.verify(algorithm, key, unbased(signature), signed);
-    const { root, tree_size: size } = JSON.parse(new TextDecoder().decode(unbased(body))) as Proof;
+    const isGood = await crypto.subtle.verify(algorithm, key, decodeBase64Url(signature), signed);
+    const { root, tree_size: size } = JSON.parse(
+      new TextDecoder().decode(decodeBase64Url(body)),
+    ) as InclusionProof;
     return isGood && root === proof.root && size === proof.tree_size;
   } catch (error) {
     if (error instanceof DOMException && error.name === "NotSupportedError") return undefined;
@@ -66,7 +74,7 @@ export async function isSigned(proof: Proof, jwk: JsonWebKey): Promise<boolean |
 }
 
 /** What the text of a leaf says, by the names of the record's members. */
-export function leafMembers(text: string): Readonly<Record<string, unknown>> {
+export function parseLeafText(text: string): Readonly<Record<string, unknown>> {
   const names =
     "source_id,sha256,size,kind,title,tenant,visibility,state,registered_at,registrar,prev_hash".split(
       ",",
@@ -79,7 +87,7 @@ export function leafMembers(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-const halved = (at: number, last: number): [number, number] => [
+const halveBoth = (at: number, last: number): [number, number] => [
   Math.floor(at / 2),
   Math.floor(last / 2),
 ];
@@ -91,16 +99,16 @@ async function sha256(
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-function decodeProofBytes(name: string): Uint8Array {
+function decodeSha256Name(name: string): Uint8Array {
   const digits = name.replace("sha256:", "").match(/../g) ?? [];
   return Uint8Array.from(digits, (pair) => Number.parseInt(pair, 16));
 }
 
 const hex = (bytes: Uint8Array) =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-const named = (bytes: Uint8Array) => `sha256:${hex(bytes)}`;
+const formatSha256Name = (bytes: Uint8Array) => `sha256:${hex(bytes)}`;
 
-function unbased(text: string): Uint8Array<ArrayBuffer> {
+function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> {
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }

@@ -1,15 +1,22 @@
 // One source: its record, the proof of it as the browser checks it, and its withdrawal.
-import { get, pathWith, send } from "../../api.ts";
-import { bytes, number } from "../../format.ts";
+import { getDocument, buildPathWithQuery, sendDocument } from "../../api.ts";
+import { formatBytes, formatNumber } from "../../format.ts";
 import { html, useState, type VNode } from "../../html.ts";
-import { AsCurl, Confirm } from "../../parts/actions.ts";
+import { CurlCommand, ConfirmDialog } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
-import { Card, Facts, Grid } from "../../parts/page.ts";
+import { Card, FactList, Grid } from "../../parts/page.ts";
 import { Table } from "../../parts/table.ts";
-import { Tag, Text, Time } from "../../parts/words.ts";
-import { mayUse } from "../../session.ts";
+import { Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { hasAnyScope } from "../../session.ts";
 import { useData } from "../../use-data.ts";
-import { check, type Checked, isSigned, leafMembers, type Proof, type Step } from "./proof.ts";
+import {
+  checkInclusionProof,
+  type ProofCheck,
+  isRootSigned,
+  parseLeafText,
+  type InclusionProof,
+  type ProofStep,
+} from "./proof.ts";
 
 export interface SourceRecord {
   readonly source_id: string;
@@ -28,29 +35,29 @@ export interface SourceRecord {
   readonly chain_hash: string;
 }
 
-type Proved = SourceRecord & { readonly merkle: Proof };
+type SourceWithProof = SourceRecord & { readonly merkle: InclusionProof };
 
-interface SourceProps {
+interface SourceCardsProps {
   readonly id: string;
   readonly tenant: string | undefined;
   readonly onChange: () => void;
 }
 
-export function SourceCards({ id, tenant, onChange }: SourceProps): VNode {
+export function SourceCards({ id, tenant, onChange }: SourceCardsProps): VNode {
   const path = `/v1/evidence/${encodeURIComponent(id)}`;
   const { value, error, reload } = useData(
-    (signal) => get<Proved>(path, { tenant }, signal),
+    (signal) => getDocument<SourceWithProof>(path, { tenant }, signal),
     [path, tenant],
   );
   const [isOpen, setIsOpen] = useState(false);
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Loading} />`;
   const withdraw = async () => {
-    await send("DELETE", pathWith(path, { tenant }));
+    await sendDocument("DELETE", buildPathWithQuery(path, { tenant }));
     reload();
     onChange();
   };
-  const mayWithdraw = mayUse("evidence:write") && value.state !== "revoked";
+  const mayWithdraw = hasAnyScope("evidence:write") && value.state !== "revoked";
   const tools = html`<button
     type="button"
     disabled=${!mayWithdraw}
@@ -60,12 +67,12 @@ export function SourceCards({ id, tenant, onChange }: SourceProps): VNode {
     Withdraw…
   </button>`;
   return html`<${Grid}>
-    <${Card} title=${html`Source <${Text} text=${id} />`} tools=${tools} span=${5}>
-      <${Record} record=${value} />
-      <${AsCurl} path=${pathWith(path, { tenant })} />
+    <${Card} title=${html`Source <${UntrustedText} text=${id} />`} tools=${tools} span=${5}>
+      <${SourceFacts} record=${value} />
+      <${CurlCommand} path=${buildPathWithQuery(path, { tenant })} />
       ${
         isOpen &&
-        html`<${Confirm}
+        html`<${ConfirmDialog}
           title="Withdraw this source"
           name=${id}
           action="Withdraw"
@@ -86,17 +93,20 @@ export function SourceCards({ id, tenant, onChange }: SourceProps): VNode {
   <//>`;
 }
 
-function Record({ record }: { record: SourceRecord }): VNode {
-  return html`<${Facts}
+function SourceFacts({ record }: { record: SourceRecord }): VNode {
+  return html`<${FactList}
     facts=${[
-      ["title", html`<${Text} text=${record.title || "–"} />`],
+      ["title", html`<${UntrustedText} text=${record.title || "–"} />`],
       ["state", html`<${Tag} word=${record.state} />`],
-      ["kind", html`<${Text} text=${record.kind} />`],
-      ["size", record.has_text ? bytes(record.size) : "digest alone"],
-      ["tenant", html`<${Text} text=${record.tenant} />${" "}<${Tag} word=${record.visibility} />`],
+      ["kind", html`<${UntrustedText} text=${record.kind} />`],
+      ["size", record.has_text ? formatBytes(record.size) : "digest alone"],
+      [
+        "tenant",
+        html`<${UntrustedText} text=${record.tenant} />${" "}<${Tag} word=${record.visibility} />`,
+      ],
       ["registered", html`<${Time} at=${record.registered_at} as="full" />`],
       ["by key", html`<code>${record.registrar}</code>`],
-      ["place in the chain", number(record.index)],
+      ["place in the chain", formatNumber(record.index)],
       ["digest of the content", html`<code>${record.sha256}</code>`],
       ["chain before it", html`<code>${record.prev_hash}</code>`],
       ["chain with it", html`<code>${record.chain_hash}</code>`],
@@ -105,29 +115,32 @@ function Record({ record }: { record: SourceRecord }): VNode {
 }
 
 const STEP_COLUMNS = [
-  { label: "hashed by SHA-256", cell: (row: Step) => row.what },
+  { label: "hashed by SHA-256", cell: (row: ProofStep) => row.what },
   {
     label: "neighbour",
-    cell: (row: Step) =>
+    cell: (row: ProofStep) =>
       row.sibling === undefined
         ? html`<span class="dim">–</span>`
         : html`<code title=${row.sibling}>${row.sibling.slice(0, 16)}…</code>`,
   },
   {
     label: "gives",
-    cell: (row: Step) => html`<code title=${row.found}>${row.found.slice(0, 16)}…</code>`,
+    cell: (row: ProofStep) => html`<code title=${row.found}>${row.found.slice(0, 16)}…</code>`,
   },
 ];
 
-interface Outcome extends Checked {
+interface SourceProofCheck extends ProofCheck {
   readonly isSame: boolean;
   readonly isSigned: boolean | undefined;
 }
 
-async function prove(proved: Proved, signal: AbortSignal): Promise<Outcome> {
+async function checkSourceProof(
+  proved: SourceWithProof,
+  signal: AbortSignal,
+): Promise<SourceProofCheck> {
   const { merkle } = proved;
-  const { jwk } = await get<{ jwk: JsonWebKey }>("/v1/vault/root", {}, signal);
-  const said = leafMembers(merkle.leaf_text);
+  const { jwk } = await getDocument<{ jwk: JsonWebKey }>("/v1/vault/root", {}, signal);
+  const said = parseLeafText(merkle.leaf_text);
   const isSame =
     said["source_id"] === proved.source_id &&
     `sha256:${String(said["sha256"])}` === proved.sha256 &&
@@ -135,12 +148,12 @@ async function prove(proved: Proved, signal: AbortSignal): Promise<Outcome> {
     said["tenant"] === proved.tenant &&
     said["title"] === proved.title &&
     said["registered_at"] === Date.parse(proved.registered_at);
-  const checked = await check(merkle, proved.index);
-  return { ...checked, isSame, isSigned: await isSigned(merkle, jwk) };
+  const checked = await checkInclusionProof(merkle, proved.index);
+  return { ...checked, isSame, isSigned: await isRootSigned(merkle, jwk) };
 }
 
-function ProofSteps({ proved }: { proved: Proved }): VNode {
-  const { value, error } = useData((signal) => prove(proved, signal), []);
+function ProofSteps({ proved }: { proved: SourceWithProof }): VNode {
+  const { value, error } = useData((signal) => checkSourceProof(proved, signal), []);
   const { merkle } = proved;
   if (error !== undefined) return html`<${Failure} error=${error} />`;
   if (value === undefined) return html`<${Loading} />`;
@@ -157,8 +170,8 @@ function ProofSteps({ proved }: { proved: Proved }): VNode {
       <p>
         ${
           isGood
-            ? html`<b>Proved.</b> This record is in the tree of ${number(merkle.tree_size)} records
-                under the root below.`
+            ? html`<b>Proved.</b> This record is in the tree of ${formatNumber(merkle.tree_size)}
+                records under the root below.`
             : html`<b>Not proved.</b> What the service sent does not hold together; do not rely on
                 it.`
         }
@@ -177,7 +190,7 @@ function ProofSteps({ proved }: { proved: Proved }): VNode {
       )}
     </ul>
     <${Table} label="steps of the proof" columns=${STEP_COLUMNS} rows=${value.steps} />
-    <${Facts}
+    <${FactList}
       facts=${[
         ["root", html`<code>${merkle.root}</code>`],
         ["leaf", html`<code>${merkle.leaf}</code>`],
@@ -185,6 +198,6 @@ function ProofSteps({ proved }: { proved: Proved }): VNode {
     />
     <details>
       <summary>text of the leaf</summary>
-      <pre tabindex="0"><${Text} text=${merkle.leaf_text} /></pre>
+      <pre tabindex="0"><${UntrustedText} text=${merkle.leaf_text} /></pre>
     </details>`;
 }

@@ -1,10 +1,16 @@
 // Parts of the service in the words of the Health page: state, figures, and where red is mended.
 // The bounds are those of the alerts (deploy/prometheus/alerts.yaml), so that page and pager agree.
-import { ago, bytes, duration, number, percent } from "../../format.ts";
+import {
+  formatRelativeTime,
+  formatBytes,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+} from "../../format.ts";
 import { linkTo } from "../../location.ts";
 
 /** Answer of `/v1/service/status`. */
-export interface Status {
+export interface ServiceStatusReply {
   readonly at: string;
   readonly version: string;
   readonly runtime: string;
@@ -82,11 +88,11 @@ export interface Status {
   };
 }
 
-type State = "ok" | "look" | "act" | "off";
+type PartState = "ok" | "look" | "act" | "off";
 
-export interface Part {
+export interface HealthPart {
   readonly name: string;
-  readonly state: State;
+  readonly state: PartState;
   readonly says: string;
   /** Where the rows behind it are. */
   readonly href?: string;
@@ -94,63 +100,63 @@ export interface Part {
   readonly alert: string;
 }
 
-const STORE_BEHIND_S = 300;
-const REVIEW_OLD_S = 86_400;
-const WEBHOOK_OLD_S = 1800;
-const TABLE_FULL = 0.8;
+const STORE_BEHIND_SEC = 300;
+const REVIEW_OLD_SEC = 86_400;
+const WEBHOOK_OLD_SEC = 1800;
+const TABLE_FULL_SHARE = 0.8;
 const NODE_LATE_MS = 5000;
 const NODE_LOST_MS = 30_000;
-const MS_PER_S = 1000;
-const UNVERIFIED_MS = 2 * 86_400 * MS_PER_S;
+const MS_PER_SEC = 1000;
+const UNVERIFIED_MS = 2 * 86_400 * MS_PER_SEC;
 
 /** `isBad` and `isOdd` choose the state; the alert is told only with one of them. */
-function part(
+function createHealthPart(
   name: string,
   says: string,
   alert: string,
   { isBad = false, isOdd = false, href }: { isBad?: boolean; isOdd?: boolean; href?: string } = {},
-): Part {
-  const state: State = isBad ? "act" : isOdd ? "look" : "ok";
+): HealthPart {
+  const state: PartState = isBad ? "act" : isOdd ? "look" : "ok";
   const known = { name, state, says, alert: state === "ok" ? "" : alert };
   return href === undefined ? known : { ...known, href };
 }
 
-export function listHealthParts(status: Status): Part[] {
+export function listHealthParts(status: ServiceStatusReply): HealthPart[] {
   const { http, table, reviews } = status;
-  const isTableFull = table.share > TABLE_FULL;
+  const isTableFull = table.share > TABLE_FULL_SHARE;
   return [
-    part(
+    createHealthPart(
       "HTTP threads",
-      `${number(http.threads)} serve, at most ${number(http.connections_max)} connections; ` +
+      `${formatNumber(http.threads)} serve, at most ${formatNumber(http.connections_max)} connections; ` +
         (http.queue_ms_max === 0
           ? "nobody is turned away"
-          : `turned away are those who would wait ${number(http.queue_ms_max)} ms`),
+          : `turned away are those who would wait ${formatNumber(http.queue_ms_max)} ms`),
       "TrustRankDown",
       { isBad: !status.ready },
     ),
-    ...ofDisk(status),
-    ...ofCluster(status),
-    ...ofStore(status),
-    part(
+    ...listDiskParts(status),
+    ...listClusterParts(status),
+    ...listStoreParts(status),
+    createHealthPart(
       "Agent table",
-      `${number(table.agents)} agents in ${bytes(table.bytes)} of ${bytes(table.bytes_max)}, ${percent(table.share)} used`,
+      `${formatNumber(table.agents)} agents in ${formatBytes(table.bytes)} of ${formatBytes(table.bytes_max)}, ${formatPercent(table.share)} used`,
       "TrustRankTableFilling",
       { isOdd: isTableFull, href: linkTo("agents") },
     ),
-    part(
+    createHealthPart(
       "Reviews",
       reviews.undecided === 0
         ? "nobody waits for a person"
-        : `${number(reviews.undecided)} wait, the oldest for ${duration(reviews.oldest_seconds * MS_PER_S)}`,
+        : `${formatNumber(reviews.undecided)} wait, the oldest for ${formatDuration(reviews.oldest_seconds * MS_PER_SEC)}`,
       "TrustRankReviewsOverdue",
-      { isOdd: reviews.oldest_seconds > REVIEW_OLD_S, href: linkTo("reviews") },
+      { isOdd: reviews.oldest_seconds > REVIEW_OLD_SEC, href: linkTo("reviews") },
     ),
-    ...ofOutside(status),
+    ...listOutboundParts(status),
   ];
 }
 
 /** Nothing where the process is the whole bureau. */
-function ofCluster({ stream }: Status): Part[] {
+function listClusterParts({ stream }: ServiceStatusReply): HealthPart[] {
   if (stream === undefined) return [];
   const { node, position, lag_messages: behind, lag_ms: lagMs } = stream;
   const isAway = stream.away_since !== null;
@@ -159,12 +165,12 @@ function ofCluster({ stream }: Status): Part[] {
     : stream.leader_known
       ? "no majority"
       : "no server leads";
-  const age = lagMs === null ? "of unknown age" : `${duration(lagMs)} old`;
+  const age = lagMs === null ? "of unknown age" : `${formatDuration(lagMs)} old`;
   const isLost = lagMs === null || lagMs > NODE_LOST_MS;
   return [
-    part(
+    createHealthPart(
       "Cluster",
-      `node ${node} at message ${number(position)}, ${number(behind)} behind, answers ${age}` +
+      `node ${node} at message ${formatNumber(position)}, ${formatNumber(behind)} behind, answers ${age}` +
         (isAway ? `; records are refused: ${why}` : ""),
       isAway ? "TrustRankStreamAway" : "TrustRankNodeBehind",
       { isBad: isAway || isLost, isOdd: lagMs !== null && lagMs > NODE_LATE_MS },
@@ -172,20 +178,21 @@ function ofCluster({ stream }: Status): Part[] {
   ];
 }
 
-function ofDisk({ at, journal, disk }: Status): Part[] {
+function listDiskParts({ at, journal, disk }: ServiceStatusReply): HealthPart[] {
   const nowMs = Date.parse(at);
-  const when = (time: string | null) => (time === null ? "not yet" : ago(Date.parse(time), nowMs));
+  const when = (time: string | null) =>
+    time === null ? "not yet" : formatRelativeTime(Date.parse(time), nowMs);
   const { damages } = journal;
   const { verified_at: verifiedAt } = journal;
   const isUnverified = verifiedAt !== null && nowMs - Date.parse(verifiedAt) > UNVERIFIED_MS;
   return [
-    part(
+    createHealthPart(
       "Journal",
-      `position ${number(journal.position)}, ${number(journal.pending)} outcomes on their way, ` +
-        `p99 of a sync ${duration(journal.sync_p99_ms)}`,
+      `position ${formatNumber(journal.position)}, ${formatNumber(journal.pending)} outcomes on their way, ` +
+        `p99 of a sync ${formatDuration(journal.sync_p99_ms)}`,
       "TrustRankSlowAppends",
     ),
-    part(
+    createHealthPart(
       "Scrub",
       damages.length === 0
         ? `no damage; verified: ${when(journal.verified_at)}`
@@ -193,47 +200,52 @@ function ofDisk({ at, journal, disk }: Status): Part[] {
       damages.length > 0 ? "TrustRankJournalDamaged" : "TrustRankJournalUnverified",
       { isBad: damages.length > 0, isOdd: isUnverified },
     ),
-    part("Snapshot", `written: ${when(journal.snapshot_at)}`, "TrustRankSnapshotOld"),
-    part(
+    createHealthPart("Snapshot", `written: ${when(journal.snapshot_at)}`, "TrustRankSnapshotOld"),
+    createHealthPart(
       "Disk",
-      `${disk.free_bytes === null ? "not looked at yet" : `${bytes(disk.free_bytes)} free`}, ` +
-        `${bytes(disk.ballast_bytes)} in reserve`,
+      `${disk.free_bytes === null ? "not looked at yet" : `${formatBytes(disk.free_bytes)} free`}, ` +
+        `${formatBytes(disk.ballast_bytes)} in reserve`,
       "TrustRankDiskLow",
       { isBad: disk.is_low },
     ),
   ];
 }
 
-function ofStore({ store, decisions }: Status): Part[] {
-  const isBehind = store.behind_seconds > STORE_BEHIND_S || store.is_rebuilding;
+function listStoreParts({ store, decisions }: ServiceStatusReply): HealthPart[] {
+  const isBehind = store.behind_seconds > STORE_BEHIND_SEC || store.is_rebuilding;
   return [
-    part(
+    createHealthPart(
       "Store",
       store.failure ??
-        `position ${number(store.position)}, ${number(store.lag_records)} records behind` +
+        `position ${formatNumber(store.position)}, ${formatNumber(store.lag_records)} records behind` +
           (store.is_rebuilding ? ", is being rebuilt" : ""),
       "TrustRankStoreBehind",
       { isBad: store.failure !== null, isOdd: isBehind, href: linkTo("sql") },
     ),
-    part(
+    createHealthPart(
       "Decision log",
-      `${bytes(decisions.bytes)} in ${number(decisions.segments)} segments, ` +
-        `${bytes(decisions.waiting_bytes)} on their way, ${number(decisions.damaged_records)} records damaged`,
+      `${formatBytes(decisions.bytes)} in ${formatNumber(decisions.segments)} segments, ` +
+        `${formatBytes(decisions.waiting_bytes)} on their way, ${formatNumber(decisions.damaged_records)} records damaged`,
       "TrustRankDecisionLogWaits",
       { isOdd: decisions.damaged_records > 0, href: linkTo("decisions") },
     ),
   ];
 }
 
-function ofOutside({ archive, webhooks }: Status): Part[] {
-  const none = (name: string, says: string): Part => ({ name, state: "off", says, alert: "" });
+function listOutboundParts({ archive, webhooks }: ServiceStatusReply): HealthPart[] {
+  const none = (name: string, says: string): HealthPart => ({
+    name,
+    state: "off",
+    says,
+    alert: "",
+  });
   return [
     archive.is_set
-      ? part(
+      ? createHealthPart(
           "Archive",
           archive.failure ??
-            `${duration((archive.age_seconds ?? 0) * MS_PER_S)} old, ` +
-              `${number(archive.lag_records)} records behind, ${number(archive.failures)} failures`,
+            `${formatDuration((archive.age_seconds ?? 0) * MS_PER_SEC)} old, ` +
+              `${formatNumber(archive.lag_records)} records behind, ${formatNumber(archive.failures)} failures`,
           "TrustRankArchiveBehind",
           {
             isBad: (archive.age_seconds ?? 0) > 60 + 3 * (archive.interval_seconds ?? 0),
@@ -243,14 +255,16 @@ function ofOutside({ archive, webhooks }: Status): Part[] {
       : none("Archive", "none is set: --archive ships all that a backup has to another disk"),
     webhooks.endpoints === 0
       ? none("Webhooks", "no endpoint is told of anything")
-      : part(
+      : createHealthPart(
           "Webhooks",
-          `${number(webhooks.endpoints)} endpoints, ${number(webhooks.waiting)} events wait, ` +
-            `${number(webhooks.dead)} were given up`,
+          `${formatNumber(webhooks.endpoints)} endpoints, ${formatNumber(webhooks.waiting)} events wait, ` +
+            `${formatNumber(webhooks.dead)} were given up`,
           webhooks.failing > 0 ? "TrustRankWebhookStopped" : "TrustRankWebhookBehind",
           {
             isOdd:
-              webhooks.failing > 0 || webhooks.dead > 0 || webhooks.oldest_seconds > WEBHOOK_OLD_S,
+              webhooks.failing > 0 ||
+              webhooks.dead > 0 ||
+              webhooks.oldest_seconds > WEBHOOK_OLD_SEC,
           },
         ),
   ];

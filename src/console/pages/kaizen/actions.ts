@@ -1,25 +1,25 @@
 // Actions on the weights: start a run or a dry run, promote one that was tested, go back.
-import { send } from "../../api.ts";
+import { sendDocument } from "../../api.ts";
 import { html, useState, type VNode } from "../../html.ts";
-import { Confirm } from "../../parts/actions.ts";
-import { isCandidate, type RunRow, type Status } from "./shapes.ts";
+import { ConfirmDialog } from "../../parts/actions.ts";
+import { isCandidate, type ListedRun, type KaizenStatusReply } from "./shapes.ts";
 
-type Open = "run" | "rollback" | undefined;
+type OpenDialog = "run" | "rollback" | undefined;
 
-interface ToolsProps {
-  readonly status: Status;
+interface KaizenToolsProps {
+  readonly status: KaizenStatusReply;
   /** Called with the id of a run that has begun, or after a rollback. */
   readonly onDone: (run?: string) => void;
 }
 
-async function start(isDryRun: boolean, isSignedOff: boolean): Promise<string> {
+async function requestRun(isDryRun: boolean, isSignedOff: boolean): Promise<string> {
   const asked = { wait: false, dry_run: isDryRun, sign_off: isSignedOff };
-  return (await send<{ run_id: string }>("POST", "/v1/kaizen/run", asked)).run_id;
+  return (await sendDocument<{ run_id: string }>("POST", "/v1/kaizen/run", asked)).run_id;
 }
 
 /** Buttons at the head of the page. */
-export function Tools({ status, onDone }: ToolsProps): VNode {
-  const [open, setOpen] = useState<Open>(undefined);
+export function KaizenTools({ status, onDone }: KaizenToolsProps): VNode {
+  const [open, setOpen] = useState<OpenDialog>(undefined);
   const isBusy = status.running !== undefined;
   return html`<button type="button" disabled=${isBusy} onClick=${() => setOpen("run")}>
       Run now…
@@ -32,17 +32,17 @@ export function Tools({ status, onDone }: ToolsProps): VNode {
     >
       Roll back…
     </button>
-    ${open === "run" && html`<${StartRun} onDone=${onDone} onClose=${() => setOpen(undefined)} />`}
+    ${open === "run" && html`<${StartRunDialog} onDone=${onDone} onClose=${() => setOpen(undefined)} />`}
     ${
       open === "rollback" &&
-      html`<${Confirm}
+      html`<${ConfirmDialog}
         title="Roll back the newest promotion"
         name=${status.promoted_by}
         wantsReason=${true}
         action="Roll back"
         isDangerous=${true}
         onConfirm=${async (reason: string) => {
-          await send("POST", "/v1/kaizen/rollback", { reason });
+          await sendDocument("POST", "/v1/kaizen/rollback", { reason });
           onDone();
         }}
         onClose=${() => setOpen(undefined)}
@@ -55,7 +55,7 @@ export function Tools({ status, onDone }: ToolsProps): VNode {
     }`;
 }
 
-function StartRun({
+function StartRunDialog({
   onDone,
   onClose,
 }: {
@@ -64,10 +64,10 @@ function StartRun({
 }): VNode {
   const [isDryRun, setIsDryRun] = useState(true);
   const [isSignedOff, setIsSignedOff] = useState(false);
-  return html`<${Confirm}
+  return html`<${ConfirmDialog}
     title="Learn from what has settled"
     action=${isDryRun ? "Start the dry run" : "Start the run"}
-    onConfirm=${async () => onDone(await start(isDryRun, isSignedOff))}
+    onConfirm=${async () => onDone(await requestRun(isDryRun, isSignedOff))}
     onClose=${onClose}
   >
     <p>
@@ -100,7 +100,13 @@ function StartRun({
 }
 
 /** Promotes a dry run whose gates have all passed; the service decides whether that still holds. */
-export function Promote({ run, onDone }: { run: RunRow; onDone: () => void }): VNode | null {
+export function PromoteButton({
+  run,
+  onDone,
+}: {
+  run: ListedRun;
+  onDone: () => void;
+}): VNode | null {
   const [isOpen, setIsOpen] = useState(false);
   if (!isCandidate(run)) return null;
   return html`<button type="button" class="primary" onClick=${() => setIsOpen(true)}>
@@ -108,14 +114,14 @@ export function Promote({ run, onDone }: { run: RunRow; onDone: () => void }): V
     </button>
     ${
       isOpen &&
-      html`<${Confirm}
+      html`<${ConfirmDialog}
         title="Make these weights live"
         name=${run.run_id}
         wantsReason=${true}
         action="Promote"
         isDangerous=${true}
         onConfirm=${async (reason: string) => {
-          await send("POST", `/v1/kaizen/runs/${run.run_id}/promote`, { reason });
+          await sendDocument("POST", `/v1/kaizen/runs/${run.run_id}/promote`, { reason });
           onDone();
         }}
         onClose=${() => setIsOpen(false)}

@@ -1,29 +1,30 @@
 // The gates of a run: verdict, what was asked and found, each number beside its bound.
-import { number } from "../../format.ts";
+import { formatNumber } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { IntervalLine } from "../../parts/plots.ts";
 import { Table } from "../../parts/table.ts";
 import { Tag } from "../../parts/words.ts";
-import type { Gate, Measure, Verdict } from "./shapes.ts";
+import type { RunGate, RunGateMeasure, ListedGateVerdict } from "./shapes.ts";
 
-const SIGNS: Readonly<Record<Measure["comparison"], string>> = {
+const COMPARISON_SIGNS: Readonly<Record<RunGateMeasure["comparison"], string>> = {
   at_least: "≥",
   above: ">",
   at_most: "≤",
   within: "in",
 };
 
-const figure = (value: number): string => number(value, Math.abs(value) >= 100 ? 0 : 4);
+const formatMeasureValue = (value: number): string =>
+  formatNumber(value, Math.abs(value) >= 100 ? 0 : 4);
 
-function formatBound({ comparison, bound, bound_high: high }: Measure): string {
-  const sign = SIGNS[comparison];
+function formatBound({ comparison, bound, bound_high: high }: RunGateMeasure): string {
+  const sign = COMPARISON_SIGNS[comparison];
   return high === undefined
-    ? `${sign} ${figure(bound)}`
-    : `${sign} ${figure(bound)} … ${figure(high)}`;
+    ? `${sign} ${formatMeasureValue(bound)}`
+    : `${sign} ${formatMeasureValue(bound)} … ${formatMeasureValue(high)}`;
 }
 
 /** Measures whose names say too little by themselves. */
-const WORDS: Readonly<Record<string, string>> = {
+const MEASURE_LABELS: Readonly<Record<string, string>> = {
   lower: "AUC changes by at least",
   ece: "calibration error",
   intercept: "offset, log-odds",
@@ -40,40 +41,41 @@ const WORDS: Readonly<Record<string, string>> = {
   worst_community_relative_gain: "gain without any one community",
 };
 
-const words = (name: string): string => WORDS[name] ?? name.replaceAll("_", " ");
+const formatMeasureLabel = (name: string): string =>
+  MEASURE_LABELS[name] ?? name.replaceAll("_", " ");
 
 function describeGateVerdict({
   passed,
   is_warning: isWarning,
-}: Pick<Gate, "passed" | "is_warning">) {
+}: Pick<RunGate, "passed" | "is_warning">) {
   if (!passed) return ["failed", "deny"] as const;
   return isWarning ? (["passed, look", "warn"] as const) : (["passed", "allow"] as const);
 }
 
 const COLUMNS = [
-  { label: "gate", cell: (gate: Gate) => html`<b>${gate.id}</b>` },
+  { label: "gate", cell: (gate: RunGate) => html`<b>${gate.id}</b>` },
   {
     label: "verdict",
-    cell: (gate: Gate) => {
+    cell: (gate: RunGate) => {
       const [word, tone] = describeGateVerdict(gate);
       return html`<${Tag} word=${word} tone=${tone} />`;
     },
   },
   {
     label: "asked and found",
-    cell: (gate: Gate) =>
+    cell: (gate: RunGate) =>
       html`<div class="found">
         <b>${gate.question}</b><br /><span class="dim">${gate.sentence}</span>
       </div>`,
   },
   {
     label: "number and bound",
-    cell: (gate: Gate) =>
+    cell: (gate: RunGate) =>
       html`<ul class="measures">
         ${gate.measures.map(
           (measure) =>
             html`<li>
-              ${words(measure.name)} <b>${figure(measure.value)}</b>${" "}
+              ${formatMeasureLabel(measure.name)} <b>${formatMeasureValue(measure.value)}</b>${" "}
               <span class=${measure.is_within ? "dim" : "warn"}>${formatBound(measure)}</span>
             </li>`,
         )}
@@ -81,25 +83,25 @@ const COLUMNS = [
   },
   {
     label: "90 % interval",
-    cell: (gate: Gate) =>
+    cell: (gate: RunGate) =>
       gate.intervals.map(
         (each) => html`<${IntervalLine} ...${each} /><span class="dim small">${each.label}</span>`,
       ),
   },
 ];
 
-export function Gates({ gates }: { gates: readonly Gate[] }): VNode {
+export function GateTable({ gates }: { gates: readonly RunGate[] }): VNode {
   return html`<${Table}
     label="gates"
     columns=${COLUMNS}
     rows=${gates}
-    keyOf=${(gate: Gate) => gate.id}
+    keyOf=${(gate: RunGate) => gate.id}
     empty="No gate was asked: there was not enough evidence to test on."
   />`;
 }
 
 /** Verdicts of a run as marks, one for each gate; words for those who do not see them. */
-export function Passes({ gates }: { gates: readonly Verdict[] | undefined }): VNode {
+export function GateMarks({ gates }: { gates: readonly ListedGateVerdict[] | undefined }): VNode {
   if (gates === undefined || gates.length === 0) return html`<span class="dim">–</span>`;
   const failed = gates.filter(({ passed }) => !passed);
   const said =

@@ -1,27 +1,32 @@
 // One run: what it found, by scorecard, in numbers and plots.
-import { get } from "../../api.ts";
-import { duration, number, percent } from "../../format.ts";
+import { getDocument } from "../../api.ts";
+import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, useEffect, type VNode } from "../../html.ts";
-import { linkTo, useParameters } from "../../location.ts";
-import { AsCurl } from "../../parts/actions.ts";
+import { linkTo, usePageParameters } from "../../location.ts";
+import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
-import { Card, Facts } from "../../parts/page.ts";
-import { BarPair, Distribution, OldAndNew, Reliability } from "../../parts/plots.ts";
-import { Table } from "../../parts/table.ts";
-import { Tag, Text, Time } from "../../parts/words.ts";
-import { useData } from "../../use-data.ts";
-import { Promote } from "./actions.ts";
-import { Gates } from "./gates.ts";
+import { Card, FactList } from "../../parts/page.ts";
 import {
-  SIDES,
+  BarPair,
+  ScoreDistribution,
+  WeightsLegend,
+  ReliabilityDiagram,
+} from "../../parts/plots.ts";
+import { Table } from "../../parts/table.ts";
+import { Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { useData } from "../../use-data.ts";
+import { PromoteButton } from "./actions.ts";
+import { GateTable } from "./gates.ts";
+import {
+  RUN_SIDE_LABELS,
   describeRunState,
-  type Figures,
-  type Run,
-  type SideFindings,
-  type SideNumbers,
-  type Slice,
-  type Watch,
-  type Weight,
+  type RunSideChartData,
+  type RunDetails,
+  type RunSideFindings,
+  type RunSideNumbers,
+  type RunSlice,
+  type PromotionWatch,
+  type RunWeight,
 } from "./shapes.ts";
 
 interface RunCardProps {
@@ -37,8 +42,8 @@ export function RunCard({ id, stamp, onDone }: RunCardProps): VNode {
     value: run,
     error,
     reload,
-  } = useData((signal) => get<Run>(path, {}, signal), [path, stamp]);
-  const [{ side }, set] = useParameters();
+  } = useData((signal) => getDocument<RunDetails>(path, {}, signal), [path, stamp]);
+  const [{ side }, set] = usePageParameters();
   // A link to a run that is further down: into sight, once it is there.
   const isThere = run !== undefined;
   useEffect(() => {
@@ -55,9 +60,9 @@ export function RunCard({ id, stamp, onDone }: RunCardProps): VNode {
       tools=${html`<${RunTools} run=${run} onDone=${onDone} />`}
     >
       <${RunFacts} run=${run} />
-      <p><${Text} text=${run.reason} /></p>
+      <p><${UntrustedText} text=${run.reason} /></p>
       ${run.watch !== undefined && html`<${WatchLines} watch=${run.watch} />`}
-      <${AsCurl} path=${path} />
+      <${CurlCommand} path=${path} />
     <//>
     ${
       shown !== undefined &&
@@ -70,7 +75,7 @@ export function RunCard({ id, stamp, onDone }: RunCardProps): VNode {
                 aria-pressed=${each.side === shown.side}
                 onClick=${() => set({ side: each.side })}
               >
-                ${SIDES[each.side]} ${each.passed ? "✓" : "✗"}
+                ${RUN_SIDE_LABELS[each.side]} ${each.passed ? "✓" : "✗"}
               </button>`,
           )}
         </div>
@@ -79,9 +84,9 @@ export function RunCard({ id, stamp, onDone }: RunCardProps): VNode {
   </div>`;
 }
 
-function RunTools({ run, onDone }: { run: Run; onDone: () => void }): VNode {
-  const [, set] = useParameters();
-  return html`<${Promote} run=${run} onDone=${onDone} />
+function RunTools({ run, onDone }: { run: RunDetails; onDone: () => void }): VNode {
+  const [, set] = usePageParameters();
+  return html`<${PromoteButton} run=${run} onDone=${onDone} />
     ${
       run.report !== undefined &&
       html`<a class="button" href=${run.report.url} target="_blank" rel="noopener">As a page</a>`
@@ -89,10 +94,10 @@ function RunTools({ run, onDone }: { run: Run; onDone: () => void }): VNode {
     <button type="button" onClick=${() => set({ run: undefined, side: undefined })}>Close</button>`;
 }
 
-const ofAll = ({ rows_of: all }: Run) =>
-  all === undefined ? "" : `, a random sample of ${number(all)}`;
+const formatSampleNote = ({ rows_of: all }: RunDetails) =>
+  all === undefined ? "" : `, a random sample of ${formatNumber(all)}`;
 
-function RunFacts({ run }: { run: Run }): VNode {
+function RunFacts({ run }: { run: RunDetails }): VNode {
   const [word, tone] = describeRunState(run);
   const back = run.rolled_back;
   const { promotion } = run;
@@ -100,42 +105,43 @@ function RunFacts({ run }: { run: Run }): VNode {
     ["state", html`<${Tag} word=${word} tone=${tone} />`],
     [
       "started",
-      html`<${Time} at=${run.started_at} as="full" /> by <${Text} text=${run.started_by} />`,
+      html`<${Time} at=${run.started_at} as="full" /> by
+        <${UntrustedText} text=${run.started_by} />`,
     ],
-    ["took", duration(run.duration_ms)],
-    ["evidence", html`${number(run.rows)} outcomes${ofAll(run)}`],
+    ["took", formatDuration(run.duration_ms)],
+    ["evidence", html`${formatNumber(run.rows)} outcomes${formatSampleNote(run)}`],
     ["live weights then", html`<code>${run.champion_version}</code>`],
     ["tested weights", html`<code>${run.challenger_version ?? "–"}</code>`],
     ...(run.as_of === undefined ? [] : [["as of", html`<${Time} at=${run.as_of} as="full" />`]]),
     ...(promotion === undefined
       ? []
-      : [["promoted by", html`${promotion.by}: <${Text} text=${promotion.reason} />`]]),
+      : [["promoted by", html`${promotion.by}: <${UntrustedText} text=${promotion.reason} />`]]),
     ...(back === undefined
       ? []
       : [
           [
             "taken back",
-            html`<${Time} at=${back.at} as="full" />: <${Text} text=${back.reason} />`,
+            html`<${Time} at=${back.at} as="full" />: <${UntrustedText} text=${back.reason} />`,
           ],
         ]),
   ];
-  return html`<${Facts} facts=${facts} />`;
+  return html`<${FactList} facts=${facts} />`;
 }
 
 /** What the watch has found of the live weights against those they replaced. */
-export function WatchLines({ watch }: { watch: Watch }): VNode {
+export function WatchLines({ watch }: { watch: PromotionWatch }): VNode {
   return html`${watch.sides.map(
     ({ side, rollback_due: isDue, sentence }) =>
       html`<p>
         <${Tag} word=${isDue ? "taken back" : "stays"} tone=${isDue ? "deny" : "allow"} />
-        ${SIDES[side]}: ${" "}${sentence}
+        ${RUN_SIDE_LABELS[side]}: ${" "}${sentence}
       </p>`,
   )}`;
 }
 
 interface SideProps {
-  readonly numbers: SideNumbers;
-  readonly findings: SideFindings;
+  readonly numbers: RunSideNumbers;
+  readonly findings: RunSideFindings;
 }
 
 function SideCards({ numbers, findings }: SideProps): VNode {
@@ -145,18 +151,24 @@ function SideCards({ numbers, findings }: SideProps): VNode {
     }
     <${Card} title="Gates">
       <p class="dim">
-        ${number(rows.training)} outcomes to learn from, ${number(rows.holdout)} newer ones to test
-        on (<${Time} at=${from} /> to <${Time} at=${to} />).
+        ${formatNumber(rows.training)} outcomes to learn from, ${formatNumber(rows.holdout)} newer
+        ones to test on (<${Time} at=${from} /> to <${Time} at=${to} />).
         ${findings.denial_border !== undefined && ` Denials: ${findings.denial_border}.`}
       </p>
-      <${Gates} gates=${numbers.gates} />
+      <${GateTable} gates=${numbers.gates} />
     <//>
-    ${figures !== undefined && html`<${Plots} numbers=${numbers} figures=${figures} />`}
-    ${numbers.slices.length > 0 && html`<${Slices} slices=${numbers.slices} />`}
-    ${numbers.weights !== undefined && html`<${Weights} weights=${numbers.weights} />`}`;
+    ${figures !== undefined && html`<${RunPlots} numbers=${numbers} figures=${figures} />`}
+    ${numbers.slices.length > 0 && html`<${SliceTable} slices=${numbers.slices} />`}
+    ${numbers.weights !== undefined && html`<${WeightTable} weights=${numbers.weights} />`}`;
 }
 
-function Plots({ numbers, figures }: { numbers: SideNumbers; figures: Figures }): VNode {
+function RunPlots({
+  numbers,
+  figures,
+}: {
+  numbers: RunSideNumbers;
+  figures: RunSideChartData;
+}): VNode {
   const { champion, challenger, score_from: from, score_step: step } = figures;
   const measures = [
     ["log-loss", champion.log_loss, challenger.log_loss],
@@ -164,19 +176,19 @@ function Plots({ numbers, figures }: { numbers: SideNumbers; figures: Figures })
     ["calibration error", champion.calibration_error, challenger.calibration_error],
   ] as const;
   return html`<${Card} title="On outcomes that neither had seen">
-    <${Facts}
+    <${FactList}
       facts=${measures.map(([name, old, fresh]) => [
         name,
-        html`${number(old, 4)} → <b>${number(fresh, 4)}</b>`,
+        html`${formatNumber(old, 4)} → <b>${formatNumber(fresh, 4)}</b>`,
       ])}
     />
-    <${OldAndNew} />
+    <${WeightsLegend} />
     <div class="plots">
       ${
         numbers.reliability !== undefined &&
         html`<figure>
           <h3>Does 10 % mean 10 %?</h3>
-          <${Reliability} ...${numbers.reliability} />
+          <${ReliabilityDiagram} ...${numbers.reliability} />
           <figcaption class="dim small">
             On the dashed line as many fail as was foretold. A bar holds the true share in 95 of 100
             cases.
@@ -185,7 +197,7 @@ function Plots({ numbers, figures }: { numbers: SideNumbers; figures: Figures })
       }
       <figure>
         <h3>Scores of what went well</h3>
-        <${Distribution}
+        <${ScoreDistribution}
           title="Scores of successes"
           champion=${champion.successes}
           challenger=${challenger.successes}
@@ -196,7 +208,7 @@ function Plots({ numbers, figures }: { numbers: SideNumbers; figures: Figures })
       </figure>
       <figure>
         <h3>Scores of what failed</h3>
-        <${Distribution}
+        <${ScoreDistribution}
           title="Scores of failures"
           champion=${champion.failures}
           challenger=${challenger.failures}
@@ -210,64 +222,72 @@ function Plots({ numbers, figures }: { numbers: SideNumbers; figures: Figures })
 }
 
 const SLICE_COLUMNS = [
-  { label: "slice", cell: (slice: Slice) => html`<${Text} text=${slice.name} />` },
-  { label: "outcomes", isNumber: true, cell: (slice: Slice) => number(slice.rows) },
+  { label: "slice", cell: (slice: RunSlice) => html`<${UntrustedText} text=${slice.name} />` },
+  { label: "outcomes", isNumber: true, cell: (slice: RunSlice) => formatNumber(slice.rows) },
   {
     label: "log-loss",
     isNumber: true,
-    cell: ({ loss_change: change }: Slice) =>
+    cell: ({ loss_change: change }: RunSlice) =>
       change !== undefined &&
       html`<span class=${change > 0 ? "warn" : "allow"}>
-        ${change > 0 ? "+" : ""}${percent(change)}
+        ${change > 0 ? "+" : ""}${formatPercent(change)}
       </span>`,
   },
-  { label: "z", isNumber: true, cell: ({ z }: Slice) => z !== undefined && number(z, 2) },
+  { label: "z", isNumber: true, cell: ({ z }: RunSlice) => z !== undefined && formatNumber(z, 2) },
   {
     label: "foretold, live",
     isNumber: true,
-    cell: ({ champion_foretold: share }: Slice) => share !== undefined && percent(share),
+    cell: ({ champion_foretold: share }: RunSlice) => share !== undefined && formatPercent(share),
   },
   {
     label: "foretold, tested",
     isNumber: true,
-    cell: ({ foretold }: Slice) => foretold !== undefined && percent(foretold),
+    cell: ({ foretold }: RunSlice) => foretold !== undefined && formatPercent(foretold),
   },
-  { label: "seen", isNumber: true, cell: ({ seen }: Slice) => seen !== undefined && percent(seen) },
+  {
+    label: "seen",
+    isNumber: true,
+    cell: ({ seen }: RunSlice) => seen !== undefined && formatPercent(seen),
+  },
 ];
 
-function Slices({ slices }: { slices: readonly Slice[] }): VNode {
+function SliceTable({ slices }: { slices: readonly RunSlice[] }): VNode {
   return html`<${Card} title="Slices">
     <${Table}
       label="slices"
       columns=${SLICE_COLUMNS}
       rows=${slices}
-      keyOf=${(slice: Slice) => slice.name}
+      keyOf=${(slice: RunSlice) => slice.name}
     />
   <//>`;
 }
 
-function Weights({ weights }: { weights: readonly Weight[] }): VNode {
+function WeightTable({ weights }: { weights: readonly RunWeight[] }): VNode {
   const most = Math.max(
     1,
     ...weights.flatMap((each) => [each.champion_points, each.challenger_points]),
   );
   const columns = [
-    { label: "ingredient of a score", cell: ({ name }: Weight) => name },
-    { label: "live", isNumber: true, cell: ({ champion }: Weight) => number(champion, 4) },
-    { label: "tested", isNumber: true, cell: ({ challenger }: Weight) => number(challenger, 4) },
+    { label: "ingredient of a score", cell: ({ name }: RunWeight) => name },
+    { label: "live", isNumber: true, cell: ({ champion }: RunWeight) => formatNumber(champion, 4) },
+    {
+      label: "tested",
+      isNumber: true,
+      cell: ({ challenger }: RunWeight) => formatNumber(challenger, 4),
+    },
     {
       label: "points, live",
       isNumber: true,
-      cell: ({ champion_points: points }: Weight) => number(points),
+      cell: ({ champion_points: points }: RunWeight) => formatNumber(points),
     },
     {
       label: "points, tested",
       isNumber: true,
-      cell: ({ challenger_points: points }: Weight) => number(points),
+      cell: ({ challenger_points: points }: RunWeight) => formatNumber(points),
     },
     {
       label: "points that a usual difference moves a score",
-      cell: (each: Weight) =>
+      cell: (each: RunWeight) =>
         html`<${BarPair}
           old=${each.champion_points}
           fresh=${each.challenger_points}
@@ -276,12 +296,12 @@ function Weights({ weights }: { weights: readonly Weight[] }): VNode {
     },
   ];
   return html`<${Card} title="Weights before and after">
-    <${OldAndNew} />
+    <${WeightsLegend} />
     <${Table}
       label="weights"
       columns=${columns}
       rows=${weights}
-      keyOf=${({ name }: Weight) => name}
+      keyOf=${({ name }: RunWeight) => name}
     />
     <p class="dim small">
       Weights are in log-odds of failure; 40 points of score halve the odds. ${" "}<a

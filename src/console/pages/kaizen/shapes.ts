@@ -1,5 +1,5 @@
 // Answers of kaizen's routes, as far as its page reads them, and the words for their states.
-export interface RunRow {
+export interface ListedRun {
   readonly run_id: string;
   readonly kind?: "full" | "calibration";
   readonly state: "running" | "kept" | "promoted" | "dry_run" | "failed";
@@ -15,35 +15,35 @@ export interface RunRow {
   readonly rows_of?: number;
   readonly as_of?: string;
   readonly duration_ms?: number;
-  readonly gates?: readonly Verdict[];
+  readonly gates?: readonly ListedGateVerdict[];
 }
 
-export interface Verdict {
-  readonly side: Side;
+export interface ListedGateVerdict {
+  readonly side: RunSide;
   readonly id: string;
   readonly passed: boolean;
   readonly is_warning: boolean;
 }
 
-export type Side = "check" | "handshake";
+export type RunSide = "check" | "handshake";
 
-export interface Watch {
+export interface PromotionWatch {
   readonly at: string;
-  readonly sides: readonly { side: Side; rollback_due: boolean; sentence: string }[];
+  readonly sides: readonly { side: RunSide; rollback_due: boolean; sentence: string }[];
 }
 
-export interface Status {
+export interface KaizenStatusReply {
   readonly config_version: string;
   readonly promoted_by?: string;
   readonly promoted_at?: string;
-  readonly watch?: Watch;
+  readonly watch?: PromotionWatch;
   readonly running?: { readonly run_id: string; readonly stage: string; readonly share: number };
   readonly cool_down_runs: number;
   readonly next_run_at?: string;
-  readonly runs: readonly RunRow[];
+  readonly runs: readonly ListedRun[];
 }
 
-export interface Measure {
+export interface RunGateMeasure {
   readonly name: string;
   readonly value: number;
   readonly comparison: "at_least" | "above" | "at_most" | "within";
@@ -52,7 +52,7 @@ export interface Measure {
   readonly is_within: boolean;
 }
 
-export interface Interval {
+export interface RunGateInterval {
   readonly label: string;
   readonly low: number;
   readonly value: number;
@@ -60,18 +60,18 @@ export interface Interval {
   readonly border: number;
 }
 
-export interface Gate {
+export interface RunGate {
   readonly id: string;
   readonly name: string;
   readonly question: string;
   readonly passed: boolean;
   readonly is_warning: boolean;
   readonly sentence: string;
-  readonly measures: readonly Measure[];
-  readonly intervals: readonly Interval[];
+  readonly measures: readonly RunGateMeasure[];
+  readonly intervals: readonly RunGateInterval[];
 }
 
-export interface Slice {
+export interface RunSlice {
   readonly name: string;
   readonly rows: number;
   readonly z?: number;
@@ -81,7 +81,7 @@ export interface Slice {
   readonly champion_foretold?: number;
 }
 
-export interface Bin {
+export interface RunReliabilityBin {
   readonly expected: number;
   readonly observed: number;
   readonly low: number;
@@ -89,7 +89,7 @@ export interface Bin {
   readonly rows: number;
 }
 
-export interface Weight {
+export interface RunWeight {
   readonly name: string;
   readonly champion: number;
   readonly challenger: number;
@@ -97,53 +97,59 @@ export interface Weight {
   readonly challenger_points: number;
 }
 
-export interface SideNumbers {
-  readonly side: Side;
+export interface RunSideNumbers {
+  readonly side: RunSide;
   readonly passed: boolean;
-  readonly gates: readonly Gate[];
-  readonly slices: readonly Slice[];
-  readonly reliability?: { readonly champion: readonly Bin[]; readonly challenger: readonly Bin[] };
-  readonly weights?: readonly Weight[];
+  readonly gates: readonly RunGate[];
+  readonly slices: readonly RunSlice[];
+  readonly reliability?: {
+    readonly champion: readonly RunReliabilityBin[];
+    readonly challenger: readonly RunReliabilityBin[];
+  };
+  readonly weights?: readonly RunWeight[];
 }
 
 /** Shares of the outcomes by bin of score. */
-export interface Shares {
+export interface ScoreBinShares {
   readonly successes: readonly number[];
   readonly failures: readonly number[];
 }
 
-export interface Figures {
+export interface RunSideChartData {
   readonly score_from: number;
   readonly score_step: number;
-  readonly champion: Shares & Record<"log_loss" | "auc" | "calibration_error", number>;
-  readonly challenger: Shares & Record<"log_loss" | "auc" | "calibration_error", number>;
+  readonly champion: ScoreBinShares & Record<"log_loss" | "auc" | "calibration_error", number>;
+  readonly challenger: ScoreBinShares & Record<"log_loss" | "auc" | "calibration_error", number>;
 }
 
-export interface SideFindings {
-  readonly side: Side;
+export interface RunSideFindings {
+  readonly side: RunSide;
   readonly passed: boolean;
   readonly reason: string;
   readonly rows: { readonly training: number; readonly holdout: number };
   readonly holdout_from_ms: number;
   readonly holdout_to_ms: number;
   readonly denial_border?: string;
-  readonly figures?: Figures;
+  readonly figures?: RunSideChartData;
 }
 
-export interface Run extends RunRow {
-  readonly findings?: { readonly sides: readonly SideFindings[] };
-  readonly numbers?: { readonly sides: readonly SideNumbers[] };
-  readonly watch?: Watch;
+export interface RunDetails extends ListedRun {
+  readonly findings?: { readonly sides: readonly RunSideFindings[] };
+  readonly numbers?: { readonly sides: readonly RunSideNumbers[] };
+  readonly watch?: PromotionWatch;
   readonly report?: { readonly url: string };
 }
 
-export const SIDES: Readonly<Record<Side, string>> = {
+export const RUN_SIDE_LABELS: Readonly<Record<RunSide, string>> = {
   check: "One agent (check, verify)",
   handshake: "Two agents (handshake)",
 };
 
 /** The state as a word and its colour. */
-export function describeRunState({ state, rolled_back: back }: RunRow): readonly [string, string] {
+export function describeRunState({
+  state,
+  rolled_back: back,
+}: ListedRun): readonly [string, string] {
   if (back !== undefined) return ["rolled back", "warn"];
   if (state === "dry_run") return ["dry run", ""];
   const tones = { running: "warn", kept: "", promoted: "allow", failed: "deny" };
@@ -151,6 +157,6 @@ export function describeRunState({ state, rolled_back: back }: RunRow): readonly
 }
 
 /** Whether a person may ask for its promotion: the service decides. */
-export function isCandidate(run: RunRow): boolean {
+export function isCandidate(run: ListedRun): boolean {
   return run.state === "dry_run" && run.challenger_version !== undefined && run.as_of === undefined;
 }

@@ -2,11 +2,11 @@
 import type { Scope } from "../../../contract/vocabulary.ts";
 import { html, useId, type VNode } from "../../html.ts";
 import { Field } from "../../parts/page.ts";
-import { DAY_MS, type Key, SCOPE_WORDS, SCOPES } from "./shapes.ts";
+import { DAY_MS, type ListedKey, SCOPE_WORDS, SCOPES } from "./shapes.ts";
 
 const LABEL_LENGTH_MAX = 128;
 
-export interface Draft {
+export interface KeyDraft {
   readonly tenant: string;
   readonly label: string;
   readonly scopes: readonly Scope[];
@@ -17,7 +17,7 @@ export interface Draft {
   readonly endsAt: string;
 }
 
-export function buildKeyDraft(key: Key | undefined, tenant: string): Draft {
+export function buildKeyDraft(key: ListedKey | undefined, tenant: string): KeyDraft {
   const endsAt = key?.expires_at ?? null;
   return {
     tenant: key?.tenant ?? tenant,
@@ -25,12 +25,12 @@ export function buildKeyDraft(key: Key | undefined, tenant: string): Draft {
     scopes: key?.scopes ?? ["score:read", "outcomes:write"],
     isFirstParty: key?.first_party ?? false,
     ends: key === undefined ? "90" : endsAt === null ? "never" : "at",
-    endsAt: endsAt === null ? "" : localTime(Date.parse(endsAt)),
+    endsAt: endsAt === null ? "" : formatLocalTime(Date.parse(endsAt)),
   };
 }
 
 /** Epoch ms; null: never. @throws Error with a sentence for people. */
-export function readDraftExpiryMs({ ends, endsAt }: Draft, nowMs: number): number | null {
+export function readDraftExpiryMs({ ends, endsAt }: KeyDraft, nowMs: number): number | null {
   if (ends === "never") return null;
   if (ends !== "at") return nowMs + Number(ends) * DAY_MS;
   const at = new Date(endsAt).getTime();
@@ -38,14 +38,14 @@ export function readDraftExpiryMs({ ends, endsAt }: Draft, nowMs: number): numbe
   return at;
 }
 
-function localTime(at: number): string {
+function formatLocalTime(at: number): string {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, "2026-01-31T00:00".length);
 }
 
 interface KeyFormProps {
-  readonly draft: Draft;
-  readonly onDraft: (draft: Draft) => void;
+  readonly draft: KeyDraft;
+  readonly onDraft: (draft: KeyDraft) => void;
   /** Tenant and first party are chosen too: they stay for the life of the key. */
   readonly isNew: boolean;
   readonly tenants: readonly string[];
@@ -63,7 +63,7 @@ const readInputValue = (event: Event) => (event.target as HTMLInputElement).valu
 
 export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode {
   const id = useId();
-  const set = (change: Partial<Draft>) => onDraft({ ...draft, ...change });
+  const set = (change: Partial<KeyDraft>) => onDraft({ ...draft, ...change });
   const line = (name: "tenant" | "label", label: string, lengthMax: number, hint: string) =>
     html`<${Field} id=${`${id}-${name}`} label=${label} hint=${hint}>
       <input
@@ -82,7 +82,7 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
       ${tenants.map((each) => html`<option value=${each}></option>`)}
     </datalist>
     ${line("label", "Label", LABEL_LENGTH_MAX, "Where it is used, such as a host or a job.")}
-    <${Scopes} scopes=${draft.scopes} onScopes=${(scopes: Scope[]) => set({ scopes })} />
+    <${ScopeChoices} scopes=${draft.scopes} onScopes=${(scopes: Scope[]) => set({ scopes })} />
     ${
       isNew &&
       html`<label class="choice">
@@ -117,12 +117,12 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
   `;
 }
 
-interface ScopesProps {
+interface ScopeChoicesProps {
   readonly scopes: readonly Scope[];
   readonly onScopes: (scopes: Scope[]) => void;
 }
 
-function Scopes({ scopes, onScopes }: ScopesProps): VNode {
+function ScopeChoices({ scopes, onScopes }: ScopeChoicesProps): VNode {
   const toggle = (scope: Scope) =>
     onScopes(SCOPES.filter((each) => (each === scope) !== scopes.includes(each)));
   return html`<fieldset class="choices">

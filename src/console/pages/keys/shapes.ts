@@ -2,12 +2,12 @@
 import type { MessageOf } from "../../../contract/schemas/schema.ts";
 import type { KeyList } from "../../../contract/schemas/service.ts";
 import type { Scope } from "../../../contract/vocabulary.ts";
-import type { Parameters } from "../../location.ts";
+import type { PageParameters } from "../../location.ts";
 
-export type Key = MessageOf<typeof KeyList>["keys"][number];
+export type ListedKey = MessageOf<typeof KeyList>["keys"][number];
 
 /** A key with the text that is shown once. */
-export interface KeyWithSecret extends Key {
+export interface KeyWithSecret extends ListedKey {
   readonly key: string;
 }
 
@@ -29,7 +29,7 @@ export const DAY_MS = 86_400_000;
 /** A key that ends within these days is counted apart. */
 export const SOON_DAYS = 14;
 
-export const STATES = {
+export const KEY_STATE_LABELS = {
   active: "active",
   unused: "active, unused for 90 days",
   ending: `active, ends within ${SOON_DAYS} days`,
@@ -38,21 +38,21 @@ export const STATES = {
   revoked: "revoked",
   all: "all",
 } as const;
-export type State = keyof typeof STATES;
+export type KeyStateFilter = keyof typeof KEY_STATE_LABELS;
 
-export function computeKeyState(key: Key, nowMs: number): "active" | "expired" | "revoked" {
+export function computeKeyState(key: ListedKey, nowMs: number): "active" | "expired" | "revoked" {
   if (key.revoked_at !== null) return "revoked";
   const isOver = key.expires_at !== null && Date.parse(key.expires_at) <= nowMs;
   return isOver ? "expired" : "active";
 }
 
 /** Whether an earlier secret of an active key works. */
-export function isRotating(key: Key, nowMs: number): boolean {
+export function isRotating(key: ListedKey, nowMs: number): boolean {
   const { overlap_ends_at: until } = key;
   return computeKeyState(key, nowMs) === "active" && until !== null && Date.parse(until) > nowMs;
 }
 
-export function isIn(key: Key, state: State, nowMs: number): boolean {
+export function isInState(key: ListedKey, state: KeyStateFilter, nowMs: number): boolean {
   if (state === "all") return true;
   const own = computeKeyState(key, nowMs);
   if (state === "expired" || state === "revoked") return own === state;
@@ -63,17 +63,21 @@ export function isIn(key: Key, state: State, nowMs: number): boolean {
   return key.expires_at !== null && Date.parse(key.expires_at) - nowMs < SOON_DAYS * DAY_MS;
 }
 
-export function chosenState({ state = "active" }: Parameters): State {
-  return Object.hasOwn(STATES, state) ? (state as State) : "active";
+export function readStateFilter({ state = "active" }: PageParameters): KeyStateFilter {
+  return Object.hasOwn(KEY_STATE_LABELS, state) ? (state as KeyStateFilter) : "active";
 }
 
 /** Those that the address asks for, newest first. */
-export function keysThat(keys: readonly Key[], parameters: Parameters, nowMs: number): Key[] {
+export function selectKeys(
+  keys: readonly ListedKey[],
+  parameters: PageParameters,
+  nowMs: number,
+): ListedKey[] {
   const { text = "", tenant, scope } = parameters;
   const sought = text.toLowerCase();
-  const state = chosenState(parameters);
-  const fits = (key: Key) =>
-    isIn(key, state, nowMs) &&
+  const state = readStateFilter(parameters);
+  const fits = (key: ListedKey) =>
+    isInState(key, state, nowMs) &&
     (!tenant || key.tenant === tenant) &&
     (!scope || (key.scopes as readonly string[]).includes(scope)) &&
     `${key.key_id} ${key.label ?? ""} ${key.tenant}`.toLowerCase().includes(sought);

@@ -1,31 +1,38 @@
 // Answers of the last minutes by the second: verdicts let through and denied, and how long they took.
-import { duration, number } from "../../format.ts";
+import { formatDuration, formatNumber } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { linkTo, useParameters } from "../../location.ts";
-import { AsCurl } from "../../parts/actions.ts";
+import { linkTo, usePageParameters } from "../../location.ts";
+import { CurlCommand } from "../../parts/actions.ts";
 import { Chart } from "../../parts/chart.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
-import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
-import { Standing } from "./standing.ts";
-import { takeLastSeconds, rates, type Seconds, SERIES, useSeries } from "../../series.ts";
+import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
+import { CurrentCounts } from "./standing.ts";
+import {
+  takeLastSeconds,
+  computeRatesPerSecond,
+  type SecondSeries,
+  SERIES_PATH,
+  useServiceSeries,
+} from "../../series.ts";
 
 /** Minutes by their name in the address. */
-const RANGES: Readonly<Record<string, number>> = { "1m": 60, "5m": 300, "15m": 900 };
+const RANGE_SECONDS: Readonly<Record<string, number>> = { "1m": 60, "5m": 300, "15m": 900 };
 const RANGE_DEFAULT = "5m";
 /** The bound of the alert on slow verdicts, drawn where it is near. */
 const SLOW_MS = 10;
 
-export function Live(): VNode {
-  const { value, error, reload } = useSeries();
-  const [{ range = RANGE_DEFAULT }, set] = useParameters();
-  const seconds = RANGES[range] ?? RANGES[RANGE_DEFAULT]!;
+export function LiveCharts(): VNode {
+  const { value, error, reload } = useServiceSeries();
+  const [{ range = RANGE_DEFAULT }, set] = usePageParameters();
+  const seconds = RANGE_SECONDS[range] ?? RANGE_SECONDS[RANGE_DEFAULT]!;
   const choice = html`<select
     aria-label="time range"
     value=${range}
     onChange=${(event: Event) => set({ range: (event.target as HTMLSelectElement).value })}
   >
-    ${Object.entries(RANGES).map(
-      ([name, length]) => html`<option value=${name}>last ${number(length / 60)} min</option>`,
+    ${Object.entries(RANGE_SECONDS).map(
+      ([name, length]) =>
+        html`<option value=${name}>last ${formatNumber(length / 60)} min</option>`,
     )}
   </select>`;
   if (value === undefined) {
@@ -34,23 +41,23 @@ export function Live(): VNode {
     <//>`;
   }
   return html`${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Seen} series=${takeLastSeconds(value, seconds)} span=${seconds} choice=${choice} />`;
+    <${LiveContent} series=${takeLastSeconds(value, seconds)} span=${seconds} choice=${choice} />`;
 }
 
-interface SeenProps {
-  readonly series: Seconds;
+interface LiveContentProps {
+  readonly series: SecondSeries;
   /** Seconds. */
   readonly span: number;
   readonly choice: VNode;
 }
 
-function Seen({ series, span, choice }: SeenProps): VNode {
+function LiveContent({ series, span, choice }: LiveContentProps): VNode {
   const at = series.at.map((time) => Date.parse(time) / 1000);
   const lines = [
-    { label: "let through", color: "allow", values: rates(series, "let_through") },
-    { label: "denied", color: "deny", values: rates(series, "denied") },
+    { label: "let through", color: "allow", values: computeRatesPerSecond(series, "let_through") },
+    { label: "denied", color: "deny", values: computeRatesPerSecond(series, "denied") },
   ];
-  return html`<${Totals} series=${series} />
+  return html`<${LiveMetrics} series=${series} />
     <${Grid}>
       <${Card} title="Answers a second" span=${7} tools=${choice}>
         ${
@@ -61,55 +68,59 @@ function Seen({ series, span, choice }: SeenProps): VNode {
                 at=${at}
                 lines=${lines}
                 span=${span}
-                say=${number}
+                say=${formatNumber}
               />`
         }
-        <${AsCurl} path=${SERIES} />
+        <${CurlCommand} path=${SERIES_PATH} />
       <//>
       <${Card} title="Time of an answer" span=${5}>
-        <${Latency} series=${series} at=${at} span=${span} />
+        <${LatencyChart} series=${series} at=${at} span=${span} />
       <//>
     <//>`;
 }
 
-function Totals({ series }: { series: Seconds }): VNode {
+function LiveMetrics({ series }: { series: SecondSeries }): VNode {
   const sum = (values: readonly (number | null)[]) =>
     values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const since = series.at[0];
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="let through"
       tone="allow"
-      value=${number(sum(series.let_through))}
+      value=${formatNumber(sum(series.let_through))}
       note="in this time"
       href=${linkTo("decisions", { effective: "allow", since })}
     />
-    <${Figure}
+    <${MetricTile}
       label="denied"
       tone="deny"
-      value=${number(sum(series.denied))}
+      value=${formatNumber(sum(series.denied))}
       note="in this time"
       href=${linkTo("decisions", { effective: "deny", since })}
     />
-    <${Figure} label="p99 of an answer" value=${duration(newest(series.p99_ms))} note="last seen" />
-    <${Figure}
+    <${MetricTile}
+      label="p99 of an answer"
+      value=${formatDuration(findNewestValue(series.p99_ms))}
+      note="last seen"
+    />
+    <${MetricTile}
       label="SQL is behind"
-      value=${number(series.store_lag_records.at(-1))}
+      value=${formatNumber(series.store_lag_records.at(-1))}
       note="records"
       href=${linkTo("health")}
     />
-    <${Standing} />
+    <${CurrentCounts} />
   <//>`;
 }
 
-interface LatencyProps {
-  readonly series: Seconds;
+interface LatencyChartProps {
+  readonly series: SecondSeries;
   readonly at: readonly number[];
   readonly span: number;
 }
 
-function Latency({ series, at, span }: LatencyProps): VNode {
-  if (newest(series.p99_ms) === undefined) {
+function LatencyChart({ series, at, span }: LatencyChartProps): VNode {
+  if (findNewestValue(series.p99_ms) === undefined) {
     return html`<${Empty}
       >Nothing was asked in this time: verify, check and handshake are timed.<//
     >`;
@@ -125,10 +136,10 @@ function Latency({ series, at, span }: LatencyProps): VNode {
     lines=${lines}
     span=${span}
     limits=${worst > SLOW_MS / 4 ? [{ label: "slow", value: SLOW_MS }] : []}
-    say=${duration}
+    say=${formatDuration}
   />`;
 }
 
-function newest(values: readonly (number | null)[]): number | undefined {
+function findNewestValue(values: readonly (number | null)[]): number | undefined {
   return values.findLast((value) => value !== null) ?? undefined;
 }

@@ -1,24 +1,24 @@
 // A tour for the first minutes: what the sample history is, and five steps through the console. Dismissed in
 // this browser for good, and shown again by a button.
-import { get } from "../../api.ts";
+import { getDocument } from "../../api.ts";
 import { html, useState, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
 import { Card } from "../../parts/page.ts";
-import { usePolled } from "../../use-data.ts";
+import { usePolledData } from "../../use-data.ts";
 
-const KEY = "trustrank.tour";
+const TOUR_STORAGE_KEY = "trustrank.tour";
 /** Agents are listed once they have been read, some seconds after a start. */
 const EVERY_MS = 15_000;
 /** It turns bad in the sample: an agent worth looking at. */
-const AGENT = "agent://globex/price-scout";
+const SAMPLE_AGENT = "agent://globex/price-scout";
 
 /** Whether it is shown, and the way to change that. */
 export function useTour(): [isShown: boolean, show: (isShown: boolean) => void] {
   const [isShown, setIsShown] = useState(() => !isDismissed());
   const show = (next: boolean) => {
     try {
-      if (next) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, "dismissed");
+      if (next) localStorage.removeItem(TOUR_STORAGE_KEY);
+      else localStorage.setItem(TOUR_STORAGE_KEY, "dismissed");
     } catch {
       // A browser may keep nothing: it holds for this visit then.
     }
@@ -29,16 +29,16 @@ export function useTour(): [isShown: boolean, show: (isShown: boolean) => void] 
 
 function isDismissed(): boolean {
   try {
-    return localStorage.getItem(KEY) !== null;
+    return localStorage.getItem(TOUR_STORAGE_KEY) !== null;
   } catch {
     return false;
   }
 }
 
 /** Where to go, the words of the link, and what is there. */
-type Step = readonly [href: string, words: string, what: string];
+type TourStep = readonly [href: string, words: string, what: string];
 
-function listTourSteps(isSample: boolean): readonly Step[] {
+function listTourSteps(isSample: boolean): readonly TourStep[] {
   const look = isSample ? "Look at an agent that turned bad" : "Look at an agent";
   return [
     [
@@ -47,7 +47,7 @@ function listTourSteps(isSample: boolean): readonly Step[] {
       "every agent with its score, its risk, and how sure that is",
     ],
     [
-      isSample ? linkTo("agent", { id: AGENT }) : linkTo("agents", { order: "-outcomes" }),
+      isSample ? linkTo("agent", { id: SAMPLE_AGENT }) : linkTo("agents", { order: "-outcomes" }),
       look,
       "what each feature adds to its score; ask for a verdict with “Ask now”",
     ],
@@ -67,8 +67,9 @@ function listTourSteps(isSample: boolean): readonly Step[] {
 
 export function Tour({ onDismiss }: { onDismiss: () => void }): VNode {
   // Without an answer nothing is said about a sample.
-  const { value } = usePolled(
-    (signal) => get<{ total: number }>("/v1/agents", { prefix: AGENT, limit: 1 }, signal),
+  const { value } = usePolledData(
+    (signal) =>
+      getDocument<{ total: number }>("/v1/agents", { prefix: SAMPLE_AGENT, limit: 1 }, signal),
     EVERY_MS,
   );
   const isSample = value !== undefined && value.total > 0;

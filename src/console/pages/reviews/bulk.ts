@@ -1,23 +1,23 @@
 // Many reviews at once: the marked ones are decided one after another, with one reason.
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
-import { number } from "../../format.ts";
+import { formatNumber } from "../../format.ts";
 import { html, useState, type VNode } from "../../html.ts";
-import { Confirm } from "../../parts/actions.ts";
-import type { Desk, Terms } from "./desk.ts";
-import type { Entry } from "./queue.ts";
+import { ConfirmDialog } from "../../parts/actions.ts";
+import type { ReviewActions, DecisionTerms } from "./desk.ts";
+import type { QueuedReviewWithRisk } from "./queue.ts";
 import { proposeMaxStakes } from "./terms.ts";
 
-interface Props {
-  readonly entries: readonly Entry[];
-  readonly desk: Desk;
-  readonly terms: Terms;
+interface BulkDecisionProps {
+  readonly entries: readonly QueuedReviewWithRisk[];
+  readonly desk: ReviewActions;
+  readonly terms: DecisionTerms;
   /** Called with the ids of those that are decided. */
   readonly onDone: (ids: string[]) => void;
 }
 
-export function Bulk({ entries, desk, terms, onDone }: Props): VNode {
+export function BulkDecision({ entries, desk, terms, onDone }: BulkDecisionProps): VNode {
   const [asked, ask] = useState<ReviewDecision | undefined>();
-  const count = number(entries.length);
+  const count = formatNumber(entries.length);
   const run = async (reason: string) => {
     const decided: string[] = [];
     for (const entry of entries) {
@@ -40,7 +40,7 @@ export function Bulk({ entries, desk, terms, onDone }: Props): VNode {
     </button>
     ${
       asked !== undefined &&
-      html`<${Confirm}
+      html`<${ConfirmDialog}
         title=${`${asked === "overturned" ? "Approve" : "Deny"} ${count} reviews?`}
         wantsReason=${true}
         action=${asked === "overturned" ? "Approve them" : "Deny them"}
@@ -49,7 +49,7 @@ export function Bulk({ entries, desk, terms, onDone }: Props): VNode {
         onClose=${() => ask(undefined)}
       >
         <p>
-          Each for ${number(terms.days)}
+          Each for ${formatNumber(terms.days)}
           days${asked === "overturned" ? ", up to the stakes that it asked for" : ""}. Callers that
           wait are told.
         </p>

@@ -1,16 +1,16 @@
 // Decided reviews: by whom, for how long, and how often a rule was overturned.
-import { query } from "../../api.ts";
-import { duration, number, percent } from "../../format.ts";
+import { querySql } from "../../api.ts";
+import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
-import { linkTo, useParameters } from "../../location.ts";
-import { AsCurl } from "../../parts/actions.ts";
+import { linkTo, usePageParameters } from "../../location.ts";
+import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
-import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
 import { Table } from "../../parts/table.ts";
-import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 
-interface Row {
+interface DecidedReviewRow {
   readonly review_id: string;
   readonly decided_at: string;
   readonly agent: string;
@@ -24,108 +24,133 @@ interface Row {
   readonly last_request_id: string;
 }
 
-interface Rate {
+interface OverturnRate {
   readonly reason: string;
   readonly decided: number;
   readonly overturned: number;
   readonly minutes: number;
 }
 
-interface Person {
+interface ReviewerCounts {
   readonly who: string;
   readonly decided: number;
   readonly overturned: number;
 }
 
-const WITHIN = "decision IS NOT NULL AND decided_at > now()::TIMESTAMP - INTERVAL 30 DAY";
-const RATES = `SELECT coalesce(nullif(reason, ''), 'dispute of the standing') AS reason, count(*)::INTEGER AS decided,
+const LAST_30_DAYS_SQL = "decision IS NOT NULL AND decided_at > now()::TIMESTAMP - INTERVAL 30 DAY";
+const RATES_SQL = `SELECT coalesce(nullif(reason, ''), 'dispute of the standing') AS reason, count(*)::INTEGER AS decided,
 (count(*) FILTER (decision = 'overturned'))::INTEGER AS overturned,
 median(epoch(decided_at - opened_at)) / 60 AS minutes
-FROM review_queue WHERE ${WITHIN} GROUP BY 1 ORDER BY 2 DESC LIMIT 20`;
-const PEOPLE = `SELECT decided_by AS who, count(*)::INTEGER AS decided,
+FROM review_queue WHERE ${LAST_30_DAYS_SQL} GROUP BY 1 ORDER BY 2 DESC LIMIT 20`;
+const REVIEWERS_SQL = `SELECT decided_by AS who, count(*)::INTEGER AS decided,
 (count(*) FILTER (decision = 'overturned'))::INTEGER AS overturned
-FROM review_queue WHERE ${WITHIN} GROUP BY 1 ORDER BY 2 DESC LIMIT 20`;
-const ROWS = `SELECT review_id, decided_at, agent, level, kind, reason, decision, decided_by, until, note,
-last_request_id FROM review_queue WHERE ${WITHIN}`;
+FROM review_queue WHERE ${LAST_30_DAYS_SQL} GROUP BY 1 ORDER BY 2 DESC LIMIT 20`;
+const ROWS_SQL = `SELECT review_id, decided_at, agent, level, kind, reason, decision, decided_by, until, note,
+last_request_id FROM review_queue WHERE ${LAST_30_DAYS_SQL}`;
 
-const TONES: Readonly<Record<string, string>> = { overturned: "allow", upheld: "deny" };
+const DECISION_TONES: Readonly<Record<string, string>> = { overturned: "allow", upheld: "deny" };
 
 const COLUMNS = [
   {
     label: "decided",
-    cell: (row: Row) =>
+    cell: (row: DecidedReviewRow) =>
       html`<a href=${linkTo("decision", { id: row.last_request_id })}
         ><${Time} at=${row.decided_at}
       /></a>`,
   },
-  { label: "agent", cell: (row: Row) => html`<${AgentLink} id=${row.agent} />` },
-  { label: "level", cell: (row: Row) => row.level },
-  { label: "kind", cell: (row: Row) => row.kind },
+  { label: "agent", cell: (row: DecidedReviewRow) => html`<${AgentLink} id=${row.agent} />` },
+  { label: "level", cell: (row: DecidedReviewRow) => row.level },
+  { label: "kind", cell: (row: DecidedReviewRow) => row.kind },
   {
     label: "decision",
-    cell: (row: Row) => html`<${Tag} word=${row.decision} tone=${TONES[row.decision]} />`,
+    cell: (row: DecidedReviewRow) =>
+      html`<${Tag} word=${row.decision} tone=${DECISION_TONES[row.decision]} />`,
   },
-  { label: "by", cell: (row: Row) => html`<${Text} text=${row.decided_by} />` },
+  {
+    label: "by",
+    cell: (row: DecidedReviewRow) => html`<${UntrustedText} text=${row.decided_by} />`,
+  },
   {
     label: "until",
-    cell: (row: Row) => html`<span class="nowrap"><${Time} at=${row.until} /></span>`,
+    cell: (row: DecidedReviewRow) => html`<span class="nowrap"><${Time} at=${row.until} /></span>`,
   },
-  { label: "rule", cell: (row: Row) => html`<span class="dim">${row.reason}</span>` },
-  { label: "note", isLong: true, cell: (row: Row) => html`<${Text} text=${row.note} />` },
+  { label: "rule", cell: (row: DecidedReviewRow) => html`<span class="dim">${row.reason}</span>` },
+  {
+    label: "note",
+    isLong: true,
+    cell: (row: DecidedReviewRow) => html`<${UntrustedText} text=${row.note} />`,
+  },
 ];
 
 const RATE_COLUMNS = [
   {
     label: "rule",
-    cell: (row: Rate) =>
+    cell: (row: OverturnRate) =>
       html`<a href=${linkTo("reviews", { view: "decided", rule: row.reason })}>${row.reason}</a>`,
   },
-  { label: "decided", isNumber: true, cell: (row: Rate) => number(row.decided) },
-  { label: "overturned", isNumber: true, cell: (row: Rate) => number(row.overturned) },
-  { label: "share", isNumber: true, cell: (row: Rate) => percent(row.overturned / row.decided, 0) },
-  { label: "median wait", isNumber: true, cell: (row: Rate) => duration(row.minutes * 60_000) },
-];
-
-const PEOPLE_COLUMNS = [
-  { label: "who", cell: (row: Person) => html`<${Text} text=${row.who} />` },
-  { label: "decided", isNumber: true, cell: (row: Person) => number(row.decided) },
-  { label: "overturned", isNumber: true, cell: (row: Person) => number(row.overturned) },
+  { label: "decided", isNumber: true, cell: (row: OverturnRate) => formatNumber(row.decided) },
+  {
+    label: "overturned",
+    isNumber: true,
+    cell: (row: OverturnRate) => formatNumber(row.overturned),
+  },
   {
     label: "share",
     isNumber: true,
-    cell: (row: Person) => percent(row.overturned / row.decided, 0),
+    cell: (row: OverturnRate) => formatPercent(row.overturned / row.decided, 0),
+  },
+  {
+    label: "median wait",
+    isNumber: true,
+    cell: (row: OverturnRate) => formatDuration(row.minutes * 60_000),
   },
 ];
 
-function Sums({ rates }: { rates: readonly Rate[] }): VNode {
-  const sum = (of: (rate: Rate) => number) => rates.reduce((total, rate) => total + of(rate), 0);
+const REVIEWER_COLUMNS = [
+  { label: "who", cell: (row: ReviewerCounts) => html`<${UntrustedText} text=${row.who} />` },
+  { label: "decided", isNumber: true, cell: (row: ReviewerCounts) => formatNumber(row.decided) },
+  {
+    label: "overturned",
+    isNumber: true,
+    cell: (row: ReviewerCounts) => formatNumber(row.overturned),
+  },
+  {
+    label: "share",
+    isNumber: true,
+    cell: (row: ReviewerCounts) => formatPercent(row.overturned / row.decided, 0),
+  },
+];
+
+function DecidedMetrics({ rates }: { rates: readonly OverturnRate[] }): VNode {
+  const sum = (of: (rate: OverturnRate) => number) =>
+    rates.reduce((total, rate) => total + of(rate), 0);
   const decided = sum((rate) => rate.decided);
   const overturned = sum((rate) => rate.overturned);
-  return html`<${Figures}>
-    <${Figure}
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="decided, 30 days"
-      value=${number(decided)}
+      value=${formatNumber(decided)}
       href=${linkTo("reviews", { view: "decided" })}
     />
-    <${Figure} label="overturned" value=${number(overturned)} />
-    <${Figure}
+    <${MetricTile} label="overturned" value=${formatNumber(overturned)} />
+    <${MetricTile}
       label="share overturned"
-      value=${decided === 0 ? "–" : percent(overturned / decided, 0)}
+      value=${decided === 0 ? "–" : formatPercent(overturned / decided, 0)}
       note="a high share: the rule asks too often"
     />
   <//>`;
 }
 
-export function Decided(): VNode {
-  const [{ rule = "" }, set] = useParameters();
+export function DecidedReviews(): VNode {
+  const [{ rule = "" }, set] = usePageParameters();
   const isRule = /^[A-Z_]{1,64}$/.test(rule);
   const where = isRule ? ` AND reason = '${rule}'` : rule === "" ? "" : " AND reason = ''";
-  const sql = `${ROWS}${where} ORDER BY decided_at DESC LIMIT 200`;
+  const sql = `${ROWS_SQL}${where} ORDER BY decided_at DESC LIMIT 200`;
   const { value, error, reload } = useData(
     async (signal) => ({
-      rates: await query<Rate>(RATES, signal),
-      people: await query<Person>(PEOPLE, signal),
-      rows: await query<Row>(sql, signal),
+      rates: await querySql<OverturnRate>(RATES_SQL, signal),
+      people: await querySql<ReviewerCounts>(REVIEWERS_SQL, signal),
+      rows: await querySql<DecidedReviewRow>(sql, signal),
     }),
     [sql],
   );
@@ -136,7 +161,7 @@ export function Decided(): VNode {
     All rules
   </button>`;
   return html`<div>
-    <${Sums} rates=${rates} />
+    <${DecidedMetrics} rates=${rates} />
     <${Grid}>
       <${Card} title="By the rule that held it back" span=${6}>
         <${Table}
@@ -149,7 +174,7 @@ export function Decided(): VNode {
       <${Card} title="By person" span=${6}>
         <${Table}
           label="decided by person"
-          columns=${PEOPLE_COLUMNS}
+          columns=${REVIEWER_COLUMNS}
           rows=${people}
           empty="Nobody has decided anything in the last 30 days."
         />
@@ -162,11 +187,11 @@ export function Decided(): VNode {
           label="decided reviews"
           columns=${COLUMNS}
           rows=${rows}
-          keyOf=${(row: Row) => row.review_id}
+          keyOf=${(row: DecidedReviewRow) => row.review_id}
           empty="Nothing was decided in the last 30 days."
         />
       <//>
     <//>
-    <${AsCurl} method="POST" path="/v1/query" body=${{ sql }} />
+    <${CurlCommand} method="POST" path="/v1/query" body=${{ sql }} />
   </div>`;
 }

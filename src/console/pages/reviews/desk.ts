@@ -1,17 +1,17 @@
 // The desk: what a person claims, decides and takes back, with what goes along with a decision.
 import type { QueuedReview } from "../../../contract/schemas/reviews.ts";
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
-import { send } from "../../api.ts";
-import { plain } from "../../format.ts";
+import { sendDocument } from "../../api.ts";
+import { escapeHiddenCharacters } from "../../format.ts";
 import { useCallback, useRef, useState } from "../../html.ts";
 
-const NAME = "trustrank.reviewer";
+const REVIEWER_STORAGE_KEY = "trustrank.reviewer";
 const DAY_MS = 86_400_000;
 /** A decision cannot be deleted: one that is taken back is replaced by one that ends at once. */
-const UNDO_MS = 5000;
+const UNDO_EXPIRY_MS = 5000;
 
 /** What goes along with a decision. */
-export interface Terms {
+export interface DecisionTerms {
   readonly note: string;
   /** How long it holds. */
   readonly days: number;
@@ -19,14 +19,14 @@ export interface Terms {
   readonly upTo: string;
 }
 
-interface Done {
+interface DecidedReview {
   readonly review: QueuedReview;
   /** When it was decided, by the service's clock and by this page's. */
   readonly decidedMs: number;
   readonly hereMs: number;
 }
 
-export interface Desk {
+export interface ReviewActions {
   readonly who: string;
   readonly setWho: (name: string) => void;
   readonly isBusy: boolean;
@@ -39,22 +39,22 @@ export interface Desk {
   readonly decide: (
     review: QueuedReview,
     decision: ReviewDecision,
-    terms: Terms,
+    terms: DecisionTerms,
   ) => Promise<boolean>;
   readonly undo: () => Promise<boolean>;
 }
 
-export function useDesk(onChange: () => void): Desk {
-  const [who, setWho] = useState(() => localStorage.getItem(NAME) ?? "");
-  const done = useRef<Done[]>([]);
-  const { run, ...state } = useOneAtATime(onChange);
+export function useReviewActions(onChange: () => void): ReviewActions {
+  const [who, setWho] = useState(() => localStorage.getItem(REVIEWER_STORAGE_KEY) ?? "");
+  const done = useRef<DecidedReview[]>([]);
+  const { run, ...state } = useExclusiveAction(onChange);
   const by = who.trim() === "" ? {} : { who: who.trim() };
   const change = (review: QueuedReview, path: string, body: object) =>
-    send<QueuedReview>("POST", `/v1/reviews/${review.id}/${path}`, { ...body, ...by });
+    sendDocument<QueuedReview>("POST", `/v1/reviews/${review.id}/${path}`, { ...body, ...by });
   return {
     who,
     setWho: useCallback((name: string) => {
-      localStorage.setItem(NAME, name);
+      localStorage.setItem(REVIEWER_STORAGE_KEY, name);
       setWho(name);
     }, []),
     ...state,
@@ -62,7 +62,7 @@ export function useDesk(onChange: () => void): Desk {
     claim: (review) =>
       run(async () => {
         const { claimed_until: until } = await change(review, "claim", {});
-        return `${shortenReviewedAgent(review)} is yours until ${clock(until)}.`;
+        return `${shortenReviewedAgent(review)} is yours until ${formatDateTime(until)}.`;
       }),
     decide: (review, decision, terms) =>
       run(async () => {
@@ -75,12 +75,12 @@ export function useDesk(onChange: () => void): Desk {
       run(async () => {
         const last = done.current.at(-1);
         if (last === undefined) return "There is nothing to take back here.";
-        const until = Math.round(last.decidedMs + performance.now() - last.hereMs + UNDO_MS);
+        const until = Math.round(last.decidedMs + performance.now() - last.hereMs + UNDO_EXPIRY_MS);
         const note = "taken back in the console";
         await change(last.review, "decision", { decision: "upheld", until, note, again: true });
         done.current.pop();
         return (
-          `Taken back: within ${UNDO_MS / 1000} seconds the policy alone decides on ` +
+          `Taken back: within ${UNDO_EXPIRY_MS / 1000} seconds the policy alone decides on ` +
           `${shortenReviewedAgent(last.review)}, and its next held back call opens a review again. ` +
           "Callers that waited have had their answer: that cannot be taken back."
         );
@@ -89,7 +89,7 @@ export function useDesk(onChange: () => void): Desk {
 }
 
 /** A key that is held down decides once: what comes meanwhile is not done. */
-function useOneAtATime(onChange: () => void) {
+function useExclusiveAction(onChange: () => void) {
   const [state, setState] = useState<{
     isBusy: boolean;
     told: string;
@@ -115,7 +115,7 @@ function useOneAtATime(onChange: () => void) {
   return { ...state, run };
 }
 
-function buildDecisionBody(decision: ReviewDecision, { note, days, upTo }: Terms): object {
+function buildDecisionBody(decision: ReviewDecision, { note, days, upTo }: DecisionTerms): object {
   const stakes = upTo.trim() === "" ? undefined : Number(upTo);
   return {
     decision,
@@ -130,14 +130,14 @@ function describeDecided({ decision, until, ...review }: QueuedReview, waiting: 
   const effect = decision === "overturned" ? "let through" : "blocked";
   const told =
     waiting === 0 ? "" : ` ${waiting} waiting ${waiting === 1 ? "caller" : "callers"} told.`;
-  return `${what} (${decision}): ${shortenReviewedAgent(review)} is ${effect} at ${review.level} until ${clock(until)}.${told}`;
+  return `${what} (${decision}): ${shortenReviewedAgent(review)} is ${effect} at ${review.level} until ${formatDateTime(until)}.${told}`;
 }
 
 function shortenReviewedAgent({ agent }: Pick<QueuedReview, "agent">): string {
-  return plain(agent).replace(/^agent:\/\//, "");
+  return escapeHiddenCharacters(agent).replace(/^agent:\/\//, "");
 }
 
-function clock(at: string | null): string {
+function formatDateTime(at: string | null): string {
   if (at === null) return "now";
   const style = { dateStyle: "medium", timeStyle: "short" } as const;
   return new Intl.DateTimeFormat("en-GB", style).format(new Date(at));

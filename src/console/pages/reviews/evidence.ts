@@ -1,68 +1,68 @@
 // The evidence on one review: the few signals that decide at a glance, what a dispute says, and the
 // report that can be shared with whoever was refused.
 import type { AgentReport, ReportLink } from "../../../contract/schemas/disputes.ts";
-import { get, send } from "../../api.ts";
-import { number, percent } from "../../format.ts";
+import { getDocument, sendDocument } from "../../api.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
 import { html, useEffect, useState, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
-import { Copy } from "../../parts/actions.ts";
+import { CopyButton } from "../../parts/actions.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
-import { Facts } from "../../parts/page.ts";
-import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
-import { BASE, mayUse } from "../../session.ts";
+import { FactList } from "../../parts/page.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { CONSOLE_URL, hasAnyScope } from "../../session.ts";
 import { useData } from "../../use-data.ts";
-import { atRisk, type Entry } from "./queue.ts";
+import { computeExpectedLoss, type QueuedReviewWithRisk } from "./queue.ts";
 
 const DENIALS_SHOWN = 5;
 
-export function Evidence({ entry }: { entry: Entry }): VNode {
+export function ReviewEvidence({ entry }: { entry: QueuedReviewWithRisk }): VNode {
   return html`<div class="evidence">
     <h2>
       <${AgentLink} id=${entry.agent} />${" "}
       <${Tag} word=${entry.kind === "dispute" ? "dispute" : "held back"} tone="warn" />${" "}
       <${Tag} word=${entry.level} />${" "}
-      ${entry.claimed_by !== null && html`<span class="dim">claimed by <${Text} text=${entry.claimed_by} /></span>`}
+      ${entry.claimed_by !== null && html`<span class="dim">claimed by <${UntrustedText} text=${entry.claimed_by} /></span>`}
     </h2>
-    ${entry.waiting > 0 && html`<p class="warn"><b>${number(entry.waiting)}</b> ${entry.waiting === 1 ? "caller waits" : "callers wait"} for this decision right now: it lets them go.</p>`}
-    <${Said} entry=${entry} />
-    <${Facts}
+    ${entry.waiting > 0 && html`<p class="warn"><b>${formatNumber(entry.waiting)}</b> ${entry.waiting === 1 ? "caller waits" : "callers wait"} for this decision right now: it lets them go.</p>`}
+    <${DisputeStatement} entry=${entry} />
+    <${FactList}
       facts=${[
         ["held back by", entry.reason === "" ? "–" : entry.reason],
-        ["highest stakes", number(entry.stakes_max, 2)],
-        ["risk of failure", percent(entry.risk)],
-        ["at risk", number(atRisk(entry), 2)],
-        ["calls", number(entry.count)],
+        ["highest stakes", formatNumber(entry.stakes_max, 2)],
+        ["risk of failure", formatPercent(entry.risk)],
+        ["at risk", formatNumber(computeExpectedLoss(entry), 2)],
+        ["calls", formatNumber(entry.count)],
         [
           "last call",
           html`<a href=${linkTo("decision", { id: entry.last_request_id })}
             ><${Time} at=${entry.last_at} as="ago"
           /></a>`,
         ],
-        ["tenant", html`<${Text} text=${entry.tenant} />`],
+        ["tenant", html`<${UntrustedText} text=${entry.tenant} />`],
       ]}
     />
-    <${Record} key=${entry.id} entry=${entry} />
+    <${AgentRecord} key=${entry.id} entry=${entry} />
   </div>`;
 }
 
-function Said({ entry: { dispute } }: { entry: Entry }): VNode | null {
+function DisputeStatement({ entry: { dispute } }: { entry: QueuedReviewWithRisk }): VNode | null {
   if (dispute === null) return null;
   const lines = dispute.statement.split("\n");
   return html`<blockquote>
-    ${lines.map((line, at) => [at > 0 && html`<br />`, html`<${Text} text=${line} />`])}
+    ${lines.map((line, at) => [at > 0 && html`<br />`, html`<${UntrustedText} text=${line} />`])}
     <footer class="dim small">
       ${dispute.by_link ? "by a shared link" : "by an API key"}
-      ${dispute.contact !== null && html`, answer to <${Text} text=${dispute.contact} />`}
+      ${dispute.contact !== null && html`, answer to <${UntrustedText} text=${dispute.contact} />`}
     </footer>
   </blockquote>`;
 }
 
 /** What the record says: the report that the agent's own people would see. */
-function Record({ entry }: { entry: Entry }): VNode {
+function AgentRecord({ entry }: { entry: QueuedReviewWithRisk }): VNode {
   const { agent, tenant } = entry;
   const path = `/v1/agents/${encodeURIComponent(agent)}/report`;
   const { value, error, reload } = useData(
-    (signal) => get<AgentReport>(path, { tenant, format: "json" }, signal),
+    (signal) => getDocument<AgentReport>(path, { tenant, format: "json" }, signal),
     [agent, tenant],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
@@ -70,17 +70,17 @@ function Record({ entry }: { entry: Entry }): VNode {
   const { score, tier, known, evidence, max_stakes: stakes, against, denials } = value;
   return html`<div>
     <h3>The record</h3>
-    <${Facts}
+    <${FactList}
       facts=${[
-        ["score", `${number(score)} of 100, tier ${tier}`],
-        ["outcomes", known ? number(evidence.outcomes) : "none: nobody knows it"],
+        ["score", `${formatNumber(score)} of 100, tier ${tier}`],
+        ["outcomes", known ? formatNumber(evidence.outcomes) : "none: nobody knows it"],
         [
           "failures, 90 days",
-          `${number(evidence.failures_90d, 1)} of ${number(evidence.failures_90d + evidence.successes_90d, 1)}`,
+          `${formatNumber(evidence.failures_90d, 1)} of ${formatNumber(evidence.failures_90d + evidence.successes_90d, 1)}`,
         ],
         ["last failure", html`<${Time} at=${evidence.last_failure_at} as="ago" />`],
-        ["connects up to", stakes === null ? "any stakes" : number(stakes, 2)],
-        ["denied of late", number(denials.length)],
+        ["connects up to", stakes === null ? "any stakes" : formatNumber(stakes, 2)],
+        ["denied of late", formatNumber(denials.length)],
       ]}
     />
     <h3>Against it</h3>
@@ -88,17 +88,17 @@ function Record({ entry }: { entry: Entry }): VNode {
     <ul class="against">
       ${against.map(({ code, sentence }) => html`<li>${sentence} <code class="dim">${code}</code></li>`)}
     </ul>
-    ${denials.length > 0 && html`<p class="dim small">Denied: ${denials.slice(0, DENIALS_SHOWN).map(({ request_id: id, evaluated_at: at, level, stakes: asked }, index) => html`${index > 0 ? ", " : ""}<a href=${linkTo("decision", { id })}>${level} at ${number(asked)}</a> <${Time} at=${at} as="ago" />`)}</p>`}
-    ${mayUse("reviews:decide") && html`<${Share} key=${agent} path=${path} tenant=${tenant} />`}
+    ${denials.length > 0 && html`<p class="dim small">Denied: ${denials.slice(0, DENIALS_SHOWN).map(({ request_id: id, evaluated_at: at, level, stakes: asked }, index) => html`${index > 0 ? ", " : ""}<a href=${linkTo("decision", { id })}>${level} at ${formatNumber(asked)}</a> <${Time} at=${at} as="ago" />`)}</p>`}
+    ${hasAnyScope("reviews:decide") && html`<${ShareReport} key=${agent} path=${path} tenant=${tenant} />`}
   </div>`;
 }
 
 /** A link for whoever was refused, made when it is asked for. */
-function Share({ path, tenant }: { path: string; tenant: string }): VNode {
+function ShareReport({ path, tenant }: { path: string; tenant: string }): VNode {
   const [state, setState] = useState<{ link?: ReportLink; error?: Error }>({});
   useEffect(() => setState({}), [path]);
   const make = () =>
-    send<ReportLink>("POST", `${path}/links?tenant=${encodeURIComponent(tenant)}`).then(
+    sendDocument<ReportLink>("POST", `${path}/links?tenant=${encodeURIComponent(tenant)}`).then(
       (link) => setState({ link }),
       (error: unknown) => setState({ error: error as Error }),
     );
@@ -114,7 +114,7 @@ function Share({ path, tenant }: { path: string; tenant: string }): VNode {
       >
     </p>`;
   }
-  const address = new URL(`..${link.url}`, BASE).href;
+  const address = new URL(`..${link.url}`, CONSOLE_URL).href;
   return html`<div>
     <p class="dim small">
       Opens without a key until <${Time} at=${link.expires_at} as="full" />. Send it as you would a
@@ -122,7 +122,7 @@ function Share({ path, tenant }: { path: string; tenant: string }): VNode {
     </p>
     <div class="code">
       <pre tabindex="0">${address}</pre>
-      <${Copy} text=${address} />
+      <${CopyButton} text=${address} />
     </div>
   </div>`;
 }

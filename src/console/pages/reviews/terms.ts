@@ -1,13 +1,13 @@
 // Terms of a decision: the buttons, each with its key, and what goes along.
 import { html, useRef, useState, type VNode } from "../../html.ts";
-import type { Desk, Terms } from "./desk.ts";
-import type { Entry } from "./queue.ts";
+import type { ReviewActions, DecisionTerms } from "./desk.ts";
+import type { QueuedReviewWithRisk } from "./queue.ts";
 
 export const NOTE_ID = "review-note";
-const DAYS = [1, 7, 30, 90];
-const DAYS_USUAL = 7;
+const HOLD_DAYS = [1, 7, 30, 90];
+const DEFAULT_HOLD_DAYS = 7;
 
-export interface Acts {
+export interface DecisionHandlers {
   readonly approve: () => void;
   readonly deny: () => void;
   readonly claim: () => void;
@@ -15,15 +15,15 @@ export interface Acts {
   readonly undo: () => void;
 }
 
-interface Props {
-  readonly entry: Entry;
-  readonly desk: Desk;
-  readonly terms: Terms;
-  readonly setTerms: (terms: Terms) => void;
-  readonly acts: Acts;
+interface DecisionFormProps {
+  readonly entry: QueuedReviewWithRisk;
+  readonly desk: ReviewActions;
+  readonly terms: DecisionTerms;
+  readonly setTerms: (terms: DecisionTerms) => void;
+  readonly acts: DecisionHandlers;
 }
 
-export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNode {
+export function DecisionForm({ entry, desk, terms, setTerms, acts }: DecisionFormProps): VNode {
   const { isBusy } = desk;
   return html`<div class="deciding">
     <div class="tools">
@@ -41,7 +41,7 @@ export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNo
         Undo <kbd>u</kbd>
       </button>
     </div>
-    <${Limits} desk=${desk} terms=${terms} setTerms=${setTerms} />
+    <${TermsFields} desk=${desk} terms=${terms} setTerms=${setTerms} />
     <div class="field">
       <label for=${NOTE_ID}>Note <kbd>n</kbd></label>
       <textarea
@@ -51,14 +51,14 @@ export function DecisionForm({ entry, desk, terms, setTerms, acts }: Props): VNo
         placeholder="Why, for those who look at it later. Esc leaves the field."
         value=${terms.note}
         onInput=${(event: Event) => setTerms({ ...terms, note: readTermValue(event).replaceAll("\n", " ") })}
-        onKeyDown=${leave}
+        onKeyDown=${blurOnEscape}
       ></textarea>
     </div>
   </div>`;
 }
 
 /** For how long, up to what, and by whom. */
-function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode {
+function TermsFields({ desk, terms, setTerms }: Omit<DecisionFormProps, "entry" | "acts">): VNode {
   return html`<div class="filters">
     <div class="field">
       <label for="review-days">Holds for</label>
@@ -67,7 +67,7 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
         value=${terms.days}
         onChange=${(event: Event) => setTerms({ ...terms, days: Number(readTermValue(event)) })}
       >
-        ${DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
+        ${HOLD_DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
       </select>
     </div>
     <div class="field">
@@ -80,7 +80,7 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
         placeholder="any"
         value=${terms.upTo}
         onInput=${(event: Event) => setTerms({ ...terms, upTo: readTermValue(event) })}
-        onKeyDown=${leave}
+        onKeyDown=${blurOnEscape}
       />
     </div>
     <div class="field">
@@ -91,14 +91,14 @@ function Limits({ desk, terms, setTerms }: Omit<Props, "entry" | "acts">): VNode
         placeholder="the key's id"
         value=${desk.who}
         onInput=${(event: Event) => desk.setWho(readTermValue(event))}
-        onKeyDown=${leave}
+        onKeyDown=${blurOnEscape}
       />
     </div>
   </div>`;
 }
 
 /** Esc goes back to the keys of the queue. */
-function leave(event: KeyboardEvent): void {
+function blurOnEscape(event: KeyboardEvent): void {
   if (event.key === "Escape") (event.target as HTMLElement).blur();
 }
 
@@ -106,7 +106,7 @@ function readTermValue(event: Event): string {
   return (event.target as HTMLInputElement).value;
 }
 
-interface Written {
+interface TypedTerms {
   readonly days: number;
   /** The review that note and stakes were written for. */
   readonly id?: string | undefined;
@@ -118,18 +118,18 @@ interface Written {
  * Terms of the next decision: the note is one review's, and its stakes are what it asked for. The last
  * function has them as they were typed, also before the page is drawn again.
  */
-export function useTerms(
-  entry: Entry | undefined,
-): [Terms, (terms: Terms) => void, (entry: Entry) => Terms] {
-  const written = useRef<Written>({ days: DAYS_USUAL, note: "", upTo: "" });
+export function useDecisionTerms(
+  entry: QueuedReviewWithRisk | undefined,
+): [DecisionTerms, (terms: DecisionTerms) => void, (entry: QueuedReviewWithRisk) => DecisionTerms] {
+  const written = useRef<TypedTerms>({ days: DEFAULT_HOLD_DAYS, note: "", upTo: "" });
   const [, draw] = useState(0);
-  const of = (each: Entry | undefined): Terms => {
+  const of = (each: QueuedReviewWithRisk | undefined): DecisionTerms => {
     const { id, days, note, upTo } = written.current;
     if (each !== undefined && id === each.id) return { days, note, upTo };
     const stakes = each?.stakes_max ?? 0;
     return { days, note: "", upTo: proposeMaxStakes(stakes) };
   };
-  const set = (terms: Terms) => {
+  const set = (terms: DecisionTerms) => {
     written.current = { ...terms, id: entry?.id };
     draw((times) => times + 1);
   };

@@ -1,63 +1,73 @@
 // Waiting reviews: the queue beside the evidence on one of them, decided by keys.
-import { duration, number, percent } from "../../format.ts";
+import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, useMemo, useRef, useState, type VNode } from "../../html.ts";
-import { linkTo, useParameters } from "../../location.ts";
-import { AsCurl } from "../../parts/actions.ts";
+import { linkTo, usePageParameters } from "../../location.ts";
+import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
-import { Card, Figure, Figures, Grid } from "../../parts/page.ts";
+import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
-import { AgentLink, Tag, Text, Time } from "../../parts/words.ts";
-import { usePolled } from "../../use-data.ts";
-import { Bulk } from "./bulk.ts";
-import { type Desk, useDesk } from "./desk.ts";
-import { Evidence } from "./evidence.ts";
-import { type Entry, inOrder, loadQueue, type Order, ORDERS, Risks } from "./queue.ts";
+import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
+import { usePolledData } from "../../use-data.ts";
+import { BulkDecision } from "./bulk.ts";
+import { type ReviewActions, useReviewActions } from "./desk.ts";
+import { ReviewEvidence } from "./evidence.ts";
+import {
+  type QueuedReviewWithRisk,
+  sortQueue,
+  loadQueue,
+  type QueueOrder,
+  QUEUE_ORDER_LABELS,
+  ReviewRisks,
+} from "./queue.ts";
 import { DecisionForm } from "./terms.ts";
-import { useWork, type Work } from "./work.ts";
+import { useQueueSelection, type QueueSelection } from "./work.ts";
 
 const EVERY_MS = 3000;
 
-export function Waiting(): VNode {
-  const [{ kind = "" }] = useParameters();
+export function WaitingReviews(): VNode {
+  const [{ kind = "" }] = usePageParameters();
   // Another kind is another list: nothing of the one before stays marked.
-  return html`<${Queue} key=${kind} kind=${kind} />`;
+  return html`<${ReviewQueueView} key=${kind} kind=${kind} />`;
 }
 
-function Queue({ kind }: { kind: string }): VNode {
-  const [{ order = "risk", id = "" }, set] = useParameters();
-  const by: Order = order in ORDERS ? (order as Order) : "risk";
+function ReviewQueueView({ kind }: { kind: string }): VNode {
+  const [{ order = "risk", id = "" }, set] = usePageParameters();
+  const by: QueueOrder = order in QUEUE_ORDER_LABELS ? (order as QueueOrder) : "risk";
   const [skipped, setSkipped] = useState<ReadonlySet<string>>(new Set());
-  const { queue, error, reload } = useQueue(kind);
-  const shown = useMemo(() => inOrder(queue ?? [], by, skipped), [queue, by, skipped]);
+  const { queue, error, reload } = usePolledQueue(kind);
+  const shown = useMemo(() => sortQueue(queue ?? [], by, skipped), [queue, by, skipped]);
   if (error !== undefined && queue === undefined) {
     return html`<${Failure} error=${error} onRetry=${reload} />`;
   }
   if (queue === undefined) return html`<${Loading} />`;
   const found = shown.findIndex((entry) => entry.id === id);
   return html`<div>
-    <${Sums} entries=${queue} />
+    <${QueueMetrics} entries=${queue} />
     ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Chosen}
+    <${QueueAndSelection}
       entries=${shown}
       at=${Math.max(0, found)}
       choose=${(next: string | undefined) => set({ id: next }, true)}
       skip=${(skippedId: string) => setSkipped(new Set([...skipped, skippedId]))}
       reload=${reload}
-      filters=${html`<${Filters} kind=${kind} order=${by} set=${set} />`}
+      filters=${html`<${QueueFilters} kind=${kind} order=${by} set=${set} />`}
       skipped=${skipped}
     />
-    <${AsCurl} path=${`/v1/reviews?state=open${kind === "" ? "" : `&kind=${kind}`}`} />
+    <${CurlCommand} path=${`/v1/reviews?state=open${kind === "" ? "" : `&kind=${kind}`}`} />
   </div>`;
 }
 
 /** The queue, polled; its risks come when they can, and are missing where the key may not ask. */
-function useQueue(kind: string) {
-  const risks = useRef(new Risks());
-  const { value, error, reload } = usePolled(
+function usePolledQueue(kind: string) {
+  const risks = useRef(new ReviewRisks());
+  const { value, error, reload } = usePolledData(
     async (signal) => {
       const reviews = await loadQueue(kind, signal);
       await risks.current.load(reviews, signal).catch(() => undefined);
-      return reviews.map((review): Entry => ({ ...review, risk: risks.current.of(review) }));
+      return reviews.map((review): QueuedReviewWithRisk => ({
+        ...review,
+        risk: risks.current.find(review),
+      }));
     },
     EVERY_MS,
     [kind],
@@ -65,39 +75,39 @@ function useQueue(kind: string) {
   return { queue: value, error, reload };
 }
 
-function Sums({ entries }: { entries: readonly Entry[] }): VNode {
+function QueueMetrics({ entries }: { entries: readonly QueuedReviewWithRisk[] }): VNode {
   const callers = entries.reduce((sum, { waiting }) => sum + waiting, 0);
   const oldest = Math.min(...entries.map(({ opened_at: at }) => Date.parse(at)));
   const disputes = entries.filter(({ kind }) => kind === "dispute").length;
-  const age = entries.length === 0 ? "–" : duration(Math.max(0, Date.now() - oldest));
-  return html`<${Figures}>
-    <${Figure}
+  const age = entries.length === 0 ? "–" : formatDuration(Math.max(0, Date.now() - oldest));
+  return html`<${MetricTiles}>
+    <${MetricTile}
       label="wait for a person"
-      value=${number(entries.length)}
+      value=${formatNumber(entries.length)}
       href=${linkTo("reviews")}
     />
-    <${Figure}
+    <${MetricTile}
       label="callers waiting now"
-      value=${number(callers)}
+      value=${formatNumber(callers)}
       tone=${callers > 0 ? "warn" : undefined}
       note="told by the decision"
     />
-    <${Figure}
+    <${MetricTile}
       label="disputes"
-      value=${number(disputes)}
+      value=${formatNumber(disputes)}
       href=${linkTo("reviews", { kind: "dispute" })}
     />
-    <${Figure} label="oldest" value=${age} href=${linkTo("reviews", { order: "oldest" })} />
+    <${MetricTile} label="oldest" value=${age} href=${linkTo("reviews", { order: "oldest" })} />
   <//>`;
 }
 
-interface FiltersProps {
+interface QueueFiltersProps {
   readonly kind: string;
-  readonly order: Order;
+  readonly order: QueueOrder;
   readonly set: (change: Record<string, string | undefined>) => void;
 }
 
-function Filters({ kind, order, set }: FiltersProps): VNode {
+function QueueFilters({ kind, order, set }: QueueFiltersProps): VNode {
   const value = (event: Event) => (event.target as HTMLSelectElement).value;
   return html`<div class="tools">
     <label class="small">
@@ -114,14 +124,14 @@ function Filters({ kind, order, set }: FiltersProps): VNode {
     <label class="small">
       by${" "}
       <select value=${order} onChange=${(event: Event) => set({ order: value(event) })}>
-        ${Object.entries(ORDERS).map(([name, label]) => html`<option value=${name}>${label}</option>`)}
+        ${Object.entries(QUEUE_ORDER_LABELS).map(([name, label]) => html`<option value=${name}>${label}</option>`)}
       </select>
     </label>
   </div>`;
 }
 
-interface ChosenProps {
-  readonly entries: readonly Entry[];
+interface QueueAndSelectionProps {
+  readonly entries: readonly QueuedReviewWithRisk[];
   readonly at: number;
   readonly choose: (id: string | undefined) => void;
   readonly skip: (id: string) => void;
@@ -131,25 +141,25 @@ interface ChosenProps {
 }
 
 /** The queue with one chosen, and the keys. */
-function Chosen(props: ChosenProps): VNode {
+function QueueAndSelection(props: QueueAndSelectionProps): VNode {
   const { filters, skipped } = props;
-  const desk = useDesk(props.reload);
-  const work = useWork({ ...props, desk });
+  const desk = useReviewActions(props.reload);
+  const work = useQueueSelection({ ...props, desk });
   const { left, index, marked, mark, forget, terms } = work;
   const many = left.filter(({ id }) => marked.has(id));
   return html`<${Grid}>
     <${Card} title="Waiting" span=${7} tools=${filters}>
       ${
         many.length > 0 &&
-        html`<${Bulk} entries=${many} desk=${desk} terms=${terms} onDone=${forget} />`
+        html`<${BulkDecision} entries=${many} desk=${desk} terms=${terms} onDone=${forget} />`
       }
       <${Table}
         label="reviews that wait"
         columns=${buildWaitingColumns(marked, skipped, mark)}
         rows=${left}
-        keyOf=${(row: Entry) => row.id}
+        keyOf=${(row: QueuedReviewWithRisk) => row.id}
         chosen=${index}
-        onChoose=${(row: Entry) => props.choose(row.id)}
+        onChoose=${(row: QueuedReviewWithRisk) => props.choose(row.id)}
         empty="Nothing waits. Calls that are held back until a person has looked stand here, and disputes."
       />
       <p class="dim small">
@@ -160,19 +170,19 @@ function Chosen(props: ChosenProps): VNode {
     <${Card} span=${5}>
       ${desk.told !== "" && html`<${Notice} kind="good">${desk.told}<//>`}
       ${desk.error !== undefined && html`<${Failure} error=${desk.error} />`}
-      <${One} entry=${left[index]} desk=${desk} work=${work} />
+      <${SelectedReview} entry=${left[index]} desk=${desk} work=${work} />
     <//>
   <//>`;
 }
 
-interface OneProps {
-  readonly entry: Entry | undefined;
-  readonly desk: Desk;
-  readonly work: Work;
+interface SelectedReviewProps {
+  readonly entry: QueuedReviewWithRisk | undefined;
+  readonly desk: ReviewActions;
+  readonly work: QueueSelection;
 }
 
 /** The chosen one: what to decide, and by what. */
-function One({ entry, desk, work }: OneProps): VNode {
+function SelectedReview({ entry, desk, work }: SelectedReviewProps): VNode {
   const { acts, terms, setTerms } = work;
   if (entry === undefined) {
     return html`<div>
@@ -184,16 +194,16 @@ function One({ entry, desk, work }: OneProps): VNode {
   }
   return html`<div>
     <${DecisionForm} entry=${entry} desk=${desk} terms=${terms} setTerms=${setTerms} acts=${acts} />
-    <${Evidence} entry=${entry} />
+    <${ReviewEvidence} entry=${entry} />
   </div>`;
 }
 
 function buildWaitingColumns(
   marked: ReadonlySet<string>,
   skipped: ReadonlySet<string>,
-  mark: (entry: Entry) => void,
-): Column<Entry>[] {
-  const box = (row: Entry) =>
+  mark: (entry: QueuedReviewWithRisk) => void,
+): Column<QueuedReviewWithRisk>[] {
+  const box = (row: QueuedReviewWithRisk) =>
     html`<input
       type="checkbox"
       aria-label=${`mark ${row.agent} at ${row.level}`}
@@ -207,31 +217,37 @@ function buildWaitingColumns(
   return [
     { label: "mark", cell: box },
     { label: "agent", cell: (row) => html`<${AgentLink} id=${row.agent} />` },
-    { label: "what", cell: (row) => html`<${What} row=${row} />` },
-    { label: "stakes", isNumber: true, cell: (row) => number(row.stakes_max) },
-    { label: "risk", isNumber: true, cell: (row) => percent(row.risk) },
+    { label: "what", cell: (row) => html`<${KindTag} row=${row} />` },
+    { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes_max) },
+    { label: "risk", isNumber: true, cell: (row) => formatPercent(row.risk) },
     {
       label: "since",
       cell: (row) => html`<span class="nowrap"><${Time} at=${row.opened_at} as="ago" /></span>`,
     },
     {
       label: "state",
-      cell: (row) => html`<${State} row=${row} isSkipped=${skipped.has(row.id)} />`,
+      cell: (row) => html`<${ReviewStateCell} row=${row} isSkipped=${skipped.has(row.id)} />`,
     },
   ];
 }
 
-function What({ row }: { row: Entry }): VNode {
+function KindTag({ row }: { row: QueuedReviewWithRisk }): VNode {
   const isDispute = row.kind === "dispute";
   const word = isDispute ? `dispute ${row.level}` : row.level;
   return html`<${Tag} word=${word} tone=${isDispute ? "warn" : ""} />`;
 }
 
 /** Who waits for it, who is at it. */
-function State({ row, isSkipped }: { row: Entry; isSkipped: boolean }): VNode {
+function ReviewStateCell({
+  row,
+  isSkipped,
+}: {
+  row: QueuedReviewWithRisk;
+  isSkipped: boolean;
+}): VNode {
   const { waiting, claimed_by: claimedBy } = row;
   return html`<span class="nowrap">
-    ${waiting > 0 && html`<span class="warn">${number(waiting)} ${waiting === 1 ? "waits" : "wait"}</span> `}
-    ${claimedBy !== null ? html`<${Text} text=${claimedBy} />` : isSkipped && html`<span class="dim">skipped</span>`}
+    ${waiting > 0 && html`<span class="warn">${formatNumber(waiting)} ${waiting === 1 ? "waits" : "wait"}</span> `}
+    ${claimedBy !== null ? html`<${UntrustedText} text=${claimedBy} />` : isSkipped && html`<span class="dim">skipped</span>`}
   </span>`;
 }

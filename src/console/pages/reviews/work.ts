@@ -1,50 +1,56 @@
 // The work on the queue: which review is chosen, what the keys do to it, and which are marked or gone.
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
 import { useRef, useState } from "../../html.ts";
-import { useKeys } from "../../keys.ts";
-import type { Desk, Terms } from "./desk.ts";
-import type { Entry } from "./queue.ts";
-import { type Acts, NOTE_ID, useTerms } from "./terms.ts";
+import { useKeyBindings } from "../../keys.ts";
+import type { ReviewActions, DecisionTerms } from "./desk.ts";
+import type { QueuedReviewWithRisk } from "./queue.ts";
+import { type DecisionHandlers, NOTE_ID, useDecisionTerms } from "./terms.ts";
 
-interface WorkProps {
-  readonly entries: readonly Entry[];
+interface QueueSelectionOptions {
+  readonly entries: readonly QueuedReviewWithRisk[];
   /** Index of the chosen one. */
   readonly at: number;
   readonly choose: (id: string | undefined) => void;
   readonly skip: (id: string) => void;
-  readonly desk: Desk;
+  readonly desk: ReviewActions;
 }
 
-export interface Work {
+export interface QueueSelection {
   /** Without those that were decided here. */
-  readonly left: readonly Entry[];
+  readonly left: readonly QueuedReviewWithRisk[];
   readonly index: number;
-  readonly terms: Terms;
-  readonly setTerms: (terms: Terms) => void;
-  readonly acts: Acts;
+  readonly terms: DecisionTerms;
+  readonly setTerms: (terms: DecisionTerms) => void;
+  readonly acts: DecisionHandlers;
   readonly marked: ReadonlySet<string>;
-  readonly mark: (entry: Entry) => void;
+  readonly mark: (entry: QueuedReviewWithRisk) => void;
   /** Takes decided ones from the list, and all marks. */
   readonly forget: (ids: readonly string[]) => void;
 }
 
-export function useWork({ entries, at, choose, skip, desk }: WorkProps): Work {
+export function useQueueSelection({
+  entries,
+  at,
+  choose,
+  skip,
+  desk,
+}: QueueSelectionOptions): QueueSelection {
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const left = entries.filter(({ id }) => !gone.has(id));
   const index = Math.min(at, Math.max(0, left.length - 1));
-  const [terms, setTerms, termsNow] = useTerms(left[index]);
-  const { chosen, move, next } = useChosen(left, index, choose);
-  const act = (work: (entry: Entry) => void) => () => {
+  const [terms, setTerms, termsNow] = useDecisionTerms(left[index]);
+  const { chosen, move, next } = useSelectedEntry(left, index, choose);
+  const act = (work: (entry: QueuedReviewWithRisk) => void) => () => {
     const entry = chosen();
     if (entry !== undefined) work(entry);
   };
-  const finish = async (entry: Entry, decision: ReviewDecision) => {
+  const finish = async (entry: QueuedReviewWithRisk, decision: ReviewDecision) => {
     if (!(await desk.decide(entry, decision, termsNow(entry)))) return;
     setGone((before) => new Set([...before, entry.id]));
     if (chosen()?.id === entry.id) next();
   };
-  const acts: Acts = {
+  const acts: DecisionHandlers = {
     approve: act((entry) => void finish(entry, "overturned")),
     deny: act((entry) => void finish(entry, "upheld")),
     claim: act((entry) => void desk.claim(entry)),
@@ -54,8 +60,9 @@ export function useWork({ entries, at, choose, skip, desk }: WorkProps): Work {
     }),
     undo: () => void desk.undo(),
   };
-  const mark = (entry: Entry) => setMarked((before) => toggled(before, entry.id));
-  useKeys({
+  const mark = (entry: QueuedReviewWithRisk) =>
+    setMarked((before) => toggleMember(before, entry.id));
+  useKeyBindings({
     j: () => move(1),
     k: () => move(-1),
     a: acts.approve,
@@ -74,15 +81,15 @@ export function useWork({ entries, at, choose, skip, desk }: WorkProps): Work {
 }
 
 /** Keys may come faster than the page is drawn: which one is chosen is known at once. */
-function useChosen(
-  left: readonly Entry[],
+function useSelectedEntry(
+  left: readonly QueuedReviewWithRisk[],
   index: number,
   choose: (id: string | undefined) => void,
 ) {
   const here = useRef<string | undefined>(undefined);
   here.current = left[index]?.id;
   const place = () => left.findIndex(({ id }) => id === here.current);
-  const go = (to: Entry | undefined) => {
+  const go = (to: QueuedReviewWithRisk | undefined) => {
     here.current = to?.id;
     choose(to?.id);
   };
@@ -93,7 +100,7 @@ function useChosen(
   };
 }
 
-function toggled(marked: ReadonlySet<string>, id: string): ReadonlySet<string> {
+function toggleMember(marked: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(marked);
   if (!next.delete(id)) next.add(id);
   return next;

@@ -1,14 +1,14 @@
 // Quota of a tenant: how much of its month is used, and the dialogs that set it and take it away.
-import { send } from "../../api.ts";
-import { number, percent } from "../../format.ts";
+import { sendDocument } from "../../api.ts";
+import { formatNumber, formatPercent } from "../../format.ts";
 import { html, useId, useState, type VNode } from "../../html.ts";
-import { Confirm } from "../../parts/actions.ts";
+import { ConfirmDialog } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Field } from "../../parts/page.ts";
-import { computeQuotaShare, type TenantRow, selectShareTone } from "./shapes.ts";
+import { computeQuotaShare, type TenantUsageRow, selectShareTone } from "./shapes.ts";
 
 /** Used beside the bound, as a bar and in words. */
-export function QuotaUse({ row }: { row: TenantRow }): VNode {
+export function QuotaMeter({ row }: { row: TenantUsageRow }): VNode {
   const { quota } = row;
   if (quota === undefined) return html`<span class="dim">no bound</span>`;
   const share = computeQuotaShare(row)!;
@@ -17,22 +17,24 @@ export function QuotaUse({ row }: { row: TenantRow }): VNode {
     <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect class=${`bar ${tone}`} width=${Math.min(100, 100 * share)} height="6" />
     </svg>
-    <span class=${tone}>${percent(share)}</span>
-    <span class="dim small">${number(quota.used)} of ${number(quota.paid_reads_per_month)}</span>
+    <span class=${tone}>${formatPercent(share)}</span>
+    <span class="dim small"
+      >${formatNumber(quota.used)} of ${formatNumber(quota.paid_reads_per_month)}</span
+    >
   </div>`;
 }
 
-interface QuotaProps {
-  readonly row: TenantRow;
+interface QuotaDialogProps {
+  readonly row: TenantUsageRow;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-function buildQuotaPath({ tenant }: TenantRow): string {
+function buildQuotaPath({ tenant }: TenantUsageRow): string {
   return `/v1/quotas/${encodeURIComponent(tenant)}`;
 }
 
-export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
+export function SetQuotaDialog({ row, onDone, onClose }: QuotaDialogProps): VNode {
   const id = useId();
   const { quota, tenant } = row;
   const [typed, setTyped] = useState(String(quota?.paid_reads_per_month ?? ""));
@@ -40,10 +42,10 @@ export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
   const isUsedUp = typed !== "" && quota !== undefined && limit <= quota.used;
   const set = async () => {
     if (typed.trim() === "") throw new Error("say how many paid reads a month");
-    await send("PUT", buildQuotaPath(row), { paid_reads_per_month: limit });
+    await sendDocument("PUT", buildQuotaPath(row), { paid_reads_per_month: limit });
     onDone();
   };
-  return html`<${Confirm}
+  return html`<${ConfirmDialog}
     title=${`Quota of ${tenant}`}
     action="Set"
     isDangerous=${isUsedUp}
@@ -67,18 +69,18 @@ export function SetQuota({ row, onDone, onClose }: QuotaProps): VNode {
     ${
       isUsedUp &&
       html`<${Notice} kind="warn">
-        ${number(quota.used)} are used already: its paid reads are refused until next month.
+        ${formatNumber(quota.used)} are used already: its paid reads are refused until next month.
       <//>`
     }
   <//>`;
 }
 
-export function RemoveQuota({ row, onDone, onClose }: QuotaProps): VNode {
+export function RemoveQuotaDialog({ row, onDone, onClose }: QuotaDialogProps): VNode {
   const remove = async () => {
-    await send("DELETE", buildQuotaPath(row));
+    await sendDocument("DELETE", buildQuotaPath(row));
     onDone();
   };
-  return html`<${Confirm}
+  return html`<${ConfirmDialog}
     title=${`Take the quota of ${row.tenant} away?`}
     name=${row.tenant}
     action="Remove"

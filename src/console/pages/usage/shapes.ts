@@ -1,43 +1,43 @@
 // Usage as the page shows it: the days that are asked for, a row for each tenant, sums by day.
 import type { UsageReport } from "../../../contract/schemas/service.ts";
 import type { TenantDescription, TenantList } from "../../../contract/schemas/tenants.ts";
-import type { Parameters } from "../../location.ts";
+import type { PageParameters } from "../../location.ts";
 
 const DAY_MS = 86_400_000;
 const DAY_LENGTH = "2026-01-31".length;
 
 /** Days by their name in the address, counted back from today; the months are calendar months. */
-export const RANGES = {
+export const RANGE_LABELS = {
   "7d": "last 7 days",
   "30d": "last 30 days",
   "90d": "last 90 days",
   month: "this month",
   before: "last month",
 } as const;
-type Range = keyof typeof RANGES;
+type DayRange = keyof typeof RANGE_LABELS;
 
 /** Which tenants are shown. */
-export const SHOWN = {
+export const TENANT_FILTER_LABELS = {
   all: "all",
   used: "with a use in this time",
   quota: "with a quota",
   near: "with a quota nearly used",
 } as const;
-type Shown = keyof typeof SHOWN;
+type TenantFilter = keyof typeof TENANT_FILTER_LABELS;
 
 /** Share of a quota from which on it is nearly used, as the service's log and alert have it. */
-const NEAR = 0.8;
+const QUOTA_NEAR_SHARE = 0.8;
 
-export const KINDS = ["verify", "check", "handshake", "explain"] as const;
+export const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;
 
-interface Counts {
+interface TenantUsageSums {
   readonly paid_reads: number;
-  readonly reads: Readonly<Record<(typeof KINDS)[number], number>>;
+  readonly reads: Readonly<Record<(typeof READ_KINDS)[number], number>>;
   readonly test_reads: number;
   readonly outcomes_reported: number;
 }
 
-export interface TenantRow extends Counts {
+export interface TenantUsageRow extends TenantUsageSums {
   readonly tenant: string;
   /** Undefined where the session may not list keys. */
   readonly keys?: number;
@@ -46,21 +46,21 @@ export interface TenantRow extends Counts {
   readonly quota?: TenantDescription["quota"];
 }
 
-export interface Days {
+export interface UsageDays {
   readonly from: string;
   readonly to: string;
 }
 
-export function readRange({ range = "" }: Parameters): Range {
-  return Object.hasOwn(RANGES, range) ? (range as Range) : "30d";
+export function readRange({ range = "" }: PageParameters): DayRange {
+  return Object.hasOwn(RANGE_LABELS, range) ? (range as DayRange) : "30d";
 }
 
-export function readShownCount({ show = "" }: Parameters): Shown {
-  return Object.hasOwn(SHOWN, show) ? (show as Shown) : "all";
+export function readTenantFilter({ show = "" }: PageParameters): TenantFilter {
+  return Object.hasOwn(TENANT_FILTER_LABELS, show) ? (show as TenantFilter) : "all";
 }
 
 /** First and last day, UTC. */
-export function computeFirstAndLastDay(range: Range, nowMs: number): Days {
+export function computeFirstAndLastDay(range: DayRange, nowMs: number): UsageDays {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const to = formatUtcDay(nowMs);
@@ -79,13 +79,15 @@ function formatUtcDay(ms: number): string {
 }
 
 /** Those of `counted` added up. */
-export function sumCounts(counted: readonly Counts[]): Counts {
-  const sum = (pick: (each: Counts) => number) =>
+export function sumCounts(counted: readonly TenantUsageSums[]): TenantUsageSums {
+  const sum = (pick: (each: TenantUsageSums) => number) =>
     counted.reduce((total, each) => total + pick(each), 0);
-  const reads = Object.fromEntries(KINDS.map((kind) => [kind, sum((each) => each.reads[kind])]));
+  const reads = Object.fromEntries(
+    READ_KINDS.map((kind) => [kind, sum((each) => each.reads[kind])]),
+  );
   return {
     paid_reads: sum((each) => each.paid_reads),
-    reads: reads as Counts["reads"],
+    reads: reads as TenantUsageSums["reads"],
     test_reads: sum((each) => each.test_reads),
     outcomes_reported: sum((each) => each.outcomes_reported),
   };
@@ -95,16 +97,16 @@ export function sumCounts(counted: readonly Counts[]): Counts {
  * A row for each tenant, those that read most first: all that are known, or those of the report alone
  * where the session may not list tenants.
  */
-export function tenantRows(
+export function buildTenantRows(
   report: UsageReport,
   known: TenantList["tenants"] | undefined,
   own: string | undefined,
-): TenantRow[] {
+): TenantUsageRow[] {
   const names = new Set([
     ...(known ?? []).map(({ tenant }) => tenant),
     ...report.keys.map(({ tenant }) => tenant),
   ]);
-  const rows = [...names].map((tenant): TenantRow => {
+  const rows = [...names].map((tenant): TenantUsageRow => {
     const counts = sumCounts(report.keys.filter((key) => key.tenant === tenant));
     const description = known?.find((each) => each.tenant === tenant);
     const { keys, keys_active, last_used_at, quota } = description ?? {};
@@ -122,18 +124,18 @@ export function tenantRows(
 }
 
 /** Share of the quota that is used, 1 for one of nought; undefined without a quota. */
-export function computeQuotaShare({ quota }: Pick<TenantRow, "quota">): number | undefined {
+export function computeQuotaShare({ quota }: Pick<TenantUsageRow, "quota">): number | undefined {
   if (quota === undefined) return undefined;
   const { used, paid_reads_per_month: most } = quota;
   return most === 0 ? 1 : used / most;
 }
 
 export function selectShareTone(share: number | undefined): "warn" | "deny" | undefined {
-  if (share === undefined || share < NEAR) return undefined;
+  if (share === undefined || share < QUOTA_NEAR_SHARE) return undefined;
   return share < 1 ? "warn" : "deny";
 }
 
-export function isShown(row: TenantRow, shown: Shown): boolean {
+export function isTenantShown(row: TenantUsageRow, shown: TenantFilter): boolean {
   if (shown === "all") return true;
   if (shown === "used") return row.paid_reads + row.test_reads + row.outcomes_reported > 0;
   if (shown === "quota") return row.quota !== undefined;
@@ -141,9 +143,9 @@ export function isShown(row: TenantRow, shown: Shown): boolean {
 }
 
 /** Sums of each day, of one tenant or all; days without a use are there with nought. */
-export function byDay(
+export function sumByDay(
   { rows }: UsageReport,
-  { from, to }: Days,
+  { from, to }: UsageDays,
   tenant: string | undefined,
 ): { at: number[]; paid: number[]; reported: number[] } {
   const sums = new Map<string, { paid: number; reported: number }>();
@@ -164,7 +166,7 @@ export function byDay(
 }
 
 /** A row for each key and day, of which the service makes the file. */
-export function csvSql({ from, to }: Days): string {
+export function buildUsageCsvSql({ from, to }: UsageDays): string {
   return `SELECT * EXCLUDE (position) FROM usage WHERE day BETWEEN '${from}' AND '${to}'
 ORDER BY day, tenant, key_id`;
 }

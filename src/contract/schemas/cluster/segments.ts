@@ -2,12 +2,12 @@
 import * as t from "../schema.ts";
 
 /** `GET /v1/cluster/segments`. */
-export const JournalSegments = t.message("JournalSegments", {
-  segments: t.list(
-    t.object({
+export const JournalSegments = t.defineMessage("JournalSegments", {
+  segments: t.defineList(
+    t.defineObject({
       name: t.text,
-      first: t.said(t.integer, "Position of its first record."),
-      bytes: t.said(t.integer, "Of the last one: by now; it grows."),
+      first: t.withDescription(t.integer, "Position of its first record."),
+      bytes: t.withDescription(t.integer, "Of the last one: by now; it grows."),
     }),
   ),
 });
