@@ -141,10 +141,10 @@ function buildVerifyResponse(
     isReserved,
   );
   const isForOneCall = ruling === AUDIT_SAMPLED || isReviewRuling(ruling);
-  const scoreInternal = applyProvenancePenalty(reading.scoreInternal, finding);
+  const score = applyProvenancePenalty(reading.scoreInternal, finding);
   const response: VerifyResponse = {
     request_id: call.requestId,
-    trust_evaluation: buildTrustEvaluation(reading, finding, scoreInternal, minimum),
+    trust_evaluation: buildTrustEvaluation(reading, finding, score, minimum),
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: selectVerdictReasonCodes(reading, ruling, finding),
@@ -156,15 +156,7 @@ function buildVerifyResponse(
     expires_at: isForOneCall ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (request.levels === true && !isForOneCall) {
-    response.levels = buildLevelVerdicts(
-      services,
-      request,
-      call,
-      reading,
-      finding,
-      ruling,
-      scoreInternal,
-    );
+    response.levels = buildLevelVerdicts(services, request, call, reading, finding, ruling, score);
   }
   if (isReviewRequired(ruling, level, reading)) {
     const review = countReviewCall(services, request, call, reading, finding, ruling);
