@@ -23,7 +23,7 @@ certificate() { # name subject-alternative-names
 }
 
 [ -e ca.pem ] || authority
-[ -e server.pem ] || certificate server DNS:nats-1,DNS:nats-2,DNS:nats-3,DNS:localhost
+[ -e server.pem ] || certificate server DNS:nats-1,DNS:nats-2,DNS:nats-3,DNS:localhost,IP:127.0.0.1
 [ -e node.pem ] || certificate node DNS:trustrank-node
 [ -e bureau.key ] || { openssl genpkey -algorithm ed25519 -out bureau.key && chmod 644 bureau.key; }
 [ -e admin-key ] || openssl rand -hex 32 >admin-key

@@ -160,7 +160,7 @@ describe("the servers", needs("nats-server"), () => {
         .replace("0.0.0.0:6222", `127.0.0.1:${at(index, 2)}`)
         .replace("/data", join(folder, `data-${index}`));
       for (const other of [0, 1, 2]) {
-        text = text.replace(`nats-${other + 1}:6222`, `localhost:${at(other, 2)}`);
+        text = text.replace(`nats-${other + 1}:6222`, `127.0.0.1:${at(other, 2)}`);
       }
       text = text.replaceAll(/\/run\/secrets\/(\w+)/g, (_, name: string) =>
         join(folder, compose.secrets[name]!.file),
@@ -186,7 +186,7 @@ describe("the servers", needs("nats-server"), () => {
       keyFile: join(secrets, "node.key"),
     };
     const settings = {
-      servers: [0, 1, 2].map((index) => `localhost:${at(index, 0)}`),
+      servers: [0, 1, 2].map((index) => `127.0.0.1:${at(index, 0)}`),
       name: "test",
       bytesMax: 64 * 1024 * 1024,
       log: () => undefined,
