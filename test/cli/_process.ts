@@ -23,10 +23,14 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** What a command is always given: where programs are, and where Node keeps compiled code. */
-function ownEnvironment(): Record<string, string> {
+/**
+ * What a command is always given: where programs are, and where Node keeps compiled code. Services do not shed load
+ * unless a test asks for it: on a machine as busy as one that runs tests they would, and rightly.
+ */
+function ownEnvironment([command]: readonly string[]): Record<string, string> {
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
-  return { PATH, NODE_COMPILE_CACHE };
+  const shedding = command === "serve" ? { TRUSTRANK_QUEUE_MS_MAX: "0" } : {};
+  return { PATH, NODE_COMPILE_CACHE, ...shedding };
 }
 
 /** Starts a command with exactly `environment` besides its own, under a `tracer` if given. */
@@ -38,7 +42,7 @@ export function startCommand(
   const node = [process.execPath, "--disable-warning=ExperimentalWarning", ENTRY];
   const [program, ...rest] = [...tracer, ...node, ...parameters];
   const child = spawn(program!, rest, {
-    env: { ...ownEnvironment(), ...environment },
+    env: { ...ownEnvironment(parameters), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";
