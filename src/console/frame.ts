@@ -4,10 +4,9 @@ import { linkTo, type PageLocation, usePageLocation } from "./location.ts";
 import { Login } from "./login.ts";
 import { PAGE_GROUPS, PAGES, type PageEntry } from "./pages.ts";
 import { logOut, subscribeToSession, readSession, type Session } from "./session.ts";
-import { ShortcutsHelp } from "./parts/keys-help.ts";
+import { ShortcutsHelp, useGlobalShortcuts } from "./parts/shortcuts-help.ts";
 import { Failure, Loading } from "./parts/notices.ts";
 import { setTheme, readTheme, THEMES, type Theme } from "./theme.ts";
-import { useGlobalShortcuts } from "./shortcuts.ts";
 
 export function ConsoleFrame({ wrong }: { first: PageLocation; wrong?: string }): VNode {
   const [who, setWho] = useState(readSession);

@@ -4,14 +4,14 @@ import { getDocument } from "../api.ts";
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
-import { VerifyForm } from "../agent/ask-now.ts";
-import { AgentHistoryCharts } from "../agent/history.ts";
-import { ScoreWaterfall } from "../agent/points.ts";
-import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentReporters } from "../agent/records.ts";
+import { VerifyForm } from "./agent/verify-form.ts";
+import { AgentHistoryCharts } from "./agent/history.ts";
+import { ScoreWaterfall } from "./agent/points.ts";
+import { AgentSigningKeys, LastDecisions, LastOutcomes, AgentReporters } from "./agent/records.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
@@ -153,14 +153,10 @@ function formatHoldsUpTo({ stakes, max_stakes: most }: DecisionAtStakes): string
   return most < stakes ? "–" : formatNumber(most, 2);
 }
 
-const STAKES_COLUMNS = [
-  { label: "stakes", isNumber: true, cell: (row: DecisionAtStakes) => formatNumber(row.stakes) },
-  { label: "decision", cell: (row: DecisionAtStakes) => html`<${Tag} word=${row.decision} />` },
-  {
-    label: "holds up to",
-    isNumber: true,
-    cell: (row: DecisionAtStakes) => formatHoldsUpTo(row),
-  },
+const STAKES_COLUMNS: readonly Column<DecisionAtStakes>[] = [
+  { label: "stakes", isNumber: true, cell: (row) => formatNumber(row.stakes) },
+  { label: "decision", cell: (row) => html`<${Tag} word=${row.decision} />` },
+  { label: "holds up to", isNumber: true, cell: (row) => formatHoldsUpTo(row) },
 ];
 
 function DecisionsByStakes({ agent }: { agent: AgentExplanation }): VNode {

@@ -6,7 +6,7 @@ import { usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Field, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { AgentList, ListedAgent } from "../../contract/schemas/agents.ts";
@@ -30,37 +30,26 @@ const ORDERS = [
 ] as const;
 const DEFAULT_ORDER = ORDERS[0][0];
 
-const COLUMNS = [
-  { label: "agent", cell: (row: ListedAgent) => html`<${AgentLink} id=${row.agent_id} />` },
+const COLUMNS: readonly Column<ListedAgent>[] = [
+  { label: "agent", cell: (row) => html`<${AgentLink} id=${row.agent_id} />` },
   {
     label: "tier",
-    cell: (row: ListedAgent) =>
-      html`<${Tag} word=${row.tier} tone=${TIER_TONES[row.tier] ?? ""} />`,
+    cell: (row) => html`<${Tag} word=${row.tier} tone=${TIER_TONES[row.tier] ?? ""} />`,
   },
-  { label: "score", isNumber: true, cell: (row: ListedAgent) => formatNumber(row.internal_score) },
-  {
-    label: "risk",
-    isNumber: true,
-    cell: (row: ListedAgent) => formatPercent(row.failure_probability),
-  },
+  { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
+  { label: "risk", isNumber: true, cell: (row) => formatPercent(row.failure_probability) },
   {
     label: "between",
     isNumber: true,
-    cell: (row: ListedAgent) =>
+    cell: (row) =>
       html`<span class="dim"
         >${formatPercent(row.failure_optimistic)} – ${formatPercent(row.failure_pessimistic)}</span
       >`,
   },
-  { label: "outcomes", isNumber: true, cell: (row: ListedAgent) => formatNumber(row.outcomes) },
-  { label: "lately", cell: (row: ListedAgent) => row.regime ?? "–" },
-  {
-    label: "last outcome",
-    cell: (row: ListedAgent) => html`<${Time} at=${row.last_outcome_at} as="ago" />`,
-  },
-  {
-    label: "last failure",
-    cell: (row: ListedAgent) => html`<${Time} at=${row.last_failure_at} as="ago" />`,
-  },
+  { label: "outcomes", isNumber: true, cell: (row) => formatNumber(row.outcomes) },
+  { label: "lately", cell: (row) => row.regime ?? "–" },
+  { label: "last outcome", cell: (row) => html`<${Time} at=${row.last_outcome_at} as="ago" />` },
+  { label: "last failure", cell: (row) => html`<${Time} at=${row.last_failure_at} as="ago" />` },
 ];
 
 export default function AgentsPage(): VNode {

@@ -14,14 +14,14 @@ import {
   TIME_SPANS,
   buildAuditTimelineSql,
   describeAuditEvent,
-} from "../audit/events.ts";
+} from "./audit/events.ts";
 import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
 import { Chart } from "../parts/chart.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, FactList, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { TextInput } from "../parts/typed.ts";
+import { TextInput } from "../parts/text-input.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 

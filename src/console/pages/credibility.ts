@@ -6,11 +6,11 @@ import { linkTo, usePageParameters } from "../location.ts";
 import { CurlCommand, ConfirmDialog } from "../parts/actions.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
-import { TextInput } from "../parts/typed.ts";
+import { TextInput } from "../parts/text-input.ts";
 import { useData, usePolledData } from "../use-data.ts";
-import { VouchingGraph } from "./credibility/picture.ts";
+import { VouchingGraph } from "./credibility/vouching-graph.ts";
 import { ReporterCard } from "./credibility/reporter.ts";
 import {
   linkWithChange,
@@ -19,7 +19,7 @@ import {
   type VouchingGraphReply,
   type VouchingNode,
   type CredibilityStatusReply,
-} from "./credibility/shapes.ts";
+} from "./credibility/replies.ts";
 
 const PATH = "/v1/kaizen/credibility";
 const EVERY_MS = 5000;
@@ -106,31 +106,26 @@ function GraphFilters({ isDisabled }: { isDisabled: boolean }): VNode {
   </div>`;
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<VouchingNode>[] = [
   {
     label: "reporter",
-    cell: ({ id }: VouchingNode) =>
+    cell: ({ id }) =>
       html`<a class="agent" href=${linkWithChange({ reporter: id })}
         ><${UntrustedText} text=${id.replace(/^agent:\/\//, "")}
       /></a>`,
   },
   {
     label: "kind",
-    cell: ({ kind }: VouchingNode) =>
-      html`<${Tag} word=${kind} tone=${VOUCHING_NODE_TONES[kind]} />`,
+    cell: ({ kind }) => html`<${Tag} word=${kind} tone=${VOUCHING_NODE_TONES[kind]} />`,
   },
-  {
-    label: "credibility",
-    isNumber: true,
-    cell: ({ credibility }: VouchingNode) => formatNumber(credibility, 2),
-  },
-  { label: "mass", isNumber: true, cell: ({ mass }: VouchingNode) => formatPercent(mass) },
+  { label: "credibility", isNumber: true, cell: ({ credibility }) => formatNumber(credibility, 2) },
+  { label: "mass", isNumber: true, cell: ({ mass }) => formatPercent(mass) },
   {
     label: "cluster",
     isNumber: true,
-    cell: ({ cluster }: VouchingNode) => (cluster === 0 ? "" : formatNumber(cluster)),
+    cell: ({ cluster }) => (cluster === 0 ? "" : formatNumber(cluster)),
   },
-  { label: "outcomes", isNumber: true, cell: ({ reports }: VouchingNode) => formatNumber(reports) },
+  { label: "outcomes", isNumber: true, cell: ({ reports }) => formatNumber(reports) },
 ];
 
 /** Seeds, believed, strangers; within each the weightiest first. */

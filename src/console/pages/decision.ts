@@ -2,8 +2,7 @@
 // now, and how it differs from another.
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { getDocument, buildPathWithQuery } from "../api.ts";
-import { DecisionComparison } from "./decisions/compare.ts";
-import { ReplayForm } from "./decisions/replay.ts";
+import { DecisionComparison, ReplayForm } from "./decisions/comparisons.ts";
 import { TraceChain } from "./decisions/trace.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, usePageParameters } from "../location.ts";

@@ -2,8 +2,7 @@
 // the list, is in the address. j and k walk the entries, Enter opens one.
 import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
 import { getDocument, type QueryParameters as Asked, buildPathWithQuery } from "../api.ts";
-import { ActiveFilters, FacetList } from "./decisions/facets.ts";
-import { buildDecisionQuery, RANGES } from "./decisions/query.ts";
+import { ActiveFilters, FacetList, buildDecisionQuery, RANGES } from "./decisions/facets.ts";
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, parsePlace, usePageParameters } from "../location.ts";
@@ -11,9 +10,9 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
-import { useKeyBindings } from "../keys.ts";
+import { useKeyBindings } from "../key-bindings.ts";
 import { useData } from "../use-data.ts";
 
 const PAGE_ROWS = 50;
@@ -48,30 +47,26 @@ function DecidedBy({ leg }: { leg: LoggedLeg }): VNode {
     ${leg.stands_for > 1 && html` <${Tag} word=${`× ${formatNumber(leg.stands_for)}`} />`}`;
 }
 
-function buildDecisionColumns(mark: string | undefined) {
+function buildDecisionColumns(mark: string | undefined): Column<LoggedLeg>[] {
   return [
-    { label: "at", cell: (leg: LoggedLeg) => html`<${Time} at=${leg.evaluated_at} />` },
+    { label: "at", cell: (leg) => html`<${Time} at=${leg.evaluated_at} />` },
     {
       label: "answer",
-      cell: (leg: LoggedLeg) =>
+      cell: (leg) =>
         html`<a href=${buildEntryHref(leg, mark)}
           ><${Tag} word=${leg.verdict ?? leg.decision}
         /></a>`,
     },
-    { label: "agent", cell: (leg: LoggedLeg) => html`<${AgentLink} id=${leg.subject} />` },
+    { label: "agent", cell: (leg) => html`<${AgentLink} id=${leg.subject} />` },
     {
       label: "asked",
-      cell: (leg: LoggedLeg) =>
+      cell: (leg) =>
         html`<span class="nowrap">${describeRequest(leg)}</span>${" "}
           <span class="dim"><${UntrustedText} text=${leg.action ?? ""} /></span>`,
     },
-    { label: "decided by", cell: (leg: LoggedLeg) => html`<${DecidedBy} leg=${leg} />` },
-    { label: "score", isNumber: true, cell: (leg: LoggedLeg) => formatNumber(leg.internal_score) },
-    {
-      label: "risk",
-      isNumber: true,
-      cell: (leg: LoggedLeg) => formatPercent(leg.failure_probability),
-    },
+    { label: "decided by", cell: (leg) => html`<${DecidedBy} leg=${leg} />` },
+    { label: "score", isNumber: true, cell: (leg) => formatNumber(leg.internal_score) },
+    { label: "risk", isNumber: true, cell: (leg) => formatPercent(leg.failure_probability) },
   ];
 }
 

@@ -6,7 +6,7 @@ import { linkTo, usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Field, MetricTile, MetricTiles, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { hasAnyScope } from "../session.ts";
 import { useData } from "../use-data.ts";
@@ -33,64 +33,45 @@ interface DoubtThreshold {
   readonly needed: number;
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<SourceRecord>[] = [
   {
     label: "source",
-    cell: (row: SourceRecord) =>
+    cell: (row) =>
       html`<span title=${row.source_id}><${UntrustedText} text=${row.source_id} /></span>`,
     isLong: true,
   },
   {
     label: "title",
     isLong: true,
-    cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.title || "–"} />`,
+    cell: (row) => html`<${UntrustedText} text=${row.title || "–"} />`,
   },
-  { label: "state", cell: (row: SourceRecord) => html`<${Tag} word=${row.state} />` },
-  { label: "kind", cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.kind} />` },
+  { label: "state", cell: (row) => html`<${Tag} word=${row.state} />` },
+  { label: "kind", cell: (row) => html`<${UntrustedText} text=${row.kind} />` },
   {
     label: "text",
     isNumber: true,
-    cell: (row: SourceRecord) => (row.has_text ? formatBytes(row.size) : "digest alone"),
+    cell: (row) => (row.has_text ? formatBytes(row.size) : "digest alone"),
   },
-  { label: "tenant", cell: (row: SourceRecord) => html`<${UntrustedText} text=${row.tenant} />` },
+  { label: "tenant", cell: (row) => html`<${UntrustedText} text=${row.tenant} />` },
   {
     label: "may cite it",
-    cell: (row: SourceRecord) => (row.visibility === "public" ? "everyone" : "its tenant"),
+    cell: (row) => (row.visibility === "public" ? "everyone" : "its tenant"),
   },
-  { label: "registered", cell: (row: SourceRecord) => html`<${Time} at=${row.registered_at} />` },
+  { label: "registered", cell: (row) => html`<${Time} at=${row.registered_at} />` },
 ];
 
-const THRESHOLD_COLUMNS = [
-  { label: "kind of text", cell: (row: DoubtThreshold) => row.kind },
-  {
-    label: "doubted from",
-    isNumber: true,
-    cell: (row: DoubtThreshold) => formatNumber(row.doubt_at, 3),
-  },
+const THRESHOLD_COLUMNS: readonly Column<DoubtThreshold>[] = [
+  { label: "kind of text", cell: (row) => row.kind },
+  { label: "doubted from", isNumber: true, cell: (row) => formatNumber(row.doubt_at, 3) },
   {
     label: "called hallucinated from",
     isNumber: true,
-    cell: (row: DoubtThreshold) => formatNumber(row.hallucinated_at, 3),
+    cell: (row) => formatNumber(row.hallucinated_at, 3),
   },
-  {
-    label: "from",
-    cell: (row: DoubtThreshold) => (row.from === "tenant" ? "own labels" : "as shipped"),
-  },
-  {
-    label: "labelled supported",
-    isNumber: true,
-    cell: (row: DoubtThreshold) => formatNumber(row.supported),
-  },
-  {
-    label: "labelled unsupported",
-    isNumber: true,
-    cell: (row: DoubtThreshold) => formatNumber(row.unsupported),
-  },
-  {
-    label: "needed for own",
-    isNumber: true,
-    cell: (row: DoubtThreshold) => formatNumber(row.needed),
-  },
+  { label: "from", cell: (row) => (row.from === "tenant" ? "own labels" : "as shipped") },
+  { label: "labelled supported", isNumber: true, cell: (row) => formatNumber(row.supported) },
+  { label: "labelled unsupported", isNumber: true, cell: (row) => formatNumber(row.unsupported) },
+  { label: "needed for own", isNumber: true, cell: (row) => formatNumber(row.needed) },
 ];
 
 /** Texts that wait for an index, out of the metrics. */

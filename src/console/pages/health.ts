@@ -6,7 +6,7 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
 import { Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText } from "../parts/words.ts";
 import { useServiceSeries } from "../series.ts";
 import { usePolledData } from "../use-data.ts";
@@ -18,23 +18,16 @@ const EVERY_MS = 5000;
 const SPAN_SECONDS = 300;
 const TONES = { ok: "allow", look: "warn", act: "deny", off: "" } as const;
 
-const COLUMNS = [
+const COLUMNS: readonly Column<HealthPart>[] = [
   {
     label: "part",
-    cell: ({ name, href }: HealthPart) =>
-      href === undefined ? name : html`<a href=${href}>${name}</a>`,
+    cell: ({ name, href }) => (href === undefined ? name : html`<a href=${href}>${name}</a>`),
   },
-  {
-    label: "state",
-    cell: ({ state }: HealthPart) => html`<${Tag} word=${state} tone=${TONES[state]} />`,
-  },
-  {
-    label: "what it says",
-    cell: ({ says }: HealthPart) => html`<${UntrustedText} text=${says} />`,
-  },
+  { label: "state", cell: ({ state }) => html`<${Tag} word=${state} tone=${TONES[state]} />` },
+  { label: "what it says", cell: ({ says }) => html`<${UntrustedText} text=${says} />` },
   {
     label: "what to do",
-    cell: ({ alert }: HealthPart) =>
+    cell: ({ alert }) =>
       alert === ""
         ? html`<span class="dim">nothing</span>`
         : html`<span>docs/operate/alerts.md, section <code>${alert}</code></span>`,

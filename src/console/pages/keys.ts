@@ -30,7 +30,7 @@ import {
   SOON_DAYS,
   type KeyStateFilter,
   KEY_STATE_LABELS,
-} from "./keys/shapes.ts";
+} from "./keys/key-states.ts";
 
 const LEAD =
   "Who may ask what. A secret is shown once, when it is made; every change is in the audit trail.";

@@ -6,7 +6,7 @@ import { linkTo } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
-import { Table } from "../parts/table.ts";
+import { type Column, Table } from "../parts/table.ts";
 import { AgentLink, Tag, Time } from "../parts/words.ts";
 import { LiveCharts } from "./overview/live.ts";
 import { RecentCharts } from "./overview/recent.ts";
@@ -30,34 +30,23 @@ interface LatestDecision {
 const LATEST = "/v1/decisions?limit=14";
 const EVERY_MS = 5000;
 
-const COLUMNS = [
-  { label: "at", cell: (row: LatestDecision) => html`<${Time} at=${row.evaluated_at} />` },
-  { label: "agent", cell: (row: LatestDecision) => html`<${AgentLink} id=${row.subject} />` },
+const COLUMNS: readonly Column<LatestDecision>[] = [
+  { label: "at", cell: (row) => html`<${Time} at=${row.evaluated_at} />` },
+  { label: "agent", cell: (row) => html`<${AgentLink} id=${row.subject} />` },
   {
     label: "asked",
-    cell: (row: LatestDecision) =>
+    cell: (row) =>
       html`<a href=${linkTo("decision", { id: row.request_id })}
         >${row.kind} ${row.tool_level} ${row.action}</a
       >`,
   },
-  {
-    label: "answer",
-    cell: (row: LatestDecision) => html`<${Tag} word=${row.verdict ?? row.decision} />`,
-  },
-  {
-    label: "score",
-    isNumber: true,
-    cell: (row: LatestDecision) => formatNumber(row.internal_score),
-  },
-  {
-    label: "risk",
-    isNumber: true,
-    cell: (row: LatestDecision) => formatPercent(row.failure_probability),
-  },
+  { label: "answer", cell: (row) => html`<${Tag} word=${row.verdict ?? row.decision} />` },
+  { label: "score", isNumber: true, cell: (row) => formatNumber(row.internal_score) },
+  { label: "risk", isNumber: true, cell: (row) => formatPercent(row.failure_probability) },
   {
     label: "reasons",
     isLong: true,
-    cell: (row: LatestDecision) => html`<span class="dim">${row.reason_codes.join(", ")}</span>`,
+    cell: (row) => html`<span class="dim">${row.reason_codes.join(", ")}</span>`,
   },
 ];
 

@@ -7,22 +7,23 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
 import { Time } from "../parts/words.ts";
-import { type BacktestProgress, useBacktest } from "../policy/backtest.ts";
-import { type DraftCheck, buildCheckPath, useDraftCheck } from "../policy/check.ts";
+import { type BacktestProgress, useBacktest, BacktestStarter } from "./policy/backtest-starter.ts";
 import {
+  type DraftCheck,
+  buildCheckPath,
+  useDraftCheck,
   listPolicyDifferences,
   LEVELS,
   type PolicyDocument,
   parsePolicyText,
   formatPolicyText,
   replaceLevelMember,
-} from "../policy/draft.ts";
-import { DraftCard } from "../policy/draft-card.ts";
-import { BacktestResults, DEFAULT_QUESTION } from "../policy/findings.ts";
-import { SaveDialog } from "../policy/save-dialog.ts";
-import { BacktestStarter } from "../policy/try-card.ts";
-import { PolicyDifferences, PolicyVersions } from "../policy/versions.ts";
-import { TextInput } from "../parts/typed.ts";
+} from "./policy/draft.ts";
+import { DraftCard } from "./policy/draft-card.ts";
+import { BacktestResults, DEFAULT_QUESTION } from "./policy/findings.ts";
+import { SaveDialog } from "./policy/save-dialog.ts";
+import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
+import { TextInput } from "../parts/text-input.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
 

@@ -7,10 +7,9 @@ import { usePageParameters } from "../location.ts";
 import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Empty, Failure, Loading } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
-import { SQL_EXAMPLES } from "../sql/examples.ts";
-import { Explorer } from "../sql/explorer.ts";
-import { clearPastQueries, readPastQueries, savePastQuery } from "../sql/history.ts";
-import { type SqlAnswer, SqlResult } from "../sql/results.ts";
+import { SQL_EXAMPLES, clearPastQueries, readPastQueries, savePastQuery } from "./sql/queries.ts";
+import { Explorer } from "./sql/explorer.ts";
+import { type SqlAnswer, SqlResult } from "./sql/results.ts";
 
 const LEAD = "One read-only SELECT over the views, in DuckDB's dialect: 8 seconds, 10,000 rows.";
 const PATH = "/v1/query";

@@ -16,7 +16,14 @@ import { type Column, Table } from "../parts/table.ts";
 import { UntrustedText, Time } from "../parts/words.ts";
 import { readSession } from "../session.ts";
 import { useData } from "../use-data.ts";
-import { QuotaMeter, RemoveQuotaDialog, SetQuotaDialog } from "./usage/quota.ts";
+import {
+  QuotaMeter,
+  RemoveQuotaDialog,
+  SetQuotaDialog,
+  type QuotaAction,
+  KeysLink,
+  TenantCard,
+} from "./usage/tenant.ts";
 import {
   sumByDay,
   buildUsageCsvSql,
@@ -31,8 +38,7 @@ import {
   sumCounts,
   type TenantUsageRow,
   buildTenantRows,
-} from "./usage/shapes.ts";
-import { type QuotaAction, KeysLink, TenantCard } from "./usage/tenant.ts";
+} from "./usage/tenant-usage.ts";
 
 const LEAD = "Reading a score is paid for; being scored and reporting are free. Days are UTC.";
 const EMPTY =

@@ -1,6 +1,6 @@
 // Keys as an operator keeps them: one is made, used, changed, given another secret and revoked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ListedKey } from "../../../src/console/pages/keys/shapes.ts";
+import type { ListedKey } from "../../../src/console/pages/keys/key-states.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 

@@ -1,7 +1,7 @@
 // SQL as an analyst uses it: examples, pictures, files, a link that asks, and an answer that is ended.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SQL_EXAMPLES } from "../../../src/console/sql/examples.ts";
+import { SQL_EXAMPLES } from "../../../src/console/pages/sql/queries.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 

@@ -1,7 +1,7 @@
 // Places of reporters in a picture: forces between those who vouch for one another, a gentle pull
 // together within a cluster. The same graph is laid out the same way: nothing is drawn by chance.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from "d3-force";
-import type { VouchingGraphReply } from "./shapes.ts";
+import type { VouchingGraphReply } from "./replies.ts";
 
 export const WIDTH = 720;
 export const HEIGHT = 520;

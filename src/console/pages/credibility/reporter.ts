@@ -5,7 +5,7 @@ import { html, type VNode } from "../../html.ts";
 import { usePageParameters } from "../../location.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
 import { Card, FactList } from "../../parts/page.ts";
-import { Table } from "../../parts/table.ts";
+import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 import {
@@ -13,7 +13,7 @@ import {
   VOUCHING_NODE_TONES,
   type VouchingGraphReply,
   type VouchingNode,
-} from "./shapes.ts";
+} from "./replies.ts";
 
 interface ReporterCounts {
   readonly outcomes: number;
@@ -48,33 +48,21 @@ function listNeighbors({ nodes, edges }: VouchingGraphReply, at: number): Neighb
   });
 }
 
-const COLUMNS = [
-  {
-    label: "direction",
-    cell: ({ direction }: Neighbor) => html`<span class="dim">${direction}</span>`,
-  },
+const COLUMNS: readonly Column<Neighbor>[] = [
+  { label: "direction", cell: ({ direction }) => html`<span class="dim">${direction}</span>` },
   {
     label: "reporter",
-    cell: ({ node }: Neighbor) =>
+    cell: ({ node }) =>
       html`<a class="agent" href=${linkWithChange({ reporter: node.id })}
         ><${UntrustedText} text=${node.id.replace(/^agent:\/\//, "")}
       /></a>`,
   },
   {
     label: "kind",
-    cell: ({ node }: Neighbor) =>
-      html`<${Tag} word=${node.kind} tone=${VOUCHING_NODE_TONES[node.kind]} />`,
+    cell: ({ node }) => html`<${Tag} word=${node.kind} tone=${VOUCHING_NODE_TONES[node.kind]} />`,
   },
-  {
-    label: "successes, bounded",
-    isNumber: true,
-    cell: ({ weight }: Neighbor) => formatNumber(weight, 2),
-  },
-  {
-    label: "mass that went along",
-    isNumber: true,
-    cell: ({ mass }: Neighbor) => formatPercent(mass, 2),
-  },
+  { label: "successes, bounded", isNumber: true, cell: ({ weight }) => formatNumber(weight, 2) },
+  { label: "mass that went along", isNumber: true, cell: ({ mass }) => formatPercent(mass, 2) },
 ];
 
 export function ReporterCard({

@@ -5,7 +5,7 @@ import { formatNumber, formatPercent } from "../../format.ts";
 import { type Children, html, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
 import { FactList } from "../../parts/page.ts";
-import { Table } from "../../parts/table.ts";
+import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, UntrustedText } from "../../parts/words.ts";
 
 export type TraceLeg = DecisionTrace["legs"][number];
@@ -89,17 +89,13 @@ const POINTS_SHOWN_MIN = 0.005;
 function FeatureTable({ leg: { features } }: { leg: TraceLeg }): VNode {
   if (features === null) return html`<p class="dim">The weights are not on file.</p>`;
   const most = Math.max(1, ...features.map(({ points }) => Math.abs(points ?? 0)));
-  const columns = [
-    { label: "part", cell: (each: TraceFeature) => each.name.replaceAll("_", " ") },
-    { label: "value", isNumber: true, cell: (each: TraceFeature) => formatNumber(each.value, 3) },
-    { label: "weight", isNumber: true, cell: (each: TraceFeature) => formatNumber(each.weight, 3) },
-    {
-      label: "log-odds",
-      isNumber: true,
-      cell: (each: TraceFeature) => formatNumber(each.log_odds, 3),
-    },
-    { label: "points", isNumber: true, cell: (each: TraceFeature) => formatPoints(each.points) },
-    { label: "drawn", cell: (each: TraceFeature) => renderPointsBar(each.points ?? 0, most) },
+  const columns: readonly Column<TraceFeature>[] = [
+    { label: "part", cell: (each) => each.name.replaceAll("_", " ") },
+    { label: "value", isNumber: true, cell: (each) => formatNumber(each.value, 3) },
+    { label: "weight", isNumber: true, cell: (each) => formatNumber(each.weight, 3) },
+    { label: "log-odds", isNumber: true, cell: (each) => formatNumber(each.log_odds, 3) },
+    { label: "points", isNumber: true, cell: (each) => formatPoints(each.points) },
+    { label: "drawn", cell: (each) => renderPointsBar(each.points ?? 0, most) },
   ];
   return html`<${Table} label="features" columns=${columns} rows=${features} />
     <p class="dim small">

@@ -5,7 +5,7 @@ import { html, useState, type VNode } from "../../html.ts";
 import { CurlCommand, ConfirmDialog } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
 import { Card, FactList, Grid } from "../../parts/page.ts";
-import { Table } from "../../parts/table.ts";
+import { type Column, Table } from "../../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { hasAnyScope } from "../../session.ts";
 import { useData } from "../../use-data.ts";
@@ -114,18 +114,18 @@ function SourceFacts({ record }: { record: SourceRecord }): VNode {
   />`;
 }
 
-const STEP_COLUMNS = [
-  { label: "hashed by SHA-256", cell: (row: ProofStep) => row.what },
+const STEP_COLUMNS: readonly Column<ProofStep>[] = [
+  { label: "hashed by SHA-256", cell: (row) => row.what },
   {
     label: "neighbour",
-    cell: (row: ProofStep) =>
+    cell: (row) =>
       row.sibling === undefined
         ? html`<span class="dim">–</span>`
         : html`<code title=${row.sibling}>${row.sibling.slice(0, 16)}…</code>`,
   },
   {
     label: "gives",
-    cell: (row: ProofStep) => html`<code title=${row.found}>${row.found.slice(0, 16)}…</code>`,
+    cell: (row) => html`<code title=${row.found}>${row.found.slice(0, 16)}…</code>`,
   },
 ];
 

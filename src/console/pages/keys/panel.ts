@@ -13,7 +13,7 @@ import {
   type KeyWithSecret,
   SCOPE_WORDS,
   computeKeyState,
-} from "./shapes.ts";
+} from "./key-states.ts";
 
 interface SecretCardProps {
   readonly made: KeyWithSecret;

@@ -1,4 +1,4 @@
-// Answers of the last minutes by the second: verdicts let through and denied, and how long they took.
+// Live charts: verdicts per second, latency, open reviews and number of agents.
 import { formatDuration, formatNumber } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { linkTo, usePageParameters } from "../../location.ts";
@@ -6,7 +6,6 @@ import { CurlCommand } from "../../parts/actions.ts";
 import { Chart } from "../../parts/chart.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
-import { CurrentCounts } from "./standing.ts";
 import {
   takeLastSeconds,
   computeRatesPerSecond,
@@ -14,6 +13,8 @@ import {
   SERIES_PATH,
   useServiceSeries,
 } from "../../series.ts";
+import { getDocument } from "../../api.ts";
+import { usePolledData } from "../../use-data.ts";
 
 /** Minutes by their name in the address. */
 const RANGE_SECONDS: Readonly<Record<string, number>> = { "1m": 60, "5m": 300, "15m": 900 };
@@ -142,4 +143,42 @@ function LatencyChart({ series, at, span }: LatencyChartProps): VNode {
 
 function findNewestValue(values: readonly (number | null)[]): number | undefined {
   return values.findLast((value) => value !== null) ?? undefined;
+}
+
+const EVERY_MS = 15_000;
+/** Reviews that are counted; beyond, it says so. */
+const REVIEWS_MAX = 1000;
+
+/** What a key may not see is left out; the figure says so by a dash. */
+async function catchAsUndefined<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  return asked.catch(() => undefined);
+}
+
+async function loadCurrentCounts(signal: AbortSignal) {
+  const queue = { state: "open", limit: REVIEWS_MAX };
+  const [open, agents] = await Promise.all([
+    catchAsUndefined(getDocument<{ reviews: unknown[] }>("/v1/reviews", queue, signal)),
+    catchAsUndefined(getDocument<{ total: number }>("/v1/agents", { limit: 1 }, signal)),
+  ]);
+  return { open: open?.reviews.length, agents: agents?.total };
+}
+
+export function CurrentCounts(): VNode {
+  const { value: { open, agents } = {} } = usePolledData(loadCurrentCounts, EVERY_MS);
+  const isMore = open === REVIEWS_MAX;
+  return html`
+    <${MetricTile}
+      label="open reviews"
+      value=${`${formatNumber(open)}${isMore ? "+" : ""}`}
+      note="wait for a person"
+      tone=${(open ?? 0) > 0 ? "warn" : undefined}
+      href=${linkTo("reviews")}
+    />
+    <${MetricTile}
+      label="agents"
+      value=${formatNumber(agents)}
+      note="on record"
+      href=${linkTo("agents")}
+    />
+  `;
 }

@@ -6,7 +6,7 @@ import { linkTo, usePageParameters } from "../../location.ts";
 import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
-import { Table } from "../../parts/table.ts";
+import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 
@@ -50,75 +50,44 @@ last_request_id FROM review_queue WHERE ${LAST_30_DAYS_SQL}`;
 
 const DECISION_TONES: Readonly<Record<string, string>> = { overturned: "allow", upheld: "deny" };
 
-const COLUMNS = [
+const COLUMNS: readonly Column<DecidedReviewRow>[] = [
   {
     label: "decided",
-    cell: (row: DecidedReviewRow) =>
+    cell: (row) =>
       html`<a href=${linkTo("decision", { id: row.last_request_id })}
         ><${Time} at=${row.decided_at}
       /></a>`,
   },
-  { label: "agent", cell: (row: DecidedReviewRow) => html`<${AgentLink} id=${row.agent} />` },
-  { label: "level", cell: (row: DecidedReviewRow) => row.level },
-  { label: "kind", cell: (row: DecidedReviewRow) => row.kind },
+  { label: "agent", cell: (row) => html`<${AgentLink} id=${row.agent} />` },
+  { label: "level", cell: (row) => row.level },
+  { label: "kind", cell: (row) => row.kind },
   {
     label: "decision",
-    cell: (row: DecidedReviewRow) =>
-      html`<${Tag} word=${row.decision} tone=${DECISION_TONES[row.decision]} />`,
+    cell: (row) => html`<${Tag} word=${row.decision} tone=${DECISION_TONES[row.decision]} />`,
   },
-  {
-    label: "by",
-    cell: (row: DecidedReviewRow) => html`<${UntrustedText} text=${row.decided_by} />`,
-  },
-  {
-    label: "until",
-    cell: (row: DecidedReviewRow) => html`<span class="nowrap"><${Time} at=${row.until} /></span>`,
-  },
-  { label: "rule", cell: (row: DecidedReviewRow) => html`<span class="dim">${row.reason}</span>` },
-  {
-    label: "note",
-    isLong: true,
-    cell: (row: DecidedReviewRow) => html`<${UntrustedText} text=${row.note} />`,
-  },
+  { label: "by", cell: (row) => html`<${UntrustedText} text=${row.decided_by} />` },
+  { label: "until", cell: (row) => html`<span class="nowrap"><${Time} at=${row.until} /></span>` },
+  { label: "rule", cell: (row) => html`<span class="dim">${row.reason}</span>` },
+  { label: "note", isLong: true, cell: (row) => html`<${UntrustedText} text=${row.note} />` },
 ];
 
-const RATE_COLUMNS = [
+const RATE_COLUMNS: readonly Column<OverturnRate>[] = [
   {
     label: "rule",
-    cell: (row: OverturnRate) =>
+    cell: (row) =>
       html`<a href=${linkTo("reviews", { view: "decided", rule: row.reason })}>${row.reason}</a>`,
   },
-  { label: "decided", isNumber: true, cell: (row: OverturnRate) => formatNumber(row.decided) },
-  {
-    label: "overturned",
-    isNumber: true,
-    cell: (row: OverturnRate) => formatNumber(row.overturned),
-  },
-  {
-    label: "share",
-    isNumber: true,
-    cell: (row: OverturnRate) => formatPercent(row.overturned / row.decided, 0),
-  },
-  {
-    label: "median wait",
-    isNumber: true,
-    cell: (row: OverturnRate) => formatDuration(row.minutes * 60_000),
-  },
+  { label: "decided", isNumber: true, cell: (row) => formatNumber(row.decided) },
+  { label: "overturned", isNumber: true, cell: (row) => formatNumber(row.overturned) },
+  { label: "share", isNumber: true, cell: (row) => formatPercent(row.overturned / row.decided, 0) },
+  { label: "median wait", isNumber: true, cell: (row) => formatDuration(row.minutes * 60_000) },
 ];
 
-const REVIEWER_COLUMNS = [
-  { label: "who", cell: (row: ReviewerCounts) => html`<${UntrustedText} text=${row.who} />` },
-  { label: "decided", isNumber: true, cell: (row: ReviewerCounts) => formatNumber(row.decided) },
-  {
-    label: "overturned",
-    isNumber: true,
-    cell: (row: ReviewerCounts) => formatNumber(row.overturned),
-  },
-  {
-    label: "share",
-    isNumber: true,
-    cell: (row: ReviewerCounts) => formatPercent(row.overturned / row.decided, 0),
-  },
+const REVIEWER_COLUMNS: readonly Column<ReviewerCounts>[] = [
+  { label: "who", cell: (row) => html`<${UntrustedText} text=${row.who} />` },
+  { label: "decided", isNumber: true, cell: (row) => formatNumber(row.decided) },
+  { label: "overturned", isNumber: true, cell: (row) => formatNumber(row.overturned) },
+  { label: "share", isNumber: true, cell: (row) => formatPercent(row.overturned / row.decided, 0) },
 ];
 
 function DecidedMetrics({ rates }: { rates: readonly OverturnRate[] }): VNode {

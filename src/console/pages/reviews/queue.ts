@@ -1,7 +1,11 @@
-// The queue as the page shows it: what waits, with the risk of its last decision, in the order of what is
-// at risk.
+// Review queue: loading, order by expected loss, and the selected and marked entries with their shortcuts.
 import type { QueuedReview } from "../../../contract/schemas/reviews.ts";
 import { getDocument, querySql } from "../../api.ts";
+import type { ReviewDecision } from "../../../contract/vocabulary.ts";
+import { useRef, useState } from "../../html.ts";
+import { useKeyBindings } from "../../key-bindings.ts";
+import type { ReviewActions, DecisionTerms } from "./review-actions.ts";
+import { type DecisionHandlers, NOTE_ID, useDecisionTerms } from "./decision-form.ts";
 
 /** A review with what the ordering needs. */
 export interface QueuedReviewWithRisk extends QueuedReview {
@@ -81,4 +85,104 @@ export function sortQueue(
       one.opened_at.localeCompare(other.opened_at) ||
       one.id.localeCompare(other.id),
   );
+}
+
+interface QueueSelectionOptions {
+  readonly entries: readonly QueuedReviewWithRisk[];
+  /** Index of the chosen one. */
+  readonly at: number;
+  readonly choose: (id: string | undefined) => void;
+  readonly skip: (id: string) => void;
+  readonly actions: ReviewActions;
+}
+
+export interface QueueSelection {
+  /** Without those that were decided here. */
+  readonly left: readonly QueuedReviewWithRisk[];
+  readonly index: number;
+  readonly terms: DecisionTerms;
+  readonly setTerms: (terms: DecisionTerms) => void;
+  readonly handlers: DecisionHandlers;
+  readonly marked: ReadonlySet<string>;
+  readonly mark: (entry: QueuedReviewWithRisk) => void;
+  /** Takes decided ones from the list, and all marks. */
+  readonly forget: (ids: readonly string[]) => void;
+}
+
+export function useQueueSelection({
+  entries,
+  at,
+  choose,
+  skip,
+  actions,
+}: QueueSelectionOptions): QueueSelection {
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const left = entries.filter(({ id }) => !gone.has(id));
+  const index = Math.min(at, Math.max(0, left.length - 1));
+  const [terms, setTerms, termsNow] = useDecisionTerms(left[index]);
+  const { chosen, move, next } = useSelectedEntry(left, index, choose);
+  const act = (work: (entry: QueuedReviewWithRisk) => void) => () => {
+    const entry = chosen();
+    if (entry !== undefined) work(entry);
+  };
+  const finish = async (entry: QueuedReviewWithRisk, decision: ReviewDecision) => {
+    if (!(await actions.decide(entry, decision, termsNow(entry)))) return;
+    setGone((before) => new Set([...before, entry.id]));
+    if (chosen()?.id === entry.id) next();
+  };
+  const handlers: DecisionHandlers = {
+    approve: act((entry) => void finish(entry, "overturned")),
+    deny: act((entry) => void finish(entry, "upheld")),
+    claim: act((entry) => void actions.claim(entry)),
+    skip: act((entry) => {
+      next();
+      skip(entry.id);
+    }),
+    undo: () => void actions.undo(),
+  };
+  const mark = (entry: QueuedReviewWithRisk) =>
+    setMarked((before) => toggleMember(before, entry.id));
+  useKeyBindings({
+    j: () => move(1),
+    k: () => move(-1),
+    a: handlers.approve,
+    d: handlers.deny,
+    c: handlers.claim,
+    s: handlers.skip,
+    u: handlers.undo,
+    x: act(mark),
+    n: () => document.querySelector<HTMLElement>(`#${NOTE_ID}`)?.focus(),
+  });
+  const forget = (ids: readonly string[]) => {
+    setGone((before) => new Set([...before, ...ids]));
+    setMarked(new Set());
+  };
+  return { left, index, terms, setTerms, handlers, marked, mark, forget };
+}
+
+/** Keys may come faster than the page is drawn: which one is chosen is known at once. */
+function useSelectedEntry(
+  left: readonly QueuedReviewWithRisk[],
+  index: number,
+  choose: (id: string | undefined) => void,
+) {
+  const here = useRef<string | undefined>(undefined);
+  here.current = left[index]?.id;
+  const place = () => left.findIndex(({ id }) => id === here.current);
+  const go = (to: QueuedReviewWithRisk | undefined) => {
+    here.current = to?.id;
+    choose(to?.id);
+  };
+  return {
+    chosen: () => left[place()],
+    move: (by: number) => go(left[Math.min(left.length - 1, Math.max(0, place() + by))]),
+    next: () => go(left[place() + 1] ?? left[place() - 1]),
+  };
+}
+
+function toggleMember(marked: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(marked);
+  if (!next.delete(id)) next.add(id);
+  return next;
 }

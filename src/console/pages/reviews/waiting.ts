@@ -8,8 +8,8 @@ import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../../parts/words.ts";
 import { usePolledData } from "../../use-data.ts";
-import { BulkDecision } from "./bulk.ts";
-import { type ReviewActions, useReviewActions } from "./desk.ts";
+import { BulkDecision, DecisionForm } from "./decision-form.ts";
+import { type ReviewActions, useReviewActions } from "./review-actions.ts";
 import { ReviewEvidence } from "./evidence.ts";
 import {
   type QueuedReviewWithRisk,
@@ -18,9 +18,9 @@ import {
   type QueueOrder,
   QUEUE_ORDER_LABELS,
   ReviewRisks,
+  useQueueSelection,
+  type QueueSelection,
 } from "./queue.ts";
-import { DecisionForm } from "./terms.ts";
-import { useQueueSelection, type QueueSelection } from "./work.ts";
 
 const EVERY_MS = 3000;
 
@@ -143,15 +143,15 @@ interface QueueAndSelectionProps {
 /** The queue with one chosen, and the keys. */
 function QueueAndSelection(props: QueueAndSelectionProps): VNode {
   const { filters, skipped } = props;
-  const desk = useReviewActions(props.reload);
-  const work = useQueueSelection({ ...props, desk });
-  const { left, index, marked, mark, forget, terms } = work;
+  const actions = useReviewActions(props.reload);
+  const selection = useQueueSelection({ ...props, actions });
+  const { left, index, marked, mark, forget, terms } = selection;
   const many = left.filter(({ id }) => marked.has(id));
   return html`<${Grid}>
     <${Card} title="Waiting" span=${7} tools=${filters}>
       ${
         many.length > 0 &&
-        html`<${BulkDecision} entries=${many} desk=${desk} terms=${terms} onDone=${forget} />`
+        html`<${BulkDecision} entries=${many} actions=${actions} terms=${terms} onDone=${forget} />`
       }
       <${Table}
         label="reviews that wait"
@@ -168,32 +168,38 @@ function QueueAndSelection(props: QueueAndSelectionProps): VNode {
       </p>
     <//>
     <${Card} span=${5}>
-      ${desk.told !== "" && html`<${Notice} kind="good">${desk.told}<//>`}
-      ${desk.error !== undefined && html`<${Failure} error=${desk.error} />`}
-      <${SelectedReview} entry=${left[index]} desk=${desk} work=${work} />
+      ${actions.lastMessage !== "" && html`<${Notice} kind="good">${actions.lastMessage}<//>`}
+      ${actions.error !== undefined && html`<${Failure} error=${actions.error} />`}
+      <${SelectedReview} entry=${left[index]} actions=${actions} selection=${selection} />
     <//>
   <//>`;
 }
 
 interface SelectedReviewProps {
   readonly entry: QueuedReviewWithRisk | undefined;
-  readonly desk: ReviewActions;
-  readonly work: QueueSelection;
+  readonly actions: ReviewActions;
+  readonly selection: QueueSelection;
 }
 
 /** The chosen one: what to decide, and by what. */
-function SelectedReview({ entry, desk, work }: SelectedReviewProps): VNode {
-  const { acts, terms, setTerms } = work;
+function SelectedReview({ entry, actions, selection }: SelectedReviewProps): VNode {
+  const { handlers, terms, setTerms } = selection;
   if (entry === undefined) {
     return html`<div>
       <p class="dim">Nothing is chosen.</p>
-      <button type="button" disabled=${!desk.canUndo} onClick=${acts.undo}>
+      <button type="button" disabled=${!actions.canUndo} onClick=${handlers.undo}>
         Undo <kbd>u</kbd>
       </button>
     </div>`;
   }
   return html`<div>
-    <${DecisionForm} entry=${entry} desk=${desk} terms=${terms} setTerms=${setTerms} acts=${acts} />
+    <${DecisionForm}
+      entry=${entry}
+      actions=${actions}
+      terms=${terms}
+      setTerms=${setTerms}
+      handlers=${handlers}
+    />
     <${ReviewEvidence} entry=${entry} />
   </div>`;
 }

@@ -1,0 +1,210 @@
+// Form of a review decision (note, duration, stakes limit), and the dialog that decides several reviews.
+import { html, useRef, useState, type VNode } from "../../html.ts";
+import type { ReviewActions, DecisionTerms } from "./review-actions.ts";
+import type { QueuedReviewWithRisk } from "./queue.ts";
+import type { ReviewDecision } from "../../../contract/vocabulary.ts";
+import { formatNumber } from "../../format.ts";
+import { ConfirmDialog } from "../../parts/actions.ts";
+
+export const NOTE_ID = "review-note";
+const HOLD_DAYS = [1, 7, 30, 90];
+const DEFAULT_HOLD_DAYS = 7;
+
+export interface DecisionHandlers {
+  readonly approve: () => void;
+  readonly deny: () => void;
+  readonly claim: () => void;
+  readonly skip: () => void;
+  readonly undo: () => void;
+}
+
+interface DecisionFormProps {
+  readonly entry: QueuedReviewWithRisk;
+  readonly actions: ReviewActions;
+  readonly terms: DecisionTerms;
+  readonly setTerms: (terms: DecisionTerms) => void;
+  readonly handlers: DecisionHandlers;
+}
+
+export function DecisionForm({
+  entry,
+  actions,
+  terms,
+  setTerms,
+  handlers,
+}: DecisionFormProps): VNode {
+  const { isBusy } = actions;
+  return html`<div class="deciding">
+    <div class="tools">
+      <button type="button" class="primary" disabled=${isBusy} onClick=${handlers.approve}>
+        Approve = overturned <kbd>a</kbd>
+      </button>
+      <button type="button" class="danger" disabled=${isBusy} onClick=${handlers.deny}>
+        Deny = upheld <kbd>d</kbd>
+      </button>
+      <button
+        type="button"
+        disabled=${isBusy || entry.state === "claimed"}
+        onClick=${handlers.claim}
+      >
+        Claim <kbd>c</kbd>
+      </button>
+      <button type="button" onClick=${handlers.skip}>Skip <kbd>s</kbd></button>
+      <button type="button" disabled=${isBusy || !actions.canUndo} onClick=${handlers.undo}>
+        Undo <kbd>u</kbd>
+      </button>
+    </div>
+    <${TermsFields} actions=${actions} terms=${terms} setTerms=${setTerms} />
+    <div class="field">
+      <label for=${NOTE_ID}>Note <kbd>n</kbd></label>
+      <textarea
+        id=${NOTE_ID}
+        rows="2"
+        maxlength="500"
+        placeholder="Why, for those who look at it later. Esc leaves the field."
+        value=${terms.note}
+        onInput=${(event: Event) => setTerms({ ...terms, note: readTermValue(event).replaceAll("\n", " ") })}
+        onKeyDown=${blurOnEscape}
+      ></textarea>
+    </div>
+  </div>`;
+}
+
+/** For how long, up to what, and by whom. */
+function TermsFields({
+  actions,
+  terms,
+  setTerms,
+}: Omit<DecisionFormProps, "entry" | "handlers">): VNode {
+  return html`<div class="filters">
+    <div class="field">
+      <label for="review-days">Holds for</label>
+      <select
+        id="review-days"
+        value=${terms.days}
+        onChange=${(event: Event) => setTerms({ ...terms, days: Number(readTermValue(event)) })}
+      >
+        ${HOLD_DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
+      </select>
+    </div>
+    <div class="field">
+      <label for="review-stakes">Up to stakes</label>
+      <input
+        id="review-stakes"
+        type="number"
+        min="0"
+        step="any"
+        placeholder="any"
+        value=${terms.upTo}
+        onInput=${(event: Event) => setTerms({ ...terms, upTo: readTermValue(event) })}
+        onKeyDown=${blurOnEscape}
+      />
+    </div>
+    <div class="field">
+      <label for="review-who">You are</label>
+      <input
+        id="review-who"
+        maxlength="64"
+        placeholder="the key's id"
+        value=${actions.who}
+        onInput=${(event: Event) => actions.setWho(readTermValue(event))}
+        onKeyDown=${blurOnEscape}
+      />
+    </div>
+  </div>`;
+}
+
+/** Esc goes back to the keys of the queue. */
+function blurOnEscape(event: KeyboardEvent): void {
+  if (event.key === "Escape") (event.target as HTMLElement).blur();
+}
+
+function readTermValue(event: Event): string {
+  return (event.target as HTMLInputElement).value;
+}
+
+interface TypedTerms {
+  readonly days: number;
+  /** The review that note and stakes were written for. */
+  readonly id?: string | undefined;
+  readonly note: string;
+  readonly upTo: string;
+}
+
+/**
+ * Terms of the next decision: the note is one review's, and its stakes are what it asked for. The last
+ * function has them as they were typed, also before the page is drawn again.
+ */
+export function useDecisionTerms(
+  entry: QueuedReviewWithRisk | undefined,
+): [DecisionTerms, (terms: DecisionTerms) => void, (entry: QueuedReviewWithRisk) => DecisionTerms] {
+  const written = useRef<TypedTerms>({ days: DEFAULT_HOLD_DAYS, note: "", upTo: "" });
+  const [, draw] = useState(0);
+  const of = (each: QueuedReviewWithRisk | undefined): DecisionTerms => {
+    const { id, days, note, upTo } = written.current;
+    if (each !== undefined && id === each.id) return { days, note, upTo };
+    const stakes = each?.stakes_max ?? 0;
+    return { days, note: "", upTo: proposeMaxStakes(stakes) };
+  };
+  const set = (terms: DecisionTerms) => {
+    written.current = { ...terms, id: entry?.id };
+    draw((times) => times + 1);
+  };
+  return [of(entry), set, of];
+}
+
+/** Stakes as they are proposed: what was asked for, rounded up to hundredths; empty for any. */
+export function proposeMaxStakes(stakes: number): string {
+  return stakes === 0 ? "" : String(Math.ceil(stakes * 100) / 100);
+}
+
+interface BulkDecisionProps {
+  readonly entries: readonly QueuedReviewWithRisk[];
+  readonly actions: ReviewActions;
+  readonly terms: DecisionTerms;
+  /** Called with the ids of those that are decided. */
+  readonly onDone: (ids: string[]) => void;
+}
+
+export function BulkDecision({ entries, actions, terms, onDone }: BulkDecisionProps): VNode {
+  const [asked, ask] = useState<ReviewDecision | undefined>();
+  const count = formatNumber(entries.length);
+  const run = async (reason: string) => {
+    const decided: string[] = [];
+    for (const entry of entries) {
+      // Each up to the stakes that it asked for.
+      const each = { ...terms, note: reason, upTo: proposeMaxStakes(entry.stakes_max) };
+      const isDone = await actions.decide(entry, asked!, each);
+      if (isDone) decided.push(entry.id);
+    }
+    onDone(decided);
+    if (decided.length === entries.length) return;
+    throw new Error(`${decided.length} of ${count} are decided; the others say why on the page`);
+  };
+  return html`<div class="tools">
+    <span><b>${count}</b> marked</span>
+    <button type="button" class="small" onClick=${() => ask("overturned")}>
+      Approve ${count} = overturned
+    </button>
+    <button type="button" class="small" onClick=${() => ask("upheld")}>
+      Deny ${count} = upheld
+    </button>
+    ${
+      asked !== undefined &&
+      html`<${ConfirmDialog}
+        title=${`${asked === "overturned" ? "Approve" : "Deny"} ${count} reviews?`}
+        wantsReason=${true}
+        action=${asked === "overturned" ? "Approve them" : "Deny them"}
+        isDangerous=${asked === "upheld"}
+        onConfirm=${run}
+        onClose=${() => ask(undefined)}
+      >
+        <p>
+          Each for ${formatNumber(terms.days)}
+          days${asked === "overturned" ? ", up to the stakes that it asked for" : ""}. Callers that
+          wait are told.
+        </p>
+      <//>`
+    }
+  </div>`;
+}
