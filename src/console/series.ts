@@ -1,5 +1,6 @@
 // The last minutes by the second: everything once, then each second what is newer. Kept while the page is
 // open, and never longer than the service keeps it.
+import type { ServiceSeries } from "../contract/schemas/series.ts";
 import { getDocument } from "./api.ts";
 import { useRef } from "./html.ts";
 import { type LoadedData, usePolledData } from "./use-data.ts";
@@ -18,16 +19,9 @@ const COLUMNS = [
   "p50_ms",
   "p99_ms",
 ] as const;
-type SeriesColumn = (typeof COLUMNS)[number];
 
 /** Columns of equal length, oldest second first. */
-export interface SecondSeries extends Record<
-  Exclude<SeriesColumn, "at">,
-  readonly (number | null)[]
-> {
-  readonly points_max: number;
-  readonly at: readonly string[];
-}
+export type SecondSeries = Pick<ServiceSeries, "points_max" | (typeof COLUMNS)[number]>;
 
 /** The points of `kept` and then those of `newer`, at most as many as the service keeps. */
 export function appendSeries(kept: SecondSeries | undefined, newer: SecondSeries): SecondSeries {

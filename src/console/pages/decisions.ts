@@ -1,6 +1,7 @@
 // Decisions: the decision log by facets, over time and entry by entry. All that is chosen, and the place in
 // the list, is in the address. j and k walk the entries, Enter opens one.
-import type { DecisionFacets, LoggedLeg } from "../../contract/schemas/decisions.ts";
+import type { DecisionFacets, DecisionList, LoggedLeg } from "../../contract/schemas/decisions.ts";
+import type { MessageOf } from "../../contract/schemas/schema.ts";
 import { getDocument, type QueryParameters as Asked, buildPathWithQuery } from "../api.ts";
 import { ActiveFilters, FacetList, buildDecisionQuery, RANGES } from "./decisions/facets.ts";
 import { formatNumber, formatPercent } from "../format.ts";
@@ -16,12 +17,6 @@ import { useKeyBindings } from "../key-bindings.ts";
 import { useData } from "../use-data.ts";
 
 const PAGE_ROWS = 50;
-
-interface DecisionListReply {
-  readonly decisions: readonly LoggedLeg[];
-  readonly complete: boolean;
-  readonly next: string | null;
-}
 
 type ChangeParameters = ReturnType<typeof usePageParameters>[1];
 
@@ -167,7 +162,7 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
   const before = behind ?? asked["before"];
   const path = buildPathWithQuery("/v1/decisions", { ...asked, before, limit: PAGE_ROWS });
   const { value, error, reload } = useData(
-    (signal) => getDocument<DecisionListReply>(path, {}, signal),
+    (signal) => getDocument<MessageOf<typeof DecisionList>>(path, {}, signal),
     [path],
   );
   const rows = value?.decisions ?? [];

@@ -1,4 +1,9 @@
 // Evidence: the sources that contents may cite, the proof of each, and where texts are doubted.
+import type {
+  EvidenceList,
+  EvidenceRecord,
+  KindThreshold,
+} from "../../contract/schemas/sources.ts";
 import { getDocument, buildPathWithQuery } from "../api.ts";
 import { formatBytes, formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
@@ -10,30 +15,13 @@ import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { hasAnyScope } from "../session.ts";
 import { useData } from "../use-data.ts";
-import { SourceCards, type SourceRecord } from "./evidence/source.ts";
+import { SourceCards } from "./evidence/source.ts";
 
 const PATH = "/v1/evidence";
 const STATES = ["active", "revoked", "retracted", "recorded_false"];
 const PAGE_ROWS = 100;
 
-interface SourceList {
-  readonly root: string;
-  readonly tree_size: number;
-  readonly records: readonly SourceRecord[];
-  readonly next_before?: number;
-}
-
-interface DoubtThreshold {
-  readonly kind: string;
-  readonly doubt_at: number;
-  readonly hallucinated_at: number;
-  readonly from: string;
-  readonly supported: number;
-  readonly unsupported: number;
-  readonly needed: number;
-}
-
-const COLUMNS: readonly Column<SourceRecord>[] = [
+const COLUMNS: readonly Column<EvidenceRecord>[] = [
   {
     label: "source",
     cell: (row) =>
@@ -60,7 +48,7 @@ const COLUMNS: readonly Column<SourceRecord>[] = [
   { label: "registered", cell: (row) => html`<${Time} at=${row.registered_at} />` },
 ];
 
-const THRESHOLD_COLUMNS: readonly Column<DoubtThreshold>[] = [
+const THRESHOLD_COLUMNS: readonly Column<KindThreshold>[] = [
   { label: "kind of text", cell: (row) => row.kind },
   { label: "doubted from", isNumber: true, cell: (row) => formatNumber(row.doubt_at, 3) },
   {
@@ -124,7 +112,7 @@ function EvidenceFilters({ tenants }: { tenants: readonly string[] }): VNode {
 function ThresholdsCard({ tenant }: { tenant: string | undefined }): VNode {
   const { value, error, reload } = useData(
     (signal) =>
-      getDocument<{ model: string; thresholds: DoubtThreshold[] }>(
+      getDocument<{ model: string; thresholds: KindThreshold[] }>(
         "/v1/vault/thresholds",
         { tenant },
         signal,
@@ -147,7 +135,7 @@ function ThresholdsCard({ tenant }: { tenant: string | undefined }): VNode {
 }
 
 /** Ways to other pages of the list, and to a first proof. */
-function SourcePager({ list }: { list: SourceList }): VNode {
+function SourcePager({ list }: { list: EvidenceList }): VNode {
   const [chosen, set] = usePageParameters();
   const [first] = list.records;
   return html`<div class="tools">
@@ -166,7 +154,7 @@ function SourcePager({ list }: { list: SourceList }): VNode {
   </div>`;
 }
 
-function EvidenceMetrics({ list }: { list: SourceList }): VNode {
+function EvidenceMetrics({ list }: { list: EvidenceList }): VNode {
   const unindexed = useData(readUnindexedCount, []).value;
   return html`<${MetricTiles}>
     <${MetricTile}
@@ -193,7 +181,7 @@ export default function EvidencePage(): VNode {
   const { prefix, state, tenant, before, id } = chosen;
   const asked = { prefix, state, tenant, before, limit: PAGE_ROWS };
   const { value, error, reload } = useData(
-    (signal) => getDocument<SourceList>(PATH, asked, signal),
+    (signal) => getDocument<EvidenceList>(PATH, asked, signal),
     [prefix, state, tenant, before],
   );
   const isAdmin = hasAnyScope();
@@ -220,9 +208,9 @@ export default function EvidencePage(): VNode {
           label="sources"
           columns=${COLUMNS}
           rows=${records}
-          keyOf=${(row: SourceRecord) => row.index}
+          keyOf=${(row: EvidenceRecord) => row.index}
           chosen=${at}
-          onChoose=${(row: SourceRecord) => set({ id: row.source_id })}
+          onChoose=${(row: EvidenceRecord) => set({ id: row.source_id })}
           empty=${
             isSearched
               ? "No source begins so, here. Change the search, or look at older ones."

@@ -1,4 +1,5 @@
 // Health: every part of the service, how it is, and what to do where it is not well.
+import type { ServiceStatus } from "../../contract/schemas/series.ts";
 import { getDocument } from "../api.ts";
 import { formatBytes, formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
@@ -10,7 +11,7 @@ import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText } from "../parts/words.ts";
 import { useServiceSeries } from "../series.ts";
 import { usePolledData } from "../use-data.ts";
-import { type HealthPart, listHealthParts, type ServiceStatusReply } from "./health/parts.ts";
+import { type HealthPart, listHealthParts } from "./health/parts.ts";
 
 const PATH = "/v1/service/status";
 const EVERY_MS = 5000;
@@ -36,7 +37,7 @@ const COLUMNS: readonly Column<HealthPart>[] = [
 
 export default function HealthPage(): VNode {
   const { value, error, reload } = usePolledData(
-    (signal) => getDocument<ServiceStatusReply>(PATH, {}, signal),
+    (signal) => getDocument<ServiceStatus>(PATH, {}, signal),
     EVERY_MS,
   );
   return html`<${Page}
@@ -48,7 +49,7 @@ export default function HealthPage(): VNode {
   <//>`;
 }
 
-function HealthCards({ status }: { status: ServiceStatusReply }): VNode {
+function HealthCards({ status }: { status: ServiceStatus }): VNode {
   const { journal, store, disk, reasons, warnings } = status;
   return html`${reasons.map(
       (reason) =>

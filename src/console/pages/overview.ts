@@ -1,4 +1,5 @@
 // Overview: what happens now, each figure with the rows behind it.
+import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
 import { getDocument } from "../api.ts";
 import { formatNumber, formatPercent } from "../format.ts";
 import { html, type VNode } from "../html.ts";
@@ -13,24 +14,10 @@ import { RecentCharts } from "./overview/recent.ts";
 import { Tour, useTour } from "./overview/tour.ts";
 import { usePolledData } from "../use-data.ts";
 
-interface LatestDecision {
-  readonly request_id: string;
-  readonly evaluated_at: string;
-  readonly subject: string;
-  readonly kind: string;
-  readonly tool_level: string | null;
-  readonly action: string | null;
-  readonly verdict: string | null;
-  readonly decision: string;
-  readonly internal_score: number;
-  readonly failure_probability: number;
-  readonly reason_codes: readonly string[];
-}
-
 const LATEST = "/v1/decisions?limit=14";
 const EVERY_MS = 5000;
 
-const COLUMNS: readonly Column<LatestDecision>[] = [
+const COLUMNS: readonly Column<LoggedLeg>[] = [
   { label: "at", cell: (row) => html`<${Time} at=${row.evaluated_at} />` },
   { label: "agent", cell: (row) => html`<${AgentLink} id=${row.subject} />` },
   {
@@ -52,7 +39,7 @@ const COLUMNS: readonly Column<LatestDecision>[] = [
 
 export default function OverviewPage(): VNode {
   const { value, error, reload } = usePolledData(
-    (signal) => getDocument<{ decisions: LatestDecision[] }>(LATEST, {}, signal),
+    (signal) => getDocument<{ decisions: LoggedLeg[] }>(LATEST, {}, signal),
     EVERY_MS,
   );
   const [isTouring, showTour] = useTour();
@@ -74,7 +61,7 @@ export default function OverviewPage(): VNode {
               label="latest decisions"
               columns=${COLUMNS}
               rows=${value.decisions}
-              keyOf=${(row: LatestDecision) => row.request_id}
+              keyOf=${(row: LoggedLeg) => row.request_id}
               empty="No decisions yet: the first verify, check or handshake shows here."
             />`
       }

@@ -14,7 +14,6 @@ import {
   useDraftCheck,
   listPolicyDifferences,
   LEVELS,
-  type PolicyDocument,
   parsePolicyText,
   formatPolicyText,
   replaceLevelMember,
@@ -26,6 +25,7 @@ import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
 import { TextInput } from "../parts/text-input.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
+import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 
 const LEAD =
   "What each tool level lets through. A draft is tried on the outcomes of the journal before it is saved.";

@@ -1,9 +1,7 @@
 // Health as an operator sees it.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  listHealthParts,
-  type ServiceStatusReply,
-} from "../../../src/console/pages/health/parts.ts";
+import { listHealthParts } from "../../../src/console/pages/health/parts.ts";
+import type { ServiceStatus } from "../../../src/contract/schemas/series.ts";
 import { type ConsoleStage, openConsole } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 
@@ -27,7 +25,7 @@ describe("Health", needs("chromium"), () => {
   });
 });
 
-const WELL: ServiceStatusReply = {
+const WELL: ServiceStatus = {
   at: "2026-03-01T12:00:00.000Z",
   version: "1",
   runtime: "v22",
@@ -70,7 +68,7 @@ const WELL: ServiceStatusReply = {
 };
 
 describe("the state of a part", () => {
-  const alertOf = (name: string, change: Partial<ServiceStatusReply>) => {
+  const alertOf = (name: string, change: Partial<ServiceStatus>) => {
     const found = listHealthParts({ ...WELL, ...change }).find((each) => each.name === name)!;
     return [found.state, found.alert];
   };

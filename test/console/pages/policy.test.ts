@@ -2,7 +2,7 @@
 // and taken up again.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
-import type { PolicyDocument } from "../../../src/console/pages/policy/draft.ts";
+import type { PolicyDocument } from "../../../src/contract/schemas/policy.ts";
 import { type ConsoleStage, openConsole, type Visitor } from "../_console.ts";
 import { needs } from "../../_needs.ts";
 

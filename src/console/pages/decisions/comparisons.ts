@@ -1,5 +1,11 @@
 // Comparisons of a decision: with its replay under another config, and with another decision.
-import type { DecisionReplay, ReplayableLeg } from "../../../contract/schemas/decisions.ts";
+import type {
+  DecisionReplay,
+  ReplayableLeg,
+  DecisionRecord,
+} from "../../../contract/schemas/decisions.ts";
+import type { ConfigList } from "../../../contract/schemas/kaizen.ts";
+import type { MessageOf } from "../../../contract/schemas/schema.ts";
 import { getDocument, sendDocument } from "../../api.ts";
 import { html, useEffect, useState, type VNode } from "../../html.ts";
 import { CurlCommand } from "../../parts/actions.ts";
@@ -8,13 +14,6 @@ import { type Column, Table } from "../../parts/table.ts";
 import { UntrustedText } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
 import { linkTo } from "../../location.ts";
-
-interface ListedConfig {
-  readonly version: string;
-  readonly in_force: boolean;
-  readonly shipped: boolean;
-  readonly replayable: boolean;
-}
 
 type ReplayDifference = DecisionReplay["differences"][number];
 
@@ -47,7 +46,7 @@ export function ReplayForm({ path, config, onConfig }: ReplayFormProps): VNode {
   // Who may not see configs can still judge again under the live one.
   const configs = useData(
     (signal) =>
-      getDocument<{ configs: ListedConfig[] }>("/v1/configs", {}, signal).catch(() => ({
+      getDocument<MessageOf<typeof ConfigList>>("/v1/configs", {}, signal).catch(() => ({
         configs: [],
       })),
     [],
@@ -102,10 +101,6 @@ interface MemberDifference {
   readonly there: unknown;
 }
 
-interface DecisionReply {
-  readonly legs: readonly ReplayableLeg[];
-}
-
 const buildCompareColumns = (here: string, there: string) => [
   { label: "member", cell: ({ name }: MemberDifference) => name },
   {
@@ -127,7 +122,11 @@ interface DecisionComparisonProps {
 
 export function DecisionComparison({ id, other }: DecisionComparisonProps): VNode {
   const read = (each: string, signal: AbortSignal) =>
-    getDocument<DecisionReply>(`/v1/decisions/${encodeURIComponent(each)}`, {}, signal);
+    getDocument<MessageOf<typeof DecisionRecord>>(
+      `/v1/decisions/${encodeURIComponent(each)}`,
+      {},
+      signal,
+    );
   const { value, error, reload } = useData(
     async (signal) => [await read(id, signal), await read(other, signal)] as const,
     [id, other],

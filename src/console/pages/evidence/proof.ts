@@ -1,14 +1,8 @@
 // Check of an inclusion proof in the reader's own browser, by SHA-256 and Ed25519 of WebCrypto: the service
 // that made the proof has no part in it. Every step is kept, to be shown.
+import type { EvidenceProof } from "../../../contract/schemas/sources.ts";
 
-export interface InclusionProof {
-  readonly root: string;
-  readonly tree_size: number;
-  readonly leaf_text: string;
-  readonly leaf: string;
-  readonly path: readonly string[];
-  readonly jws: string;
-}
+export type InclusionProof = EvidenceProof["merkle"];
 
 export interface ProofStep {
   /** What is hashed, in words. */

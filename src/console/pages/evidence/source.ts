@@ -1,4 +1,9 @@
 // One source: its record, the proof of it as the browser checks it, and its withdrawal.
+import type {
+  EvidenceProof,
+  EvidenceRecord,
+  SignedRoot,
+} from "../../../contract/schemas/sources.ts";
 import { getDocument, buildPathWithQuery, sendDocument } from "../../api.ts";
 import { formatBytes, formatNumber } from "../../format.ts";
 import { html, useState, type VNode } from "../../html.ts";
@@ -14,28 +19,8 @@ import {
   type ProofCheck,
   isRootSigned,
   parseLeafText,
-  type InclusionProof,
   type ProofStep,
 } from "./proof.ts";
-
-export interface SourceRecord {
-  readonly source_id: string;
-  readonly sha256: string;
-  readonly size: number;
-  readonly kind: string;
-  readonly title: string;
-  readonly tenant: string;
-  readonly visibility: string;
-  readonly state: string;
-  readonly has_text: boolean;
-  readonly registered_at: string;
-  readonly registrar: string;
-  readonly index: number;
-  readonly prev_hash: string;
-  readonly chain_hash: string;
-}
-
-type SourceWithProof = SourceRecord & { readonly merkle: InclusionProof };
 
 interface SourceCardsProps {
   readonly id: string;
@@ -46,7 +31,7 @@ interface SourceCardsProps {
 export function SourceCards({ id, tenant, onChange }: SourceCardsProps): VNode {
   const path = `/v1/evidence/${encodeURIComponent(id)}`;
   const { value, error, reload } = useData(
-    (signal) => getDocument<SourceWithProof>(path, { tenant }, signal),
+    (signal) => getDocument<EvidenceProof>(path, { tenant }, signal),
     [path, tenant],
   );
   const [isOpen, setIsOpen] = useState(false);
@@ -93,7 +78,7 @@ export function SourceCards({ id, tenant, onChange }: SourceCardsProps): VNode {
   <//>`;
 }
 
-function SourceFacts({ record }: { record: SourceRecord }): VNode {
+function SourceFacts({ record }: { record: EvidenceRecord }): VNode {
   return html`<${FactList}
     facts=${[
       ["title", html`<${UntrustedText} text=${record.title || "–"} />`],
@@ -135,11 +120,11 @@ interface SourceProofCheck extends ProofCheck {
 }
 
 async function checkSourceProof(
-  proved: SourceWithProof,
+  proved: EvidenceProof,
   signal: AbortSignal,
 ): Promise<SourceProofCheck> {
   const { merkle } = proved;
-  const { jwk } = await getDocument<{ jwk: JsonWebKey }>("/v1/vault/root", {}, signal);
+  const { jwk } = await getDocument<SignedRoot>("/v1/vault/root", {}, signal);
   const said = parseLeafText(merkle.leaf_text);
   const isSame =
     said["source_id"] === proved.source_id &&
@@ -152,7 +137,7 @@ async function checkSourceProof(
   return { ...checked, isSame, isSigned: await isRootSigned(merkle, jwk) };
 }
 
-function ProofSteps({ proved }: { proved: SourceWithProof }): VNode {
+function ProofSteps({ proved }: { proved: EvidenceProof }): VNode {
   const { value, error } = useData((signal) => checkSourceProof(proved, signal), []);
   const { merkle } = proved;
   if (error !== undefined) return html`<${Failure} error=${error} />`;

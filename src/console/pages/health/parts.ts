@@ -8,85 +8,7 @@ import {
   formatPercent,
 } from "../../format.ts";
 import { linkTo } from "../../location.ts";
-
-/** Answer of `/v1/service/status`. */
-export interface ServiceStatusReply {
-  readonly at: string;
-  readonly version: string;
-  readonly runtime: string;
-  readonly config_version: string;
-  readonly ready: boolean;
-  readonly reasons: readonly string[];
-  readonly warnings: readonly string[];
-  readonly http: {
-    readonly threads: number;
-    readonly connections_max: number;
-    readonly queue_ms_max: number;
-    readonly console: string;
-  };
-  readonly journal: {
-    readonly position: number;
-    readonly pending: number;
-    readonly sync_p50_ms: number | null;
-    readonly sync_p99_ms: number | null;
-    readonly damages: readonly string[];
-    readonly verified_at: string | null;
-    readonly snapshot_at: string | null;
-  };
-  readonly disk: {
-    readonly is_low: boolean;
-    readonly free_bytes: number | null;
-    readonly ballast_bytes: number;
-  };
-  readonly store: {
-    readonly position: number;
-    readonly lag_records: number;
-    readonly behind_seconds: number;
-    readonly is_rebuilding: boolean;
-    readonly rebuilds: number;
-    readonly reopenings: number;
-    readonly failure: string | null;
-  };
-  readonly decisions: {
-    readonly segments: number;
-    readonly bytes: number;
-    readonly waiting_bytes: number;
-    readonly damaged_records: number;
-  };
-  readonly table: {
-    readonly agents: number;
-    readonly bytes: number;
-    readonly bytes_max: number;
-    readonly share: number;
-  };
-  readonly reviews: { readonly undecided: number; readonly oldest_seconds: number };
-  readonly archive: {
-    readonly is_set: boolean;
-    readonly age_seconds: number | null;
-    readonly interval_seconds: number | null;
-    readonly lag_records: number | null;
-    readonly failures: number;
-    readonly failure: string | null;
-  };
-  readonly webhooks: {
-    readonly endpoints: number;
-    readonly failing: number;
-    readonly waiting: number;
-    readonly dead: number;
-    readonly oldest_seconds: number;
-  };
-  /** In a cluster. */
-  readonly stream?: {
-    readonly node: string;
-    readonly generation: number;
-    readonly position: number;
-    readonly lag_messages: number;
-    readonly lag_ms: number | null;
-    readonly connected: boolean;
-    readonly leader_known: boolean;
-    readonly away_since: string | null;
-  };
-}
+import type { ServiceStatus } from "../../../contract/schemas/series.ts";
 
 type PartState = "ok" | "look" | "act" | "off";
 
@@ -121,7 +43,7 @@ function createHealthPart(
   return href === undefined ? known : { ...known, href };
 }
 
-export function listHealthParts(status: ServiceStatusReply): HealthPart[] {
+export function listHealthParts(status: ServiceStatus): HealthPart[] {
   const { http, table, reviews } = status;
   const isTableFull = table.share > TABLE_FULL_SHARE;
   return [
@@ -156,7 +78,7 @@ export function listHealthParts(status: ServiceStatusReply): HealthPart[] {
 }
 
 /** Nothing where the process is the whole bureau. */
-function listClusterParts({ stream }: ServiceStatusReply): HealthPart[] {
+function listClusterParts({ stream }: ServiceStatus): HealthPart[] {
   if (stream === undefined) return [];
   const { node, position, lag_messages: behind, lag_ms: lagMs } = stream;
   const isAway = stream.away_since !== null;
@@ -178,7 +100,7 @@ function listClusterParts({ stream }: ServiceStatusReply): HealthPart[] {
   ];
 }
 
-function listDiskParts({ at, journal, disk }: ServiceStatusReply): HealthPart[] {
+function listDiskParts({ at, journal, disk }: ServiceStatus): HealthPart[] {
   const nowMs = Date.parse(at);
   const when = (time: string | null) =>
     time === null ? "not yet" : formatRelativeTime(Date.parse(time), nowMs);
@@ -211,7 +133,7 @@ function listDiskParts({ at, journal, disk }: ServiceStatusReply): HealthPart[] 
   ];
 }
 
-function listStoreParts({ store, decisions }: ServiceStatusReply): HealthPart[] {
+function listStoreParts({ store, decisions }: ServiceStatus): HealthPart[] {
   const isBehind = store.behind_seconds > STORE_BEHIND_SEC || store.is_rebuilding;
   return [
     createHealthPart(
@@ -232,7 +154,7 @@ function listStoreParts({ store, decisions }: ServiceStatusReply): HealthPart[] 
   ];
 }
 
-function listOutboundParts({ archive, webhooks }: ServiceStatusReply): HealthPart[] {
+function listOutboundParts({ archive, webhooks }: ServiceStatus): HealthPart[] {
   const none = (name: string, says: string): HealthPart => ({
     name,
     state: "off",

@@ -1,18 +1,11 @@
 // Draft of a policy: its JSON text, its differences from another policy, and the service's dry-run check.
 import type { Policy } from "../../../contract/policy.ts";
+import type { PolicyDocument } from "../../../contract/schemas/policy.ts";
 import { ApiError, buildPathWithQuery, sendDocument } from "../../api.ts";
 import { useEffect, useState } from "../../html.ts";
 
 export const LEVELS = ["L0", "L1", "L2", "L3"] as const;
 export type Level = (typeof LEVELS)[number];
-
-export interface PolicyDocument {
-  readonly tenant: string;
-  readonly version: string;
-  readonly policy: Policy;
-  readonly set_by: string | null;
-  readonly set_at: string | null;
-}
 
 /** As it is edited: indented. */
 export function formatPolicyText(policy: unknown): string {

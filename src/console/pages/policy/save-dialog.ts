@@ -5,7 +5,8 @@ import { formatNumber } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
-import type { PolicyDifference, PolicyDocument } from "./draft.ts";
+import type { PolicyDocument } from "../../../contract/schemas/policy.ts";
+import type { PolicyDifference } from "./draft.ts";
 import { DEFAULT_QUESTION } from "./findings.ts";
 
 interface SaveDialogProps {

@@ -1,20 +1,12 @@
 // Schema browser: the views with their columns, queries that start from a view, and Parquet downloads.
+import type { MessageOf } from "../../../contract/schemas/schema.ts";
+import type { QuerySchema } from "../../../contract/schemas/service.ts";
 import { buildApiUrl, ApiError, getDocument, buildPathWithQuery } from "../../api.ts";
 import { html, useId, useState, type VNode } from "../../html.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
 import { useData } from "../../use-data.ts";
 
-interface ViewColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly comment: string;
-}
-
-interface ViewDescription {
-  readonly name: string;
-  readonly comment: string;
-  readonly columns: readonly ViewColumn[];
-}
+type Schema = MessageOf<typeof QuerySchema>;
 
 interface ExplorerProps {
   /** Puts a question into the editor and asks it. */
@@ -25,7 +17,7 @@ export function Explorer({ onAsk }: ExplorerProps): VNode {
   const [sought, setSought] = useState("");
   const id = useId();
   const { value, error, reload } = useData(
-    (signal) => getDocument<{ views: ViewDescription[] }>("/v1/query/schema", {}, signal),
+    (signal) => getDocument<Schema>("/v1/query/schema", {}, signal),
     [],
   );
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
@@ -57,7 +49,7 @@ export function Explorer({ onAsk }: ExplorerProps): VNode {
 }
 
 interface EntryProps extends ExplorerProps {
-  readonly view: ViewDescription;
+  readonly view: Schema["views"][number];
   readonly isOpen: boolean;
 }
 

@@ -1,4 +1,6 @@
 // Result of a query: a table, and a chart where the first column is a time or has few distinct values.
+import type { MessageOf } from "../../../contract/schemas/schema.ts";
+import type { QueryResult } from "../../../contract/schemas/service.ts";
 import { formatNumber } from "../../format.ts";
 import { html, useMemo, type Children, type VNode } from "../../html.ts";
 import { linkTo } from "../../location.ts";
@@ -8,13 +10,7 @@ import { Notice } from "../../parts/notices.ts";
 import { ROWS_DRAWN_MAX, Table } from "../../parts/table.ts";
 import { AgentLink, UntrustedText, Time } from "../../parts/words.ts";
 
-export interface SqlAnswer {
-  readonly columns: readonly { readonly name: string; readonly type: string }[];
-  readonly rows: readonly (readonly unknown[])[];
-  readonly is_truncated: boolean;
-  readonly elapsed_ms: number;
-  readonly as_of: { readonly position: number; readonly time: string };
-}
+export type SqlAnswer = MessageOf<typeof QueryResult>;
 
 const NUMERIC_TYPE = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL\b.*)$/;
 const TEMPORAL_TYPE = /^(?:DATE|TIMESTAMP\b.*)$/;
