@@ -1,4 +1,4 @@
-// bench:agents: pages of the list of agents in every order, by name and by tier, over a store of so many
+// Pages of the list of agents in every order, by name and by tier, over a store of so many
 // made agents, as the service answers them: the table in shared memory, its reading into rows, and the
 // pages of the store thread. A table on stderr, one JSON object on stdout.
 //   node bench/agents.ts [--agents 1000000] [--rounds 15] [--smoke]

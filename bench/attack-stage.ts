@@ -1,4 +1,4 @@
-// Stage of the attack scripts (eval:attacks): the real service with its defaults on loopback, keys as
+// Stage of the attack scripts (bench -- eval:attacks): the real service with its defaults on loopback, keys as
 // an operator makes them, histories by import, and agents as verify and check answer for them.
 import { registerReporter } from "./reporter.ts";
 import { ADMIN_KEY, type ServerProcess } from "./server-process.ts";

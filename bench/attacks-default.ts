@@ -1,7 +1,6 @@
-// eval:attacks: what attackers can do to a service that nobody has set up beyond its keys. The real
-// service with its defaults on loopback, real API keys: a first-party one for the honest gateway,
-// an ordinary one for each attacker. A table on stderr, one JSON object on the last line of stdout;
-// `--smoke` posts little.
+// Effect of attacks on a service with default settings. The real service on loopback and real API keys: a
+// first-party one for the honest gateway, an ordinary one for each attacker. A table on stderr, one JSON object on
+// the last line of stdout; `--smoke` posts little.
 import { parsed } from "./load/parsed.ts";
 import { playBaseRate } from "./attacks-base-rate.ts";
 import { series, Stage } from "./attack-stage.ts";

@@ -1,4 +1,4 @@
-// bench:backtest: a policy on a million made-up outcomes beside the live one, on the thread that the
+// A policy on a million made-up outcomes beside the live one, on the thread that the
 // service gives it: seconds and peak memory. One JSON object on the last line of stdout.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// bench:backup: backup of a long history while outcomes come in by batches, the next backup,
+// Backup of a long history while outcomes come in by batches, the next backup,
 // verification, and restores to the end and to a point in time. Acknowledgements are timed before,
 // beside and after the backup. Tables are compared by their bytes. `--outcomes`, `--agents`, `--rate`
 // (outcomes a second), `--batch`, `--seconds` (before and after), `--archive` (the service ships to an

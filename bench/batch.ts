@@ -1,4 +1,4 @@
-// bench:batch: cost of scoring verify batches in place and on the pool. The same batches against a
+// Cost of scoring verify batches in place and on the pool. The same batches against a
 // service of each kind, taking turns: median latency by size, and the effect on single
 // verifications beside them. One JSON object on the last line of stdout.
 import autocannon from "autocannon";

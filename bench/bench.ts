@@ -1,25 +1,26 @@
-// bench: the front of all benches and evaluations: lists them, and runs one or a group with the flags
-// that follow. What each is for is the first sentence of its file; its groups stand here.
+// Runner of the benches and evaluations: lists them, or runs one or a group with the flags that follow. The
+// summary of a suite in the list is the first sentence of its file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { groupsOf, type Suite, suitesOf } from "./front/suites.ts";
+import { listSuites, type Suite } from "./front/suites.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-function helpOf(suites: readonly Suite[]): string {
-  const width = Math.max(...suites.map(({ name }) => name.length));
-  const groups = [...groupsOf(suites)].map(([group, members]) => {
-    const told = members.map(({ name, what }) => `  ${name.padEnd(width)}  ${what}`);
-    return `${group}\n${told.join("\n")}`;
+function formatHelp(suites: ReadonlyMap<string, readonly Suite[]>): string {
+  const names = [...suites.values()].flat().map(({ name }) => name);
+  const width = Math.max(...names.map((name) => name.length));
+  const groups = [...suites].map(([group, members]) => {
+    const lines = members.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+    return `${group}\n${lines.join("\n")}`;
   });
   return `npm run bench -- SUITE|GROUP [--out-dir DIR] [flags of the suite]
 
   SUITE --help     the flags of one suite
   GROUP            its suites one after another; what fails does not end the others
-  --out-dir DIR    the last line of each as DIR/SUITE.json, for \`npm run bench:plot\`
+  --out-dir DIR    the last line of each as DIR/SUITE.json, for \`npm run bench -- plot\`
 
 ${groups.join("\n\n")}
 `;
@@ -43,12 +44,14 @@ async function run(suite: Suite, flags: readonly string[]): Promise<string | und
 }
 
 async function main(): Promise<void> {
-  const suites = suitesOf(readFileSync(path.join(ROOT, "package.json"), "utf8"), (file) =>
-    readFileSync(path.join(ROOT, file), "utf8"),
-  );
+  const groups = listSuites((file) => readFileSync(path.join(ROOT, file), "utf8"));
   const [asked, ...rest] = process.argv.slice(2);
-  if (asked === undefined || asked === "--help") return void process.stdout.write(helpOf(suites));
-  const chosen = groupsOf(suites).get(asked) ?? suites.filter(({ name }) => name === asked);
+  if (asked === undefined || asked === "--help") {
+    process.stdout.write(formatHelp(groups));
+    return;
+  }
+  const suites = [...groups.values()].flat();
+  const chosen = groups.get(asked) ?? suites.filter(({ name }) => name === asked);
   if (chosen.length === 0) throw new Error(`no suite or group is called \`${asked}\`: see --help`);
   const at = rest.indexOf("--out-dir");
   const directory = at < 0 ? undefined : rest[at + 1];

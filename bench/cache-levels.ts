@@ -1,4 +1,4 @@
-// Part of bench:cache: paid reads of TrustGateway.authorize for agents whose tools are of four levels,
+// Part of bench -- cache: paid reads of TrustGateway.authorize for agents whose tools are of four levels,
 // without and with the background refresh. Virtual time for the clock and the timers alike.
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";

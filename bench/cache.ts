@@ -1,4 +1,4 @@
-// bench:cache: share of paid reads that TrustGateway saves on Zipf workloads of agents and stakes,
+// Share of paid reads that TrustGateway saves on Zipf workloads of agents and stakes,
 // over rates, skews and spreads of stakes, and the cost of an answer from its cache. Virtual time
 // for the hit rates, so that five minutes take no five minutes; real time for the cost. A table on
 // stderr, one JSON object on stdout.

@@ -1,4 +1,4 @@
-// bench:cores: verify over 1 to 15 HTTP threads, as cores allow: requests/s, CPU of a request, how
+// Verify over 1 to 15 HTTP threads, as cores allow: requests/s, CPU of a request, how
 // evenly connections came to threads and what was the limit; then readers beside a writer that folds
 // and grows the table, each reading held against the states that there really were.
 import { availableParallelism } from "node:os";
@@ -16,7 +16,7 @@ import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from 
 import { machine, type ServerProcess, startService } from "./server-process.ts";
 
 const THREADS = [1, 2, 4, 8, HTTP_THREADS_MAX];
-const HELP = `npm run bench:cores -- [options]
+const HELP = `npm run bench -- cores [options]
 
   --threads A,B,...   HTTP threads of the services, 1 to ${HTTP_THREADS_MAX} (default ${THREADS.join(",")}, no more than cores)
   --connections N     over all generators (default 64)
@@ -27,7 +27,7 @@ const HELP = `npm run bench:cores -- [options]
   --torn-seconds S    of the readers beside a writer (default 10); 0: none
   --readers N         threads of it, 1 to ${HTTP_THREADS_MAX} (default: as many as cores)
   --seed N            of the order in a round (default 1)
-  --out FILE          the result for bench:plot
+  --out FILE          the result for bench -- plot
   --smoke             a moment, to see that it works
 
 Limits: "HTTP threads" (all full), "skew of connections" (one full, another not), "cores" (the machine has no

@@ -1,17 +1,16 @@
-// fit:grounding: fits the weights, the bias, the idf table and the thresholds of grounding on a
+// Fits the weights, the bias, the idf table and the thresholds of grounding on a
 // folder of labelled rows and writes the numbers into data/grounding. The rows stay where they are;
 // of them only word-hash frequencies and names of groups (short digests) are kept.
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
-
 import { fitOn } from "./grounding-fit.ts";
 import { groupDigest, readRows, RowBench } from "./grounding-rows.ts";
+import { parsed } from "./load/parsed.ts";
 
 function write(name: string, text: string): void {
   writeFileSync(new URL(`../data/grounding/${name}`, import.meta.url), text);
 }
 
-const { values } = parseArgs({ options: { dir: { type: "string" } } });
+const { values } = parsed(import.meta.filename, { options: { dir: { type: "string" } } });
 if (values.dir === undefined) throw new Error("--dir names the folder of labelled rows");
 const rows = readRows(values.dir);
 const { numbers, weights } = fitOn(new RowBench(), rows);

@@ -1,4 +1,4 @@
-// bench:grounding --vault N: cost of a verify without content beside a vault of N sources and
+// bench -- grounding --vault N: cost of a verify without content beside a vault of N sources and
 // beside an empty one. In one process, interleaved: nanoseconds of the assessment alone, for ids
 // that repeat and ids that hardly do. Over HTTP, interleaved: requests per second and CPU time.
 import { generateKeyPairSync } from "node:crypto";

@@ -1,4 +1,4 @@
-// bench:grounding: microseconds and megabytes per second of scoring against text length, and of
+// Microseconds and megabytes per second of scoring against text length, and of
 // indexing against document length. Texts are made from a fixed seed. With `--vault N` also the
 // cost of a verify without content beside N sources (grounding-vault.ts; `--seconds 0` leaves HTTP
 // out). One JSON object on the last line of stdout.

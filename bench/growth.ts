@@ -27,7 +27,7 @@ const HELP = `npm run bench:growth -- [options]
   --plan-days N        that outcomes are kept (default 396)
   --request-us N       CPU of a request, from bench:http (default 12)
   --outcome-us N       CPU of an outcome in a batch, from bench:ledger (default 15)
-  --out FILE           the result for bench:plot
+  --out FILE           the result for bench -- plot
   --smoke              a moment, to see that it works
 
 A table on stderr, one JSON object on the last line of stdout. Ten million agents take 6 GB of memory and

@@ -1,4 +1,4 @@
-// bench:kaizen-fit: the same fit twice on the same rows, in the product's way (a pass over typed
+// The same fit twice on the same rows, in the product's way (a pass over typed
 // arrays a step) and as one aggregate query of DuckDB a step, one thread each, taken in turns. One
 // JSON object on the last line of stdout.
 import { mkdtempSync, rmSync } from "node:fs";

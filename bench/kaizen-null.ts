@@ -1,4 +1,4 @@
-// bench:kaizen-null: rate of promotions by the default gates when there is nothing to find, when
+// Rate of promotions by the default gates when there is nothing to find, when
 // there is something, and under cheating. Real rows of a stream, labels drawn anew; the seed of
 // each trial is its number. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
@@ -119,7 +119,7 @@ function main(): void {
     },
   });
   if (values.file === undefined) {
-    process.stderr.write("usage: bench:kaizen-null -- --file F [--runs 200] [--shift-runs 20]\n");
+    process.stderr.write("usage: bench -- kaizen-null --file F [--runs 200] [--shift-runs 20]\n");
     process.exit(2);
   }
   const config = loadDefaultConfig();

@@ -1,5 +1,5 @@
-// bench:kaizen-rings: how often a signed ring teaches the weights, by kind and size of the ring,
-// and what that costs everybody else: log-loss of clean rows after a promotion against before. One
+// Rate at which a signed ring changes the weights, by kind and size of the ring, and the cost for everybody
+// else: log-loss of clean rows after a promotion against before. One
 // JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
@@ -127,7 +127,7 @@ function main(): void {
   const world = WORLDS.find((each) => each === values.world);
   if (values.file === undefined || world === undefined) {
     process.stderr.write(
-      "usage: bench:kaizen-rings -- --file F [--seeds 60] [--shares 3,5,10] [--names 150]\n" +
+      "usage: bench -- kaizen-rings --file F [--seeds 60] [--shares 3,5,10] [--names 150]\n" +
         `  [--kinds ${RING_KINDS.join(",")}] [--world ${WORLDS.join("|")}] [--credibility]\n`,
     );
     process.exit(2);

@@ -1,4 +1,4 @@
-// bench:metrics: CPU time of counting one request (status, time, verdict), in nanoseconds, with the two
+// CPU time of counting one request (status, time, verdict), in nanoseconds, with the two
 // readings of the clock and without. In turns, medians; CPU time, so that others on the machine count
 // little. One JSON object on the last line; `--smoke` runs it once, and measures nothing.
 import { parsed } from "./load/parsed.ts";

@@ -1,4 +1,4 @@
-// bench:plot: SVG pictures of what the suites have found: latency and throughput against the rate, cost
+// SVG pictures of what the suites have found: latency and throughput against the rate, cost
 // by kind of request, growth, requests by threads.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import { draw } from "./plot/drawing.ts";
 import { drawingsOf } from "./plot/drawings.ts";
 import { resultOf } from "./plot/results.ts";
 
-const HELP = `npm run bench:plot -- FILE|DIR... [--to DIR]
+const HELP = `npm run bench -- plot FILE|DIR... [--to DIR]
 
   FILE|DIR   results of tail, http, growth and cores: what \`--out FILE\` or \`npm run bench -- SUITE
              --out-dir DIR\` has written, or the saved last line of stdout; others are passed over

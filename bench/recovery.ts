@@ -1,8 +1,7 @@
-// bench:recovery: how long nobody is answered when the process dies: the service by the command line and
-// limits of its systemd unit, killed under load by SIGSEGV and SIGKILL in turn and started again after the
-// unit's pause, until the first verify is answered. Fails above two seconds in the median, or when
-// an acknowledged outcome is gone. `--outcomes` (in the directory), `--rounds`, `--callers`,
-// `--between` (ms of load before a kill), `--smoke`.
+// Outage after the process is killed: the service by the command line and limits of its systemd unit, killed under
+// load by SIGSEGV and SIGKILL in turn and started again after the unit's pause, until the first verify is answered.
+// Fails above two seconds in the median, or when an acknowledged outcome is gone. `--outcomes` (in the directory),
+// `--rounds`, `--callers`, `--between` (ms of load before a kill), `--smoke`.
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// bench:restart: kill -9 and an immediate start, round by round, on one data directory and one port, as
+// Kill -9 and an immediate start, round by round, on one data directory and one port, as
 // `npm run trustrank -- serve` starts it; then starts that wait already when the owner is killed; then two
 // services in two containers (namespaces of processes, network and host name) on one directory. Fails
 // when a start fails, an acknowledged outcome is lost, or both containers serve. `--rounds`,

@@ -61,29 +61,6 @@ class Tally {
   }
 }
 
-const TALLY_NAMES = [
-  ...HALF_LIVES.map((days) => `failing log-odds of ${days} days`),
-  "how many",
-  "failures in a row",
-  "successes in a row",
-  "broken streak",
-  "last failed",
-  "last but one failed",
-  "since the last",
-  "since the last failure",
-  "since the first",
-];
-const TALLIES = ["about it", "viewer's reports", "about the viewer", "its own reports"];
-
-/** Names of the columns of a handshake; those of a check are the first of them. */
-export const RICH_NAMES: readonly string[] = [
-  "one",
-  ...TALLIES.flatMap((tally) => TALLY_NAMES.map((name) => `${tally}: ${name}`)),
-  ...["of the viewer by it", "of it by the viewer"].flatMap((pair) =>
-    ["successes", "failures"].map((what) => `between: ${what} ${pair}`),
-  ),
-];
-
 export interface RichRows {
   check: Float64Array;
   handshake: Float64Array;

@@ -1,4 +1,4 @@
-// Rings for bench:kaizen-rings: signed names whose reports stand among the rows of a stream, in
+// Rings for bench -- kaizen-rings: signed names whose reports stand among the rows of a stream, in
 // training and in the holdout, and who praise agents that look bad or slander agents that look
 // good. A ring's row copies the features of a row of its time: nothing but the outcome gives it
 // away.

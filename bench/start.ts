@@ -1,4 +1,4 @@
-// bench:start: start time of ledger and service over a long history, by full replay and from a
+// Start time of ledger and service over a long history, by full replay and from a
 // snapshot, and the pause of the ledger while a snapshot is taken. Generates the journal itself;
 // `--dir DIR` keeps it for the next run. `--agents`, `--outcomes`, `--tail` (recorded after the
 // snapshot), `--smoke`.

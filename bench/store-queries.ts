@@ -1,4 +1,4 @@
-// bench:store: every documented query over a long history, by HTTP as analysts ask, and a full stream
+// Every documented query over a long history, by HTTP as analysts ask, and a full stream
 // of its rows, with the memory that it takes of the service, of its query process and of the client.
 // The history is written as the ledger would; the service then applies it. A table on stderr, one JSON
 // object on stdout.

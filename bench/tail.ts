@@ -35,7 +35,7 @@ const HELP = `npm run bench:tail -- [options]
   --spin              the generator looks at the clock without a pause: it takes a core
   --also-autocannon   the same rate by autocannon's overallRate, beside the bar
   --seed N            of agents and of the order of companies (default 1)
-  --out FILE          the result for bench:plot
+  --out FILE          the result for bench -- plot
   --smoke             a moment, to see that it works
 
 Latency counts from when a request was due, whatever became of those before. Turned away is 503, an

@@ -1,4 +1,4 @@
-// bench:vault-start: time of a start over many registered sources until the port answers, until the
+// Time of a start over many registered sources until the port answers, until the
 // first text is compared with one of them, and until all of them are indexed. Generates the journal
 // itself. `--sources`, `--units` (of each text), `--smoke`.
 import { createHash } from "node:crypto";

@@ -1,78 +1,88 @@
-// Suites by name, as the manifest has them, and their groups.
+// Table of benches and evaluations: name, file and group of each suite that `npm run bench -- NAME` starts. The
+// suites used most have an npm script of their own as well.
 
 /** One bench or evaluation; `file` from the root of the tree. */
 export interface Suite {
   readonly name: string;
   readonly file: string;
-  readonly what: string;
+  readonly summary: string;
 }
 
-/** A suite that none of these names is of the group `others`. */
-const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
-  serving: [
-    "http",
-    "path",
-    "pool",
-    "cores",
-    "tail",
-    "overload",
-    "first-call",
-    "batch",
-    "metrics",
-    "cache",
-    "soak",
-    "console",
-  ],
-  engine: ["kernel", "growth", "ed25519", "grounding"],
-  evidence: ["ledger", "store", "start", "restart", "recovery", "vault-start", "backup"],
-  learning: ["kaizen", "kaizen-null", "kaizen-rings", "kaizen-fit", "backtest"],
-  quality: [
-    "eval:trust",
-    "eval:features",
-    "eval:attacks",
-    "eval:verdicts",
-    "eval:import",
-    "eval:grounding",
-    "eval:kaizen",
-  ],
+type Files = Readonly<Record<string, string>>;
+
+/** Files by name, by group. */
+export const GROUPS: Readonly<Record<string, Files>> = {
+  serving: {
+    http: "bench/http.ts",
+    path: "bench/path.ts",
+    pool: "bench/pool.ts",
+    cores: "bench/cores.ts",
+    tail: "bench/tail.ts",
+    overload: "bench/overload.ts",
+    batch: "bench/batch.ts",
+    metrics: "bench/metrics.ts",
+    cache: "bench/cache.ts",
+    soak: "bench/soak.ts",
+    console: "bench/console.ts",
+  },
+  engine: {
+    kernel: "bench/kernel.ts",
+    growth: "bench/growth.ts",
+    grounding: "bench/grounding.ts",
+  },
+  evidence: {
+    ledger: "bench/ledger.ts",
+    store: "bench/store-queries.ts",
+    agents: "bench/agents.ts",
+    start: "bench/start.ts",
+    restart: "bench/restart.ts",
+    recovery: "bench/recovery.ts",
+    "vault-start": "bench/vault-start.ts",
+    backup: "bench/backup.ts",
+  },
+  learning: {
+    kaizen: "bench/kaizen-million.ts",
+    "kaizen-null": "bench/kaizen-null.ts",
+    "kaizen-rings": "bench/kaizen-rings.ts",
+    "kaizen-fit": "bench/kaizen-fit.ts",
+    backtest: "bench/backtest.ts",
+  },
+  quality: {
+    "eval:trust": "bench/eval-trust.ts",
+    "eval:attacks": "bench/attacks-default.ts",
+    "eval:verdicts": "bench/eval-verdicts.ts",
+    "eval:import": "bench/eval-import.ts",
+    "eval:grounding": "bench/eval-grounding.ts",
+    "eval:kaizen": "bench/eval-kaizen.ts",
+  },
+  tools: {
+    compare: "bench/compare.ts",
+    results: "bench/results.ts",
+    plot: "bench/plot.ts",
+    "fit-grounding": "bench/fit-grounding.ts",
+  },
 };
 
-const SCRIPT = /^(?:bench:|(?=eval:))(.+)$/;
 const LENGTH_MAX = 92;
-const FILE = /bench\/[\w/-]+\.ts/;
 
-/** `textOf` reads a file of the tree. */
-export function suitesOf(manifest: string, textOf: (file: string) => string): Suite[] {
-  const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };
-  return Object.entries(scripts).flatMap(([script, command]) => {
-    const name = SCRIPT.exec(script)?.[1];
-    const file = FILE.exec(command)?.[0];
-    if (name === undefined || file === undefined) return [];
-    return [{ name, file, what: firstSentence(textOf(file)) }];
-  });
+/** `readFile` reads a file of the tree. @returns The suites by group. */
+export function listSuites(readFile: (file: string) => string): Map<string, Suite[]> {
+  const list = (files: Files): Suite[] =>
+    Object.entries(files).map(([name, file]) => ({
+      name,
+      file,
+      summary: readSummary(readFile(file)),
+    }));
+  return new Map(Object.entries(GROUPS).map(([group, files]) => [group, list(files)]));
 }
 
-/** Every suite is in one group. */
-export function groupsOf(suites: readonly Suite[]): Map<string, Suite[]> {
-  const groups = new Map<string, Suite[]>();
-  for (const [group, names] of Object.entries(NAMES_OF_GROUP)) {
-    groups.set(
-      group,
-      suites.filter(({ name }) => names.includes(name)),
-    );
-  }
-  const named = new Set(Object.values(NAMES_OF_GROUP).flat());
-  const others = suites.filter(({ name }) => !named.has(name));
-  return others.length === 0 ? groups : groups.set("others", others);
-}
-
-/** Of the comment that opens a file, without the name of the suite; its first clauses if it is long. */
-export function firstSentence(text: string): string {
+/** First sentence of the comment that opens a file, without the suite's name; its first clauses if it is long. */
+export function readSummary(text: string): string {
   const lines = text.split("\n");
   const end = lines.findIndex((line) => !line.startsWith("//"));
   const comment = lines.slice(0, end < 0 ? lines.length : end).map((line) => line.slice(3));
-  const told = comment.join(" ").replace(/^(?:npm run )?(?:bench|eval)[\w:-]*: /, "");
-  const sentence = /^.*?(?=\. |\.$|$)/.exec(told)![0];
+  const summary = comment.join(" ").replace(/^(?:npm run )?(?:bench|eval)[\w:-]*: /, "");
+  const sentence = /^.*?(?=\. |\.$|$)/.exec(summary)![0];
   if (sentence.length <= LENGTH_MAX) return sentence;
   return (
     /^(.*)(?:[,;:] | and )/.exec(sentence.slice(0, LENGTH_MAX))?.[1]?.replace(/[,;:]$/, "") ??

@@ -31,7 +31,7 @@ export function wordsOf<Word extends string>(
   return words.filter((word) => asked.includes(word));
 }
 
-/** One JSON object as the last line of stdout, and in a file for `npm run bench:plot`. */
+/** One JSON object as the last line of stdout, and in a file for `npm run bench -- plot`. */
 export function report(result: object, file: string | undefined): void {
   const text = `${JSON.stringify(result)}\n`;
   if (file !== undefined) {

@@ -1,10 +1,10 @@
-// bench:cache in smoke mode: it cannot rot, its last line stays one JSON object, and the cache it
+// bench -- cache in smoke mode: it cannot rot, its last line stays one JSON object, and the cache it
 // measures never answers wrongly.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
-it("bench:cache", async () => {
+it("bench -- cache", async () => {
   const flags = ["--disable-warning=ExperimentalWarning", "bench/cache.ts", "--smoke"];
   const { stdout } = await promisify(execFile)(process.execPath, flags);
   const report = JSON.parse(stdout) as Record<string, number> & {

@@ -1,4 +1,4 @@
-// bench:cores: what it reads off the service's counters, what it calls the limit, and that a reading
+// bench -- cores: what it reads off the service's counters, what it calls the limit, and that a reading
 // which no state explains is called torn.
 import { expect, test } from "vitest";
 import { byThread, type Evenness, evennessOf, limitOf } from "../../bench/cores/evenness.ts";
@@ -64,7 +64,7 @@ test("no reading beside a writer that folds and grows the table is torn", async 
   expect(found.states_seen).toBeGreaterThan(1);
 });
 
-test("bench:cores: every thread's answers are counted", async () => {
+test("bench -- cores: every thread's answers are counted", async () => {
   const report = await lastLine("bench/cores.ts", "--smoke", "--generator", "autocannon");
   const rows = report["rows"] as { threads: number; by_thread: number[]; errors: number }[];
   expect(rows.map(({ threads }) => threads)).toEqual([1, 2]);

@@ -15,7 +15,7 @@ async function lastLine(script: string, ...args: string[]): Promise<Record<strin
   return JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as Record<string, unknown>;
 }
 
-it("bench:grounding, with a vault beside an empty one", async () => {
+it("bench -- grounding, with a vault beside an empty one", async () => {
   const flags = ["--smoke", "--vault", "200", "--seconds", "0"];
   const report = await lastLine("bench/grounding.ts", ...flags);
   const { assess } = report["vault"] as { assess: Record<string, number> };

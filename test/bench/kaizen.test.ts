@@ -14,7 +14,7 @@ async function lastLine(script: string, ...args: string[]): Promise<unknown> {
   return JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
 }
 
-test("bench:kaizen-fit times two fits that agree", async () => {
+test("bench -- kaizen-fit times two fits that agree", async () => {
   const { fits } = (await lastLine("bench/kaizen-fit.ts", "--rows", "600")) as {
     fits: { rows: number; largest_coefficient: number; largest_gap: number }[];
   };
@@ -64,38 +64,4 @@ test("eval:kaizen walks a stream day by day as the service would", async () => {
   expect(all).toMatchObject({ slice: "all", rows: 84, observed: expect.closeTo(0.2, 1) });
   expect(others.every(({ off_by }) => off_by >= 1)).toBe(true);
   expect(report.tests.every(({ kind }) => kind === "calibration")).toBe(true);
-});
-
-test("bench:kaizen-accrued adds tests up, and shows slices without a gate", async () => {
-  const rows = Array.from({ length: 2600 }, (_, i) => {
-    const seconds = 1_600_000_000 + i * 5400;
-    return `r${i % 61},s${i % 83},${i % 7 === 0 || i % 83 === 3 ? -1 : 2},${seconds}`;
-  });
-  const file = join(mkdtempSync(join(tmpdir(), "kaizen-accrued-")), "stream.csv");
-  writeFileSync(file, rows.join("\n"));
-  interface Words {
-    tests: number;
-    e: number;
-    largest_e: number;
-  }
-  interface Found {
-    refits: { left_out: number[]; all: Words; others: Words }[];
-    calibrations: { rows: number | string; all: Words }[];
-    slices_off_by: Record<string, Record<string, number>>;
-  }
-  const report = (await lastLine("bench/kaizen-accrued.ts", "--file", file)) as {
-    check: Found;
-    handshake: Found;
-  };
-  for (const { refits, calibrations, slices_off_by: slices } of [report.check, report.handshake]) {
-    expect(refits.map(({ left_out: shares }) => shares[1])).toEqual([0.05, 0.1, 0.2, 0.4]);
-    for (const { all, others } of refits) {
-      expect(all.tests).toBeGreaterThan(0);
-      expect(others.tests).toBe(all.tests);
-      expect(all.largest_e).toBeGreaterThanOrEqual(all.e);
-    }
-    expect(calibrations.map((each) => each.rows)).toEqual(["all", 8000, 3000]);
-    expect(Object.values(slices)).toHaveLength(4);
-    expect(Object.values(slices["never"]!).every((off) => off >= 1)).toBe(true);
-  }
 });

@@ -1,4 +1,4 @@
-// bench:plot: each suite's result becomes pictures with labelled axes, in both colour schemes; what is
+// bench -- plot: each suite's result becomes pictures with labelled axes, in both colour schemes; what is
 // no result is refused, what has no picture passed over.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -59,15 +59,6 @@ test.concurrent("eval:trust --robust: with credibility invented agents buy littl
   expect(check.auc).toBeGreaterThan(0.7);
 });
 
-test.concurrent("bench:first-call: a warmed client's first check is an answer", async () => {
-  const { rows } = await lastLine("bench/first-call.ts", "--smoke");
-  expect((rows as { mode: string }[]).map(({ mode }) => mode)).toEqual([
-    "fetch",
-    "client",
-    "warmed",
-  ]);
-});
-
 const CLONE = existsSync(".git") ? needs("git") : needsThat(false, "this is no clone of git");
 
 test.concurrent("bench:compare: a revision and this tree, figure by figure", CLONE, async () => {
@@ -101,7 +92,7 @@ test.concurrent("bench:overload: every request is answered or turned away", asyn
   expect((over as { answered: number }).answered).toBeGreaterThan(0);
 });
 
-test("bench:console: verdicts beside an open page", needs("chromium"), async () => {
+test("bench -- console: verdicts beside an open page", needs("chromium"), async () => {
   const report = await lastLine("bench/console.ts", "--smoke");
   expect(report).toMatchObject({ rounds: 1 });
   expect((report["first_page_ms"] as { median: number }).median).toBeGreaterThan(0);
@@ -113,7 +104,7 @@ test.concurrent("bench:soak: everything on, nothing breaks", async () => {
   expect(report["requests"]).toBeGreaterThan(10);
 });
 
-test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
+test.concurrent("bench -- eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
   const report = await lastLine("bench/attacks-default.ts", "--smoke");
   expect(report["one_key_points_max"]).toBeLessThanOrEqual(10);
   const rows = report["rows"] as { attack: string; agent: string; before: object; after: object }[];
@@ -157,7 +148,7 @@ test.concurrent("eval:verdicts and the back-test of the imported file find the s
   }
 });
 
-test.concurrent("bench:backtest: looser bounds allow more, of the bad ones too", async () => {
+test.concurrent("bench -- backtest: looser bounds allow more, of the bad ones too", async () => {
   const report = await lastLine("bench/backtest.ts", "--smoke");
   expect(report).toMatchObject({ state: "done", outcomes: 5000 });
   expect(report["outcomes_per_second"]).toBeGreaterThan(0);
@@ -194,14 +185,14 @@ test.concurrent("bench:ledger", async () => {
   }
 });
 
-test.concurrent("bench:start", async () => {
+test.concurrent("bench -- start", async () => {
   const report = await lastLine("bench/start.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 20_000, same_bytes: true });
   expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
 
-test.concurrent("bench:backup: the same table, and the same chain at a point in time", async () => {
+test.concurrent("bench -- backup: the same table, and the same chain at a point in time", async () => {
   const report = await lastLine("bench/backup.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 20_000, same_table: true, same_chain_until: true });
   expect(report["archive_same_table"]).toBe(true);
@@ -209,7 +200,7 @@ test.concurrent("bench:backup: the same table, and the same chain at a point in 
   expect(report["until"]).toBeLessThan(report["position"] as number);
 });
 
-test.concurrent("bench:recovery: the unit's command comes back by itself, and loses nothing", async () => {
+test.concurrent("bench -- recovery: the unit's command comes back by itself, and loses nothing", async () => {
   const report = await lastLine("bench/recovery.ts", "--smoke");
   expect(report).toMatchObject({ ends: ["SIGSEGV", "SIGKILL"], lost: 0 });
   expect(report["restart_pause_seconds"]).toBeLessThanOrEqual(0.1);
@@ -217,7 +208,7 @@ test.concurrent("bench:recovery: the unit's command comes back by itself, and lo
   expect(Number(report["acknowledged"])).toBeGreaterThan(0);
 });
 
-test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {
+test.concurrent("bench -- restart: kill -9 and a start at once; two containers, one owner", async () => {
   const report = await lastLine("bench/restart.ts", "--smoke");
   expect(report).toMatchObject({ kills: 1, hand_overs: 1, failures: [], acknowledged: 40 });
   const { containers } = report;
@@ -231,31 +222,25 @@ test.concurrent("bench:restart: kill -9 and a start at once; two containers, one
   ]);
 });
 
-test.concurrent("bench:store", async () => {
+test.concurrent("bench -- store", async () => {
   const report = await lastLine("bench/store-queries.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 6000, stream: { rows: 6000 } });
   expect(Object.keys(report["queries"] as object).length).toBeGreaterThan(10);
 });
 
-test.concurrent("bench:agents: a page in every order", async () => {
+test.concurrent("bench -- agents: a page in every order", async () => {
   const { agents, pages } = await lastLine("bench/agents.ts", "--smoke");
   expect(agents).toBe(5000);
   expect(Object.keys(pages as object)).toContain("-last_outcome");
 });
 
-test.concurrent("bench:vault-start", async () => {
+test.concurrent("bench -- vault-start", async () => {
   const report = await lastLine("bench/vault-start.ts", "--smoke");
   expect(report).toMatchObject({ sources: 500, is_compared: true });
   expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
 });
 
-test.concurrent("bench:metrics", async () => {
+test.concurrent("bench -- metrics", async () => {
   const report = await lastLine("bench/metrics.ts", "--smoke");
   expect(report["request_ns"]).toBeGreaterThan(0);
-});
-
-test.concurrent("bench:ed25519", async () => {
-  const report = await lastLine("bench/ed25519.ts", "--smoke");
-  expect(report["libsodium_us"]).toBeGreaterThan(0);
-  expect(report["openssl_us"]).toBeGreaterThan(0);
 });

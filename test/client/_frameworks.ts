@@ -1,4 +1,4 @@
-// npm run check:frameworks: the packed client against the real packages that are too heavy for
+// `npx node test/client/_frameworks.ts`: the packed client against the real packages that are too heavy for
 // every run of the tests (Mastra) or run on a newer Node only (eve: types alone). Installs them,
 // without their scripts, into a scratch folder; needs a registry. Prints one line each, exits 1 on
 // a fault.

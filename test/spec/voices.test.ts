@@ -1,5 +1,5 @@
 // Voices of outcomes in the whole service with its defaults, through every way of reporting, and the
-// warning to the operator. Attacks at full size are played by `npm run eval:attacks`.
+// warning to the operator. Attacks at full size are played by `npm run bench -- eval:attacks`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -25,7 +25,7 @@ import { decodeFault } from "../../contract/encoded-fault.ts";
 
 /**
  * Body size from which `auto` takes the hop, which costs some 0.2 ms: about 100 items, which in
- * place would hold up every verdict behind them for 0.4 ms (bench:batch).
+ * place would hold up every verdict behind them for 0.4 ms (npm run bench -- batch).
  */
 const AUTO_BYTES_MIN = 12 * 1024;
 const WORKER = new URL("./worker.ts", import.meta.url).href;

@@ -41,7 +41,7 @@ import type { VaultMemory } from "../memory.ts";
 
 /**
  * Most work that is scored in place, in units of text times documents with text: 1 to 2 ms at the
- * 12 to 24 ns per unit that bench:grounding measures. Larger texts are reported as not assessed.
+ * 12 to 24 ns per unit that npm run bench -- grounding measures. Larger texts are reported as not assessed.
  */
 export const INLINE_WORK_UNITS_MAX = 65_536;
 /** The same for a thread of a batch, where no other request waits. */

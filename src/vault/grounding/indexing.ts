@@ -10,7 +10,7 @@ import { computeMinHash } from "./minhash.ts";
 
 /**
  * Most units of one request's texts that are indexed in place: a third of a millisecond at the 21
- * ns a unit that bench:grounding measures. Larger texts are prepared on another thread.
+ * ns a unit that npm run bench -- grounding measures. Larger texts are prepared on another thread.
  */
 export const INDEX_INLINE_UNITS_MAX = 16_384;
 

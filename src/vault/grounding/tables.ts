@@ -25,7 +25,7 @@ import { fillFoldTables } from "./characters.ts";
 import type { GroundingExports } from "./module.ts";
 import type { TextKind } from "../../contract/vocabulary.ts";
 
-/** `data/grounding/numbers.json`, written by `fit:grounding`. Risks and weights in 1/1024. */
+/** `data/grounding/numbers.json`, written by `npm run bench -- fit-grounding`. Risks and weights in 1/1024. */
 export interface GroundingNumbers {
   weights: number[];
   bias: number;
