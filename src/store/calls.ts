@@ -42,12 +42,6 @@ export async function runCallerCall(
   return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
 }
 
-/** A call that waits for its answer. */
-export interface PendingStoreCall {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** The thread has ended. */
 export function createStoreEndedFault(): ServiceFault {
   return new ServiceFault("store_unavailable", "the outcome store is not running");

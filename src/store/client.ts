@@ -28,12 +28,12 @@ import type {
   UsageRange,
 } from "./store.ts";
 import { createStreamedRows } from "./streamed-rows.ts";
-import { type PendingStoreCall, createStoreEndedFault } from "./calls.ts";
+import { createStoreEndedFault } from "./calls.ts";
+import { PendingCalls } from "../concurrency/calls.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { PositionWaiters } from "./waiting.ts";
 import { createAgentDirectory } from "./directory/client.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
-import { decodeFault } from "../contract/encoded-fault.ts";
 
 export {
   DECISIONS_KEPT_DAYS,
@@ -90,10 +90,9 @@ class StoreClient implements OpenStore {
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = INITIAL_STORE_STATE;
-  #calls = new Map<number, PendingStoreCall>();
+  readonly #calls = new PendingCalls();
   readonly #positionWaiters = new PositionWaiters();
   #firstStateReceived = Promise.withResolvers<void>();
-  #nextId = 1;
   readonly #rebuildListeners: (() => void)[] = [];
   readonly #onAhead: (position: number, durableLsn: number) => void;
   readonly #readLimit = new AdmissionLimit({
@@ -246,11 +245,7 @@ class StoreClient implements OpenStore {
 
   #call<T>(call: StoreCall): Promise<T> {
     if (this.#hasEnded) return Promise.reject(createStoreEndedFault());
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      this.#calls.set(id, { resolve, reject });
-      this.#send({ kind: "call", id, call });
-    });
+    return this.#calls.start((id) => this.#send({ kind: "call", id, call }));
   }
 
   waitUntilApplied(position: number, waitMsMax?: number): Promise<void> {
@@ -290,10 +285,8 @@ class StoreClient implements OpenStore {
     } else if (message.kind === "log") {
       this.#log(message.event, message.detail);
     } else {
-      const call = this.#calls.get(message.id);
-      this.#calls.delete(message.id);
-      if (message.kind === "answer") call?.resolve(message.result as never);
-      else call?.reject(decodeFault(message.fault));
+      const reply = message.kind === "answer" ? { value: message.result } : message;
+      this.#calls.settle(message.id, reply);
     }
   }
 
@@ -311,9 +304,8 @@ class StoreClient implements OpenStore {
 
   #rejectPending(): void {
     this.#hasEnded = true;
-    for (const call of this.#calls.values()) call.reject(createStoreEndedFault());
+    this.#calls.rejectAll(createStoreEndedFault);
     this.#firstStateReceived.reject(createStoreEndedFault());
     this.#positionWaiters.rejectAll(createStoreEndedFault());
-    this.#calls.clear();
   }
 }

@@ -1,4 +1,5 @@
 // Effect of a change on the whole cluster: on how many of its nodes it is in force by now.
+import { PendingCalls } from "../../concurrency/calls.ts";
 import type { Effective } from "../../contract/schemas/service.ts";
 import { COUNT_TIMEOUT_MS } from "../../stream/spread.ts";
 import type { PropagationQuery } from "../../threads/stream.ts";
@@ -10,8 +11,7 @@ export class ChangePropagation {
   readonly #ask: (question: PropagationQuery) => void;
   /** Nodes that told of themselves lately, this one among them. */
   readonly #known: () => number;
-  readonly #waiting = new Map<number, (nodes: number) => void>();
-  #lastId = 0;
+  readonly #calls = new PendingCalls();
 
   /** `ask` reaches the stream thread, whose answers come to `take`. */
   constructor(ask: (question: PropagationQuery) => void, known: () => number) {
@@ -22,17 +22,14 @@ export class ChangePropagation {
   /** Of what is in force here. Takes at most a second and a half, and never rejects. */
   async now(): Promise<Effective> {
     const of = Math.max(1, this.#known());
-    const id = ++this.#lastId;
-    const nodes = await new Promise<number>((resolve) => {
-      this.#waiting.set(id, resolve);
-      setTimeout(() => resolve(0), COUNT_TIMEOUT_MS + GRACE_MS).unref();
+    const nodes = await this.#calls.start<number>((id) => {
+      setTimeout(() => this.#calls.resolve(id, 0), COUNT_TIMEOUT_MS + GRACE_MS).unref();
       this.#ask({ id, of });
     });
-    this.#waiting.delete(id);
     return { nodes: Math.max(1, nodes), of: Math.max(of, nodes) };
   }
 
   take({ id, nodes }: { readonly id: number; readonly nodes: number }): void {
-    this.#waiting.get(id)?.(nodes);
+    this.#calls.resolve(id, nodes);
   }
 }

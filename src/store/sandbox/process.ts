@@ -3,7 +3,7 @@
 import type { LimitedProcess } from "../../platform/limited-process.ts";
 import { createQueryTimeoutFault, createQueryMemoryFault } from "../query/query.ts";
 import type { MessageFromSandbox, SandboxCall } from "./messages.ts";
-import { decodeFault } from "../../contract/encoded-fault.ts";
+import { PendingCalls } from "../../concurrency/calls.ts";
 
 /** The process ended under a call that is not at fault: it may be made again. */
 export class ProcessLost extends Error {}
@@ -18,20 +18,16 @@ export interface LiableCaller {
   readonly limitMs: number;
 }
 
-interface PendingSandboxCall {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
+interface SandboxCallContext {
   readonly liable: LiableCaller | undefined;
-  readonly timer: NodeJS.Timeout;
 }
 
 export class SandboxProcess {
   readonly #process: LimitedProcess;
-  readonly #calls = new Map<number, PendingSandboxCall>();
+  readonly #calls = new PendingCalls<SandboxCallContext>();
   readonly #onForcedEnd: (tenant: string) => void;
-  #nextId = 1;
   /** The call whose deadline has passed. */
-  #timedOutCall: PendingSandboxCall | undefined;
+  #timedOutCall: SandboxCallContext | undefined;
   #isKilled = false;
   hasEnded = false;
   /** The reason why nothing of its copy can be trusted any more. */
@@ -53,15 +49,14 @@ export class SandboxProcess {
    */
   call<T>(call: SandboxCall, deadlineMs: number, liable?: LiableCaller): Promise<T> {
     if (this.hasEnded) return Promise.reject(new ProcessLost("the query process has ended"));
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      const timer = setTimeout(() => {
-        this.#timedOutCall ??= this.#calls.get(id);
-        this.#killProcess();
-      }, deadlineMs);
-      this.#calls.set(id, { resolve, reject, liable, timer });
-      this.#process.send({ id, call });
-    });
+    const context = { liable };
+    const timer = setTimeout(() => {
+      this.#timedOutCall ??= context;
+      this.#killProcess();
+    }, deadlineMs);
+    return this.#calls
+      .start<T>((id) => this.#process.send({ id, call }), context)
+      .finally(() => clearTimeout(timer));
   }
 
   /** Resident bytes. */
@@ -85,35 +80,25 @@ export class SandboxProcess {
       this.brokenReason ??= message.detail;
       return;
     }
-    const pending = this.#calls.get(message.id);
-    if (pending === undefined) return;
-    this.#calls.delete(message.id);
-    clearTimeout(pending.timer);
-    if (message.kind === "answer") pending.resolve(message.result as never);
-    else pending.reject(decodeFault(message.fault));
+    const reply = message.kind === "answer" ? { value: message.result } : message;
+    this.#calls.settle(message.id, reply);
   }
 
   #rejectAllCalls(how: string): string {
     this.hasEnded = true;
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
     const late = this.#timedOutCall;
-    const callers = calls.filter(({ liable }) => liable !== undefined);
+    const callerCount = this.#calls.contexts().filter(({ liable }) => liable !== undefined).length;
     // It ended by itself: an allocation was refused where that cannot be survived, or the machine ran
     // out of memory. With one query under way that one did it; of several it may be any.
     const isOwnEnd = late === undefined && !this.#isKilled;
-    for (const pending of calls) {
-      const { liable, timer, reject } = pending;
-      clearTimeout(timer);
-      const isAtFault = pending === late || (isOwnEnd && callers.length === 1);
-      if (liable === undefined || !isAtFault) {
-        if (isOwnEnd && liable !== undefined) this.#onForcedEnd(liable.tenant);
-        reject(new ProcessLost(how));
-        continue;
-      }
+    this.#calls.rejectAll((context) => {
+      const { liable } = context;
+      const isAtFault = context === late || (isOwnEnd && callerCount === 1);
+      if (liable === undefined || !(isAtFault || isOwnEnd)) return new ProcessLost(how);
       this.#onForcedEnd(liable.tenant);
-      reject(pending === late ? createQueryTimeoutFault(liable.limitMs) : createQueryMemoryFault());
-    }
+      if (!isAtFault) return new ProcessLost(how);
+      return context === late ? createQueryTimeoutFault(liable.limitMs) : createQueryMemoryFault();
+    });
     if (this.#isKilled) return "";
     return late === undefined ? how : `a query was still running after its deadline: ${how}`;
   }

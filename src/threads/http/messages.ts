@@ -1,5 +1,4 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
-import { ServiceFault } from "../../contract/faults.ts";
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
@@ -18,7 +17,7 @@ import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify
 import type { LedgerPortTransfer } from "../../ledger/join.ts";
 import type { VaultFinding } from "../../vault/assessment/findings.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
-import { decodeFault, encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
+import type { CallReply } from "../../concurrency/calls.ts";
 
 /** Start data of a further thread. */
 export interface HttpThreadData {
@@ -79,12 +78,6 @@ export interface HttpThreadCallResults {
   readonly assess: VaultFinding;
 }
 
-/** An answer as data: class instances do not survive the crossing. */
-export type HttpThreadCallReply =
-  | { readonly value: unknown }
-  | { readonly fault: EncodedFault }
-  | { readonly failure: string };
-
 export type MessageToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
@@ -94,7 +87,7 @@ export type MessageToHttpThread =
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "pulse"; readonly id: number }
-  | { readonly kind: "answer"; readonly id: number; readonly answer: HttpThreadCallReply }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: CallReply }
   | { readonly kind: "stop" }
   | { readonly kind: "close"; readonly graceMs: number };
 
@@ -116,51 +109,6 @@ export type MessageFromHttpThread =
   /** The thread cannot be trusted with requests any more, or never could. */
   | { readonly kind: "broken"; readonly detail: string }
   | { readonly kind: "closed" };
-
-/** Questions that wait for their answers, by number. */
-export class PendingThreadCalls {
-  readonly #waiting = new Map<
-    number,
-    { resolve: (value: never) => void; reject: (error: Error) => void }
-  >();
-  #lastId = 0;
-
-  /** `send` is called with the number that the answer will carry. */
-  ask<Value>(send: (id: number) => void): Promise<Value> {
-    return new Promise<Value>((resolve, reject) => {
-      this.#lastId += 1;
-      this.#waiting.set(this.#lastId, { resolve, reject });
-      send(this.#lastId);
-    });
-  }
-
-  settle(id: number, answer: HttpThreadCallReply): void {
-    const asked = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if ("value" in answer) asked?.resolve(answer.value as never);
-    else if ("fault" in answer) {
-      asked?.reject(decodeFault(answer.fault));
-    } else asked?.reject(new Error(answer.failure));
-  }
-
-  /** Rejects all questions: the other side has ended. */
-  rejectAll(why: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new Error(why));
-    this.#waiting.clear();
-  }
-}
-
-/** Result of a promise, in the form that crosses. */
-export async function encodeAnswer(work: Promise<unknown>): Promise<HttpThreadCallReply> {
-  try {
-    return { value: await work };
-  } catch (error) {
-    if (!(error instanceof ServiceFault)) {
-      return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
-    }
-    return { fault: encodeFault(error) };
-  }
-}
 
 /** Bytes that own their buffer, so that it can move; a piece of a larger one is copied out. */
 export function ensureTransferable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -26,13 +26,13 @@ import { SCORE_ROUTES } from "../../http/routes/score.ts";
 import { LIVENESS_ROUTE } from "../../http/routes/service.ts";
 import type { Reply } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
+import { PendingCalls } from "../../concurrency/calls.ts";
 import { PendingMessageReceiver } from "./doorbell.ts";
 import {
   type HttpThreadCallResults,
   type MessageFromHttpThread,
   type HttpThreadData,
   ensureTransferable,
-  PendingThreadCalls,
   type HttpThreadCall,
   type MessageToHttpThread,
 } from "./messages.ts";
@@ -101,7 +101,7 @@ class HttpThreadServer {
   readonly #port: MessagePort;
   readonly #data: HttpThreadData;
   readonly #clock: () => number;
-  readonly #questions = new PendingThreadCalls();
+  readonly #calls = new PendingCalls();
   readonly #keyring: SyncedKeyring;
   readonly #policies: PolicyBook;
   readonly #owners: NamespaceOwners;
@@ -155,7 +155,7 @@ class HttpThreadServer {
   }
 
   #take(message: MessageToHttpThread): void {
-    if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
+    if (message.kind === "answer") this.#calls.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.applyStoredKey(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
     else if (message.kind === "review") this.#reviews.apply(message.news);
@@ -277,7 +277,7 @@ class HttpThreadServer {
   }
 
   #ask<Asked extends HttpThreadCall>(question: Asked, transfer: ArrayBuffer[] = []) {
-    return this.#questions.ask<HttpThreadCallResults[Asked["name"]]>((id) => {
+    return this.#calls.start<HttpThreadCallResults[Asked["name"]]>((id) => {
       this.#port.postMessage({ kind: "question", id, question }, transfer);
     });
   }

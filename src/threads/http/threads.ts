@@ -14,13 +14,12 @@ import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningHttpServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
+import { encodeReply, PendingCalls } from "../../concurrency/calls.ts";
 import { createPendingMessageFlag, raisePendingMessageFlag } from "./doorbell.ts";
 import {
-  encodeAnswer,
   type MessageFromHttpThread,
   type HttpThreadData,
   ensureTransferable,
-  PendingThreadCalls,
   type HttpThreadCall,
   type RelayedReply,
   type MessageToHttpThread,
@@ -174,7 +173,7 @@ class HttpThreadHandle {
   readonly #number: number;
   readonly #doorbell: SharedArrayBuffer;
   readonly #options: HttpThreadHandleOptions;
-  readonly #counts = new PendingThreadCalls();
+  readonly #counts = new PendingCalls();
   readonly #ended: Promise<void>;
   #expected = createMilestone();
   #isServing = false;
@@ -195,7 +194,7 @@ class HttpThreadHandle {
     this.#ended = new Promise((resolve) => {
       this.#worker.once("exit", (code) => {
         if (!this.#isClosing) this.#break(`it ended with ${code}`);
-        this.#counts.rejectAll("the thread has ended");
+        this.#counts.rejectAll(() => new Error("the thread has ended"));
         resolve();
       });
     });
@@ -222,7 +221,7 @@ class HttpThreadHandle {
   }
 
   ask<Counts extends ThreadCounts | SeriesCounts>(kind: "count" | "pulse"): Promise<Counts> {
-    return this.#counts.ask<Counts>((id) => this.send({ kind, id }));
+    return this.#counts.start<Counts>((id) => this.send({ kind, id }));
   }
 
   async close(graceMs: number): Promise<void> {
@@ -235,7 +234,7 @@ class HttpThreadHandle {
 
   #take(message: MessageFromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
-    else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
+    else if (message.kind === "counts") this.#counts.resolve(message.id, message.counts);
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
     else if (message.kind === "watched") this.#options.onWatched(message.batch, this.#number);
     else if (message.kind === "asked") this.#options.onAsked(message.asked);
@@ -248,7 +247,7 @@ class HttpThreadHandle {
 
   async #answer(id: number, question: HttpThreadCall): Promise<void> {
     const transfer: (ArrayBuffer | MessagePort)[] = [];
-    const answer = await encodeAnswer(this.#perform(question, transfer));
+    const answer = await encodeReply(this.#perform(question, transfer));
     this.send({ kind: "answer", id, answer }, transfer);
   }
 

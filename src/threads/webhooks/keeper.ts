@@ -14,7 +14,7 @@ import type {
   WebhookThreadData,
 } from "./messages.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
-import { decodeFault } from "../../contract/encoded-fault.ts";
+import { PendingCalls } from "../../concurrency/calls.ts";
 
 const ENTRY = new URL("./worker.ts", import.meta.url);
 /** Before a thread that failed is started again. */
@@ -33,18 +33,12 @@ export interface WebhookThreadClientOptions {
   readonly log: Log;
 }
 
-interface PendingCall {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export class WebhookThreadClient implements Webhooks {
   readonly #options: WebhookThreadClientOptions;
-  readonly #calls = new Map<number, PendingCall>();
+  readonly #calls = new PendingCalls();
   /** As of the last second; undefined before there was an endpoint. */
   figures: WebhookMetrics | undefined;
   #worker: Worker | undefined;
-  #number = 0;
   #again: NodeJS.Timeout | undefined;
   #isClosing = false;
 
@@ -81,9 +75,7 @@ export class WebhookThreadClient implements Webhooks {
     const worker = this.#worker;
     if (worker === undefined || this.#calls.size >= CALLS_MAX)
       return Promise.reject(createWebhooksUnavailableFault());
-    const number = this.#number++;
-    return new Promise<Answer>((resolve, reject) => {
-      this.#calls.set(number, { resolve: resolve as (value: unknown) => void, reject });
+    return this.#calls.start<Answer>((number) => {
       this.#post(worker, { kind: "call", number, name, parameters });
     });
   }
@@ -107,8 +99,7 @@ export class WebhookThreadClient implements Webhooks {
 
   #ended(): void {
     this.#worker = undefined;
-    for (const { reject } of this.#calls.values()) reject(createWebhooksUnavailableFault());
-    this.#calls.clear();
+    this.#calls.rejectAll(createWebhooksUnavailableFault);
     if (this.#isClosing) return;
     this.#again = setTimeout(() => this.#start(), RESTART_DELAY_MS).unref();
   }
@@ -123,10 +114,7 @@ export class WebhookThreadClient implements Webhooks {
       this.#options.log[WARNINGS.has(event) ? "warn" : "error"](event, { detail });
       return;
     }
-    const call = this.#calls.get(message.number);
-    this.#calls.delete(message.number);
-    if (message.kind === "answer") call?.resolve(message.value);
-    else call?.reject(decodeFault(message.fault));
+    this.#calls.settle(message.number, message);
   }
 }
 
