@@ -9,7 +9,7 @@ import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { resolveDataPaths } from "../src/journal/data-directory.ts";
-import { BacktestService } from "../src/kaizen/service/backtest-service.ts";
+import { BacktestService } from "../src/kaizen/service/backtests.ts";
 import { startLedger } from "../src/ledger/client.ts";
 import { defaultPolicySource } from "../src/policy/active-policy.ts";
 import { fillJournal } from "./made-history.ts";

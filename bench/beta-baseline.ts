@@ -4,7 +4,7 @@ import {
   computeAuc,
   computeCalibrationError,
   computeMeanLogLoss,
-} from "../src/kaizen/model/metrics.ts";
+} from "../src/kaizen/model/forecast-metrics.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { RatedOutcome } from "./ratings.ts";
 

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 
 import { parsed } from "./load/parsed.ts";
-import { computeAuc } from "../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../src/kaizen/model/forecast-metrics.ts";
 import { readGroundingNumbers, readStemWeights } from "../src/vault/grounding/tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
 import type { Calibrated } from "./grounding-calibrate.ts";

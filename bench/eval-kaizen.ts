@@ -7,10 +7,13 @@ import { parsed } from "./load/parsed.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
 import { parseSeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { findFirstRowAtOrAfter } from "../src/kaizen/model/holdout.ts";
-import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
-import type { ScorecardSide } from "../src/kaizen/sides.ts";
+import {
+  SCORECARD_SIDES,
+  readCoefficients,
+  computeRowLogit,
+} from "../src/kaizen/model/scorecard.ts";
+import type { ScorecardSide } from "../src/kaizen/model/scorecard.ts";
 import type { ScoringModel } from "../src/engine/config.ts";
-import { readCoefficients, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { DAY_MS, deniedSuccesses, KaizenSchedule, meanLoss } from "./kaizen-schedule.ts";
 import { historyOf, StreamStandings } from "./kaizen-stream.ts";

@@ -10,7 +10,7 @@ import {
   computeAuc,
   computeCalibrationError,
   computeMeanLogLoss,
-} from "../src/kaizen/model/metrics.ts";
+} from "../src/kaizen/model/forecast-metrics.ts";
 import { readCoefficients, fitScorecard, computeRowLogit } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaForecasts } from "./beta-baseline.ts";

@@ -18,7 +18,7 @@ import {
   computeMeanLogLoss,
   fitDenialThreshold,
   computeTruePositiveRate,
-} from "../src/kaizen/model/metrics.ts";
+} from "../src/kaizen/model/forecast-metrics.ts";
 import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
 import {
   readCoefficients,

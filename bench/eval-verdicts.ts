@@ -10,7 +10,7 @@ import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { computeDenialThreshold } from "../src/kaizen/model/holdout.ts";
-import { fitDenialThreshold } from "../src/kaizen/model/metrics.ts";
+import { fitDenialThreshold } from "../src/kaizen/model/forecast-metrics.ts";
 import {
   readCoefficients,
   fitScorecard,

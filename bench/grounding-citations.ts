@@ -1,7 +1,7 @@
 // Citations of eval:grounding: the cited page against pages of other sources, by the best window
 // alone, and answers whose sentences cite several pages by markers, in order and in disorder.
 import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
-import { computeAuc } from "../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../src/kaizen/model/forecast-metrics.ts";
 import { readGroundingNumbers } from "../src/vault/grounding/tables.ts";
 import type { CitedSource } from "../src/vault/sources/statuses.ts";
 import { isHardMismatch } from "../src/vault/sources/statuses.ts";

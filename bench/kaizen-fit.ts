@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parsed } from "./load/parsed.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { DesignMatrix } from "../src/kaizen/model/fit.ts";
-import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../src/kaizen/model/bootstrap.ts";
 import { COLUMN_SIGNS, COLUMN_COUNT } from "../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../src/store/duckdb.ts";
 import { fitBySql, loadDesign } from "./sql-fit.ts";

@@ -6,7 +6,7 @@ import { loadDefaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challengeScorecard } from "../src/kaizen/challenge.ts";
 import type { ChallengeResult } from "../src/kaizen/challenge.ts";
-import { evaluateAttackGate } from "../src/kaizen/gates/attack-gate.ts";
+import { evaluateAttackGate } from "../src/kaizen/gates/attacks/gate.ts";
 import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import {
@@ -14,10 +14,10 @@ import {
   computeRowLogit,
   replaceCoefficients,
 } from "../src/kaizen/model/scorecard.ts";
-import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../src/kaizen/model/bootstrap.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
 import type { Truth } from "./label-worlds.ts";
-import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/private-engines.ts";
 import type { OutcomeHistory } from "../src/kaizen/replay/history.ts";
 import { replayTableUpTo } from "../src/kaizen/replay/evidence.ts";
 import { evidenceOf, historyOf } from "./kaizen-stream.ts";

@@ -15,14 +15,17 @@ import { computeTwoWayVariance } from "../src/kaizen/model/statistics.ts";
 import { findNewestChange, computeConfigWithoutStep } from "../src/kaizen/lineage.ts";
 import type { PromotionStep } from "../src/kaizen/lineage.ts";
 import { COOL_DOWN_RUNS, monitorScorecardRows } from "../src/kaizen/monitor.ts";
-import { openAttackJudge, playAttacksOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import {
+  openAttackJudge,
+  playAttacksOnTable,
+  probeInPrivateEngine,
+} from "../src/kaizen/replay/private-engines.ts";
 import type { OutcomeHistory } from "../src/kaizen/replay/history.ts";
-import { probeInPrivateEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { replayTableUpTo, replayEvidence } from "../src/kaizen/replay/evidence.ts";
 import { challengeBothScorecards } from "../src/kaizen/run.ts";
 import type { RunFindings, KaizenRunOptions, ScorecardFindings } from "../src/kaizen/run.ts";
-import { SCORECARD_SIDES } from "../src/kaizen/sides.ts";
-import type { ScorecardSide } from "../src/kaizen/sides.ts";
+import { SCORECARD_SIDES } from "../src/kaizen/model/scorecard.ts";
+import type { ScorecardSide } from "../src/kaizen/model/scorecard.ts";
 import type { StreamStandings } from "./kaizen-stream.ts";
 
 export const DAY_MS = 86_400_000;

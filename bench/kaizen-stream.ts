@@ -3,7 +3,7 @@
 import { VOICE_FIRST_PARTY } from "../src/contract/voices.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
-import { AttackStandings } from "../src/kaizen/gates/attack-credibility.ts";
+import { AttackStandings } from "../src/kaizen/gates/attacks/credibility.ts";
 import { selectSeeds } from "../src/kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { computeStandingBatch, createStandingPolicy } from "../src/kaizen/credibility/standings.ts";

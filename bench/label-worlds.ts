@@ -2,7 +2,7 @@
 // of one reporter share a mood, so that they are as dependent as real ones.
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import type { RandomGenerator } from "../src/kaizen/model/random.ts";
+import type { RandomGenerator } from "../src/kaizen/model/bootstrap.ts";
 import { readCoefficients } from "../src/kaizen/model/scorecard.ts";
 
 /** Share of the latent variance of a label that its reporter's mood explains. */

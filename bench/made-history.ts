@@ -1,7 +1,7 @@
 // Made-up history of any size in a journal, for the benches of what reads it back: a market whose
 // agents have a lasting quality and whose reporters have a lasting severity.
 import type { OutcomeRecord } from "../src/journal/records.ts";
-import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../src/kaizen/model/bootstrap.ts";
 import type { OpenLedger } from "../src/ledger/client.ts";
 
 const DAY_MS = 86_400_000;

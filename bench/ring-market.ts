@@ -4,7 +4,7 @@
 // away.
 import type { ScoringModel } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
-import type { RandomGenerator } from "../src/kaizen/model/random.ts";
+import type { RandomGenerator } from "../src/kaizen/model/bootstrap.ts";
 import {
   readCoefficients,
   COLUMN_COUNT,

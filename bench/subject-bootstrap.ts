@@ -1,7 +1,7 @@
 // Bootstrap over subjects: intervals of AUC and log-loss when whole agents, not single outcomes,
 // are drawn with replacement, since outcomes of one agent are no independent draws.
-import { computeLogLoss } from "../src/kaizen/model/metrics.ts";
-import { createSeededRandom } from "../src/kaizen/model/random.ts";
+import { computeLogLoss } from "../src/kaizen/model/forecast-metrics.ts";
+import { createSeededRandom } from "../src/kaizen/model/bootstrap.ts";
 
 const DRAWS = 400;
 

@@ -29,7 +29,7 @@ const PATHS = [
   "test/gateways/killed-node.test.ts",
   "test/gateways/nginx.test.ts",
   "test/http/routes/kaizen-promote.test.ts",
-  "test/kaizen/gates/attack-credibility.test.ts",
+  "test/kaizen/gates/attacks/credibility.test.ts",
   "test/ledger/archive/command.test.ts",
   "test/ledger/backup/command.test.ts",
   "test/ledger/kill.test.ts",

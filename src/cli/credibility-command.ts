@@ -5,7 +5,7 @@ import { parseCredibilityConfig, parseTableBytesMax } from "../service/settings/
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { loadDefaultConfig } from "../engine/config.ts";
 import { openServiceCore } from "../service/core.ts";
-import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
+import type { CredibilityBatch, CredibilityStatus } from "../kaizen/kaizen.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
 import { createCommandLog } from "./logging/command-log.ts";
 import { runOnFilesOrServer } from "./data-access.ts";

@@ -21,7 +21,7 @@ import { evaluateBreadthGate } from "./gates/breadth.ts";
 import { forecastRows } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import type { FittedScorecard } from "./model/leave-out.ts";
-import { fitDenialThreshold, computeLogLoss } from "./model/metrics.ts";
+import { fitDenialThreshold, computeLogLoss } from "./model/forecast-metrics.ts";
 import {
   computeTrainingWeights,
   markNewReporters,
@@ -35,9 +35,9 @@ import {
   replaceCoefficients,
 } from "./model/scorecard.ts";
 import { buildCalibrationSlices, buildSlices } from "./model/slices.ts";
-import { evaluateSliceGate } from "./gates/slices.ts";
-import { evaluateMonotoneGate } from "./gates/random-states.ts";
-import type { RandomStateFindings } from "./gates/random-states.ts";
+import { evaluateSliceGate } from "./gates/slice-gate.ts";
+import { evaluateMonotoneGate } from "./gates/monotone.ts";
+import type { RandomStateFindings } from "./gates/monotone.ts";
 
 /** G6 stands after G5. */
 const MONOTONE_GATE_INDEX = 5;

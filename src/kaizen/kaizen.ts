@@ -1,9 +1,13 @@
-// Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
-// over the pool, the data directory and the ledger's writer.
+// Ports of kaizen: training runs with promotion and rollback, policy back-tests, reporter credibility.
+// Implemented in service/ over the worker pool, the data directory and the ledger's writer.
 import type { ScoringConfig } from "../engine/config.ts";
 import type { RunNumbers } from "./report/numbers.ts";
 import type { RunFindings } from "./run.ts";
-import type { ScorecardSide } from "./sides.ts";
+import type { ScorecardSide } from "./model/scorecard.ts";
+import type { Policy } from "../contract/policy.ts";
+import type { Backtest, BacktestList } from "../contract/schemas/backtest.ts";
+import type { ReporterGraph } from "./credibility/reporter-graph.ts";
+import type { StandingMetrics } from "./credibility/standings.ts";
 
 /** A full re-fit, or a start-up calibration of intercept and slope alone. */
 export const RUN_KINDS = ["full", "calibration"] as const;
@@ -170,4 +174,81 @@ export interface Kaizen {
    * disk or the engine; the config is then as it was.
    */
   rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined>;
+}
+
+export interface BacktestStartOptions {
+  /** Whose live policy. */
+  tenant: string;
+  /** The policy to try; left out: the live one alone. */
+  given?: Policy | undefined;
+  /** Outcomes settled from here on, and before `toMs`, epoch ms. */
+  fromMs?: number | undefined;
+  toMs?: number | undefined;
+  /** True: outcomes of keys that nobody vouches for count, too. */
+  includesUnvouched: boolean;
+  /** Id of the API key. */
+  startedBy: string;
+}
+
+export interface Backtests {
+  /**
+   * Starts one on a thread of its own; undefined while another is under way. `done` never rejects:
+   * one that broke resolves with state `failed` and its reason. Nothing in force changes.
+   */
+  start(order: BacktestStartOptions): { id: string; done: Promise<Backtest> } | undefined;
+  /** The one under way, and those that ended, newest first. */
+  list(): BacktestList;
+  /** The whole of one; undefined when the id is unknown or too many have followed. */
+  find(id: string): Backtest | undefined;
+  /** The same as a self-contained HTML page. */
+  page(id: string): string | undefined;
+}
+
+/** One batch and its findings. */
+export interface CredibilityBatch {
+  at: string;
+  /** Position of the journal up to which the batch read. */
+  position: number;
+  /** Journal records written: 0 when nothing changed. */
+  records: number;
+  /** `written`, `nothing changed`, or the reason why nothing could be computed. */
+  reason: string;
+  /** Milliseconds. */
+  duration_ms: number;
+  /** Absent when nothing could be computed. */
+  figures?: StandingMetrics;
+}
+
+export interface CredibilityStatus {
+  /** Setting of the operator. */
+  is_wanted: boolean;
+  /** Whether the operator named any seeds. */
+  has_seeds: boolean;
+  /** Whether the fold applies standings now. */
+  in_force: boolean;
+  /** Whether a batch is under way. */
+  is_running: boolean;
+  /** Last batch of this process. */
+  last?: CredibilityBatch;
+}
+
+/** Part of the last batch's graph of reporters; empty before the first. */
+export interface CredibilityGraph extends ReporterGraph {
+  /** Time of the batch, and the position of the journal up to which it read. */
+  at?: string;
+  position?: number;
+}
+
+export interface Credibility {
+  /**
+   * Computes standings from the whole history and writes the changes. A call during a batch joins
+   * that batch. Rejects with the error of the batch.
+   */
+  refresh(): Promise<CredibilityBatch>;
+  status(): CredibilityStatus;
+  /**
+   * At most `limit` reporters: an overview, or around one. Undefined when the last batch has not kept
+   * that one.
+   */
+  graph(limit: number, around?: string): CredibilityGraph | undefined;
 }

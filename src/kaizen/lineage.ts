@@ -2,8 +2,8 @@
 // one is taken back while a newer one of the other scorecard stands. Pure.
 import { isDeepStrictEqual } from "node:util";
 import type { ScoringConfig } from "../engine/config.ts";
-import { SCORECARD_SIDES } from "./sides.ts";
-import type { ScorecardSide } from "./sides.ts";
+import { SCORECARD_SIDES } from "./model/scorecard.ts";
+import type { ScorecardSide } from "./model/scorecard.ts";
 
 /** One promotion by its weights; lists of them are oldest first. */
 export interface PromotionStep {

@@ -5,10 +5,13 @@ import type { ScoringConfig } from "../engine/config.ts";
 import { formatRounded } from "./gates/gate.ts";
 import { forecastRows, predictDenials, findFirstRowAtOrAfter } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
-import { computeClopperPearsonLower } from "./model/binomial.ts";
-import { createStabilityIndex, computeTwoWayVariance } from "./model/statistics.ts";
-import { SCORECARD_SIDES } from "./sides.ts";
-import type { ScorecardSide } from "./sides.ts";
+import {
+  computeClopperPearsonLower,
+  createStabilityIndex,
+  computeTwoWayVariance,
+} from "./model/statistics.ts";
+import { SCORECARD_SIDES } from "./model/scorecard.ts";
+import type { ScorecardSide } from "./model/scorecard.ts";
 
 /** Days during which the sequential boundary monitors a promotion. */
 export const WATCH_DAYS = 28;

@@ -3,24 +3,21 @@
 import { createHash } from "node:crypto";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
-import { evaluateAttackGate } from "./gates/attack-gate.ts";
-import type { AttackJudge, PlayedAttacks } from "./gates/attack-gate.ts";
+import { evaluateAttackGate } from "./gates/attacks/gate.ts";
+import type { AttackJudge, PlayedAttacks } from "./gates/attacks/gate.ts";
 import { runPigeonholeBootstrap } from "./model/bootstrap.ts";
 import type { BootstrapResult } from "./model/bootstrap.ts";
 import { challengeScorecard } from "./challenge.ts";
 import type { ChallengeResult, ChallengeOptions } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
-import { forecastRows, findFirstRowAtOrAfter } from "./model/holdout.ts";
-import type { FitRows } from "./model/holdout.ts";
-import { collectRunFigures } from "./model/figures.ts";
-import type { RunChartData } from "./model/figures.ts";
-import { measureRecentRows } from "./model/recent.ts";
-import type { RecentMetrics } from "./model/recent.ts";
-import { flagUsableColumns } from "./model/scorecard.ts";
-import type { RandomStateFindings } from "./gates/random-states.ts";
-import { SCORECARD_SIDES } from "./sides.ts";
-import type { ScorecardSide } from "./sides.ts";
+import { forecastRows, findFirstRowAtOrAfter, measureRecentRows } from "./model/holdout.ts";
+import type { FitRows, RecentMetrics } from "./model/holdout.ts";
+import { collectRunFigures } from "./model/run-charts.ts";
+import type { RunChartData } from "./model/run-charts.ts";
+import { flagUsableColumns, SCORECARD_SIDES } from "./model/scorecard.ts";
+import type { RandomStateFindings } from "./gates/monotone.ts";
+import type { ScorecardSide } from "./model/scorecard.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that a holdout spans at most by default. */

@@ -2,8 +2,7 @@
 // weights (kaizen), reporters' credibility, and back-tests of policies.
 import { loadDefaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { buildBacktestRow } from "../kaizen/service/backtest-row.ts";
-import { BacktestService } from "../kaizen/service/backtest-service.ts";
+import { buildBacktestRow, BacktestService } from "../kaizen/service/backtests.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";

@@ -1,7 +1,15 @@
 // Made-up tapes of the attack scripts: legs whose only input is a risk, for judges that read it.
 import type { LoggedInputs } from "../../src/engine/reading.ts";
-import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "../../src/kaizen/gates/attacks.ts";
-import type { AttackScript, AttackRecordings, AttackLegs } from "../../src/kaizen/gates/attacks.ts";
+import {
+  ATTACK_NAMES,
+  ATTACK_SCRIPTS,
+  ATTACK_STAKES,
+} from "../../src/kaizen/gates/attacks/scripts.ts";
+import type {
+  AttackScript,
+  AttackRecordings,
+  AttackLegs,
+} from "../../src/kaizen/gates/attacks/scripts.ts";
 
 /** Risk of each victim at each step, by script; .9 unless said. */
 export type Risks = Partial<Record<AttackScript, (victim: number, step: number) => number>>;

@@ -2,7 +2,7 @@
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
-import { createSeededRandom } from "../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../src/kaizen/model/bootstrap.ts";
 import {
   readCoefficients,
   COLUMN_COUNT,

@@ -3,10 +3,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { calibrateBothScorecards } from "../../src/kaizen/calibration.ts";
+import {
+  calibrateBothScorecards,
+  applyStartUpCalibration,
+  fitStartUpCalibration,
+} from "../../src/kaizen/calibration.ts";
 import { predictDenials, forecastRows } from "../../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../../src/kaizen/model/holdout.ts";
-import { applyStartUpCalibration, fitStartUpCalibration } from "../../src/kaizen/model/start-up.ts";
 import type { KaizenRunOptions } from "../../src/kaizen/run.ts";
 import { isCalibrationDue, computeStateAfterRun } from "../../src/kaizen/service/files.ts";
 import type { KaizenState } from "../../src/kaizen/service/files.ts";

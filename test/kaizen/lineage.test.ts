@@ -8,7 +8,7 @@ import {
   computeConfigWithoutStep,
 } from "../../src/kaizen/lineage.ts";
 import type { PromotionStep } from "../../src/kaizen/lineage.ts";
-import type { ScorecardSide } from "../../src/kaizen/sides.ts";
+import type { ScorecardSide } from "../../src/kaizen/model/scorecard.ts";
 
 const SHIPPED = loadDefaultConfig();
 

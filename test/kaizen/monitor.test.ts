@@ -8,7 +8,7 @@ import {
   decideRollback,
 } from "../../src/kaizen/monitor.ts";
 import type { MonitoredOutcomes } from "../../src/kaizen/monitor.ts";
-import { createSeededRandom } from "../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../src/kaizen/model/bootstrap.ts";
 import { evidenceFrom } from "./_evidence.ts";
 
 function watched(seed: number, count: number, harm: number): MonitoredOutcomes {

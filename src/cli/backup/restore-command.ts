@@ -1,6 +1,5 @@
 // `trustrank restore`: a backup into an empty data directory, whole or as of a point in time.
-import { KAIZEN_STATE_PATH, type KaizenState } from "../../kaizen/service/files.ts";
-import { rewindStateTo } from "../../kaizen/service/state-at.ts";
+import { KAIZEN_STATE_PATH, type KaizenState, rewindStateTo } from "../../kaizen/service/files.ts";
 import { diskFileLayer } from "../../journal/files.ts";
 import { readArchiveState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";

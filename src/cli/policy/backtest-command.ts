@@ -10,7 +10,7 @@ import type {
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
-import { BacktestService } from "../../kaizen/service/backtest-service.ts";
+import { BacktestService } from "../../kaizen/service/backtests.ts";
 import { KaizenService } from "../../kaizen/service/service.ts";
 import { renderBacktestPage } from "../../kaizen/report/backtest-page.ts";
 import {
@@ -20,7 +20,7 @@ import {
   BACKTEST_QUESTION_LABELS,
   formatReasonLabel,
   formatPercent,
-} from "../../kaizen/report/backtest-words.ts";
+} from "../../kaizen/report/backtest-tables.ts";
 import { createCommandLog } from "../logging/command-log.ts";
 import { parseTableBytesMax } from "../../service/settings/config.ts";
 import { openServiceCore } from "../../service/core.ts";

@@ -4,7 +4,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseBacktest } from "../../contract/parse/backtest.ts";
 import type { Backtest } from "../../contract/schemas/backtest.ts";
-import type { Backtests } from "../../kaizen/backtest.ts";
+import type { Backtests } from "../../kaizen/kaizen.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";

@@ -1,7 +1,7 @@
 // Routes of reporter credibility: its present state, a refresh at once, and the graph of reporters.
 import { ServiceFault } from "../../contract/faults.ts";
 import { GRAPH_NODES_MAX, parseGraphLimit } from "../../contract/parse/parameters.ts";
-import type { Credibility } from "../../kaizen/credibility/credibility.ts";
+import type { Credibility } from "../../kaizen/kaizen.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";

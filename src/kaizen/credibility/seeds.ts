@@ -1,8 +1,7 @@
 // Seeds of credibility: rules as written in a setting, and the agents of a history that they name.
 // Every name gets one equal share of the mass, however many agents it covers: a tenant does not
 // gain weight by registering keys.
-import type { SeedShares } from "./page-rank.ts";
-import type { ReportedEdges } from "./report-graph.ts";
+import type { SeedShares, ReportedEdges } from "./page-rank.ts";
 
 /** Result of `parseSeedRules`. */
 export interface SeedRules {

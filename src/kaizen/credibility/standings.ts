@@ -9,8 +9,7 @@ import {
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, StandingsPart } from "../../engine/reading.ts";
 import { DEFAULT_CREDIBILITY_PARAMETERS, computeCredibility } from "./page-rank.ts";
-import type { CredibilityScores, CredibilityParameters } from "./page-rank.ts";
-import type { ReportedEdges } from "./report-graph.ts";
+import type { CredibilityScores, CredibilityParameters, ReportedEdges } from "./page-rank.ts";
 import { assembleReporterGraph } from "./reporter-graph.ts";
 import type { ReporterGraph } from "./reporter-graph.ts";
 import { selectSeeds } from "./seeds.ts";

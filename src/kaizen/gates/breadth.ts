@@ -3,12 +3,12 @@
 // without any one community of the report graph (kaizen 6.3).
 import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { detectCommunities } from "../credibility/communities.ts";
+import { detectCommunities } from "../credibility/reporter-graph.ts";
 import type { FitRows, Holdout } from "../model/holdout.ts";
 import { estimateFitsWithoutGroups } from "../model/leave-out.ts";
 import type { FittedScorecard } from "../model/leave-out.ts";
-import { computeLogLoss } from "../model/metrics.ts";
-import { createSeededRandom } from "../model/random.ts";
+import { computeLogLoss } from "../model/forecast-metrics.ts";
+import { createSeededRandom } from "../model/bootstrap.ts";
 import { computeAgentCount } from "../model/row-weights.ts";
 import { readCoefficients, computeRowLogit, stepTowards } from "../model/scorecard.ts";
 import { computeTwoWayVariance } from "../model/statistics.ts";

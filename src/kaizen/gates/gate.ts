@@ -1,5 +1,5 @@
 // Promotion gate: its public thresholds, and its answer with every number behind it. The gates
-// themselves are in loss.ts, safety.ts, slices.ts, attack-gate.ts and random-states.ts;
+// themselves are in loss.ts, safety.ts, slice-gate.ts, monotone.ts, breadth.ts and attacks/gate.ts;
 // docs/decisions says where and why they differ from a plain cut.
 
 /** Thresholds of the gates; every one is public and part of the record of a run. */

@@ -2,17 +2,18 @@
 // signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
 import { formatRounded } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { computeClopperPearsonUpper, computeMcNemarPValue } from "../model/binomial.ts";
-import { predictDenials } from "../model/holdout.ts";
-import type { Forecast, Holdout } from "../model/holdout.ts";
-import { computeCalibrationError } from "../model/metrics.ts";
-import { computeCalibrationNoise, estimateRecalibration } from "../model/recalibration.ts";
-import { readCoefficients } from "../model/scorecard.ts";
 import {
+  computeClopperPearsonUpper,
+  computeMcNemarPValue,
   computeRankCorrelation,
   computeStabilityIndex,
   computeTwoWayVariance,
 } from "../model/statistics.ts";
+import { predictDenials } from "../model/holdout.ts";
+import type { Forecast, Holdout } from "../model/holdout.ts";
+import { computeCalibrationError } from "../model/forecast-metrics.ts";
+import { computeCalibrationNoise, estimateRecalibration } from "../model/recalibration.ts";
+import { readCoefficients } from "../model/scorecard.ts";
 
 /** Distance of `value` +- 1.96 `error` from [low, high] at its nearest; 0 when they overlap. */
 function computeIntervalDistance(value: number, error: number, low: number, high: number): number {

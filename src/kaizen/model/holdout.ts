@@ -1,7 +1,7 @@
 // Rows of evidence and the holdout of a promotion test: outcomes under two models, with the
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import { computeLogLoss } from "./metrics.ts";
+import { computeLogLoss, computeCalibrationError, computeMeanLogLoss } from "./forecast-metrics.ts";
 import { readCoefficients, isThinRow, computeRowDeviation, computeRowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
@@ -119,4 +119,33 @@ export function computeDenialThreshold(model: ScoringModel, config: ScoringConfi
 export function predictDenials(made: Forecast, config: ScoringConfig): boolean[] {
   const border = computeDenialThreshold(made.model, config);
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
+}
+
+/** Newest settled outcomes on which live weights are measured. */
+const RECENT_ROWS = 1000;
+
+/** How good the weights of one scorecard are on the newest outcomes. */
+export interface RecentMetrics {
+  /** Outcomes that it was measured on, 1,000 at most. */
+  rows: number;
+  log_loss: number;
+  calibration_error: number;
+}
+
+/** Undefined without any outcome. */
+export function measureRecentRows(
+  evidence: FitRows,
+  model: ScoringModel,
+  config: ScoringConfig,
+): RecentMetrics | undefined {
+  const to = evidence.rows.count;
+  const from = Math.max(0, to - RECENT_ROWS);
+  if (to === 0) return undefined;
+  const { probabilities } = forecastRows(evidence, from, to, model, config);
+  const failures = evidence.failures.subarray(from, to);
+  return {
+    rows: to - from,
+    log_loss: computeMeanLogLoss(probabilities, failures),
+    calibration_error: computeCalibrationError(probabilities, failures),
+  };
 }

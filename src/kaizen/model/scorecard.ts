@@ -15,6 +15,9 @@ import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { fitLogistic } from "./fit.ts";
 import type { LogisticFit } from "./fit.ts";
 
+export const SCORECARD_SIDES = ["check", "handshake"] as const;
+export type ScorecardSide = (typeof SCORECARD_SIDES)[number];
+
 /** intercept, base, mean, viewer, then FEATURES. */
 export const COLUMN_COUNT = 4 + FEATURE_COUNT;
 /** Signs of the columns; the intercept is free. */

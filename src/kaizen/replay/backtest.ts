@@ -9,8 +9,7 @@ import type { TableReader } from "../../engine/reader.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { PolicyBacktest } from "../../policy/backtest.ts";
-import { createWordColumn } from "./column.ts";
-import { readOutcomeHistory } from "./history.ts";
+import { createWordColumn, readOutcomeHistory } from "./history.ts";
 import type { OutcomeHistory } from "./history.ts";
 import { replayHistory } from "./replay.ts";
 

@@ -29,7 +29,7 @@ import {
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
-import { createByteColumn, createFloatColumn, createWordColumn } from "./column.ts";
+import { createByteColumn, createFloatColumn, createWordColumn } from "./history.ts";
 
 const CHUNK = 65_536;
 const UNSIGNED = 0;

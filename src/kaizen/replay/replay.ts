@@ -1,15 +1,67 @@
 // Replay of a history through a private engine memory, in the order of recording. An outcome is looked
 // at once everything recorded before it settled has been folded and nothing else: a decision never
 // sees its own outcome, nor one that had not come in yet.
+import type { TableWriter } from "../../engine/writer.ts";
+import type { OutcomeHistory } from "./history.ts";
+import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
+import type { StandingsPart } from "../../engine/reading.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import type { TableReader } from "../../engine/reader.ts";
 import { openEngineWriter } from "../../engine/writer.ts";
-import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
-import { AssessmentCursor } from "./assessment-cursor.ts";
-import { ReporterCredibilities } from "./credibilities.ts";
-import type { OutcomeHistory } from "./history.ts";
+
+export class AssessmentCursor {
+  readonly #assessments: OutcomeHistory["assessments"];
+  readonly #writer: Pick<TableWriter, "foldAssessment">;
+  #next = 0;
+
+  constructor({ assessments }: OutcomeHistory, writer: Pick<TableWriter, "foldAssessment">) {
+    this.#assessments = assessments;
+    this.#writer = writer;
+  }
+
+  /**
+   * Folds those that were journaled before outcome `i` and made by `clockMs`; `upTo` is called with the
+   * time of each before. An imported outcome settled long before it was recorded: what was found
+   * meanwhile waits, so that it does not see it.
+   */
+  foldUpTo(i: number, clockMs: number, upTo: (timeMs: number) => void = () => undefined): void {
+    for (;;) {
+      const due = this.#assessments[this.#next];
+      if (due === undefined || due.before > i || due.assessment.assessedAtMs > clockMs) return;
+      upTo(due.assessment.assessedAtMs);
+      this.#writer.foldAssessment(due.assessment);
+      this.#next++;
+    }
+  }
+}
+
+/** Credibility of reporters as the journal's batches wrote it, outcome by outcome. */
+export class ReporterCredibilities {
+  readonly #least: number;
+  readonly #rho = new Map<string, number>();
+  #isInForce = false;
+
+  /** @param least rho of a stranger. */
+  constructor(least: number) {
+    this.#least = least;
+  }
+
+  take({ isInForce, agents }: StandingsPart): void {
+    this.#isInForce = isInForce;
+    for (const { agent, flags, credibility } of agents) {
+      if ((flags & FLAG_CREDIBILITY) === 0) this.#rho.delete(agent);
+      else this.#rho.set(agent, credibility);
+    }
+  }
+
+  /** rho of a reporter that signs, as the fold weighs it; 1 while none is in force. */
+  of(agent: string): number {
+    if (!this.#isInForce) return 1;
+    return Math.min(1, Math.max(this.#least, this.#rho.get(agent) ?? 0));
+  }
+}
 
 const SEED = 0x7472757374n;
 const CHUNK = 65_536;

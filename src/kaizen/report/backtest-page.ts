@@ -16,13 +16,11 @@ import {
   renderChangeTable,
   renderResultTable,
   renderReasonTable,
-} from "./backtest-tables.ts";
-import {
   formatCount,
   formatMoney,
   BACKTEST_QUESTION_LABELS,
   formatPercent,
-} from "./backtest-words.ts";
+} from "./backtest-tables.ts";
 import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
 import { renderAllowedPlot, hasBoundEffect, renderMoneyPlot } from "./plot-curves.ts";
 import type { CurvePair } from "./plot-curves.ts";

@@ -4,14 +4,14 @@
 import type { ScoringModel } from "../../engine/config.ts";
 import { computeWilsonInterval } from "../../policy/interval.ts";
 import type { GatePolicy, GateResult } from "../gates/gate.ts";
-import type { RunChartData, ModelChartData } from "../model/figures.ts";
+import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
 import type { RunFindings, ScorecardFindings } from "../run.ts";
-import type { ScorecardSide } from "../sides.ts";
+import type { ScorecardSide } from "../model/scorecard.ts";
 import { listGateBounds } from "./gate-bounds.ts";
 import type { GateBound } from "./gate-bounds.ts";
-import { listGateIntervals } from "./plot-bars.ts";
-import type { IntervalMark } from "./plot-bars.ts";
-import { SCORE_TERMS, GATE_QUESTIONS } from "./words.ts";
+import { listGateIntervals } from "./plots.ts";
+import type { IntervalMark } from "./plots.ts";
+import { SCORE_TERMS, GATE_QUESTIONS } from "./labels.ts";
 
 /** A number beside its bound; several of them make a verdict, not each by itself. */
 export interface GateMeasure extends GateBound {

@@ -1,7 +1,7 @@
 // SVG plots of a back-test: shares of good and bad outcomes allowed, and money, over the allow bound
 // of one level. Good and bad differ by colour, the policies by dash, mark and name.
 import type { BacktestCurve } from "../../contract/schemas/backtest.ts";
-import { formatCount, formatMoney, formatRatioAsPercent } from "./backtest-words.ts";
+import { formatCount, formatMoney, formatRatioAsPercent } from "./backtest-tables.ts";
 import {
   MARGIN_BOTTOM,
   renderPlotFrame,
@@ -14,7 +14,7 @@ import {
   scaleBySquareRoot,
   MARGIN_TOP,
   REPORT_PLOT_WIDTH,
-} from "./plot-frame.ts";
+} from "./plots.ts";
 
 /** The curves of one level and question. */
 export interface CurvePair {

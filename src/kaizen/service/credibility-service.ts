@@ -1,6 +1,6 @@
 // Reporter credibility as a running service: a batch on a pool thread of its own, its findings
 // through the journal into the table. One batch at a time; a request during one gets that one.
-import type { CredibilityResult, CredibilityTask } from "./task.ts";
+import type { CredibilityResult, CredibilityTask } from "./worker-pool.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { openPool } from "../../platform/pool.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
@@ -9,12 +9,12 @@ import type {
   CredibilityBatch,
   CredibilityGraph,
   CredibilityStatus,
-} from "../credibility/credibility.ts";
+} from "../kaizen.ts";
 import { selectGraphPart } from "../credibility/reporter-graph.ts";
 import type { ReporterGraph } from "../credibility/reporter-graph.ts";
 import { scheduleHourly } from "../../platform/schedule.ts";
 import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../journal/standings.ts";
-import { ALWAYS_LEADER, type Leadership } from "./leadership.ts";
+import { ALWAYS_LEADER, type Leadership } from "./options.ts";
 import type { Log } from "../../platform/log.ts";
 
 const WORKER = new URL("../../threads/kaizen/credibility-worker.ts", import.meta.url).href;

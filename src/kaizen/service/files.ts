@@ -15,8 +15,8 @@ import type {
   WatchRecord,
 } from "../kaizen.ts";
 import type { RunFindings } from "../run.ts";
-import { SCORECARD_SIDES } from "../sides.ts";
-import type { ScorecardSide } from "../sides.ts";
+import { SCORECARD_SIDES } from "../model/scorecard.ts";
+import type { ScorecardSide } from "../model/scorecard.ts";
 import { diskFileLayer, replaceFile } from "../../journal/files.ts";
 
 /** One promotion; the list has the newest last. */
@@ -292,4 +292,28 @@ export function isCalibrationDue(state: KaizenState, position: number): boolean 
     ({ kind, rolled_back }) => kind !== "calibration" && rolled_back === undefined,
   );
   return !isGrown && cool_down_runs === 0 && position - last >= CALIBRATION_RECORDS_MIN;
+}
+
+/**
+ * Takes back promotions and rollbacks that came after a time. Spent evidence stays spent.
+ * @param position of the journal at that time.
+ */
+export function rewindStateTo(state: KaizenState, atMs: number, position: number): KaizenState {
+  const promotions = state.promotions
+    .filter((each) => each.at_ms <= atMs)
+    .map((each) => {
+      const then = { ...each };
+      if ((then.rolled_back?.at_ms ?? 0) > atMs) delete then.rolled_back;
+      return then;
+    });
+  const live = promotions.findLast((each) => each.rolled_back === undefined);
+  // Before any promotion the config was the one that the first of them replaced.
+  const champion = live?.version ?? state.promotions[0]?.parent ?? state.champion;
+  const calibrated = state.calibrated_position;
+  return {
+    ...state,
+    promotions,
+    champion,
+    ...(calibrated === undefined ? {} : { calibrated_position: Math.min(calibrated, position) }),
+  };
 }

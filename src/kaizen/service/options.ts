@@ -4,9 +4,17 @@ import type { Log } from "../../platform/log.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { RunRecord } from "../kaizen.ts";
 import type { ConfigLedger } from "./champion.ts";
-import type { Leadership } from "./leadership.ts";
 import type { SharedPromotions } from "./shared-promotions.ts";
-import type { runKaizenOnPool } from "./pool.ts";
+import type { runKaizenOnPool } from "./worker-pool.ts";
+
+export interface Leadership {
+  /** Whether the job is this process's now. */
+  readonly isHeld: boolean;
+  /** Calls back whenever the job becomes this process's; not for one that it has already. */
+  onTaken(call: () => void): void;
+}
+
+export const ALWAYS_LEADER: Leadership = { isHeld: true, onTaken: () => undefined };
 
 export interface KaizenOptions {
   dataDir: string;

@@ -1,8 +1,8 @@
 // Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
 // comparison of what was promoted, and daily start-up calibrations before the first full one.
 import { readFirstRecordedMs } from "../replay/history.ts";
-import { RunRowWriter } from "./run-rows.ts";
-import { ALWAYS_LEADER } from "./leadership.ts";
+import { RunRowWriter } from "./run-record.ts";
+import { ALWAYS_LEADER } from "./options.ts";
 import { KaizenService } from "./service.ts";
 import type { KaizenOptions } from "./options.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,5 +1,5 @@
 // Kaizen as a running service: one run at a time on a pool thread of its own, promotion and
-// rollback through the champion (champion.ts), a watch over each scorecard (watch.ts), and every run
+// rollback through the champion (champion.ts), a comparison of each scorecard (live-comparison.ts), and every run
 // on record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
 import {
@@ -7,7 +7,9 @@ import {
   createRunRecord,
   selectTestedToMs,
   selectChallengedVersion,
-} from "./as-of.ts";
+  describeProgress,
+  buildKaizenStatus,
+} from "./run-record.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
@@ -19,19 +21,18 @@ import {
   completeRunFromState,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
-import { ChampionConfigHistory } from "./configs.ts";
-import { LiveKaizenMetrics } from "./figures.ts";
+import { ChampionConfigHistory } from "./config-history.ts";
+import { LiveKaizenMetrics } from "./health-metrics.ts";
 import type { KaizenOptions } from "./options.ts";
-import { runKaizenOnPool } from "./pool.ts";
+import { runKaizenOnPool } from "./worker-pool.ts";
 import { promoteDryRun, type PromotionApproval } from "./promotion.ts";
-import { describeProgress, buildKaizenStatus } from "./status.ts";
-import type { KaizenTask } from "./task.ts";
-import { listWatchedChanges, saveWatches, loadNewestWatch } from "./watch.ts";
+import type { KaizenTask } from "./worker-pool.ts";
+import { listWatchedChanges, saveWatches, loadNewestWatch } from "./live-comparison.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
-import { EVIDENCE_ROWS_MAX } from "../replay/sample.ts";
+import { EVIDENCE_ROWS_MAX } from "../replay/evidence.ts";
 import { buildRunNumbers, type RunNumbers } from "../report/numbers.ts";
-import { renderRunReportPage } from "../report/page.ts";
+import { renderRunReportPage } from "../report/run-page.ts";
 import type { RunFindings } from "../run.ts";
 
 export class KaizenService implements Kaizen {

@@ -1,5 +1,5 @@
 // Jobs that one node does for its whole cluster, as far as they are this one's: by what the stream thread tells.
-import type { Leadership } from "../../kaizen/service/leadership.ts";
+import type { Leadership } from "../../kaizen/service/options.ts";
 import type { ClusterJob, StreamMetrics } from "../../stream/figures.ts";
 
 export class Leaderships {

@@ -3,7 +3,7 @@
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { TableUse } from "../../engine/table-use.ts";
 import type { MetricValues } from "../../http/metrics/figures.ts";
-import type { KaizenMetrics } from "../../kaizen/service/figures.ts";
+import type { KaizenMetrics } from "../../kaizen/service/health-metrics.ts";
 import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
 import type { OpenLedger } from "../../ledger/client.ts";

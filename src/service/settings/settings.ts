@@ -3,7 +3,7 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
-import { EVIDENCE_ROWS_MAX } from "../../kaizen/replay/sample.ts";
+import { EVIDENCE_ROWS_MAX } from "../../kaizen/replay/evidence.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/taker.ts";

@@ -4,7 +4,7 @@ import { workerData } from "node:worker_threads";
 import type { BacktestFindings } from "../../contract/schemas/backtest.ts";
 import { backtestJournal } from "../../kaizen/replay/backtest.ts";
 import type { BacktestTask } from "../../kaizen/replay/backtest.ts";
-import type { KaizenWorkerData } from "../../kaizen/service/task.ts";
+import type { KaizenWorkerData } from "../../kaizen/service/worker-pool.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 
 const { progress } = workerData as KaizenWorkerData;

@@ -4,7 +4,7 @@ import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts"
 import { computeStandingBatch, createStandingPolicy } from "../../kaizen/credibility/standings.ts";
 import { encodeStandings } from "../../journal/standings.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
-import type { CredibilityResult, CredibilityTask } from "../../kaizen/service/task.ts";
+import type { CredibilityResult, CredibilityTask } from "../../kaizen/service/worker-pool.ts";
 
 /** The task function that the pool calls. */
 export default function runCredibilityTask({ journal, uptoLsn, rules, config }: CredibilityTask) {

@@ -2,11 +2,14 @@
 // private engine memory and writes nothing: a crash here cannot change the live config.
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
-import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
+import { KAIZEN_STAGES } from "../../kaizen/service/worker-pool.ts";
 import { type ReplayedEvidence, replayJournal } from "../../kaizen/replay/evidence.ts";
-import { probeInPrivateEngine } from "../../kaizen/replay/probe-engine.ts";
-import { openAttackJudge, playAttacksOnTable } from "../../kaizen/replay/attack-engine.ts";
-import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
+import {
+  probeInPrivateEngine,
+  openAttackJudge,
+  playAttacksOnTable,
+} from "../../kaizen/replay/private-engines.ts";
+import { AttackStandings } from "../../kaizen/gates/attacks/credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrateBothScorecards } from "../../kaizen/calibration.ts";
 import { monitorScorecards } from "../../kaizen/monitor.ts";
@@ -16,12 +19,16 @@ import {
   forecastNewestOutcomes,
   deriveSeed,
 } from "../../kaizen/run.ts";
-import type { SampleBounds } from "../../kaizen/replay/sample.ts";
-import { SCORECARD_SIDES } from "../../kaizen/sides.ts";
+import type { SampleBounds } from "../../kaizen/replay/evidence.ts";
+import { SCORECARD_SIDES } from "../../kaizen/model/scorecard.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AttackReplay, RunFindings } from "../../kaizen/run.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
-import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
+import type {
+  KaizenResult,
+  KaizenTask,
+  KaizenWorkerData,
+} from "../../kaizen/service/worker-pool.ts";
 
 /** From this number of signed outcomes on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TenantPolicies } from "../../../src/bureau/policies.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
-import { BacktestService } from "../../../src/kaizen/service/backtest-service.ts";
+import { BacktestService } from "../../../src/kaizen/service/backtests.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { openStage, outcomesOf } from "../../kaizen/_service.ts";
 import type { Stage } from "../../kaizen/_service.ts";

@@ -1,8 +1,8 @@
 // Communities of the report graph: markets that deal among themselves are told apart, the same way
 // every time, and a graph without reports has none.
 import { describe, expect, it } from "vitest";
-import { detectCommunities } from "../../../src/kaizen/credibility/communities.ts";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { detectCommunities } from "../../../src/kaizen/credibility/reporter-graph.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 
 const MARKET = 40;
 

@@ -7,8 +7,7 @@ import {
   computePersonalisedPageRank,
   findReporterClusters,
 } from "../../../src/kaizen/credibility/page-rank.ts";
-import type { SeedShares } from "../../../src/kaizen/credibility/page-rank.ts";
-import type { ReportedEdges } from "../../../src/kaizen/credibility/report-graph.ts";
+import type { SeedShares, ReportedEdges } from "../../../src/kaizen/credibility/page-rank.ts";
 
 type Edge = readonly [reporter: number, subject: number, failure?: 0 | 1, weight?: number];
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { challengeScorecard } from "../../../src/kaizen/challenge.ts";
 import type { FitRows } from "../../../src/kaizen/model/holdout.ts";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 import { readCoefficients, computeRowLogit } from "../../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "../_evidence.ts";
 

@@ -8,11 +8,11 @@ import {
   computeClopperPearsonLower,
   computeClopperPearsonUpper,
   computeMcNemarPValue,
-} from "../../../src/kaizen/model/binomial.ts";
+} from "../../../src/kaizen/model/statistics.ts";
 import {
   fitDenialThreshold,
   computeNeymanPearsonThreshold,
-} from "../../../src/kaizen/model/metrics.ts";
+} from "../../../src/kaizen/model/forecast-metrics.ts";
 
 /** The slow reference: every term from the first on, in logarithms. */
 function summedCdf(k: number, n: number, p: number): number {

@@ -8,7 +8,7 @@ import { fitBySql, loadDesign } from "../../../bench/sql-fit.ts";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { fitLogistic } from "../../../src/kaizen/model/fit.ts";
 import type { DesignMatrix } from "../../../src/kaizen/model/fit.ts";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 import { COLUMN_SIGNS, COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../../../src/store/duckdb.ts";
 import type { Connection, DuckDatabase } from "../../../src/store/duckdb.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { fitLogistic, solveCholesky } from "../../../src/kaizen/model/fit.ts";
 import type { DesignMatrix, FitOptions } from "../../../src/kaizen/model/fit.ts";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 
 const COLUMNS = 4;
 

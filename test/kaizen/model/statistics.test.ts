@@ -1,7 +1,7 @@
 // The statistics behind the gates against brute force, known values and their own definitions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 import {
   computeAucDifference,
   countEffectiveClusters,
@@ -9,7 +9,7 @@ import {
   computeStabilityIndex,
   computeTwoWayVariance,
 } from "../../../src/kaizen/model/statistics.ts";
-import { computeAuc } from "../../../src/kaizen/model/metrics.ts";
+import { computeAuc } from "../../../src/kaizen/model/forecast-metrics.ts";
 
 const rows = fc
   .array(

@@ -5,7 +5,7 @@ import {
   createByteColumn,
   createDoubleColumn,
   createWordColumn,
-} from "../../../src/kaizen/replay/column.ts";
+} from "../../../src/kaizen/replay/history.ts";
 
 it("holds what was pushed, however far it grew", () => {
   const column = createDoubleColumn();

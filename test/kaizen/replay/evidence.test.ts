@@ -6,10 +6,9 @@ import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { encodeStandings, RULES_BEFORE_STANDINGS } from "../../../src/journal/standings.ts";
-import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
+import { COLUMN_COUNT, SCORECARD_SIDES } from "../../../src/kaizen/model/scorecard.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
-import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
-import { SCORECARD_SIDES } from "../../../src/kaizen/sides.ts";
+import type { SampleBounds } from "../../../src/kaizen/replay/evidence.ts";
 import { openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 

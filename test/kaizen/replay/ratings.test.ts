@@ -6,7 +6,7 @@ import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { challengeBothScorecards } from "../../../src/kaizen/run.ts";
-import { renderRunReportPage } from "../../../src/kaizen/report/page.ts";
+import { renderRunReportPage } from "../../../src/kaizen/report/run-page.ts";
 import { COLUMN_COUNT } from "../../../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../../../src/kaizen/model/scorecard.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";

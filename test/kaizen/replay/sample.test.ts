@@ -1,8 +1,8 @@
 // Sample of a long history: all outcomes while they are few, then a random part of each stretch of time.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sampleOutcomes, allotRows } from "../../../src/kaizen/replay/sample.ts";
-import type { SampleBounds } from "../../../src/kaizen/replay/sample.ts";
+import { sampleOutcomes, allotRows } from "../../../src/kaizen/replay/evidence.ts";
+import type { SampleBounds } from "../../../src/kaizen/replay/evidence.ts";
 
 const COUNT = 200_000;
 const all = Uint32Array.from({ length: COUNT }, (_, i) => i);

@@ -5,13 +5,13 @@ import { fillPolicyDefaults } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
-import { createSeededRandom } from "../../../src/kaizen/model/random.ts";
+import { createSeededRandom } from "../../../src/kaizen/model/bootstrap.ts";
 import { renderBacktestPage } from "../../../src/kaizen/report/backtest-page.ts";
 import {
   formatMoney,
   formatRatioAsPercent,
   listWarnings,
-} from "../../../src/kaizen/report/backtest-words.ts";
+} from "../../../src/kaizen/report/backtest-tables.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../../src/policy/backtest.ts";
 

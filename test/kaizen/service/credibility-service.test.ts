@@ -10,10 +10,7 @@ import { CredibilityService } from "../../../src/kaizen/service/credibility-serv
 import type { CredibilityServiceOptions } from "../../../src/kaizen/service/credibility-service.ts";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { parseSeedRules } from "../../../src/kaizen/credibility/seeds.ts";
-import type {
-  CredibilityBatch,
-  CredibilityStatus,
-} from "../../../src/kaizen/credibility/credibility.ts";
+import type { CredibilityBatch, CredibilityStatus } from "../../../src/kaizen/kaizen.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, startCommand } from "../../cli/_process.ts";
 import { AUDITOR, BUYER, FRAUD, honestHistory, NEWCOMER, ringReports, SEEDS } from "../_market.ts";

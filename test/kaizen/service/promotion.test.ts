@@ -6,7 +6,7 @@ import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import type { KaizenOptions } from "../../../src/kaizen/service/options.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
-import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
+import type { KaizenResult } from "../../../src/kaizen/service/worker-pool.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 

@@ -6,7 +6,7 @@ import { afterEach, expect, it } from "vitest";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig } from "../../../src/engine/config.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
-import type { KaizenTask } from "../../../src/kaizen/service/task.ts";
+import type { KaizenTask } from "../../../src/kaizen/service/worker-pool.ts";
 import { ASKED, NOW_MS, openStage } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
