@@ -7,7 +7,7 @@ import type { ScoringConfig } from "../src/engine/config.ts";
 import { challengeScorecard } from "../src/kaizen/challenge.ts";
 import type { ChallengeResult } from "../src/kaizen/challenge.ts";
 import { evaluateAttackGate } from "../src/kaizen/gates/attacks/gate.ts";
-import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../src/kaizen/gates/register.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import {
   readCoefficients,

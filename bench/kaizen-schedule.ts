@@ -4,7 +4,7 @@
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { calibrateBothScorecards } from "../src/kaizen/calibration.ts";
 import { computeRowLossOfModel } from "../src/kaizen/challenge.ts";
-import { formatRounded } from "../src/kaizen/gates/gate.ts";
+import { formatRounded } from "../src/kaizen/gates/register.ts";
 import {
   predictDenials,
   forecastRows,

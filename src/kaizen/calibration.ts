@@ -11,8 +11,8 @@ import {
   replaceCoefficients,
   SCORECARD_SIDES,
 } from "./model/scorecard.ts";
-import { GATE_POLICY } from "./gates/gate.ts";
-import type { GatePolicy } from "./gates/gate.ts";
+import { GATE_POLICY } from "./gates/register.ts";
+import type { GatePolicy } from "./gates/register.ts";
 import { evaluateRankingGate, evaluateSampleGate, evaluateSuperiorityGate } from "./gates/loss.ts";
 import { collectRunFigures } from "./model/run-charts.ts";
 import {

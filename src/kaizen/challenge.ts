@@ -3,8 +3,8 @@
 // answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import type { LogisticFit } from "./model/fit.ts";
-import { GATE_POLICY, formatRounded } from "./gates/gate.ts";
-import type { GatePolicy, GateResult } from "./gates/gate.ts";
+import { GATE_POLICY, formatRounded, sortGateResults } from "./gates/register.ts";
+import type { GatePolicy, GateResult } from "./gates/register.ts";
 import {
   measureLossGain,
   evaluateRankingGate,
@@ -39,8 +39,6 @@ import { evaluateSliceGate } from "./gates/slice-gate.ts";
 import { evaluateMonotoneGate } from "./gates/monotone.ts";
 import type { RandomStateFindings } from "./gates/monotone.ts";
 
-/** G6 stands after G5. */
-const MONOTONE_GATE_INDEX = 5;
 /** Strengths of the penalty towards the champion; one is chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;
 /** Share of the training rows, the newest, on which lambda is chosen. */
@@ -144,7 +142,7 @@ export function challengeScorecard(
   const isProbed = options.isBrief !== true || others.every((gate) => gate.passed);
   const found = isProbed ? options.probe?.({ ...config, [options.side]: model }) : undefined;
   const monotone = evaluateMonotoneGate(holdout, policy, found);
-  const gates = others.toSpliced(MONOTONE_GATE_INDEX, 0, monotone);
+  const gates = sortGateResults([...others, monotone]);
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;

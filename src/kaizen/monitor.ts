@@ -2,7 +2,7 @@
 // shadow, and the promotion is rolled back when the new ones are worse beyond chance, however often
 // the comparison is made (kaizen 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
-import { formatRounded } from "./gates/gate.ts";
+import { formatRounded } from "./gates/register.ts";
 import { forecastRows, predictDenials, findFirstRowAtOrAfter } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import {

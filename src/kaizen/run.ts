@@ -9,8 +9,8 @@ import { runPigeonholeBootstrap } from "./model/bootstrap.ts";
 import type { BootstrapResult } from "./model/bootstrap.ts";
 import { challengeScorecard } from "./challenge.ts";
 import type { ChallengeResult, ChallengeOptions } from "./challenge.ts";
-import { GATE_POLICY } from "./gates/gate.ts";
-import type { GatePolicy, GateResult } from "./gates/gate.ts";
+import { GATE_POLICY, sortGateResults } from "./gates/register.ts";
+import type { GatePolicy, GateResult } from "./gates/register.ts";
 import { forecastRows, findFirstRowAtOrAfter, measureRecentRows } from "./model/holdout.ts";
 import type { FitRows, RecentMetrics } from "./model/holdout.ts";
 import { collectRunFigures } from "./model/run-charts.ts";
@@ -162,7 +162,7 @@ interface ChallengeAttempt {
   challenge: (isBorderKept: boolean) => ChallengeResult;
 }
 
-/** The challenge with gate G9 in its place, before G10. */
+/** The challenge, with gate G9 where attacks can be replayed. */
 function challengeWithAttackGate(
   { side, attacks, champion, options, challenge: test }: ChallengeAttempt,
   isKept: boolean,
@@ -175,8 +175,7 @@ function challengeWithAttackGate(
   if (attacks === undefined || tapes === undefined || credibility === undefined) return found;
   const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
   const gate = evaluateAttackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
-  const at = found.gates.findIndex(({ id }) => id === "G10");
-  const gates = found.gates.toSpliced(at, 0, gate);
+  const gates = sortGateResults([...found.gates, gate]);
   if (gate.passed || !found.passed) return { ...found, gates };
   return { ...found, gates, passed: false, reason: `G9 attacks: ${gate.sentence}` };
 }

@@ -1,8 +1,8 @@
 // Gate G11: does the gain come from everyone, or from a group? Names cost nothing, so a ring can
 // write both the lesson and the test. The gain must hold among those who did not teach it, and
 // without any one community of the report graph (kaizen 6.3).
-import { formatRounded } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
+import { createGateResult, formatRounded } from "./register.ts";
+import type { GatePolicy, GateResult } from "./register.ts";
 import { detectCommunities } from "../credibility/reporter-graph.ts";
 import type { FitRows, Holdout } from "../model/holdout.ts";
 import { estimateFitsWithoutGroups } from "../model/leave-out.ts";
@@ -274,5 +274,5 @@ export function evaluateBreadthGate(
     (worst === undefined ? "" : `; needed ${formatRounded(needed * 100, 2)} %`);
   const isFree = worst === undefined || (worst.relative > 0 && worst.relative >= needed);
   const passed = others.z > policy.others_z_min && isFree;
-  return { id: "G11", name: "breadth", passed, numbers, sentence };
+  return createGateResult("G11", { passed, numbers, sentence });
 }

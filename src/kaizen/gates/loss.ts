@@ -1,7 +1,7 @@
 // Gates on sample and loss: G1 enough evidence, G2 lower loss, G3 ranking (kaizen 6.3). Each a pure
 // function of the holdout.
-import { formatRounded } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
+import { createGateResult, formatRounded } from "./register.ts";
+import type { GatePolicy, GateResult } from "./register.ts";
 import type { Holdout } from "../model/holdout.ts";
 import {
   computeAucDifference,
@@ -43,7 +43,7 @@ export function evaluateSampleGate(
     `${formatRounded(numbers.effective_reporters, 1)} effective reporters on ` +
     `${formatRounded(numbers.effective_subjects, 1)} effective subjects; needed ${rowsMin}, ` +
     `${least} of each, ${policy.effective_reporters_min} and ${policy.effective_subjects_min}`;
-  return { id: "G1", name: "sample", passed, numbers, sentence };
+  return createGateResult("G1", { passed, numbers, sentence });
 }
 
 /** Mean gain in log-loss of the challenger and its z under two-way clustering. */
@@ -73,7 +73,7 @@ export function evaluateSuperiorityGate(holdout: Holdout, policy: GatePolicy): G
   const sentence =
     `log-loss falls by ${formatRounded(relative * 100, 2)} % (z ${formatRounded(z, 2)} clustered by subject and ` +
     `reporter); needed ${formatRounded(policy.relative_gain_min * 100, 2)} % and z above ${zMin}`;
-  return { id: "G2", name: "superiority", passed, numbers, sentence };
+  return createGateResult("G2", { passed, numbers, sentence });
 }
 
 /** G3: ranking is not worse. */
@@ -95,5 +95,5 @@ export function evaluateRankingGate(holdout: Holdout, policy: GatePolicy): GateR
   const sentence =
     `AUC changes by ${formatRounded(difference)} (90 % interval ${formatRounded(lower)} to ${formatRounded(upper)}); ` +
     `needed: above ${formatRounded(-policy.auc_loss_max)} throughout, or not lower`;
-  return { id: "G3", name: "ranking", passed, numbers, sentence };
+  return createGateResult("G3", { passed, numbers, sentence });
 }

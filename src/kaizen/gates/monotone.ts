@@ -4,8 +4,8 @@
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { FoldOutcome, AgentScore } from "../../engine/reading.ts";
-import { formatRounded } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
+import { createGateResult, formatRounded } from "./register.ts";
+import type { GatePolicy, GateResult } from "./register.ts";
 import type { Holdout } from "../model/holdout.ts";
 import { createSeededRandom } from "../model/bootstrap.ts";
 import type { RandomGenerator } from "../model/bootstrap.ts";
@@ -156,10 +156,9 @@ export function evaluateMonotoneGate(
     wrong.length === 0
       ? "every coefficient has the sign that its evidence demands"
       : `wrong sign of ${wrong.join(", ")}`;
-  const gate = { id: "G6", name: "monotone" };
   if (found === undefined) {
     const numbers = { wrong_signs: wrong.length };
-    return { ...gate, passed: wrong.length === 0, numbers, sentence: signs };
+    return createGateResult("G6", { passed: wrong.length === 0, numbers, sentence: signs });
   }
   const stepMax = Math.max(policy.report_step_max, found.championLargestStep);
   const broken = found.failureHelps + found.stakesRelax + found.notFinite;
@@ -179,5 +178,5 @@ export function evaluateMonotoneGate(
     `report moves a score by at most ${formatRounded(found.largestStep, 0)} points (allowed ` +
     `${formatRounded(stepMax, 0)})`;
   const passed = wrong.length === 0 && broken === 0 && found.largestStep <= stepMax + 1e-6;
-  return { ...gate, passed, numbers, sentence };
+  return createGateResult("G6", { passed, numbers, sentence });
 }

@@ -1,7 +1,7 @@
 // Gates on the effect of a promotion on agents: G4 calibration, G5 false positives, G6 monotone
 // signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
-import { formatRounded } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
+import { createGateResult, formatRounded } from "./register.ts";
+import type { GatePolicy, GateResult } from "./register.ts";
 import {
   computeClopperPearsonUpper,
   computeMcNemarPValue,
@@ -78,7 +78,7 @@ export function evaluateCalibrationGate(holdout: Holdout, policy: GatePolicy): G
     `${formatRounded(noise)}), slope ${formatRounded(own.slope, 2)} +- ${formatRounded(1.96 * own.slopeError, 2)}, ` +
     `in the large ${formatRounded(own.intercept, 2)} +- ${formatRounded(1.96 * own.interceptError, 2)} log-odds, ` +
     `Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${formatRounded(Math.abs(brierZ), 2)})`;
-  return { id: "G4", name: "calibration", passed, numbers, sentence };
+  return createGateResult("G4", { passed, numbers, sentence });
 }
 
 /** G5: hardly any good outcome is denied, and no more than before. */
@@ -108,7 +108,7 @@ export function evaluateFalsePositiveGate(holdout: Holdout, policy: GatePolicy):
       `and ${less} fewer than the champion`
     : `${refused} of ${goods} successes denied (${more} more, ${less} fewer than the ` +
       `champion); too few to bound 0.1 %`;
-  return { id: "G5", name: "false positives", passed, numbers, sentence };
+  return createGateResult("G5", { passed, numbers, sentence });
 }
 
 /**
@@ -133,7 +133,7 @@ export function evaluateDriftGate(
     (isDrift
       ? `: the population has moved, so z ${formatRounded(z, 2)} must exceed ${policy.z_min_drift}`
       : `; up to ${policy.drift_max} asks for nothing more`);
-  return { id: "G7", name: "drift", passed, isWarning, numbers, sentence };
+  return createGateResult("G7", { passed, isWarning, numbers, sentence });
 }
 
 const TIER_THRESHOLDS = [450, 550, 650];
@@ -187,5 +187,5 @@ export function evaluateStabilityGate(
     (isStructural
       ? `: structural, so z ${formatRounded(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
       : "");
-  return { id: "G8", name: "stability", passed, isWarning: isStructural, numbers, sentence };
+  return createGateResult("G8", { passed, isWarning: isStructural, numbers, sentence });
 }

@@ -1,8 +1,8 @@
 // Gate G10: no slice of the holdout is hurt. Neither by its loss, nor by probabilities that no longer
 // mean what they say: an error that the champion has too is named and let through, one that the
 // challenger makes larger is not.
-import { formatRounded } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
+import { createGateResult, formatRounded } from "./register.ts";
+import type { GatePolicy, GateResult } from "./register.ts";
 import type { Holdout } from "../model/holdout.ts";
 import type { HoldoutSlice } from "../model/slices.ts";
 import { computeTwoWayVariance } from "../model/statistics.ts";
@@ -163,5 +163,5 @@ export function evaluateSliceGate(
     `${policy.slice_factor_max}${named === "" ? "" : `: ${named}`}`;
   const passed = hurt.length === 0 && worse.length === 0;
   const isWarning = passed && off.some(({ verdict }) => verdict === "inherited");
-  return { id: "G10", name: "slices", passed, isWarning, numbers, sentence };
+  return createGateResult("G10", { passed, isWarning, numbers, sentence });
 }

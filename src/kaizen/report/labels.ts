@@ -1,5 +1,5 @@
-// Texts of a report: the question of each gate and the meaning of each ingredient of a score, for a
-// person who has not read the code.
+// Labels of a run's report: run states, scorecards, and each term of a score, for readers who have not
+// read the code.
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringModel } from "../../engine/config.ts";
 
@@ -23,21 +23,6 @@ export const SIDE_LABELS = {
       "The scorecard behind handshake: how likely is the other side to fail, seen by this one?",
   },
 } as const;
-
-/** The question that each gate answers. */
-export const GATE_QUESTIONS: Readonly<Record<string, string>> = {
-  G1: "Is there enough evidence from enough independent voices?",
-  G2: "Do the new weights predict better, beyond chance?",
-  G3: "Do they still rank bad agents below good ones?",
-  G4: "Does a probability mean what it says?",
-  G5: "Are good agents refused?",
-  G6: "Does worse behaviour always score worse?",
-  G7: "Is the population still the one that was learned from?",
-  G8: "Do agents wake up with a different score?",
-  G9: "Do attackers get more wrong decisions than before?",
-  G10: "Does any group of agents get clearly worse predictions, or a probability that is wrong for it?",
-  G11: "Do those agree who did not teach the change?",
-};
 
 const FEATURE_LABELS: Readonly<Record<(typeof FEATURES)[number], string>> = {
   momentum: "lately worse than before",

@@ -3,15 +3,12 @@
 // anew, a gate's verdict stands in the record.
 import type { ScoringModel } from "../../engine/config.ts";
 import { computeWilsonInterval } from "../../policy/interval.ts";
-import type { GatePolicy, GateResult } from "../gates/gate.ts";
+import { findGateQuestion, listGateBounds, listGateIntervals } from "../gates/register.ts";
+import type { GateBound, GatePolicy, GateResult, IntervalMark } from "../gates/register.ts";
 import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
 import type { RunFindings, ScorecardFindings } from "../run.ts";
 import type { ScorecardSide } from "../model/scorecard.ts";
-import { listGateBounds } from "./gate-bounds.ts";
-import type { GateBound } from "./gate-bounds.ts";
-import { listGateIntervals } from "./plots.ts";
-import type { IntervalMark } from "./plots.ts";
-import { SCORE_TERMS, GATE_QUESTIONS } from "./labels.ts";
+import { SCORE_TERMS } from "./labels.ts";
 
 /** A number beside its bound; several of them make a verdict, not each by itself. */
 export interface GateMeasure extends GateBound {
@@ -148,7 +145,7 @@ function buildSideNumbers(record: ScorecardFindings, policy: GatePolicy): SideNu
     gates: gates.map((gate) => ({
       id: gate.id,
       name: gate.name,
-      question: GATE_QUESTIONS[gate.id] ?? gate.name,
+      question: findGateQuestion(gate) ?? gate.name,
       passed: gate.passed,
       is_warning: gate.isWarning === true,
       sentence: gate.sentence,

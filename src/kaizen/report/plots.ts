@@ -1,7 +1,7 @@
 // SVG plots of a run's report: reliability diagram, score distributions, intervals and paired bars.
 // Colors come from the page's variables, so that light and dark are legible; champion and challenger
 // differ by shape and dash as well.
-import type { GateResult } from "../gates/gate.ts";
+import type { IntervalMark } from "../gates/register.ts";
 import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
 import { computeWilsonInterval } from "../../policy/interval.ts";
 
@@ -39,16 +39,6 @@ export function renderPlotFrame(
 /** Probabilities on a square-root axis: most of them are small, and all of them matter. */
 export const scaleBySquareRoot = (p: number): number => Math.sqrt(Math.max(0, Math.min(1, p)));
 
-/** One estimate with its interval and its limit. */
-export interface IntervalMark {
-  label: string;
-  low: number;
-  value: number;
-  high: number;
-  /** The limit: beyond it is bad. */
-  border: number;
-}
-
 const INTERVAL_WIDTH = 220;
 const INTERVAL_HEIGHT = 30;
 const INTERVAL_EDGE = 10;
@@ -72,46 +62,6 @@ export function renderIntervalPlot({ label, low, value, high, border }: Interval
     `<text x="${INTERVAL_EDGE}" y="28" class="tick">${label}: ${formatThreeDigits(low)} to ${formatThreeDigits(high)}</text>`,
     `</svg>`,
   ].join("");
-}
-
-/** 90 % two-sided. */
-const Z_90_PERCENT = 1.645;
-/** Gates that keep 95 % half-widths. */
-const createIntervalMark = (
-  label: string,
-  value: number,
-  error: number,
-  border: number,
-): IntervalMark => ({
-  label,
-  low: value - Z_90_PERCENT * error,
-  value,
-  high: value + Z_90_PERCENT * error,
-  border,
-});
-
-/** The intervals behind a gate's verdict; none for gates that count. */
-export function listGateIntervals({ id, numbers }: GateResult): IntervalMark[] {
-  const of = (name: string): number => numbers[name] ?? Number.NaN;
-  const all: Readonly<Record<string, () => IntervalMark[]>> = {
-    G2: () => {
-      const share = 100 / of("champion_loss");
-      const error = of("z") === 0 ? Number.NaN : (of("gain") / of("z")) * share;
-      return [createIntervalMark("log-loss saved, %", of("gain") * share, error, 0)];
-    },
-    G3: () => [createIntervalMark("AUC gained", of("auc_difference"), of("standard_error"), 0)],
-    G4: () => [
-      createIntervalMark("slope", of("slope"), of("slope_error"), 1),
-      createIntervalMark("offset", of("intercept"), of("intercept_error"), 0),
-    ],
-    G5: () => {
-      const share = (100 * of("refused")) / of("successes");
-      const high = 100 * of("upper_bound");
-      return [{ label: "refused, %", low: 0, value: share, high, border: 0.1 }];
-    },
-  };
-  const found = all[id]?.() ?? [];
-  return found.filter((mark) => [mark.low, mark.value, mark.high].every(Number.isFinite));
 }
 
 /** Effect of one ingredient under the live and the tested weights. */

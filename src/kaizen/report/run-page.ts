@@ -3,18 +3,18 @@
 // for a person who has not read the code.
 import type { ScoringModel } from "../../engine/config.ts";
 import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
-import type { GateResult } from "../gates/gate.ts";
+import { findGateQuestion, listGateIntervals } from "../gates/register.ts";
+import type { GateResult } from "../gates/register.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
 import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
 import {
   renderIntervalPlot,
-  listGateIntervals,
   renderPairedBars,
   countCalibratedBins,
   renderReliabilityPlot,
   renderScorePlot,
 } from "./plots.ts";
-import { RUN_STATE_HEADLINES, SCORE_TERMS, GATE_QUESTIONS, SIDE_LABELS } from "./labels.ts";
+import { RUN_STATE_HEADLINES, SCORE_TERMS, SIDE_LABELS } from "./labels.ts";
 import type { ScorecardFindings } from "../run.ts";
 
 const escapeLabel = (text: string): string => escapeHtml(text.replaceAll("_", " "));
@@ -40,7 +40,7 @@ function renderGateRow(gate: GateResult): string {
     .join(", ");
   return (
     `<tr><td class="gate">${gate.id}</td><td class="${mark}">${GATE_VERDICT_LABELS[mark]}</td>` +
-    `<td><span class="question">${GATE_QUESTIONS[gate.id] ?? escapeLabel(gate.name)}</span>` +
+    `<td><span class="question">${findGateQuestion(gate) ?? escapeLabel(gate.name)}</span>` +
     `${formatSentenceHtml(gate.sentence)}.<details><summary>all numbers</summary>${numbers}` +
     `</details></td><td>${listGateIntervals(gate).map(renderIntervalPlot).join("")}</td></tr>`
   );

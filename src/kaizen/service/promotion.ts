@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import { GATE_POLICY } from "../gates/gate.ts";
+import { GATE_POLICY } from "../gates/register.ts";
 import type { RunRecord, RunSummary } from "../kaizen.ts";
 import type { RunFindings } from "../run.ts";
 import type { Champion } from "./champion.ts";

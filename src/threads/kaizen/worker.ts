@@ -10,7 +10,7 @@ import {
   playAttacksOnTable,
 } from "../../kaizen/replay/private-engines.ts";
 import { AttackStandings } from "../../kaizen/gates/attacks/credibility.ts";
-import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../../kaizen/gates/register.ts";
 import { calibrateBothScorecards } from "../../kaizen/calibration.ts";
 import { monitorScorecards } from "../../kaizen/monitor.ts";
 import {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../../../src/engine/config.ts";
 import { probeInPrivateEngine } from "../../../src/kaizen/replay/private-engines.ts";
-import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../../../src/kaizen/gates/register.ts";
 import type { Forecast } from "../../../src/kaizen/model/holdout.ts";
 import { evaluateMonotoneGate } from "../../../src/kaizen/gates/monotone.ts";
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
-import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../../../src/kaizen/gates/register.ts";
 import { evaluateSliceGate } from "../../../src/kaizen/gates/slice-gate.ts";
 import { forecastRows } from "../../../src/kaizen/model/holdout.ts";
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";

@@ -2,7 +2,7 @@
 // outside, and legible without telling colours apart.
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
-import { listGateIntervals } from "../../../src/kaizen/report/plots.ts";
+import { GATES, listGateIntervals } from "../../../src/kaizen/gates/register.ts";
 import { renderRunReportPage } from "../../../src/kaizen/report/run-page.ts";
 import { challengeBothScorecards } from "../../../src/kaizen/run.ts";
 import { CONFIG, evidenceFrom } from "../_evidence.ts";
@@ -39,7 +39,9 @@ describe("a report", () => {
   const page = renderRunReportPage(run);
 
   it("has every gate with its question, measures, plots and weights of both scorecards", () => {
-    for (const { gates } of findings.sides) expect(gates.length).toBeGreaterThan(8);
+    const ids = GATES.filter(({ evidence: data }) => data !== "attack scripts").map(({ id }) => id);
+    for (const { gates } of findings.sides) expect(gates.map(({ id }) => id)).toEqual(ids);
+    expect(ids.length).toBeGreaterThan(8);
     expect(page.match(/class="question"/g)).toHaveLength(
       findings.sides.reduce((sum, side) => sum + side.gates.length, 0),
     );

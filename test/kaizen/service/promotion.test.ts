@@ -2,7 +2,7 @@
 // and nothing else is: no failed gate, no other champion, no older test, no pause is got around.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
-import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../../../src/kaizen/gates/register.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import type { KaizenOptions } from "../../../src/kaizen/service/options.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";

@@ -10,7 +10,8 @@ import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./scripts.ts";
 import type { AttackCredibility, AttackScript, AttackRecordings, AttackLegs } from "./scripts.ts";
 import { findEqualServiceThreshold, ATTACK_GOALS, shiftThresholdByOdds } from "./prizes.ts";
 import type { AttackGoal, LegSide } from "./prizes.ts";
-import type { GatePolicy, GateResult } from "../gate.ts";
+import { createGateResult } from "../register.ts";
+import type { GatePolicy, GateResult } from "../register.ts";
 
 /** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
 export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly<AgentScore>;
@@ -254,5 +255,5 @@ export function evaluateAttackGate(
     (credibility.isInForce
       ? `${credibility.believed} invented agents came to be believed`
       : "no seeds are named, so that every reporter counts fully");
-  return { id: "G9", name: "attacks", passed: harms.length === 0, numbers, sentence };
+  return createGateResult("G9", { passed: harms.length === 0, numbers, sentence });
 }

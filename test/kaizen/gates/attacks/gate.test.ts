@@ -11,7 +11,7 @@ import type { LoggedInputs, AgentScore } from "../../../../src/engine/reading.ts
 import { openEngineWriter } from "../../../../src/engine/writer.ts";
 import { evaluateAttackGate } from "../../../../src/kaizen/gates/attacks/gate.ts";
 import type { AttackRecordings } from "../../../../src/kaizen/gates/attacks/scripts.ts";
-import { GATE_POLICY } from "../../../../src/kaizen/gates/gate.ts";
+import { GATE_POLICY } from "../../../../src/kaizen/gates/register.ts";
 import {
   computeConnectThreshold,
   computeVerifiedConnectThreshold,
