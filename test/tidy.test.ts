@@ -17,6 +17,7 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   assembly: { any: [/^assembly\//] },
   contract: { any: [] },
   concurrency: { any: [/^src\/contract\/faults\.ts$/] },
+  markup: { any: [/^src\/contract\//] },
   platform: { any: [/^src\/concurrency\//] },
   engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },
   journal: { any: [/^src\/(contract|concurrency|platform)\//], types: [/^src\/engine\//] },
@@ -31,13 +32,13 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   },
   kaizen: {
     any: [
-      /^src\/(contract|concurrency|policy|platform|engine|journal)\//,
+      /^src\/(contract|concurrency|markup|policy|platform|engine|journal)\//,
       /^assembly\/layout\.ts$/,
     ],
     types: [/^src\/store\//],
   },
   http: {
-    any: [/^src\/(contract|concurrency|platform)\//, /^assembly\/wire\/layout\.ts$/],
+    any: [/^src\/(contract|concurrency|markup|platform)\//, /^assembly\/wire\/layout\.ts$/],
     types: [/^src\/(bureau|store|kaizen)\//],
   },
   // Without contract/schemas: what is published has no dependency, and schemas have typebox.
@@ -161,7 +162,7 @@ describe("the tree", () => {
         const isOpen = isType || !IS_PURE.test(path);
         const any = isOpen
           ? rule.any
-          : [/^src\/(contract|policy)\//, /^assembly\/(layout|codes)\.ts$/];
+          : [/^src\/(contract|markup|policy)\//, /^assembly\/(layout|codes)\.ts$/];
         const allowed = isType ? [...any, ...(rule.types ?? [])] : any;
         if (!allowed.some((pattern) => pattern.test(target))) offences.push(`${path}: ${target}`);
       }

@@ -5,7 +5,7 @@ import type { RouteDescription } from "../route-description.ts";
 import { buildOpenApiDocument } from "./document.ts";
 import { renderDocsPage } from "./page/page.ts";
 import type { OpenApiDocument } from "./page/shown.ts";
-import { DOCS_STYLE } from "./page/style.ts";
+import { DOCS_STYLE } from "../../markup/style.ts";
 
 /** The documents of one route table. */
 export class ApiDocumentation {

@@ -1,19 +1,23 @@
 // The report for those who were refused, as one page of plain HTML: what counts against the agent, what
 // would help, how to dispute. No script; one form, to this service. All that came from outside is
 // text, and characters that would turn it around or hide in it are shown by their numbers.
-import { createHash } from "node:crypto";
 import { STATEMENT_LENGTH_MAX } from "../../contract/reviews/disputes.ts";
 import type { AgentReport, DisputeReceipt } from "../../contract/schemas/disputes.ts";
-import { renderCode, markup, type Markup, EMPTY_MARKUP } from "../openapi/page/markup.ts";
-import { AGENT_REPORT_STYLE } from "./style.ts";
-
-const STYLE_HASH = createHash("sha256").update(AGENT_REPORT_STYLE).digest("base64");
+import {
+  buildPagePolicy,
+  EMPTY_MARKUP,
+  markup,
+  type Markup,
+  renderCode,
+  renderHtmlPage,
+  renderStyle,
+} from "../../markup/html.ts";
+import { AGENT_REPORT_STYLE } from "../../markup/style.ts";
 
 /** Header lines of the page: nothing is loaded or run by it, and its address is told to nobody. */
 export const REPORT_PAGE_HEADER_LINES: readonly string[] = [
   "Content-Security-Policy",
-  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; ` +
-    "frame-ancestors 'none'",
+  buildPagePolicy(AGENT_REPORT_STYLE, "form-action 'self'; frame-ancestors 'none'"),
   "Referrer-Policy",
   "no-referrer",
   "X-Content-Type-Options",
@@ -48,20 +52,11 @@ export function renderDisputeReceiptPage({ id, agent, opened_at: at }: DisputeRe
   );
 }
 
-function renderPageShell(title: string, body: Markup): string {
-  return markup`<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${title}</title><style>${STYLE}</style></head>
-<body><main>
-${body}
-</main></body></html>
-`.text;
-}
+const REPORT_HEAD = markup`<meta name="robots" content="noindex">${renderStyle(AGENT_REPORT_STYLE)}`;
 
-/** Ours, and free of quotes and angles: escaped or not it is the same, which its hash relies on. */
-const STYLE = AGENT_REPORT_STYLE;
+function renderPageShell(title: string, body: Markup): string {
+  return renderHtmlPage(title, REPORT_HEAD, markup`<main>\n${body}\n</main>`);
+}
 
 function renderStanding({ score, tier, max_stakes: stakes, evidence }: AgentReport): Markup {
   const cells: readonly [string, string][] = [

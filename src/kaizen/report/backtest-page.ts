@@ -21,7 +21,8 @@ import {
   BACKTEST_QUESTION_LABELS,
   formatPercent,
 } from "./backtest-tables.ts";
-import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
+import { escapeHtml } from "../../markup/html.ts";
+import { renderReportPage, formatSentenceHtml } from "./document.ts";
 import { renderAllowedPlot, hasBoundEffect, renderMoneyPlot } from "./plot-curves.ts";
 import type { CurvePair } from "./plot-curves.ts";
 
@@ -224,7 +225,7 @@ export function renderBacktestPage(backtest: Backtest): string {
   if (findings === undefined) {
     const why = backtest.reason ?? "it is under way";
     const body = `<h1>${escapeHtml(title)}</h1><p class="lead">No figures: ${escapeHtml(why)}.</p>`;
-    return renderHtmlPage(`${id}: ${title}`, body);
+    return renderReportPage(`${id}: ${title}`, body);
   }
   const warnings = (backtest.warnings ?? []).map(
     (text) =>
@@ -238,5 +239,5 @@ export function renderBacktestPage(backtest: Backtest): string {
     renderRuleDifferences(backtest),
     renderLevelSections(findings),
   ].join("");
-  return renderHtmlPage(`${id}: ${title}`, body);
+  return renderReportPage(`${id}: ${title}`, body);
 }

@@ -6,7 +6,7 @@ import type {
 } from "../../contract/schemas/backtest.ts";
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { escapeHtml } from "./document.ts";
+import { escapeHtml } from "../../markup/html.ts";
 
 export const BACKTEST_QUESTION_LABELS: Readonly<Record<BacktestQuestion, string>> = {
   verify: "verify, no stakes named",

@@ -6,7 +6,8 @@ import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
 import { findGateQuestion, listGateIntervals } from "../gates/register.ts";
 import type { GateResult } from "../gates/register.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
-import { escapeHtml, renderHtmlPage, formatSentenceHtml } from "./document.ts";
+import { escapeHtml } from "../../markup/html.ts";
+import { renderReportPage, formatSentenceHtml } from "./document.ts";
 import {
   renderIntervalPlot,
   renderPairedBars,
@@ -254,5 +255,5 @@ export function renderRunReportPage(run: RunRecord): string {
     run.watch === undefined ? "" : renderWatchSection(run.watch),
     ...(run.findings?.sides ?? []).map(renderSideSection),
   ].join("");
-  return renderHtmlPage(`${run.run_id}: ${headline}`, body);
+  return renderReportPage(`${run.run_id}: ${headline}`, body);
 }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { renderDocsPage } from "../../../src/http/openapi/page/page.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/page/shown.ts";
 import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
-import { DOCS_STYLE } from "../../../src/http/openapi/page/style.ts";
+import { DOCS_STYLE } from "../../../src/markup/style.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { DebuggedPage } from "../../_chromium.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";

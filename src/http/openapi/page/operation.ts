@@ -9,7 +9,7 @@ import {
   type Markup,
   EMPTY_MARKUP,
   renderProse,
-} from "./markup.ts";
+} from "../../../markup/html.ts";
 import { renderSchemaType } from "./schema-table.ts";
 import {
   parseReferenceName,

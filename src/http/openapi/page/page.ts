@@ -6,8 +6,9 @@ import {
   markup,
   type Markup,
   EMPTY_MARKUP,
+  renderHtmlPage,
   renderProse,
-} from "./markup.ts";
+} from "../../../markup/html.ts";
 import {
   renderMethodBadge,
   type PathOperation,
@@ -22,16 +23,8 @@ export function renderDocsPage(document: OpenApiDocument): string {
   const { info, components } = document;
   const families = groupOperationsByTag(document);
   const problem = renderMessageLink({ $ref: "#/components/schemas/Problem" });
-  return markup`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${info.title} API</title>
-<link rel="stylesheet" href="docs/style.css">
-</head>
-<body>
-<a class="skip" href="#operations">Skip to the operations</a>
+  const style = markup`<link rel="stylesheet" href="docs/style.css">`;
+  const body = markup`<a class="skip" href="#operations">Skip to the operations</a>
 <nav aria-label="Contents">
 ${families.map(renderGroupLinks)}<h2><a href="#problems">Problems</a></h2>
 <h2><a href="#messages">Messages</a></h2>
@@ -57,10 +50,8 @@ ${Object.entries(components.schemas).map(renderMessage)}</section>
 ${renderHeaderTable("Of requests", "request", components.parameters)}
 ${renderHeaderTable("Of answers", "response", components.headers)}
 </section>
-</main>
-</body>
-</html>
-`.text;
+</main>`;
+  return renderHtmlPage(`${info.title} API`, style, body);
 }
 
 interface OperationGroup {

@@ -7,7 +7,7 @@ import {
   markup,
   type Markup,
   renderProse,
-} from "./markup.ts";
+} from "../../../markup/html.ts";
 import { parseReferenceName, type OpenApiReference, type OpenApiSchema } from "./shown.ts";
 
 /** A link to the message that a reference names. */

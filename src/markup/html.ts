@@ -1,6 +1,8 @@
-// HTML as a template that escapes whatever is put into it: text becomes markup in this file alone.
+// HTML templates that escape their values, and the frame of a page. The only escaper of the tree: every page
+// that the service renders is made here.
+import { createHash } from "node:crypto";
 
-/** Text that is markup already. */
+/** Text that is HTML already. */
 export class Markup {
   readonly text: string;
 
@@ -31,7 +33,35 @@ export const EMPTY_MARKUP = new Markup("");
 function escapePiece(piece: MarkupPiece): string {
   if (piece instanceof Markup) return piece.text;
   if (typeof piece === "object") return piece.map(escapePiece).join("");
-  return String(piece).replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
+  return escapeHtml(String(piece));
+}
+
+/** Escapes text for HTML and for quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
+}
+
+/** A whole document; `head` has its style and what else belongs there. */
+export function renderHtmlPage(title: string, head: Markup, body: Markup): string {
+  return markup`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+${head}
+<title>${title}</title></head>
+<body>
+${body}
+</body></html>
+`.text;
+}
+
+export function renderStyle(style: string): Markup {
+  return markup`<style>${new Markup(style)}</style>`;
+}
+
+/** Content security policy of a page that loads and runs nothing, with `style` inline. */
+export function buildPagePolicy(style: string, directives: string): string {
+  const hash = createHash("sha256").update(style).digest("base64");
+  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; ${directives}`;
 }
 
 /** Prose with code in backticks. */
