@@ -2,7 +2,7 @@
 // and nothing else is: no failed gate, no other champion, no older test, no pause is got around.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { loadDefaultConfig } from "../../../src/engine/config.ts";
-import { GATE_POLICY } from "../../../src/kaizen/gates/register.ts";
+import { createGateResult, GATE_POLICY } from "../../../src/kaizen/gates/register.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import type { KaizenOptions } from "../../../src/kaizen/service/options.ts";
 import { computeConfigVersion } from "../../../src/kaizen/service/files.ts";
@@ -89,7 +89,7 @@ describe("a real dry run that passed every gate", () => {
 function passing(changed: Partial<KaizenResult["findings"]> = {}): KaizenResult {
   const { findings, rows } = winning();
   const { config } = findings;
-  const gate = { id: "G1", name: "sample", passed: true, numbers: {}, sentence: "enough" };
+  const gate = createGateResult("G1", { passed: true, numbers: {}, sentence: "enough" });
   const side = {
     side: "check" as const,
     passed: true,
