@@ -1,7 +1,7 @@
 // Commits in a journal, read from its files.
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { diskFileLayer, readWhole } from "../src/journal/files.ts";
+import { diskFileLayer, readWhole } from "../src/platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KINDS,

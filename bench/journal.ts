@@ -1,7 +1,7 @@
 // Journal writer for benches and tests: histories as the ledger writes them, without the fold.
 import { loadBureauKey } from "../src/journal/signing-key.ts";
 import { resolveDataPaths } from "../src/journal/data-directory.ts";
-import { diskFileLayer } from "../src/journal/files.ts";
+import { diskFileLayer } from "../src/platform/files.ts";
 import { openLedgerCore } from "../src/ledger/core.ts";
 
 /** Opens the journal of a data directory; commit to it, and close it. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { FRAME_KINDS, readFrameKind, parseSegmentNames } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";

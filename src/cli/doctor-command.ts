@@ -17,7 +17,7 @@ import type { DataPaths } from "../journal/data-directory.ts";
 import { formatOwner, readOwner } from "../journal/ownership/owner.ts";
 import { findServer, isDirectoryOwned } from "../journal/ownership/server-address.ts";
 import { measureDiskSpace } from "../ledger/disk/reserve.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { readKnownDurablePosition } from "../ledger/snapshot/high-water.ts";
 import { repairJournal } from "../journal/repair.ts";
 import type { JournalRepairReport } from "../journal/repair.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { DATED_VIEWS, EXPORT_VIEWS } from "../contract/views.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
+import { moveDurably } from "../platform/files.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { writeReplica } from "../store/replica.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
@@ -151,5 +152,5 @@ function writeParquetAtomically(directory: string, bytes: Uint8Array): void {
   fs.mkdirSync(directory, { recursive: true });
   const partial = join(directory, ".data.parquet.partial");
   fs.writeFileSync(partial, bytes);
-  fs.renameSync(partial, join(directory, "data.parquet"));
+  moveDurably(partial, join(directory, "data.parquet"));
 }

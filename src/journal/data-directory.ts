@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile, findNetworkFileSystem } from "../platform/file-lock.ts";
-import { readErrno, diskFileLayer } from "./files.ts";
+import { readErrno, diskFileLayer } from "../platform/files.ts";
 import {
   isFromOtherDirectory,
   type DirectoryOwner,

@@ -1,6 +1,6 @@
 // Reads single frames of the journal by their place on disk, so that a start can read them again
 // without walking through all the outcomes in between.
-import type { FileLayer } from "./files.ts";
+import type { FileLayer } from "../platform/files.ts";
 import { JournalDamaged } from "./faults.ts";
 import {
   FRAME_HEAD_BYTES,

@@ -1,6 +1,6 @@
 // Tails the journal for readers beside the writer (the store): records in order, up to a position
 // that the caller knows to be durable. Checks every frame's checksum; never writes.
-import type { FileLayer } from "./files.ts";
+import type { FileLayer } from "../platform/files.ts";
 import { JournalDamaged } from "./faults.ts";
 import {
   decodeSegmentHeader,

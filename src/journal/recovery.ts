@@ -2,7 +2,7 @@
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
 import { assertSupportedFrames, assertSupportedHeader } from "./formats/newer.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
-import { type FileLayer, readWhole } from "./files.ts";
+import { type FileLayer, readWhole } from "../platform/files.ts";
 import { formatEndLostReason, JournalDamaged } from "./faults.ts";
 import {
   CHAIN_START,

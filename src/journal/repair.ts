@@ -5,7 +5,7 @@
 // chain that was swapped, another bureau's key) it leaves alone and refuses.
 import type { BureauKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
-import { type FileLayer, readWhole, replaceFile } from "./files.ts";
+import { type FileLayer, readWhole, replaceFile } from "../platform/files.ts";
 import {
   decodeSegmentHeader,
   encodeSegmentHeader,

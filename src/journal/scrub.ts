@@ -3,7 +3,7 @@
 // them, and an operator who learns of it early still has a backup.
 import { verifyWithRawKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
-import { readErrno, type FileLayer, readWhole } from "./files.ts";
+import { readErrno, type FileLayer, readWhole } from "../platform/files.ts";
 import {
   readChainBefore,
   COMMIT_FRAME_BYTES,

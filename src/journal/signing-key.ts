@@ -11,9 +11,15 @@ import {
   verify,
 } from "node:crypto";
 import * as fs from "node:fs";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
 import { FileUnusable } from "./faults.ts";
-import { type FileLayer, diskFileLayer, writeFully } from "./files.ts";
+import {
+  type FileLayer,
+  diskFileLayer,
+  removeIfPresent,
+  writeFully,
+  writeNewFile,
+} from "../platform/files.ts";
 
 export interface BureauKey {
   /** Raw 32 bytes, as in segment headers. */
@@ -56,20 +62,14 @@ export interface PreparedKey {
 export function prepareBureauKey(files: FileLayer, path: string): PreparedKey {
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
-  const directory = dirname(path);
   const temporary = `${path}.tmp`;
-  // What an earlier attempt has left.
-  if (files.list(directory).includes(basename(temporary))) files.remove(temporary);
-  const descriptor = files.open(temporary, "create");
-  try {
-    writeFully(files, descriptor, [Buffer.from(pem)], 0);
-    files.syncData(descriptor);
-  } finally {
-    files.close(descriptor);
-  }
+  removeIfPresent(files, temporary);
+  writeNewFile(files, temporary, (descriptor) =>
+    writeFully(files, descriptor, [Buffer.from(pem)], 0),
+  );
   const install = () => {
     files.rename(temporary, path);
-    files.syncDirectory(directory);
+    files.syncDirectory(dirname(path));
   };
   return { key: buildBureauKey(privateKey), install };
 }

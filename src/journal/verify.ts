@@ -4,7 +4,7 @@ import { KeySuccession } from "./signing/rotation.ts";
 import { EvidenceVerifier } from "./verify-signatures.ts";
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type JournalDamage, JournalDamaged } from "./faults.ts";
-import { type FileLayer, readWhole } from "./files.ts";
+import { type FileLayer, readWhole } from "../platform/files.ts";
 import {
   readChainBefore,
   COMMIT_FRAME_BYTES,

@@ -6,7 +6,7 @@
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
-import { readErrno, type FileLayer, replaceFile, writeFully } from "./files.ts";
+import { readErrno, type FileLayer, replaceFile, writeFully } from "../platform/files.ts";
 import { JournalBroken, JournalFull } from "./faults.ts";
 import {
   COMMIT_FRAME_BYTES,

@@ -2,7 +2,7 @@
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { AgentTableAdmission } from "./admission/admission.ts";
 import type { TableCapacity } from "../engine/reading.ts";
-import type { FileLayer } from "../journal/files.ts";
+import type { FileLayer } from "../platform/files.ts";
 import type { Fence } from "../journal/ownership/fence.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { KnownDurablePosition } from "../journal/recovery.ts";

@@ -1,6 +1,6 @@
 // Times on record at the end of a journal, to compare a clock with.
 import { join } from "node:path";
-import type { FileLayer } from "../journal/files.ts";
+import type { FileLayer } from "../platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   readFrameTimeUs,

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { AUDIENCE_LENGTH_MAX } from "../contract/limits.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { diskFileLayer, replaceFile } from "../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../platform/files.ts";
 
 const SERVICE_ID_FILE = "service-id";
 const SERVICE_ID_PATTERN = /^[\x21-\x7e]+$/;

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { claimDataDirectory } from "../journal/data-directory.ts";
 import type { DataDirectoryClaimOptions, DataPaths } from "../journal/data-directory.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { readKnownDurablePosition, setHighWater } from "../ledger/snapshot/high-water.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";

@@ -18,7 +18,7 @@ import { openKeyring } from "../http/access/keyring.ts";
 import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import type { Log } from "../platform/log.ts";
 import { computeDefaultThreads } from "../platform/pool.ts";

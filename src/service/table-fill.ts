@@ -4,7 +4,7 @@ import { loadDefaultConfig } from "../engine/config.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { OutcomeExclusions } from "../journal/exclusions.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { WARNING_SHARE } from "../ledger/admission/admission.ts";

@@ -7,7 +7,7 @@ import { openAssessingPool } from "../threads/texts/pool.ts";
 import { openAssessor, viewPayloadAt } from "../threads/texts/records.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { visitFramesAt } from "../journal/places.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import {

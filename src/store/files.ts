@@ -1,8 +1,8 @@
-// Files of the store. Those of the database are moved and counted, never opened: opening one and
-// closing it would drop the locks that DuckDB holds on it. Files that are kept beside it are written
-// so that they are on disk before anything relies on them.
+// Database files of the store. They are moved and counted, never opened: opening one and closing it
+// would drop the locks that DuckDB holds on it.
 import * as fs from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { diskFileLayer } from "../platform/files.ts";
 import { CATALOG } from "./view.ts";
 
 export const DATABASE_FILE = `${CATALOG}.duckdb`;
@@ -28,41 +28,13 @@ export function moveDatabaseAside(
     const from = join(directory, name);
     if (fs.existsSync(from)) fs.renameSync(from, join(aside, name));
   }
-  syncDirectory(directory);
+  diskFileLayer.syncDirectory(directory);
   const removed = taken.toSorted().slice(0, Math.max(0, taken.length + 1 - ASIDE_MAX));
   for (const name of removed) fs.rmSync(join(directory, name), { recursive: true });
   return { aside, removed };
 }
 
-/** Writes a file as a whole: temporary file, sync, rename, sync of the directory. */
-export function replaceDurably(path: string, bytes: Uint8Array): void {
-  const temporary = `${path}.tmp`;
-  fs.writeFileSync(temporary, bytes, { mode: 0o600 });
-  moveDurably(temporary, path);
-}
-
-/** Moves a complete file to its place; both are on disk when it returns. */
-export function moveDurably(from: string, to: string): void {
-  const descriptor = fs.openSync(from, "r");
-  try {
-    fs.fsyncSync(descriptor);
-  } finally {
-    fs.closeSync(descriptor);
-  }
-  fs.renameSync(from, to);
-  syncDirectory(dirname(to));
-}
-
 /** Names in a directory; none when it is not there. */
 export function listDirectoryOrEmpty(directory: string): string[] {
   return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
-}
-
-export function syncDirectory(path: string): void {
-  const descriptor = fs.openSync(path, "r");
-  try {
-    fs.fsyncSync(descriptor);
-  } finally {
-    fs.closeSync(descriptor);
-  }
 }

@@ -4,7 +4,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "./duckdb.ts";
-import { listDirectoryOrEmpty, moveDurably } from "./files.ts";
+import { moveDurably } from "../platform/files.ts";
+import { listDirectoryOrEmpty } from "./files.ts";
 import { quoteLiteral } from "./view.ts";
 
 /**

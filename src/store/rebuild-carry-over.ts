@@ -5,7 +5,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "./duckdb.ts";
-import { moveDurably } from "./files.ts";
+import { moveDurably } from "../platform/files.ts";
 import { insertParquetRows, type KeptRows } from "./kept.ts";
 import { EVENT_TABLES } from "./rows/events.ts";
 import { quoteLiteral } from "./view.ts";

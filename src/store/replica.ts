@@ -2,6 +2,7 @@
 // service. It is made beside the old one and takes its place in one step.
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { moveDurably } from "../platform/files.ts";
 import { type Connection, openDatabase } from "./duckdb.ts";
 import type { SnapshotPosition, StoreDescription } from "./store.ts";
 import { quoteLiteral } from "./view.ts";
@@ -41,7 +42,7 @@ export async function writeReplica(
   // A tool that opens it for writing would keep the next reader out.
   fs.chmodSync(partial, 0o444);
   const path = join(directory, REPLICA_FILE);
-  fs.renameSync(partial, path);
+  moveDurably(partial, path);
   return path;
 }
 

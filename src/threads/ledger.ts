@@ -11,7 +11,7 @@ import { TABLE_MIB_MAX, convertMebibytesToTableBytes } from "../engine/table-use
 import { computeEngineName, computeTableHash } from "../engine/table-hash.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
 import { Fence } from "../journal/ownership/fence.ts";
 import { parseSegmentNames } from "../journal/format.ts";

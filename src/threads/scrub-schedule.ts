@@ -3,7 +3,7 @@
 // its own that ends with it. Part of the ledger thread.
 import { Worker } from "node:worker_threads";
 import type { JournalDamage } from "../journal/faults.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { parseSegmentNames } from "../journal/format.ts";
 import type { FromLedger } from "../ledger/messages.ts";
 import type { ScrubNote } from "./scrub.ts";

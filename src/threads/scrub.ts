@@ -3,7 +3,7 @@
 import { setTimeout as rest } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { JournalDamage } from "../journal/faults.ts";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { scrubSegments } from "../journal/scrub.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 

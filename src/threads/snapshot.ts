@@ -1,6 +1,6 @@
 // Entry of the thread that writes one snapshot, started by the ledger thread when one is due.
 import { type MessagePort, workerData } from "node:worker_threads";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { serveSnapshotWriter } from "../ledger/snapshot/writer.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 

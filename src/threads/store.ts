@@ -1,7 +1,7 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
 // Composition only; the work is in store/loop.ts and store/core.ts.
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { diskFileLayer } from "../journal/files.ts";
+import { diskFileLayer } from "../platform/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";

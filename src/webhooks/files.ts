@@ -11,7 +11,7 @@ import {
   type WebhookPause,
 } from "../contract/webhooks/events.ts";
 import { FileUnusable } from "../journal/faults.ts";
-import { diskFileLayer, replaceFile } from "../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../platform/files.ts";
 import type { SourceCursor, OutgoingWebhookEvent } from "./event.ts";
 import type { DeliveryHealth, PendingDelivery } from "./outbox.ts";
 

@@ -4,7 +4,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../cli/_process.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import {

@@ -8,7 +8,7 @@ import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { CHAIN_START, FRAME_KINDS, readFrameKind } from "../../src/journal/format.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";

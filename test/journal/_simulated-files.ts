@@ -1,6 +1,6 @@
 // Simulated file system that forgets: `crash` may lose, tear or reorder unsynced writes, by sectors
 // for data and in order for directory changes. Also injects errors and short writes.
-import type { FileLayer } from "../../src/journal/files.ts";
+import type { FileLayer } from "../../src/platform/files.ts";
 
 const SECTOR_BYTES = 512;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import {
   COMMIT_FRAME_BYTES,
   readFrameLsn,

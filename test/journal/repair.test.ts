@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { SEGMENT_HEADER_BYTES, parseSegmentNames } from "../../src/journal/format.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { repairJournal, JournalRepairRefused } from "../../src/journal/repair.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import {
   COMMIT_FRAME_BYTES,
   FRAME_HEAD_BYTES,

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { computeKeyThumbprint } from "../../src/contract/public-key.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { openLocalLedger } from "../ledger/_local-ledger.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
 import { buildBureauKey } from "../../src/journal/signing-key.ts";
 import { JournalBroken } from "../../src/journal/faults.ts";
-import { type FileLayer, diskFileLayer } from "../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../src/platform/files.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
 import { serveLedger } from "../../src/ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../../src/ledger/messages.ts";

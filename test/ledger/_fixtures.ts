@@ -8,7 +8,7 @@ import type { Assessment } from "../../src/contract/assessments.ts";
 import { encodeAssessment } from "../../src/journal/assessments.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { type BureauKey, buildBureauKey } from "../../src/journal/signing-key.ts";
-import { type FileLayer, diskFileLayer } from "../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../src/platform/files.ts";
 import type { Fence } from "../../src/journal/ownership/fence.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";

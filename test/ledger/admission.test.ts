@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
 import type { NewcomersPerHour } from "../../src/ledger/admission/newcomer-limits.ts";

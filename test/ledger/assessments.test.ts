@@ -9,7 +9,7 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { FoldAssessment } from "../../src/engine/reading.ts";
 import { decodeAssessment, encodeAssessment } from "../../src/journal/assessments.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../src/journal/format.ts";
 import { AssessmentQueue } from "../../src/ledger/assessment-queue.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";

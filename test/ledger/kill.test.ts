@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";

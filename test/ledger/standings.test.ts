@@ -20,7 +20,7 @@ import {
   RULES_BEFORE_STANDINGS,
 } from "../../src/journal/standings.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { selectSnapshotNames } from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 

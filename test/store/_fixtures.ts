@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { JournaledNotes } from "../../src/bureau/notes.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";

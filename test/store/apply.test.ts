@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 import { repairJournal } from "../../src/journal/repair.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { parseSegmentNames } from "../../src/journal/format.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import {

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
 import { JournalFollower } from "../../src/store/core.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";

@@ -10,7 +10,7 @@ import type { Principal } from "../../src/contract/principal.ts";
 import { hashKeyIdToVoice } from "../../src/contract/voices.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
-import { diskFileLayer } from "../../src/journal/files.ts";
+import { diskFileLayer } from "../../src/platform/files.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import { type ServiceCore, openServiceCore } from "../../src/service/core.ts";
 import { endAll, runCommand } from "../cli/_process.ts";

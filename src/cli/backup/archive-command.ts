@@ -1,5 +1,5 @@
 // `trustrank archive`: the states that an archive keeps beside the one in force, and their end.
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { pruneArchive } from "../../ledger/archive/prune.ts";
 import { listArchiveStates } from "../../ledger/archive/states.ts";
 import { type BackupManifestBody, requireManifest } from "../../ledger/backup/manifest.ts";

@@ -1,6 +1,6 @@
 // `trustrank backup`: copies what cannot be made again, while the service runs or not, or verifies
 // the copy that is there.
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { backUp } from "../../ledger/backup/backup.ts";
 import type { BackupManifestBody } from "../../ledger/backup/manifest.ts";
 import { verifyBackup } from "../../ledger/backup/verify.ts";

@@ -1,6 +1,6 @@
 // `trustrank restore`: a backup into an empty data directory, whole or as of a point in time.
 import { KAIZEN_STATE_PATH, type KaizenState, rewindStateTo } from "../../kaizen/service/files.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { readArchiveState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";
 import type { RestoreLimit } from "../../ledger/backup/segments.ts";

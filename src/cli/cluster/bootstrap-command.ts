@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import type { JournalSegments } from "../../contract/schemas/cluster/segments.ts";
 import { claimDataDirectory, resolveDataPaths } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import { BootstrapRefused, JournalBootstrap } from "../../ledger/ordered/copy-in.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";

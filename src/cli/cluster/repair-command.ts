@@ -7,7 +7,7 @@ import {
   DataDirectoryInUse,
   resolveDataPaths,
 } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { findServer } from "../../journal/ownership/server-address.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import {

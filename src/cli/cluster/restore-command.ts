@@ -2,7 +2,7 @@
 // changed, or when a bureau that was alone becomes the first node.
 import { existsSync } from "node:fs";
 import { claimDataDirectory, type DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { type OrderedMessage, formatLogBeginning } from "../../ledger/ordered/message.ts";
 import {
   extendToLongest,

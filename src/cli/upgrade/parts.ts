@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readKeyFile } from "../../http/access/key-file.ts";
 import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
 import { readJournalFormats, formatFrameKind } from "../../journal/formats/formats.ts";
 import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";

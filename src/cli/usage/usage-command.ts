@@ -10,6 +10,7 @@ import type { UsageReport } from "../../contract/schemas/service.ts";
 import type { UsageFormat } from "../../contract/views.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { formatCsv } from "../../platform/csv.ts";
+import { moveDurably } from "../../platform/files.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type ParquetColumn, writeParquet } from "../../store/rows/parquet.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
@@ -148,5 +149,5 @@ function formatUsage(
 
 function writeTextAtomically(path: string, text: string): void {
   fs.writeFileSync(`${path}.partial`, text);
-  fs.renameSync(`${path}.partial`, path);
+  moveDurably(`${path}.partial`, path);
 }

@@ -6,7 +6,7 @@ import { isObject } from "../../contract/parse/json-object.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
-import { replaceFile } from "./replace-file.ts";
+import { replaceFileAsync } from "../../platform/files.ts";
 
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
@@ -92,7 +92,7 @@ export function upsertKey(keys: readonly StoredKey[], changed: StoredKey): Store
 /** Replaces the file. Resolves when the new list is durable. */
 export function writeKeyFile(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
   const text = `${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`;
-  return replaceFile(path.join(dataDir, FILE_NAME), text);
+  return replaceFileAsync(path.join(dataDir, FILE_NAME), text);
 }
 
 /** Undefined when it is not JSON: the parser's own message would quote the file. */

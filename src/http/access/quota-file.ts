@@ -5,7 +5,7 @@ import path from "node:path";
 import { TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import { isObject } from "../../contract/parse/json-object.ts";
-import { replaceFile } from "./replace-file.ts";
+import { replaceFileAsync } from "../../platform/files.ts";
 
 const FILE_NAME = "quotas.json";
 const FORMAT = 1;
@@ -50,5 +50,5 @@ function parseQuotas(text: string): Map<string, number> | undefined {
 /** Replaces the file. Resolves when the new list is durable. */
 export function writeQuotaFile(dataDir: string, quotas: QuotaTable): Promise<void> {
   const document = { format: FORMAT, quotas: Object.fromEntries(quotas) };
-  return replaceFile(path.join(dataDir, FILE_NAME), `${JSON.stringify(document, null, 2)}\n`);
+  return replaceFileAsync(path.join(dataDir, FILE_NAME), `${JSON.stringify(document, null, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 // Formats in a journal's files: the versions of its segments, the kinds of its records and the versions
 // of their payloads. Reads every byte of it and verifies none: that is doctor's.
 import { ASSESSMENT_VERSION } from "../assessments.ts";
-import { type FileLayer, readWhole } from "../files.ts";
+import { type FileLayer, readWhole } from "../../platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KIND_MAX,

@@ -2,7 +2,7 @@
 // removed its file, a file system lost it) the one that was there first finds a higher epoch, and stops.
 import { join } from "node:path";
 import { OwnershipLost } from "../faults.ts";
-import { type FileLayer, readWhole } from "../files.ts";
+import { type FileLayer, readWhole } from "../../platform/files.ts";
 import { EPOCH_FILE, type DirectoryOwner, OWNER_FILE, formatOwner } from "./owner.ts";
 
 /** Longest time in ms that a writer goes on without a look. */

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { diskFileLayer, replaceFile } from "../files.ts";
+import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 
 export const OWNER_FILE = "owner.json";
 /** Outlives the owner file, which a clean stop removes. */

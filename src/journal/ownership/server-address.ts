@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { isFileLocked } from "../../platform/file-lock.ts";
-import { diskFileLayer, replaceFile } from "../files.ts";
+import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 import { hasOwnerEnded, isFromOtherDirectory, isThisBoot, type DirectoryOwner } from "./owner.ts";
 import { readJson, readOwner, readBootAndNamespaces } from "./owner.ts";
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SigningKeySet } from "../../contract/schemas/signing-keys.ts";
 import { FileUnusable } from "../faults.ts";
-import { readErrno, type FileLayer, replaceFile } from "../files.ts";
+import { readErrno, type FileLayer, replaceFile } from "../../platform/files.ts";
 import { type BureauKey, verifyWithRawKey } from "../signing-key.ts";
 
 export const KEY_SET_FILE = "bureau-keys.json";

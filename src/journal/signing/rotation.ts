@@ -2,7 +2,7 @@
 // the journal and in the key set. The rename of its file is the one moment at which it happens: a
 // crash before leaves an announcement without effect, a crash after is a rotation that is done.
 import { dirname } from "node:path";
-import type { FileLayer } from "../files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { type BureauKey, prepareBureauKey } from "../signing-key.ts";
 import {
   encodePublicKey,

@@ -13,7 +13,7 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding } from "../../engine/reading.ts";
 import type { StandingHistory } from "../credibility/standings.ts";
 import { OutcomeExclusions } from "../../journal/exclusions.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KINDS,

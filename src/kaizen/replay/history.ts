@@ -4,7 +4,7 @@ import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import { decodeAssessment } from "../../journal/assessments.ts";
 import type { FoldAssessment, StandingsPart } from "../../engine/reading.ts";
 import { OutcomeExclusions } from "../../journal/exclusions.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KINDS,

@@ -9,7 +9,7 @@ import type {
 import type { NoteEvents } from "../../contract/notes.ts";
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { diskFileLayer, replaceFile } from "../../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 import { createRunId, computeConfigVersion } from "./files.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { Log } from "../../platform/log.ts";

@@ -17,7 +17,7 @@ import type {
 import type { RunFindings } from "../run.ts";
 import { SCORECARD_SIDES } from "../model/scorecard.ts";
 import type { ScorecardSide } from "../model/scorecard.ts";
-import { diskFileLayer, replaceFile } from "../../journal/files.ts";
+import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 
 /** One promotion; the list has the newest last. */
 export interface Promotion {

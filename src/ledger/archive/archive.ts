@@ -4,7 +4,7 @@
 // names, and the manifest comes last: a copy made in that order is whole, too.
 import { join } from "node:path";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
-import { readErrno, type FileLayer, readWhole } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole } from "../../platform/files.ts";
 import { buildManifest, copyConsistently, prepareBackupDirectory } from "../backup/backup.ts";
 import { JournalParted } from "../backup/faults.ts";
 import { GROWING_FILE } from "../backup/listing.ts";

@@ -4,7 +4,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { hash } from "node:crypto";
-import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import { BackupFault } from "../backup/faults.ts";
 import type { BackupManifest } from "../backup/manifest.ts";
 

@@ -2,7 +2,7 @@
 // become durable since, as a part of its own. Never more than is durable.
 import { join } from "node:path";
 import { JournalDamaged } from "../../journal/faults.ts";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import {
   CHAIN_BYTES,
   readChainBefore,

@@ -1,7 +1,7 @@
 // Removes old states of an archive and, where no service ships to it, what is then named by none.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { BackupFault } from "../backup/faults.ts";
 import { lockBackup } from "../backup/lock.ts";
 import { requireManifest } from "../backup/manifest.ts";

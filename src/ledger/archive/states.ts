@@ -2,7 +2,7 @@
 // them. One a day, and one for each history that the journal has parted from.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { BackupFault } from "../backup/faults.ts";
 import {
   readManifestIfPresent,

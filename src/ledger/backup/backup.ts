@@ -3,7 +3,7 @@
 // meanwhile, so that all are of one moment; then the manifest, which puts the new state in force.
 import * as fs from "node:fs";
 import { join, sep } from "node:path";
-import { readErrno, type FileLayer } from "../../journal/files.ts";
+import { readErrno, type FileLayer } from "../../platform/files.ts";
 import { JOURNAL_VERSION } from "../../journal/format.ts";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { readHighWater } from "../snapshot/high-water.ts";

@@ -2,7 +2,7 @@
 // open one what is committed, synced here before it is read: the copy is never ahead of the disk.
 import { join } from "node:path";
 import { JournalDamaged } from "../../journal/faults.ts";
-import { type FileLayer, readWhole } from "../../journal/files.ts";
+import { type FileLayer, readWhole } from "../../platform/files.ts";
 import {
   CHAIN_BYTES,
   readChainBefore,

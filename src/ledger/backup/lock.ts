@@ -1,6 +1,6 @@
 // Lock of a backup directory: one process writes into it at a time.
 import { join } from "node:path";
-import { readErrno } from "../../journal/files.ts";
+import { readErrno } from "../../platform/files.ts";
 import { lockFile } from "../../platform/file-lock.ts";
 import { BackupFault } from "./faults.ts";
 

@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { formatCanonicalJson } from "../../contract/canonical-json.ts";
-import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import { BackupFault, createBackupDamageFault } from "./faults.ts";
 
 export const MANIFEST_FILE = "manifest.json";

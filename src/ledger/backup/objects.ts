@@ -2,7 +2,14 @@
 // after. What two backups have in common is stored once.
 import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
-import { readErrno, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
+import {
+  readErrno,
+  type FileLayer,
+  readWhole,
+  removeIfPresent,
+  writeFully,
+  writeNewFile,
+} from "../../platform/files.ts";
 import { createBackupDamageFault } from "./faults.ts";
 import { listStoredParts, type StoredContent, type StoredObject } from "./manifest.ts";
 
@@ -159,21 +166,16 @@ export class BackupObjects {
 
   /** Removes what an interrupted or failed write has left. */
   removeUnfinished(): void {
-    if (!this.#files.list(this.#directory).includes(UNFINISHED_FILE)) return;
-    this.#files.remove(join(this.#directory, UNFINISHED_FILE));
+    removeIfPresent(this.#files, join(this.#directory, UNFINISHED_FILE));
   }
 
   #writeObject(fill: (take: SliceConsumer) => void): StoredObject {
     this.removeUnfinished();
     const temporary = join(this.#directory, UNFINISHED_FILE);
     const digest = createHash("sha256");
-    const descriptor = this.#files.open(temporary, "create");
-    let bytes = 0;
-    try {
-      bytes = writeSlices(this.#files, descriptor, fill, (slice) => digest.update(slice));
-    } finally {
-      this.#files.close(descriptor);
-    }
+    const bytes = writeNewFile(this.#files, temporary, (descriptor) =>
+      writeSlices(this.#files, descriptor, fill, (slice) => digest.update(slice)),
+    );
     const object = { bytes, sha256: digest.digest("hex") };
     this.#files.rename(temporary, this.resolvePath(object));
     this.bytesWritten += bytes;
@@ -198,7 +200,7 @@ export class BackupObjects {
   }
 }
 
-/** Writes and syncs what `fill` hands over; returns its bytes. */
+/** Writes the slices that `fill` passes on, synced at intervals; returns their bytes. The caller syncs the last. */
 export function writeSlices(
   files: FileLayer,
   descriptor: number,
@@ -215,7 +217,6 @@ export function writeSlices(
     files.syncData(descriptor);
     synced = bytes;
   });
-  files.syncData(descriptor);
   return bytes;
 }
 

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
-import { readErrno, type FileLayer } from "../../journal/files.ts";
+import { readErrno, type FileLayer } from "../../platform/files.ts";
 import { selectSnapshotNames } from "../snapshot/format.ts";
 import {
   listBackupFiles,

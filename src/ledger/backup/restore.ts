@@ -5,7 +5,7 @@
 import * as fs from "node:fs";
 import { dirname, isAbsolute, join, normalize } from "node:path";
 import { claimDataDirectory, RESTORING_FILE } from "../../journal/data-directory.ts";
-import { type FileLayer, replaceFile, writeFully } from "../../journal/files.ts";
+import { type FileLayer, replaceFile, writeFully, writeNewFile } from "../../platform/files.ts";
 import { formatSegmentName } from "../../journal/format.ts";
 import { type JournalPoint, NEWEST_FILE } from "../../journal/recovery.ts";
 import { setHighWater } from "../snapshot/high-water.ts";
@@ -228,11 +228,7 @@ class Restoration {
 
   #writeBytes(path: string, bytes: Uint8Array): void {
     const { files } = this.#options;
-    this.#write(path, (descriptor) => {
-      const written = writeFully(files, descriptor, [bytes], 0);
-      files.syncData(descriptor);
-      return written;
-    });
+    this.#write(path, (descriptor) => writeFully(files, descriptor, [bytes], 0));
   }
 
   #write(path: string, fill: (descriptor: number) => number): void {
@@ -244,12 +240,7 @@ class Restoration {
     const target = join(this.#root, path);
     files.makeDirectory(dirname(target));
     this.#directories.add(dirname(target));
-    const descriptor = files.open(target, "create");
-    try {
-      this.#bytes += fill(descriptor);
-    } finally {
-      files.close(descriptor);
-    }
+    this.#bytes += writeNewFile(files, target, fill);
   }
 }
 

@@ -1,7 +1,7 @@
 // Verifies a backup where it lies: every stored file against its hash, every segment against the
 // chain, without a data directory.
 import { JournalDamaged } from "../../journal/faults.ts";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { formatSegmentName } from "../../journal/format.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import { BackupFault, createBackupDamageFault } from "./faults.ts";

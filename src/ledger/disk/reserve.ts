@@ -2,7 +2,7 @@
 // end of the disk, and a watermark below which outcomes are refused while necessary writes
 // (revocations, an orderly end, the store's own files) still find space.
 import { randomFillSync } from "node:crypto";
-import { readErrno, type FileLayer, writeFully } from "../../journal/files.ts";
+import { readErrno, type FileLayer, writeFully } from "../../platform/files.ts";
 
 /** Default size in bytes of the ballast, and of the watermark. */
 export const DISK_RESERVE_BYTES = 64 * 1024 * 1024;

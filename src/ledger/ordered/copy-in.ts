@@ -1,6 +1,6 @@
 // A journal copied from another node, segment by segment: each is verified and continues the chain before
 // it takes its place, so that whatever is there at any moment is a beginning of the cluster's journal.
-import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import {
   CHAIN_START,
   decodeSegmentHeader,

@@ -1,7 +1,7 @@
 // Damaged segments of a journal, mended from other nodes, whose journals are the same bytes. What was fetched
 // takes its place only when it verifies, continues what is before it, leads to what is behind it, begins
 // with all that still verifies here and is signed with the same key; the damaged file is kept.
-import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import { JournalDamaged } from "../../journal/faults.ts";
 import {
   decodeSegmentHeader,

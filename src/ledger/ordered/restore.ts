@@ -2,7 +2,7 @@
 // record, shorter ones are made equal to it, and each takes up the first message of the next log.
 import { JournalDamaged } from "../../journal/faults.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import { FRAME_KINDS, readFrameKind, parseSegmentNames } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import {

@@ -2,7 +2,7 @@
 // recovered as at a start, but nothing is folded.
 import { existsSync } from "node:fs";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { type FileLayer, diskFileLayer } from "../../journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../platform/files.ts";
 import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import { recoverJournal } from "../../journal/recovery.ts";

@@ -1,7 +1,7 @@
 // Snapshot files on disk: written whole or not at all, read only when every byte verifies. Two are
 // kept, so that damage to the newest costs a longer replay and nothing else.
 import { createHash } from "node:crypto";
-import { readErrno, type FileLayer, writeFully } from "../../journal/files.ts";
+import { readErrno, type FileLayer, writeFully, writeNewFile } from "../../platform/files.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import {
@@ -69,7 +69,9 @@ export function writeSnapshot(
   }
   const temporary = `${directory}/${name}.tmp`;
   try {
-    writeSnapshotFile(files, temporary, header, body);
+    writeNewFile(files, temporary, (descriptor) =>
+      writeSnapshotContent(files, descriptor, header, body),
+    );
   } catch (cause) {
     // Half a snapshot is good for nothing and may be what fills the disk.
     try {
@@ -92,26 +94,20 @@ function removeUnfinished(files: FileLayer, directory: string): void {
   }
 }
 
-function writeSnapshotFile(
+function writeSnapshotContent(
   files: FileLayer,
-  path: string,
+  descriptor: number,
   header: SnapshotHeader,
   body: Uint8Array,
 ): void {
-  const descriptor = files.open(path, "create");
-  try {
-    const digest = createHash("sha256");
-    for (let at = 0; at < body.byteLength; at += SLICE_BYTES) {
-      const slice = body.subarray(at, at + SLICE_BYTES);
-      digest.update(slice);
-      writeFully(files, descriptor, [slice], SNAPSHOT_HEADER_BYTES + at);
-      if ((at + slice.byteLength) % SYNC_BYTES === 0) files.syncData(descriptor);
-    }
-    writeFully(files, descriptor, [encodeSnapshotHeader(header, digest.digest())], 0);
-    files.syncData(descriptor);
-  } finally {
-    files.close(descriptor);
+  const digest = createHash("sha256");
+  for (let at = 0; at < body.byteLength; at += SLICE_BYTES) {
+    const slice = body.subarray(at, at + SLICE_BYTES);
+    digest.update(slice);
+    writeFully(files, descriptor, [slice], SNAPSHOT_HEADER_BYTES + at);
+    if ((at + slice.byteLength) % SYNC_BYTES === 0) files.syncData(descriptor);
   }
+  writeFully(files, descriptor, [encodeSnapshotHeader(header, digest.digest())], 0);
 }
 
 /** Removes every snapshot durably: the journal that they were derived from has changed. */

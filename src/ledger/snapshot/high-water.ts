@@ -10,7 +10,7 @@
 //   +---------------+---------------+-------+- - - -+
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { readErrno, type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { readErrno, type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
 import { readUint64, writeUint64 } from "../../journal/format.ts";
 import type { KnownDurablePosition } from "../../journal/recovery.ts";
 import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, selectSnapshotNames } from "./format.ts";

@@ -1,7 +1,7 @@
 // Start of the ledger from the newest snapshot that verifies and that the journal passes through;
 // from an empty table when there is none. A snapshot is a short cut, never a source.
 import type { TableImage } from "../../engine/image.ts";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { JournalPointUnknown } from "../../journal/recovery.ts";
 import { loadSnapshot, SnapshotRefused, type LoadedSnapshot } from "./files.ts";
 import { type EngineIdentity, selectSnapshotNames } from "./format.ts";

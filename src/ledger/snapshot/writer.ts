@@ -1,7 +1,7 @@
 // Writing thread's side of a snapshot: allocates memory, waits until the ledger has copied the
 // table into it, and writes it to disk. Serves one snapshot and ends with its port.
 import type { MessagePort } from "node:worker_threads";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import { writeSnapshot } from "./files.ts";
 import { type SnapshotHeader, computeSnapshotBodyBytes } from "./format.ts";
 import type { FromSnapshotWriter, ToSnapshotWriter } from "./taker.ts";

@@ -6,7 +6,7 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { LagGuard } from "../../http/access/lag-guard.ts";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { parseSegmentNames } from "../../journal/format.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import type { StreamThreadLink } from "../../ledger/messages.ts";

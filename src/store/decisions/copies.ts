@@ -4,6 +4,7 @@
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
+import { replaceFileAsync, syncDirectoryAsync } from "../../platform/files.ts";
 import {
   COPIES_DIRECTORY,
   formatCopyPath,
@@ -123,7 +124,7 @@ export class SegmentCopies {
     // The name must be on disk with the first bytes.
     if (size === undefined) {
       for (const each of [dirname(path), join(this.#directory, COPIES_DIRECTORY)])
-        await syncFolder(each);
+        await syncDirectoryAsync(each);
     }
     const newest = this.#newest.get(node);
     if (newest === undefined || segment >= newest.segment) {
@@ -140,14 +141,7 @@ export class SegmentCopies {
   async keepPlace(stream: string, seq: number): Promise<void> {
     const place: CopiesCursor = { stream, seq, newest: Object.fromEntries(this.#newest) };
     const path = join(this.#directory, COPIES_DIRECTORY, CURSOR_FILE);
-    const file = await fs.open(`${path}.tmp`, "w", 0o600);
-    try {
-      await file.writeFile(JSON.stringify(place));
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await fs.rename(`${path}.tmp`, path);
+    await replaceFileAsync(path, JSON.stringify(place));
   }
 }
 
@@ -185,15 +179,6 @@ async function writeAndSyncAt(path: string, bytes: Uint8Array, from: number): Pr
     await file.close();
   }
   return from + bytes.byteLength;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await fs.open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 function isCopiesCursor(value: unknown): value is CopiesCursor {

@@ -17,7 +17,7 @@ import {
   WAITING_SUFFIX,
   formatWaitingFile,
 } from "./segments.ts";
-import { replaceDurably, syncDirectory } from "../files.ts";
+import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 
 /** A segment of this size or age (ms) takes no more. */
 const SEGMENT_SEAL_BYTES = 4 * 1024 * 1024;
@@ -179,7 +179,7 @@ export class DecisionSpool {
     const segment = { name, file, isCompressed: false, newestMs: 0, node: "" };
     this.#segments.push({ segment, bytes: 0, taken: 0, beganMs: nowMs });
     // The name must be on disk with the first bytes.
-    syncDirectory(this.#directory);
+    diskFileLayer.syncDirectory(this.#directory);
   }
 
   /**
@@ -211,7 +211,7 @@ export function compressSegment(directory: string, segment: DecisionSegment): nu
   const newestMs = readNewestDecisionMs(directory, segment);
   const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
   const name = basename(segment.file, WAITING_SUFFIX);
-  replaceDurably(join(dirname(path), formatCompressedFile(name, newestMs)), bytes);
+  replaceFile(diskFileLayer, dirname(path), formatCompressedFile(name, newestMs), bytes);
   fs.rmSync(path);
   return bytes.byteLength;
 }

@@ -1,6 +1,6 @@
 // Rows as a Parquet file, written by a database in memory: for commands that have rows and no store.
-import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
+import { moveDurably } from "../../platform/files.ts";
 import { openDatabase } from "../duckdb.ts";
 import { quoteLiteral } from "../view.ts";
 
@@ -49,5 +49,5 @@ export async function writeParquet(
   } finally {
     database.close();
   }
-  fs.renameSync(partial, path);
+  moveDurably(partial, path);
 }

@@ -2,7 +2,7 @@
 // that does not answer stops this thread and nothing else.
 import { hostname } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { Archive } from "../../ledger/archive/archive.ts";
 import { LedgerMetrics } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";

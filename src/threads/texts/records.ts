@@ -1,6 +1,6 @@
 // Reads single records of the journal for the vault's threads: texts that a start has left to be
 // indexed later.
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { FRAME_HEAD_BYTES, readPayloadLength } from "../../journal/format.ts";
 import { visitFramesAt } from "../../journal/places.ts";
 import { VaultAssessor } from "../../vault/assessment/assessor.ts";

@@ -3,7 +3,7 @@
 import type { KeyEvent } from "../../contract/key-events.ts";
 import type { NoteEvents } from "../../contract/notes.ts";
 import type { ReviewEvent } from "../../contract/reviews/events.ts";
-import type { FileLayer } from "../../journal/files.ts";
+import type { FileLayer } from "../../platform/files.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KINDS,

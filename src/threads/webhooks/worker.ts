@@ -5,7 +5,7 @@ import { Resolver } from "node:dns/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { ServiceFault } from "../../contract/faults.ts";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
-import { diskFileLayer } from "../../journal/files.ts";
+import { diskFileLayer } from "../../platform/files.ts";
 import { LedgerMetrics } from "../../ledger/figures.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { encodeMsgpack } from "../../../src/http/codec/msgpack.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import {
   AGENT,
   closeServices,

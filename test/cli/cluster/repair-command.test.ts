@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../../ledger/_fixtures.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { OwnershipLost } from "../../../src/journal/faults.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { Fence } from "../../../src/journal/ownership/fence.ts";
 import { buildThisProcessOwner, writeOwner } from "../../../src/journal/ownership/owner.ts";
 import { startLedger } from "../../../src/ledger/client.ts";

@@ -1,6 +1,6 @@
 // A growing journal with an archive beside it, for the tests of the archive.
 import { join } from "node:path";
-import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
 import { Archive, type ArchiveOptions } from "../../../src/ledger/archive/archive.ts";
 import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";

@@ -4,7 +4,7 @@ import { cpSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } f
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { listStoredParts } from "../../../src/ledger/backup/manifest.ts";
 import { restoreBackup } from "../../../src/ledger/backup/restore.ts";

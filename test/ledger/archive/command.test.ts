@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { NOW_MS } from "../_fixtures.ts";

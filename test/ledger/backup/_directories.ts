@@ -1,7 +1,7 @@
 // Data directories for the tests of backup and restore, and a file layer that stops at a given step.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
 import { loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { backUp } from "../../../src/ledger/backup/backup.ts";
 import type { LedgerCore } from "../../../src/ledger/core.ts";

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } fro
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { formatSegmentName, parseSegmentNames } from "../../../src/journal/format.ts";
 import { requireManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";

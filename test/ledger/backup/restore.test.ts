@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from "vitest";
 import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { claimDataDirectory } from "../../../src/journal/data-directory.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
 import { restoreBackup, type RestoreOptions } from "../../../src/ledger/backup/restore.ts";

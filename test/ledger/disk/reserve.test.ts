@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { BALLAST_FILE, DiskReserve } from "../../../src/ledger/disk/reserve.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
 import { VERDICT_RECORDED, VERDICT_DISK_FULL } from "../../../src/ledger/replay-guard.ts";
 import {

@@ -5,7 +5,7 @@ import { loadDefaultConfig } from "../../../src/engine/config.ts";
 import { LiveTable } from "../../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { FrameRun } from "../../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
 import { decodeSegmentHeader } from "../../../src/journal/format.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import { BootstrapRefused, JournalBootstrap } from "../../../src/ledger/ordered/copy-in.ts";

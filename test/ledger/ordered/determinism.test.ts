@@ -8,7 +8,7 @@ import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
-import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import type { CommitResult } from "../../../src/ledger/replay-guard.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, seededRandom, temporaryDirectory } from "../_fixtures.ts";

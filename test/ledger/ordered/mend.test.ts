@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatSegmentName } from "../../../src/journal/format.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";

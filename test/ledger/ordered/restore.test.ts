@@ -6,7 +6,7 @@ import {
   type DataDirectoryClaim,
 } from "../../../src/journal/data-directory.ts";
 import { FileUnusable } from "../../../src/journal/faults.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../../src/ledger/core.ts";
 import {

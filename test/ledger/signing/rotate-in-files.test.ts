@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
-import { type FileLayer, diskFileLayer } from "../../../src/journal/files.ts";
+import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
 import { encodePublicKey, isVouchedFor, readKeySet } from "../../../src/journal/signing/key-set.ts";
 import { buildPublishedKeySet, computeThumbprint } from "../../../src/journal/signing/key-set.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../../src/journal/faults.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { startLedger } from "../../../src/ledger/client.ts";

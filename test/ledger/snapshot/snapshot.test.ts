@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { openTableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { parseSegmentNames } from "../../../src/journal/format.ts";
 import { type JournalPoint, recoverJournal } from "../../../src/journal/recovery.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";

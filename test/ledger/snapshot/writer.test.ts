@@ -5,7 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { MessageChannel } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { ReplayTable } from "../../../src/ledger/replay-table.ts";
 import { loadSnapshot } from "../../../src/ledger/snapshot/files.ts";
 import { formatSnapshotName } from "../../../src/ledger/snapshot/format.ts";

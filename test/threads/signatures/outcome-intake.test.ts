@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { FRAME_KINDS, readFrameKind } from "../../../src/journal/format.ts";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { EvidenceVerifier } from "../../../src/journal/verify-signatures.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { decodeOutcome } from "../../../src/journal/outcome.ts";
 import { openJournalReader } from "../../../src/journal/reader.ts";
 import {

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
-import { diskFileLayer } from "../../../src/journal/files.ts";
+import { diskFileLayer } from "../../../src/platform/files.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { JournaledNotes } from "../../../src/bureau/notes.ts";

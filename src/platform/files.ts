@@ -1,8 +1,9 @@
-// File layer of the journal: every access to the disk goes through this small interface, so that
-// tests can put a faulty or simulated file system under the real code. The default is node:fs,
-// synchronous: the journal has its own thread and must know when a sync returned.
+// File operations behind an interface, and durable atomic replacement of files. Tests put a faulty or
+// simulated file system under the code that uses it. The default is node:fs, synchronous: the journal
+// has its own thread and must know when a sync returned.
 import * as fs from "node:fs";
-import { dirname, resolve } from "node:path";
+import { open, rename } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
 
 /**
  * Synchronous file operations.
@@ -141,22 +142,81 @@ export function readWhole(files: FileLayer, path: string, reuse?: Buffer): Buffe
   }
 }
 
-/** Replaces a small file atomically: temporary file, sync, rename, sync of the directory. */
+/**
+ * Replaces a file atomically and durably: temporary file, sync, rename, sync of the directory. A crash
+ * leaves the old file or the new one.
+ */
 export function replaceFile(
   files: FileLayer,
   directory: string,
   name: string,
   content: Uint8Array,
 ): void {
-  const temporary = `${directory}/${name}.tmp`;
-  if (files.list(directory).includes(`${name}.tmp`)) files.remove(temporary);
-  const descriptor = files.open(temporary, "create");
+  const path = `${directory}/${name}`;
+  removeIfPresent(files, `${path}.tmp`);
+  writeNewFile(files, `${path}.tmp`, (descriptor) => writeFully(files, descriptor, [content], 0));
+  files.rename(`${path}.tmp`, path);
+  files.syncDirectory(directory);
+}
+
+/** Removes a temporary file that an interrupted attempt left. */
+export function removeIfPresent(files: FileLayer, path: string): void {
+  if (files.list(dirname(path)).includes(basename(path))) files.remove(path);
+}
+
+/**
+ * Creates a file, and syncs it after `write`.
+ * @throws the layer's error; EEXIST when the file exists.
+ */
+export function writeNewFile<T>(
+  files: FileLayer,
+  path: string,
+  write: (descriptor: number) => T,
+): T {
+  const descriptor = files.open(path, "create");
   try {
-    writeFully(files, descriptor, [content], 0);
+    const written = write(descriptor);
     files.syncData(descriptor);
+    return written;
   } finally {
     files.close(descriptor);
   }
-  files.rename(temporary, `${directory}/${name}`);
-  files.syncDirectory(directory);
+}
+
+/** Moves a complete file to its path; content and name are on disk when it returns. */
+export function moveDurably(from: string, to: string): void {
+  const descriptor = diskFileLayer.open(from, "read");
+  try {
+    diskFileLayer.syncData(descriptor);
+  } finally {
+    diskFileLayer.close(descriptor);
+  }
+  diskFileLayer.rename(from, to);
+  diskFileLayer.syncDirectory(dirname(to));
+}
+
+/** Like `replaceFile` on the real disk, without blocking the thread. Resolves when it is durable. */
+export async function replaceFileAsync(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const handle = await open(temporary, "w", 0o600);
+  try {
+    // The mode of `open` does not apply to a file that an interrupted attempt left.
+    await handle.chmod(0o600);
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await syncDirectoryAsync(dirname(path));
+}
+
+/** fsync of a directory without blocking the thread. */
+export async function syncDirectoryAsync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
