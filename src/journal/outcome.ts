@@ -64,6 +64,7 @@ const STRINGS = [
 const IDEMPOTENCY_KEY_INDEX = 2;
 const TENANT_INDEX = 3;
 const REQUEST_ID_INDEX = 5;
+const SOURCE_INDEX = 6;
 
 /** Upper bound of the frame of `record`, in bytes. */
 export function computeOutcomeFrameBytesMax(record: OutcomeRecord): number {
@@ -87,8 +88,8 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
   end += writeTextAndLength(bytes, head, IDEMPOTENCY_KEY_INDEX, end, record.idempotencyKey);
   end += writeTextAndLength(bytes, head, TENANT_INDEX, end, record.tenant);
   end += writeTextAndLength(bytes, head, 4, end, record.action);
-  end += writeTextAndLength(bytes, head, 5, end, record.requestId);
-  end += writeTextAndLength(bytes, head, 6, end, record.source);
+  end += writeTextAndLength(bytes, head, REQUEST_ID_INDEX, end, record.requestId);
+  end += writeTextAndLength(bytes, head, SOURCE_INDEX, end, record.source);
   const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
   end += proofLength;
   bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
@@ -146,7 +147,6 @@ export function readOutcomeSender(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at + FRAME_TIME_AT);
 }
 
-/** Recording time of the outcome frame at `at`, epoch ms. */
 /** Index into GRADES of the outcome frame at `at`, as claimed. */
 export function readOutcomeGradeIndex(bytes: Buffer, at: number): number {
   return bytes[at + FRAME_HEAD_BYTES + 2]!;
@@ -157,6 +157,7 @@ export function readOutcomeSignatureIndex(bytes: Buffer, at: number): number {
   return bytes[at + FRAME_HEAD_BYTES + 3]!;
 }
 
+/** Recording time of the outcome frame at `at`, epoch ms. */
 export function readOutcomeRecordedAtMs(bytes: Buffer, at: number): number {
   return bytes.readDoubleLE(at + FRAME_HEAD_BYTES + RECORDED_MS_AT);
 }
@@ -251,6 +252,16 @@ function computeStringEnds(bytes: Buffer, head: number): number[] {
   return STRINGS.map(
     (_, index) => (end += bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + index * 2)),
   );
+}
+
+/** Whether the `source` of the outcome frame at `at` begins with these bytes. */
+export function hasSourcePrefix(bytes: Buffer, at: number, prefix: Uint8Array): boolean {
+  const head = at + FRAME_HEAD_BYTES;
+  const length = bytes.readUInt16LE(head + OUTCOME_LENGTHS_AT + SOURCE_INDEX * 2);
+  if (length < prefix.byteLength) return false;
+  const from = computeStringOffset(bytes, head, SOURCE_INDEX);
+  for (let i = 0; i < prefix.byteLength; i++) if (bytes[from + i] !== prefix[i]) return false;
+  return true;
 }
 
 /** Whether the outcome names the decision it came of. */

@@ -16,26 +16,10 @@ import {
 } from "./format.ts";
 import { isRecordKind, type RecordVisitor } from "./scan.ts";
 
-export interface JournalReader {
-  /**
-   * Visits records after `afterLsn`, up to `uptoLsn` and at most `countMax` of them.
-   * @param uptoLsn must be durable.
-   * @returns the position reached; equal to `uptoLsn` when there is nothing more.
-   * @throws JournalDamaged when a durable record is missing or does not verify.
-   */
-  readRecords(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number;
-  /** Header of the segment last read from; undefined before the first read. */
-  readonly header: SegmentHeader | undefined;
-  close(): void;
-}
-
 const WINDOW_BYTES = 1024 * 1024;
 
-export function openJournalReader(files: FileLayer, directory: string): JournalReader {
-  return new TailReader(files, directory);
-}
-
-class TailReader implements JournalReader {
+export class JournalReader {
+  /** Header of the segment last read from; undefined before the first read. */
   header: SegmentHeader | undefined;
   readonly #files: FileLayer;
   readonly #directory: string;
@@ -54,6 +38,12 @@ class TailReader implements JournalReader {
     this.#directory = directory;
   }
 
+  /**
+   * Visits records after `afterLsn`, up to `uptoLsn` and at most `countMax` of them.
+   * @param uptoLsn must be durable.
+   * @returns the position reached; equal to `uptoLsn` when there is nothing more.
+   * @throws JournalDamaged when a durable record is missing or does not verify.
+   */
   readRecords(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number {
     if (uptoLsn <= afterLsn) return afterLsn;
     if (this.#lsn !== afterLsn) this.#seek(afterLsn);

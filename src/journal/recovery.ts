@@ -1,27 +1,23 @@
 // Recovers a journal directory to its last commit at start: verifies every segment, replays the
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
-import { assertSupportedFrames, assertSupportedHeader } from "./formats/newer.ts";
-import { verifyWithRawKey } from "./signing-key.ts";
-import { type FileLayer, readWhole } from "../platform/files.ts";
+import { assertSupportedFrames, assertSupportedHeader } from "./formats.ts";
+import { type FileLayer, readWhole, replaceFile, withFile } from "../platform/files.ts";
 import { formatEndLostReason, JournalDamaged } from "./faults.ts";
 import {
   CHAIN_START,
   readChainBefore,
-  COMMIT_PAYLOAD_BYTES,
   COMMIT_FRAME_BYTES,
-  FRAME_HEAD_BYTES,
   FRAME_KINDS,
   readFrameKind,
   readFrameLsn,
   measureIntactFrame,
-  readCommitSignature,
   decodeSegmentHeader,
   SEGMENT_HEADER_BYTES,
   type SegmentHeader,
   formatSegmentName,
   parseSegmentNames,
 } from "./format.ts";
-import { isUnusedSegment, isTornTail, scanBatches } from "./scan.ts";
+import { isCommitSigned, isUnusedSegment, isTornTail, scanBatches } from "./scan.ts";
 
 /** End of a verified journal: the place of the next batch. */
 export interface JournalTail {
@@ -46,6 +42,20 @@ export interface RecoveryResult {
  * and before it is used, so that a newest segment that vanished as a whole does not go unnoticed.
  */
 export const NEWEST_FILE = "newest";
+
+/** Name of the newest segment as the file has it; empty without one. `names`: of the directory. */
+export function readNewestSegmentName(
+  files: FileLayer,
+  directory: string,
+  names: readonly string[],
+): string {
+  if (!names.includes(NEWEST_FILE)) return "";
+  return readWhole(files, `${directory}/${NEWEST_FILE}`).toString("latin1");
+}
+
+export function writeNewestSegmentName(files: FileLayer, directory: string, name: string): void {
+  replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+}
 
 /** A commit up to which a derived state (a snapshot) has applied the journal. */
 export interface JournalPoint {
@@ -132,8 +142,7 @@ export function recoverJournal(
 }
 
 function assertNewestSegmentExists(walk: RecoveryState, names: readonly string[]): void {
-  if (!names.includes(NEWEST_FILE)) return;
-  const newest = readWhole(walk.files, `${walk.directory}/${NEWEST_FILE}`).toString("latin1");
+  const newest = readNewestSegmentName(walk.files, walk.directory, names);
   if (newest !== "" && !names.includes(newest)) {
     throw createDamageError(newest, 0, 0, "the newest segment is missing");
   }
@@ -210,16 +219,10 @@ function recoverSegment(
     }
     cutTail(walk, segment.name, scan.end, bytes.byteLength);
   }
-  if (isLast && scan.lastCommitAt >= 0) {
-    const chain = readChainBefore(bytes, scan.lastCommitAt + COMMIT_FRAME_BYTES);
-    if (!verifyWithRawKey(header.publicKey, chain, readCommitSignature(bytes, scan.lastCommitAt))) {
-      throw createDamageError(
-        segment.name,
-        scan.lastCommitAt,
-        scan.lsn,
-        "the last signature is not valid",
-      );
-    }
+  const { lastCommitAt } = scan;
+  if (isLast && lastCommitAt >= 0 && !isCommitSigned(bytes, lastCommitAt, header.publicKey)) {
+    const reason = "the last signature is not valid";
+    throw createDamageError(segment.name, lastCommitAt, scan.lsn, reason);
   }
   walk.tail = {
     segment: segment.name,
@@ -240,8 +243,7 @@ function tryPassSegment(
   lastLsn: number,
 ): boolean {
   const { files, directory } = walk;
-  const descriptor = files.open(`${directory}/${segment.name}`, "read");
-  try {
+  return withFile(files, `${directory}/${segment.name}`, "read", (descriptor) => {
     const size = files.size(descriptor);
     const ends = Buffer.alloc(SEGMENT_HEADER_BYTES + COMMIT_FRAME_BYTES);
     const commitAt = Math.max(size - COMMIT_FRAME_BYTES, SEGMENT_HEADER_BYTES);
@@ -259,18 +261,14 @@ function tryPassSegment(
     walk.tail = { segment: segment.name, header, offset: size, lsn: lastLsn, chain };
     walk.bytes += size;
     return true;
-  } finally {
-    files.close(descriptor);
-  }
+  });
 }
 
 function isSignedCommit(bytes: Buffer, at: number, lsn: number, publicKey: Buffer): boolean {
   if (readFrameKind(bytes, at) !== FRAME_KINDS.commit || readFrameLsn(bytes, at) !== lsn)
     return false;
-  if (measureIntactFrame(bytes, at, bytes.byteLength) !== FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES)
-    return false;
-  const chain = readChainBefore(bytes, at + COMMIT_FRAME_BYTES);
-  return verifyWithRawKey(publicKey, chain, readCommitSignature(bytes, at));
+  if (measureIntactFrame(bytes, at, bytes.byteLength) !== COMMIT_FRAME_BYTES) return false;
+  return isCommitSigned(bytes, at, publicKey);
 }
 
 function assertSegmentContinues(
@@ -282,12 +280,8 @@ function assertSegmentContinues(
     throw createDamageError(segment.name, 0, tail.lsn, "the segment's name and header disagree");
   }
   if (header.firstLsn !== tail.lsn + 1) {
-    throw createDamageError(
-      segment.name,
-      0,
-      tail.lsn,
-      `positions ${tail.lsn + 1} to ${header.firstLsn - 1} are missing before it`,
-    );
+    const reason = `positions ${tail.lsn + 1} to ${header.firstLsn - 1} are missing before it`;
+    throw createDamageError(segment.name, 0, tail.lsn, reason);
   }
   if (!header.previousChain.equals(tail.chain)) {
     throw createDamageError(segment.name, 0, tail.lsn, "the hash chain does not continue");
@@ -305,11 +299,8 @@ function dropUnusedSegment(walk: RecoveryState, name: string, size: number): voi
 function cutTail(walk: RecoveryState, name: string, end: number, size: number): void {
   walk.truncatedBytes += size - end;
   if (walk.isReadOnly) return;
-  const descriptor = walk.files.open(`${walk.directory}/${name}`, "write");
-  try {
+  withFile(walk.files, `${walk.directory}/${name}`, "write", (descriptor) => {
     walk.files.truncate(descriptor, end);
     walk.files.syncData(descriptor);
-  } finally {
-    walk.files.close(descriptor);
-  }
+  });
 }

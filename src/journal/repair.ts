@@ -14,7 +14,12 @@ import {
   formatSegmentName,
   parseSegmentNames,
 } from "./format.ts";
-import { type JournalTail, NEWEST_FILE, recoverJournal } from "./recovery.ts";
+import {
+  type JournalTail,
+  NEWEST_FILE,
+  recoverJournal,
+  writeNewestSegmentName,
+} from "./recovery.ts";
 import { type LostRange, salvageSegment } from "./salvage.ts";
 import { verifyJournal } from "./verify.ts";
 
@@ -100,7 +105,7 @@ function repairDamage(
     // The newest segment is gone as a whole: the log goes on from the remaining ones.
     const [missing] = parseSegmentNames([damage.segment]);
     report.lost.push({ firstLost: missing?.firstLsn ?? 0, lastLost: Infinity });
-    writeNewestSegmentName(options, segments.at(-1)?.name ?? "");
+    writeNewestSegmentName(files, directory, segments.at(-1)?.name ?? "");
     return;
   }
   const tail = recoverTailBefore(options, damage.segment);
@@ -126,7 +131,7 @@ function repairDamage(
   const target = formatSegmentName(tail.lsn + 1);
   replaceFile(files, directory, target, Buffer.concat(salvage.parts));
   if (target !== segment.name) files.remove(`${directory}/${segment.name}`);
-  if (following === undefined) writeNewestSegmentName(options, target);
+  if (following === undefined) writeNewestSegmentName(files, directory, target);
 }
 
 function assertRepairable(
@@ -221,8 +226,4 @@ export function findQuarantineName(files: FileLayer, directory: string, segment:
   let number = 1;
   while (names.includes(`quarantine-${number}-${segment}`)) number++;
   return `quarantine-${number}-${segment}`;
-}
-
-function writeNewestSegmentName(options: JournalRepairOptions, name: string): void {
-  replaceFile(options.files, options.directory, NEWEST_FILE, Buffer.from(name, "latin1"));
 }

@@ -10,8 +10,13 @@ import {
   encodeGapStatement,
   SEGMENT_HEADER_BYTES,
 } from "./format.ts";
-import { findBadRanges, findIntactFrames, type IntactFrame } from "./scan.ts";
-import { isRecordKind, scanBatches } from "./scan.ts";
+import {
+  findBadRanges,
+  findIntactFrames,
+  type IntactFrame,
+  isRecordKind,
+  scanBatches,
+} from "./scan.ts";
 
 export interface LostRange {
   firstLost: number;
@@ -42,7 +47,7 @@ export function salvageSegment(input: SalvageInput): SalvagedSegment {
   const { bytes, next } = input;
   let at = SEGMENT_HEADER_BYTES;
   for (;;) {
-    const scan = scanBatches(bytes, at, output.lsn, () => undefined);
+    const scan = scanBatches(bytes, at, output.lsn);
     output.copyBatches(bytes.subarray(at, scan.end), scan.lsn, readChainBefore(bytes, scan.end));
     if (scan.end === bytes.byteLength) break;
     const frames = findIntactFrames(bytes, scan.end, scan.lsn);

@@ -4,8 +4,9 @@
 import {
   readChainBefore,
   computeChain,
-  COMMIT_PAYLOAD_BYTES,
+  COMMIT_FRAME_BYTES,
   readCommitRecordCount,
+  readCommitSignature,
   decodeGap,
   FRAME_HEAD_BYTES,
   FRAME_KIND_MAX,
@@ -18,6 +19,7 @@ import {
   measureIntactFrame,
   PAYLOAD_BYTES_MAX,
 } from "./format.ts";
+import { verifyWithRawKey } from "./signing-key.ts";
 
 /** Called for every record of a batch that verified. `at` is the frame; do not keep `bytes`. */
 export type RecordVisitor = (bytes: Buffer, at: number, lsn: number) => void;
@@ -40,7 +42,7 @@ export function scanBatches(
   bytes: Buffer,
   from: number,
   lsn: number,
-  visit: RecordVisitor,
+  visit: RecordVisitor = () => undefined,
 ): SegmentScan {
   const scan: SegmentScan = { end: from, lsn, lastCommitAt: -1 };
   for (;;) {
@@ -59,7 +61,7 @@ export function scanBatches(
       at += FRAME_HEAD_BYTES + readPayloadLength(bytes, at);
     }
     scan.lastCommitAt = commitAt;
-    scan.end = commitAt + FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES;
+    scan.end = commitAt + COMMIT_FRAME_BYTES;
   }
 }
 
@@ -100,13 +102,16 @@ function isMatchingCommit(
   lsn: number,
   count: number,
 ): boolean {
-  if (measureIntactFrame(bytes, at, bytes.byteLength) !== FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES)
-    return false;
+  if (measureIntactFrame(bytes, at, bytes.byteLength) !== COMMIT_FRAME_BYTES) return false;
   if (readCommitRecordCount(bytes, at) !== count || readFrameLsn(bytes, at) !== lsn + count)
     return false;
-  return computeChain(bytes, from, at).equals(
-    readChainBefore(bytes, at + FRAME_HEAD_BYTES + COMMIT_PAYLOAD_BYTES),
-  );
+  return computeChain(bytes, from, at).equals(readChainBefore(bytes, at + COMMIT_FRAME_BYTES));
+}
+
+/** Verifies the signature of the commit frame at `at`. */
+export function isCommitSigned(bytes: Buffer, at: number, publicKey: Uint8Array): boolean {
+  const chain = readChainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, readCommitSignature(bytes, at));
 }
 
 export function isRecordKind(kind: number): boolean {

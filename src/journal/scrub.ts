@@ -1,18 +1,10 @@
 // Scrub: verifies in full the segments that a start from a snapshot has only checked at both ends.
 // Rot in them changes no score, because the table holds their outcomes; but the next replay needs
 // them, and an operator who learns of it early still has a backup.
-import { verifyWithRawKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
 import { readErrno, type FileLayer, readWhole } from "../platform/files.ts";
-import {
-  readChainBefore,
-  COMMIT_FRAME_BYTES,
-  readCommitSignature,
-  decodeSegmentHeader,
-  SEGMENT_HEADER_BYTES,
-  parseSegmentNames,
-} from "./format.ts";
-import { scanBatches } from "./scan.ts";
+import { decodeSegmentHeader, SEGMENT_HEADER_BYTES, parseSegmentNames } from "./format.ts";
+import { isCommitSigned, scanBatches } from "./scan.ts";
 
 /** Result of one segment. */
 export interface ScrubbedSegment {
@@ -69,20 +61,9 @@ function findSegmentDamage(
   if (header?.firstLsn !== firstLsn) {
     return damaged(0, firstLsn - 1, "the segment header does not verify");
   }
-  const { end, lsn, lastCommitAt } = scanBatches(
-    bytes,
-    SEGMENT_HEADER_BYTES,
-    firstLsn - 1,
-    () => {},
-  );
+  const { end, lsn, lastCommitAt } = scanBatches(bytes, SEGMENT_HEADER_BYTES, firstLsn - 1);
   if (end < bytes.byteLength) return damaged(end, lsn, "a batch does not verify");
   if (lsn !== lastLsn) return damaged(end, lsn, `it ends before position ${lastLsn}`);
-  if (lastCommitAt < 0) return undefined;
-  const chain = readChainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
-  const isSigned = verifyWithRawKey(
-    header.publicKey,
-    chain,
-    readCommitSignature(bytes, lastCommitAt),
-  );
-  return isSigned ? undefined : damaged(lastCommitAt, lsn, "the last signature is not valid");
+  if (lastCommitAt < 0 || isCommitSigned(bytes, lastCommitAt, header.publicKey)) return undefined;
+  return damaged(lastCommitAt, lsn, "the last signature is not valid");
 }

@@ -7,8 +7,6 @@ import { type JournalDamage, JournalDamaged } from "./faults.ts";
 import { type FileLayer, readWhole } from "../platform/files.ts";
 import {
   readChainBefore,
-  COMMIT_FRAME_BYTES,
-  readCommitSignature,
   decodeGap,
   decodeSegmentHeader,
   FRAME_HEAD_BYTES,
@@ -21,7 +19,7 @@ import {
   parseSegmentNames,
 } from "./format.ts";
 import { type KnownDurablePosition, recoverJournal } from "./recovery.ts";
-import type { RecordVisitor } from "./scan.ts";
+import { isCommitSigned, type RecordVisitor } from "./scan.ts";
 
 export interface JournalVerification {
   records: number;
@@ -113,7 +111,7 @@ function verifySegmentSignatures(
     if (kind === FRAME_KINDS.commit || kind === FRAME_KINDS.gap) {
       const isCommit = kind === FRAME_KINDS.commit;
       const isSigned = isCommit
-        ? verifyCommit(bytes, at, header.publicKey)
+        ? isCommitSigned(bytes, at, header.publicKey)
         : verifyAndReportGap(report, bytes, start, at, header.publicKey);
       if (!isSigned) {
         const reason = "a signature is not valid";
@@ -129,11 +127,6 @@ function verifySegmentSignatures(
     }
     at = end;
   }
-}
-
-function verifyCommit(bytes: Buffer, at: number, publicKey: Buffer): boolean {
-  const chain = readChainBefore(bytes, at + COMMIT_FRAME_BYTES);
-  return verifyWithRawKey(publicKey, chain, readCommitSignature(bytes, at));
 }
 
 function verifyAndReportGap(

@@ -6,7 +6,7 @@
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
-import { readErrno, type FileLayer, replaceFile, writeFully } from "../platform/files.ts";
+import { readErrno, type FileLayer, writeFully } from "../platform/files.ts";
 import { JournalBroken, JournalFull } from "./faults.ts";
 import {
   COMMIT_FRAME_BYTES,
@@ -21,7 +21,7 @@ import {
 } from "./format.ts";
 import type { Fence } from "./ownership/fence.ts";
 import type { FramePlace } from "./places.ts";
-import { type JournalTail, NEWEST_FILE } from "./recovery.ts";
+import { type JournalTail, writeNewestSegmentName } from "./recovery.ts";
 
 /** Frames with kind, length and payload in place, back to back; `append` seals them. */
 export interface FrameRun {
@@ -33,60 +33,34 @@ export interface JournalWriterOptions {
   files: FileLayer;
   directory: string;
   key: BureauKey;
-  nodeId: Buffer;
   epoch: number;
   /** Looked at before a segment is begun. */
   fence?: Fence | undefined;
   tail: JournalTail;
   /** Bytes after which a new segment is begun. A batch is never split. */
-  segmentBytesMax?: number;
-}
-
-export interface JournalWriter {
-  /**
-   * Makes a batch durable. Positions are given in order, without holes.
-   * @returns the position of the last record.
-   * @throws JournalFull when the disk is full: nothing was recorded, later calls may succeed.
-   * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
-   * @throws OwnershipLost when another process writes here, found where a segment is begun.
-   */
-  append(runs: readonly FrameRun[], timeUs: number, isSyncedLater?: boolean): number;
-  /** Syncs batches that were appended to be synced later. Throws as `append`. */
-  sync(): void;
-  /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
-  probeSpace(): void;
-  /** Signs with another key from the next record on, in a segment of its own. */
-  useKey(key: BureauKey): void;
-  /** Position of the last durable record. */
-  readonly lsn: number;
-  /** Chain of the last commit. */
-  readonly chain: Buffer;
-  /** Place of the last appended batch. */
-  readonly batchPlace: FramePlace;
-  readonly syncCount: number;
-  /** Milliseconds of the last sync of a batch. */
-  readonly lastSyncDurationMs: number;
-  close(): void;
+  segmentBytesMax?: number | undefined;
 }
 
 const PROBE_BYTES = 256 * 1024;
 
-export function openJournalWriter(options: JournalWriterOptions): JournalWriter {
-  return new SegmentWriter(options);
-}
-
-class SegmentWriter implements JournalWriter {
+export class JournalWriter {
+  /** Position of the last durable record. */
   lsn: number;
   syncCount = 0;
+  /** Milliseconds of the last sync of a batch. */
   lastSyncDurationMs = 0;
   readonly #options: JournalWriterOptions;
   readonly #segmentBytesMax: number;
   #descriptor = -1;
   #offset: number;
+  /** Chain of the last commit. */
   chain: Buffer;
+  /** Place of the last appended batch. */
   batchPlace: FramePlace = { segment: 0, offset: 0 };
   #segment: number;
   #key: BureauKey;
+  /** First bytes of the first key of this journal. */
+  readonly #nodeId: Buffer;
   /** The open segment names another key. */
   #isKeyChanged = false;
   #broken: JournalBroken | undefined;
@@ -97,6 +71,7 @@ class SegmentWriter implements JournalWriter {
     const { tail, files, directory } = options;
     this.#options = options;
     this.#key = options.key;
+    this.#nodeId = tail.header?.nodeId ?? options.key.publicKey.subarray(0, 16);
     this.#segmentBytesMax = options.segmentBytesMax ?? JOURNAL_SEGMENT_BYTES_MAX;
     this.lsn = tail.lsn;
     this.#offset = tail.offset;
@@ -109,6 +84,13 @@ class SegmentWriter implements JournalWriter {
     }
   }
 
+  /**
+   * Makes a batch durable. Positions are given in order, without holes.
+   * @returns the position of the last record.
+   * @throws JournalFull when the disk is full: nothing was recorded, later calls may succeed.
+   * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
+   * @throws OwnershipLost when another process writes here, found where a segment is begun.
+   */
   append(runs: readonly FrameRun[], timeUs: number, isSyncedLater = false): number {
     if (this.#broken !== undefined) throw this.#broken;
     let bytes = COMMIT_FRAME_BYTES;
@@ -135,6 +117,7 @@ class SegmentWriter implements JournalWriter {
     return lsn;
   }
 
+  /** Syncs batches that were appended to be synced later. Throws as `append`. */
   sync(): void {
     if (this.#broken !== undefined) throw this.#broken;
     if (!this.#isUnsynced) return;
@@ -144,11 +127,13 @@ class SegmentWriter implements JournalWriter {
     this.lastSyncDurationMs = performance.now() - startedMs;
   }
 
+  /** Signs with another key from the next record on, in a segment of its own. */
   useKey(key: BureauKey): void {
     this.#key = key;
     this.#isKeyChanged = true;
   }
 
+  /** Checks whether the disk has space again, without recording anything. Throws as `append`. */
   probeSpace(): void {
     if (this.#broken !== undefined) throw this.#broken;
     // Zeros after the last commit read as a torn end, should the process die right here.
@@ -215,7 +200,7 @@ class SegmentWriter implements JournalWriter {
 
   /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
   #beginSegment(): void {
-    const { files, directory, nodeId, epoch, fence } = this.#options;
+    const { files, directory, epoch, fence } = this.#options;
     fence?.assertOwner();
     // What stands before the next segment has to be there whenever that one is.
     this.sync();
@@ -223,7 +208,7 @@ class SegmentWriter implements JournalWriter {
     const name = formatSegmentName(firstLsn);
     const path = `${directory}/${name}`;
     const header = encodeSegmentHeader({
-      nodeId,
+      nodeId: this.#nodeId,
       epoch,
       firstLsn,
       publicKey: this.#key.publicKey,
@@ -264,7 +249,7 @@ class SegmentWriter implements JournalWriter {
   #writeNewestName(name: string, descriptor: number, path: string): void {
     const { files, directory } = this.#options;
     try {
-      replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+      writeNewestSegmentName(files, directory, name);
     } catch (cause) {
       if (!isDiskFullError(cause))
         throw this.#breakWith(`cannot name a segment (${readErrno(cause)})`, cause);

@@ -8,10 +8,10 @@ import { DiskReserve, type DiskSpace } from "./disk/reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
-import { openJournalReader } from "../journal/reader.ts";
+import { JournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { readLastRecordMs, readNewestSegmentStartMs } from "./recorded-times.ts";
-import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
+import { type FrameRun, JournalWriter } from "../journal/writer.ts";
 import { LedgerState } from "./state.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
 import { type AppliedMessages, OrderedApplier } from "./ordered/apply.ts";
@@ -75,12 +75,17 @@ class JournaledLedgerCore implements LedgerCore {
       { known: options.known, ...(start === undefined ? {} : { from: start }) },
     );
     this.truncatedBytes = recovery.truncatedBytes;
-    // The first bytes of its first key name the node.
-    const nodeId = recovery.tail.header?.nodeId ?? key.publicKey.subarray(0, 16);
-    const size = segmentBytesMax === undefined ? {} : { segmentBytesMax };
     const { fence } = options;
-    const opened = { files, directory, key, nodeId, epoch, fence, tail: recovery.tail };
-    this.#journal = openJournalWriter({ ...opened, ...size });
+    const { tail } = recovery;
+    this.#journal = new JournalWriter({
+      files,
+      directory,
+      key,
+      epoch,
+      fence,
+      tail,
+      segmentBytesMax,
+    });
     this.lastRecordMs = readLastRecordMs(files, directory, this.#journal.lsn);
     if (!isOrdered) this.#state.guard.pauseEvictionAfterLongStop(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
@@ -192,7 +197,7 @@ class JournaledLedgerCore implements LedgerCore {
       this.#state.isRefoldDue = false;
       this.#refolding?.close();
       if (freshTable === undefined) return false;
-      const reader = openJournalReader(files, directory);
+      const reader = new JournalReader(files, directory);
       this.#refolding = new Refold(reader, freshTable(), this.#state.exclusions);
     }
     if (this.#refolding?.foldSlice(this.lsn, countMax) === true) this.#refolding = undefined;

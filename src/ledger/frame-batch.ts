@@ -11,6 +11,13 @@ export const COMMIT_BYTES_MAX = 256 * 1024;
 
 const BUFFER_BYTES_MIN = 4096;
 
+/** A record that is no outcome, alone in its buffer. */
+export function encodeEventFrame(kind: number, payload: Uint8Array): FrameRun {
+  const batch = new FrameBatch();
+  batch.addEvent(kind, payload);
+  return batch.drain();
+}
+
 /** Collects outcomes; `take` returns the collected frames and starts anew. */
 export class FrameBatch {
   #bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);

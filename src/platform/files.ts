@@ -124,22 +124,61 @@ function dropBytes(parts: readonly Uint8Array[], count: number): Uint8Array[] {
   return rest;
 }
 
-/** Reads a whole file into `reuse` when it fits, else into a new buffer. */
-export function readWhole(files: FileLayer, path: string, reuse?: Buffer): Buffer {
-  const descriptor = files.open(path, "read");
+/** Opens a file for `work`, and closes it after. */
+export function withFile<T>(
+  files: FileLayer,
+  path: string,
+  mode: "read" | "write" | "create",
+  work: (descriptor: number) => T,
+): T {
+  const descriptor = files.open(path, mode);
   try {
-    const bytes = files.size(descriptor);
-    const target = reuse !== undefined && reuse.byteLength >= bytes ? reuse : Buffer.alloc(bytes);
-    let at = 0;
-    while (at < bytes) {
-      const taken = files.read(descriptor, target, at, bytes - at, at);
-      if (taken <= 0) break;
-      at += taken;
-    }
-    return target.subarray(0, at);
+    return work(descriptor);
   } finally {
     files.close(descriptor);
   }
+}
+
+/** Size of a file in bytes. */
+export function readFileSize(files: FileLayer, path: string): number {
+  return withFile(files, path, "read", (descriptor) => files.size(descriptor));
+}
+
+/** Reads up to `length` bytes of a file from `position` on. */
+export function readFileRange(
+  files: FileLayer,
+  path: string,
+  position: number,
+  length: number,
+): Buffer {
+  return withFile(files, path, "read", (descriptor) =>
+    readFully(files, descriptor, Buffer.alloc(length), position),
+  );
+}
+
+/** Reads a whole file into `reuse` when it fits, else into a new buffer. */
+export function readWhole(files: FileLayer, path: string, reuse?: Buffer): Buffer {
+  return withFile(files, path, "read", (descriptor) => {
+    const bytes = files.size(descriptor);
+    const target = reuse !== undefined && reuse.byteLength >= bytes ? reuse : Buffer.alloc(bytes);
+    return readFully(files, descriptor, target.subarray(0, bytes), 0);
+  });
+}
+
+/** Fills `target` from `position` on; returns the part that the file had bytes for. */
+export function readFully<Bytes extends Uint8Array>(
+  files: FileLayer,
+  descriptor: number,
+  target: Bytes,
+  position: number,
+): Bytes {
+  let at = 0;
+  while (at < target.byteLength) {
+    const taken = files.read(descriptor, target, at, target.byteLength - at, position + at);
+    if (taken <= 0) break;
+    at += taken;
+  }
+  return target.subarray(0, at) as Bytes;
 }
 
 /**
@@ -173,24 +212,16 @@ export function writeNewFile<T>(
   path: string,
   write: (descriptor: number) => T,
 ): T {
-  const descriptor = files.open(path, "create");
-  try {
+  return withFile(files, path, "create", (descriptor) => {
     const written = write(descriptor);
     files.syncData(descriptor);
     return written;
-  } finally {
-    files.close(descriptor);
-  }
+  });
 }
 
 /** Moves a complete file to its path; content and name are on disk when it returns. */
 export function moveDurably(from: string, to: string): void {
-  const descriptor = diskFileLayer.open(from, "read");
-  try {
-    diskFileLayer.syncData(descriptor);
-  } finally {
-    diskFileLayer.close(descriptor);
-  }
+  withFile(diskFileLayer, from, "read", (descriptor) => diskFileLayer.syncData(descriptor));
   diskFileLayer.rename(from, to);
   diskFileLayer.syncDirectory(dirname(to));
 }

@@ -6,7 +6,7 @@ import { createEngineMemory } from "../engine/memory.ts";
 import { OutcomeExclusions } from "../journal/exclusions.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { FRAME_KINDS, readFrameKind } from "../journal/format.ts";
-import { openJournalReader } from "../journal/reader.ts";
+import { JournalReader } from "../journal/reader.ts";
 import { WARNING_SHARE } from "../ledger/admission/admission.ts";
 import { Refold } from "../ledger/refold.ts";
 import { copyFramePayload } from "../ledger/state.ts";
@@ -32,7 +32,7 @@ export function measureTableFill(journal: string, lsn: number, bytesMax: number)
   table.open(false);
   const everything = Number.POSITIVE_INFINITY;
   const exclusions = new OutcomeExclusions();
-  const keys = openJournalReader(diskFileLayer, journal);
+  const keys = new JournalReader(diskFileLayer, journal);
   keys.readRecords(0, lsn, everything, (bytes, at) => {
     if (readFrameKind(bytes, at) === FRAME_KINDS.key)
       exclusions.applyKeyEvent(copyFramePayload(bytes, at));
@@ -45,7 +45,7 @@ export function measureTableFill(journal: string, lsn: number, bytesMax: number)
     markKeyRevoked: table.markKeyRevoked.bind(table),
     publish: () => undefined,
   };
-  const reader = openJournalReader(diskFileLayer, journal);
+  const reader = new JournalReader(diskFileLayer, journal);
   new Refold(reader, target, exclusions).foldSlice(lsn, everything);
   return describeTableFill(table, bytesMax);
 }

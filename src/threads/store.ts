@@ -2,7 +2,7 @@
 // Composition only; the work is in store/loop.ts and store/core.ts.
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { diskFileLayer } from "../platform/files.ts";
-import { openJournalReader } from "../journal/reader.ts";
+import { JournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
@@ -27,7 +27,7 @@ function runStoreThread(port: MessagePort, data: StoreWorkerData): void {
   const mayExpire = () => clock.isConfirmed;
   const core = new JournalFollower({
     directory: data.store,
-    reader: openJournalReader(diskFileLayer, data.journal),
+    reader: new JournalReader(diskFileLayer, data.journal),
     describeRecord: decodeStoreRows,
     outcomesKeptDays: data.outcomesKeptDays,
     provenanceKeptDays: data.provenanceKeptDays,

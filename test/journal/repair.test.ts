@@ -6,7 +6,7 @@ import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import { diskFileLayer } from "../../src/platform/files.ts";
 import { SEGMENT_HEADER_BYTES, parseSegmentNames } from "../../src/journal/format.ts";
-import { openJournalReader } from "../../src/journal/reader.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { repairJournal, JournalRepairRefused } from "../../src/journal/repair.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import {
@@ -44,7 +44,7 @@ function flip(path: string, at: number): void {
 /** Positions the mended journal still holds, as a start and as the store would read them. */
 function positions(): number[] {
   const read: number[] = [];
-  const reader = openJournalReader(diskFileLayer, directory);
+  const reader = new JournalReader(diskFileLayer, directory);
   const report = verifyJournal(diskFileLayer, directory);
   expect(report.damage).toBeUndefined();
   reader.readRecords(0, report.lsn, Infinity, (_bytes, _at, lsn) => read.push(lsn));

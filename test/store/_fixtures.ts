@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { JournaledNotes } from "../../src/bureau/notes.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { diskFileLayer } from "../../src/platform/files.ts";
-import { openJournalReader } from "../../src/journal/reader.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
@@ -61,7 +61,7 @@ export function openStoreCore(
   const log: Logged[] = [];
   const core = new JournalFollower({
     directory: join(dataDir, "store"),
-    reader: openJournalReader(diskFileLayer, join(dataDir, "journal")),
+    reader: new JournalReader(diskFileLayer, join(dataDir, "journal")),
     describeRecord: decodeStoreRows,
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,

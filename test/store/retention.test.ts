@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { diskFileLayer } from "../../src/platform/files.ts";
-import { openJournalReader } from "../../src/journal/reader.ts";
+import { JournalReader } from "../../src/journal/reader.ts";
 import { JournalFollower } from "../../src/store/core.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
@@ -43,7 +43,7 @@ function open(
   return new JournalFollower({
     mayExpire,
     directory: join(dataDir, "store"),
-    reader: openJournalReader(diskFileLayer, join(dataDir, "journal")),
+    reader: new JournalReader(diskFileLayer, join(dataDir, "journal")),
     describeRecord: decodeStoreRows,
     outcomesKeptDays,
     clock,

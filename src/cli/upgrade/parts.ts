@@ -7,7 +7,7 @@ import { TABLE_LAYOUT } from "../../engine/image.ts";
 import type { DataPaths } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import { FRAME_KIND_MAX, JOURNAL_VERSION } from "../../journal/format.ts";
-import { readJournalFormats, formatFrameKind } from "../../journal/formats/formats.ts";
+import { readJournalFormats, formatFrameKind } from "../../journal/formats.ts";
 import { KEY_SET_FORMAT, readKeySet } from "../../journal/signing/key-set.ts";
 import { loadBureauKey } from "../../journal/signing-key.ts";
 import { KAIZEN_STATE_PATH, readKaizenState } from "../../kaizen/service/files.ts";

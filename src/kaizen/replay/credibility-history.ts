@@ -26,7 +26,7 @@ import {
   createFoldedOutcome,
   isImportedOutcome,
 } from "../../journal/folded-outcome.ts";
-import { openJournalReader } from "../../journal/reader.ts";
+import { JournalReader } from "../../journal/reader.ts";
 import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
 import { createByteColumn, createFloatColumn, createWordColumn } from "./history.ts";
@@ -167,7 +167,7 @@ export function readStandingHistory(
   asOfMs = Number.POSITIVE_INFINITY,
 ): { history: StandingHistory; isInForce: boolean } {
   const found = new StandingHistoryBuilder(config);
-  const reader = openJournalReader(diskFileLayer, directory);
+  const reader = new JournalReader(diskFileLayer, directory);
   try {
     // A revocation may follow the outcomes it excludes at any distance.
     reader.readRecords(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) =>

@@ -18,11 +18,10 @@ import {
   isImportedOutcome,
 } from "../../journal/folded-outcome.ts";
 import type { FoldedOutcome } from "../../journal/folded-outcome.ts";
-import { hasRequestId, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
-import { openJournalReader } from "../../journal/reader.ts";
+import { hasRequestId, readOutcomeRecordedAtMs, hasSourcePrefix } from "../../journal/outcome.ts";
+import { JournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
-import { hasSourcePrefix } from "../../journal/source.ts";
 import { StandingsOrder } from "../../journal/standings.ts";
 
 type NumberArray = Uint8Array | Uint32Array | Float32Array | Float64Array;
@@ -97,7 +96,7 @@ export interface OutcomeHistory {
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
 function findExclusions(directory: string, uptoLsn: number): OutcomeExclusions {
   const exclusions = new OutcomeExclusions();
-  const reader = openJournalReader(diskFileLayer, directory);
+  const reader = new JournalReader(diskFileLayer, directory);
   try {
     reader.readRecords(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
       if (readFrameKind(bytes, offset) !== FRAME_KINDS.key) return;
@@ -113,7 +112,7 @@ function findExclusions(directory: string, uptoLsn: number): OutcomeExclusions {
 /** Recording time of the oldest outcome, epoch ms; undefined when there is none. */
 export function readFirstRecordedMs(directory: string, uptoLsn: number): number | undefined {
   let found: number | undefined;
-  const reader = openJournalReader(diskFileLayer, directory);
+  const reader = new JournalReader(diskFileLayer, directory);
   try {
     for (let at = 0; at < uptoLsn && found === undefined;) {
       at = reader.readRecords(at, uptoLsn, 1, (bytes, offset) => {
@@ -217,7 +216,7 @@ export function readOutcomeHistory(
   const exclusions = findExclusions(directory, uptoLsn);
   const revoked = new RevokedAgents();
   const batches = new StandingsOrder();
-  const reader = openJournalReader(diskFileLayer, directory);
+  const reader = new JournalReader(diskFileLayer, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.readRecords(at, uptoLsn, CHUNK, (bytes, offset) => {

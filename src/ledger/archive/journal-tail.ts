@@ -2,18 +2,15 @@
 // become durable since, as a part of its own. Never more than is durable.
 import { join } from "node:path";
 import { JournalDamaged } from "../../journal/faults.ts";
-import type { FileLayer } from "../../platform/files.ts";
+import { type FileLayer, readFileSize, readFully, withFile } from "../../platform/files.ts";
 import {
   CHAIN_BYTES,
   readChainBefore,
-  COMMIT_FRAME_BYTES,
-  readCommitSignature,
   decodeSegmentHeader,
   SEGMENT_HEADER_BYTES,
   formatSegmentName,
 } from "../../journal/format.ts";
-import { isTornTail, scanBatches } from "../../journal/scan.ts";
-import { verifyWithRawKey } from "../../journal/signing-key.ts";
+import { isCommitSigned, isTornTail, scanBatches } from "../../journal/scan.ts";
 import {
   type CopiedJournal,
   type FormerJournal,
@@ -126,14 +123,12 @@ export class JournalArchiver {
     if (!readChainBefore(bytes, CHAIN_BYTES).equals(tail.chain)) {
       throw damaged(0, "what was shipped has changed");
     }
-    const scan = scanBatches(bytes, CHAIN_BYTES, tail.lsn, () => undefined);
-    const { end, lsn, lastCommitAt } = scan;
+    const { end, lsn, lastCommitAt } = scanBatches(bytes, CHAIN_BYTES, tail.lsn);
     if (end < bytes.byteLength && !isTornTail(bytes, end, lsn)) {
       throw damaged(end, "a batch does not verify");
     }
     if (lastCommitAt < 0) return tail;
-    const signed = readChainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
-    if (!verifyWithRawKey(tail.publicKey, signed, readCommitSignature(bytes, lastCommitAt))) {
+    if (!isCommitSigned(bytes, lastCommitAt, tail.publicKey)) {
       throw damaged(lastCommitAt, "the last signature is not valid");
     }
     const all = { lsn, chain: Buffer.from(readChainBefore(bytes, end)), timeUs: 0, end };
@@ -147,12 +142,7 @@ export class JournalArchiver {
   }
 
   #readFileSize(name: string): number {
-    const descriptor = this.#files.open(join(this.#directory, name), "read");
-    try {
-      return this.#files.size(descriptor);
-    } finally {
-      this.#files.close(descriptor);
-    }
+    return readFileSize(this.#files, join(this.#directory, name));
   }
 
   /** Bytes of a segment, into a buffer that the next call uses again. */
@@ -167,19 +157,9 @@ export class JournalArchiver {
   }
 
   #readInto(name: string, target: Buffer, from: number): Buffer {
-    const descriptor = this.#files.open(join(this.#directory, name), "read");
-    try {
-      let at = 0;
-      while (at < target.byteLength) {
-        const left = target.byteLength - at;
-        const taken = this.#files.read(descriptor, target, at, left, from + at);
-        if (taken <= 0) break;
-        at += taken;
-      }
-      return target.subarray(0, at);
-    } finally {
-      this.#files.close(descriptor);
-    }
+    return withFile(this.#files, join(this.#directory, name), "read", (descriptor) =>
+      readFully(this.#files, descriptor, target, from),
+    );
   }
 }
 

@@ -2,7 +2,7 @@
 // open one what is committed, synced here before it is read: the copy is never ahead of the disk.
 import { join } from "node:path";
 import { JournalDamaged } from "../../journal/faults.ts";
-import { type FileLayer, readWhole } from "../../platform/files.ts";
+import { type FileLayer, readFileRange, readWhole, withFile } from "../../platform/files.ts";
 import {
   CHAIN_BYTES,
   readChainBefore,
@@ -167,15 +167,12 @@ export class JournalCopier {
   }
 
   #read(path: string, isSealed: boolean): Buffer {
-    const descriptor = this.#files.open(path, "read");
-    let size: number;
-    try {
-      size = this.#files.size(descriptor);
-      // The writer's own sync may still be under way.
+    const size = withFile(this.#files, path, "read", (descriptor) => {
+      const found = this.#files.size(descriptor);
+      // The writer's own sync may still be in progress.
       if (!isSealed) this.#files.syncData(descriptor);
-    } finally {
-      this.#files.close(descriptor);
-    }
+      return found;
+    });
     const bytes = readWhole(this.#files, path, this.#buffer);
     if (bytes.byteLength > this.#buffer.byteLength) this.#buffer = bytes;
     return bytes.subarray(0, size);
@@ -187,14 +184,4 @@ export function findEndPoint(segments: readonly StoredSegment[]): JournalPoint {
   const last = segments.at(-1);
   if (last === undefined) return JOURNAL_START;
   return { lsn: last.last, chain: Buffer.from(last.chain, "hex") };
-}
-
-function readFileRange(files: FileLayer, path: string, from: number, length: number): Buffer {
-  const descriptor = files.open(path, "read");
-  try {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, files.read(descriptor, bytes, 0, length, from));
-  } finally {
-    files.close(descriptor);
-  }
 }

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import {
   readErrno,
   type FileLayer,
+  readFileSize,
   readWhole,
   removeIfPresent,
+  withFile,
   writeFully,
   writeNewFile,
 } from "../../platform/files.ts";
@@ -48,12 +50,7 @@ export class BackupObjects {
 
   #hasObject(object: StoredObject): boolean {
     try {
-      const descriptor = this.#files.open(this.resolvePath(object), "read");
-      try {
-        return this.#files.size(descriptor) === object.bytes;
-      } finally {
-        this.#files.close(descriptor);
-      }
+      return readFileSize(this.#files, this.resolvePath(object)) === object.bytes;
     } catch (cause) {
       if (readErrno(cause) === "ENOENT") return false;
       throw cause;
@@ -73,13 +70,10 @@ export class BackupObjects {
 
   /** Stores a file as long as it is when it is opened. */
   putFile(path: string): StoredObject {
-    const descriptor = this.#files.open(path, "read");
-    try {
+    return withFile(this.#files, path, "read", (descriptor) => {
       const size = this.#files.size(descriptor);
       return this.#writeObject((take) => readFileSlices(this.#files, descriptor, size, take));
-    } finally {
-      this.#files.close(descriptor);
-    }
+    });
   }
 
   /**

@@ -4,8 +4,6 @@ import { JournalDamaged } from "../../journal/faults.ts";
 import {
   CHAIN_START,
   readChainBefore,
-  COMMIT_FRAME_BYTES,
-  readCommitSignature,
   decodeSegmentHeader,
   FRAME_HEAD_BYTES,
   FRAME_KINDS,
@@ -17,8 +15,7 @@ import {
   formatSegmentName,
 } from "../../journal/format.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
-import { isTornTail, scanBatches } from "../../journal/scan.ts";
-import { verifyWithRawKey } from "../../journal/signing-key.ts";
+import { isCommitSigned, isTornTail, scanBatches } from "../../journal/scan.ts";
 
 export interface SegmentPoint extends JournalPoint {
   readonly chain: Buffer;
@@ -52,20 +49,12 @@ export function verifySegment(
   if (first !== before.lsn + 1 || !header.previousChain.equals(before.chain)) {
     throw damaged(0, before.lsn, "the hash chain does not continue");
   }
-  const { end, lsn, lastCommitAt } = scanBatches(
-    bytes,
-    SEGMENT_HEADER_BYTES,
-    before.lsn,
-    () => undefined,
-  );
+  const { end, lsn, lastCommitAt } = scanBatches(bytes, SEGMENT_HEADER_BYTES, before.lsn);
   if (end < bytes.byteLength && (isSealed || !isTornTail(bytes, end, lsn))) {
     throw damaged(end, lsn, "a batch does not verify");
   }
-  if (lastCommitAt >= 0) {
-    const signed = readChainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
-    if (!verifyWithRawKey(header.publicKey, signed, readCommitSignature(bytes, lastCommitAt))) {
-      throw damaged(lastCommitAt, lsn, "the last signature is not valid");
-    }
+  if (lastCommitAt >= 0 && !isCommitSigned(bytes, lastCommitAt, header.publicKey)) {
+    throw damaged(lastCommitAt, lsn, "the last signature is not valid");
   }
   let timeUs = 0;
   for (const commit of iterateCommits(bytes, end)) timeUs = Math.max(timeUs, commit.timeUs);

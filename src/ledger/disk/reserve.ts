@@ -2,7 +2,13 @@
 // end of the disk, and a watermark below which outcomes are refused while necessary writes
 // (revocations, an orderly end, the store's own files) still find space.
 import { randomFillSync } from "node:crypto";
-import { readErrno, type FileLayer, writeFully } from "../../platform/files.ts";
+import {
+  readErrno,
+  type FileLayer,
+  readFileSize,
+  withFile,
+  writeFully,
+} from "../../platform/files.ts";
 
 /** Default size in bytes of the ballast, and of the watermark. */
 export const DISK_RESERVE_BYTES = 64 * 1024 * 1024;
@@ -88,13 +94,10 @@ export class DiskReserve {
     const slice = this.#slice.subarray(0, this.#computeMissingBytes());
     try {
       const isThere = files.list(this.#directory).includes(BALLAST_FILE);
-      const descriptor = files.open(path, isThere ? "write" : "create");
-      try {
+      withFile(files, path, isThere ? "write" : "create", (descriptor) => {
         writeFully(files, descriptor, [slice], space.ballastBytes);
         files.syncData(descriptor);
-      } finally {
-        files.close(descriptor);
-      }
+      });
     } catch (cause) {
       if (readErrno(cause) === "") throw cause;
       // Another process took the space; the journal itself is not affected.
@@ -128,10 +131,5 @@ export class DiskReserve {
 
 function readBallastBytes(files: FileLayer, directory: string): number {
   if (!files.list(directory).includes(BALLAST_FILE)) return 0;
-  const descriptor = files.open(`${directory}/${BALLAST_FILE}`, "read");
-  try {
-    return files.size(descriptor);
-  } finally {
-    files.close(descriptor);
-  }
+  return readFileSize(files, `${directory}/${BALLAST_FILE}`);
 }

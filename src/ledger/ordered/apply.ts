@@ -4,10 +4,10 @@ import { FileUnusable, JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS, readFrameKind } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import { isBatchEvidence } from "../../journal/proof.ts";
-import type { FrameRun, JournalWriter } from "../../journal/writer.ts";
+import type { JournalWriter } from "../../journal/writer.ts";
 import type { AgentTableAdmission } from "../admission/admission.ts";
 import type { LedgerMetrics } from "../figures.ts";
-import { FrameBatch } from "../frame-batch.ts";
+import { encodeEventFrame } from "../frame-batch.ts";
 import {
   encodeReplayAudits,
   type CommitResult,
@@ -127,16 +127,15 @@ export class OrderedApplier {
     // A copy: the journal seals frames in place, and on a full disk the message is applied once more,
     // by its digest the same.
     const bytes = Buffer.from(message.frames);
-    const mark = new FrameBatch();
-    mark.addEvent(FRAME_KINDS.stream, encodeStreamMark(buildStreamMark(generation, message)));
+    const mark = encodeStreamMark(buildStreamMark(generation, message));
     const run = { bytes, count: message.count };
     const records = state.progress.isNewMessage(message) ? splitRun(run) : [];
     markRepeats(records, (identity) => state.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = isBlankMessage(message)
-      ? buildIgnoredMessageAudit(message)
+      ? encodeEventFrame(FRAME_KINDS.audit, encodeIgnoredMessageEvent(message))
       : encodeReplayAudits(records, message.timeMs);
-    const marked = mark.drain();
+    const marked = encodeEventFrame(FRAME_KINDS.stream, mark);
     const written = fresh.length === records.length ? [run] : fresh.map(sliceFrameRun);
     const runs = [marked, ...(records.length === 0 ? [] : written)];
     const firstLsn = journal.lsn + 1;
@@ -184,10 +183,4 @@ export class OrderedApplier {
       at += record.end - record.at;
     }
   }
-}
-
-function buildIgnoredMessageAudit(message: OrderedMessage): FrameRun {
-  const batch = new FrameBatch();
-  batch.addEvent(FRAME_KINDS.audit, encodeIgnoredMessageEvent(message));
-  return batch.drain();
 }

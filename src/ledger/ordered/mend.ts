@@ -1,7 +1,13 @@
 // Damaged segments of a journal, mended from other nodes, whose journals are the same bytes. What was fetched
 // takes its place only when it verifies, continues what is before it, leads to what is behind it, begins
 // with all that still verifies here and is signed with the same key; the damaged file is kept.
-import { readErrno, type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
+import {
+  readErrno,
+  type FileLayer,
+  readFileRange,
+  readWhole,
+  replaceFile,
+} from "../../platform/files.ts";
 import { JournalDamaged } from "../../journal/faults.ts";
 import {
   decodeSegmentHeader,
@@ -12,7 +18,8 @@ import {
 import {
   type JournalPoint,
   type KnownDurablePosition,
-  NEWEST_FILE,
+  readNewestSegmentName,
+  writeNewestSegmentName,
 } from "../../journal/recovery.ts";
 import { quarantine, findQuarantineName } from "../../journal/repair.ts";
 import { scanBatches } from "../../journal/scan.ts";
@@ -117,9 +124,7 @@ class PeerRepair {
     const next = parseSegmentNames(names).find((each) => each.firstLsn > first);
     if (next === undefined) {
       if (known === undefined) return undefined;
-      const newest = names.includes(NEWEST_FILE)
-        ? readWhole(files, `${directory}/${NEWEST_FILE}`).toString("latin1")
-        : "";
+      const newest = readNewestSegmentName(files, directory, names);
       if (!names.includes(name) && newest < name && this.#before.lsn >= known.lsn) return undefined;
     }
     return { name, first, next };
@@ -222,12 +227,7 @@ class PeerRepair {
       throw new PeerRepairRefused("it is signed with another key than this journal");
     }
     if (own !== undefined && ownHeader?.firstLsn === due.first) {
-      const { end: sound } = scanBatches(
-        own,
-        SEGMENT_HEADER_BYTES,
-        this.#before.lsn,
-        () => undefined,
-      );
+      const { end: sound } = scanBatches(own, SEGMENT_HEADER_BYTES, this.#before.lsn);
       if (!own.subarray(0, sound).equals(bytes.subarray(0, sound))) {
         throw new PeerRepairRefused("it is not what still verifies here");
       }
@@ -250,16 +250,12 @@ class PeerRepair {
   /** Chain that a segment says it continues; undefined where its header does not verify. */
   #readPreviousChain(name: string): Buffer | undefined {
     const { files, directory } = this.#options;
-    const head = Buffer.alloc(SEGMENT_HEADER_BYTES);
-    const descriptor = files.open(`${directory}/${name}`, "read");
     try {
-      const taken = files.read(descriptor, head, 0, SEGMENT_HEADER_BYTES, 0);
-      return decodeSegmentHeader(head.subarray(0, taken))?.previousChain;
+      const head = readFileRange(files, `${directory}/${name}`, 0, SEGMENT_HEADER_BYTES);
+      return decodeSegmentHeader(head)?.previousChain;
     } catch (error) {
       if (readErrno(error) === "") throw error;
       return undefined;
-    } finally {
-      files.close(descriptor);
     }
   }
 
@@ -279,7 +275,7 @@ class PeerRepair {
       files.rename(`${directory}/${name}`, `${directory}/${kept}`);
     }
     replaceFile(files, directory, name, whole);
-    if (next === undefined) replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+    if (next === undefined) writeNewestSegmentName(files, directory, name);
     return kept;
   }
 }

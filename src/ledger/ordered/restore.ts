@@ -8,12 +8,12 @@ import { Fence } from "../../journal/ownership/fence.ts";
 import {
   JournalPointUnknown,
   type JournalTail,
-  NEWEST_FILE,
   recoverJournal,
+  writeNewestSegmentName,
 } from "../../journal/recovery.ts";
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
-import { openJournalWriter } from "../../journal/writer.ts";
-import { FrameBatch } from "../frame-batch.ts";
+import { JournalWriter } from "../../journal/writer.ts";
+import { encodeEventFrame } from "../frame-batch.ts";
 import { readKnownDurablePosition, raiseHighWater } from "../snapshot/high-water.ts";
 import { copyFramePayload } from "../state.ts";
 import {
@@ -121,7 +121,7 @@ export function extendToLongest(files: FileLayer, node: NodeJournal, longest: No
     replaceFile(files, directory, name, whole);
     copied += whole.byteLength;
   }
-  replaceFile(files, directory, NEWEST_FILE, Buffer.from(segments.at(-1)!.name, "latin1"));
+  writeNewestSegmentName(files, directory, segments.at(-1)!.name);
   const { tail } = recoverJournal(files, directory, () => undefined);
   if (tail.chain.equals(longest.tail.chain)) return copied;
   const reason = "it differs from the one that it was copied from";
@@ -140,21 +140,11 @@ export function appendFirstMark(
 ): JournalTail {
   const { root, journal: directory } = claim.paths;
   const { tail } = recoverJournal(files, directory, () => undefined);
-  const nodeId = tail.header?.nodeId ?? key.publicKey.subarray(0, 16);
   const fence = new Fence(files, root, { owner: claim.owner.id, epoch: claim.epoch });
-  const writer = openJournalWriter({
-    files,
-    directory,
-    key,
-    nodeId,
-    epoch: generation,
-    fence,
-    tail,
-  });
+  const writer = new JournalWriter({ files, directory, key, epoch: generation, fence, tail });
   try {
-    const batch = new FrameBatch();
-    batch.addEvent(FRAME_KINDS.stream, encodeStreamMark(buildStreamMark(generation, message)));
-    writer.append([batch.drain()], message.timeMs * 1000);
+    const mark = encodeStreamMark(buildStreamMark(generation, message));
+    writer.append([encodeEventFrame(FRAME_KINDS.stream, mark)], message.timeMs * 1000);
     const { lsn, chain } = writer;
     return { ...tail, lsn, chain };
   } finally {

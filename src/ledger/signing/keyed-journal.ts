@@ -4,7 +4,7 @@ import { JournalFull } from "../../journal/faults.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";
 import type { RotationJournal } from "../../journal/signing/rotation.ts";
 import type { LedgerCore } from "../core.ts";
-import { FrameBatch } from "../frame-batch.ts";
+import { encodeEventFrame } from "../frame-batch.ts";
 import { VERDICT_RECORDED } from "../replay-guard.ts";
 
 export function createCoreRotationJournal(
@@ -12,9 +12,7 @@ export function createCoreRotationJournal(
 ): RotationJournal {
   return {
     appendAudit(payload, nowMs) {
-      const batch = new FrameBatch();
-      batch.addEvent(FRAME_KINDS.audit, payload);
-      const [result] = core.commit([batch.drain()], nowMs);
+      const [result] = core.commit([encodeEventFrame(FRAME_KINDS.audit, payload)], nowMs);
       if (result?.verdict !== VERDICT_RECORDED) {
         throw new JournalFull("no room to announce another key");
       }

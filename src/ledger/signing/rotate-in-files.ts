@@ -3,12 +3,13 @@
 import { existsSync } from "node:fs";
 import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { type FileLayer, diskFileLayer } from "../../platform/files.ts";
-import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../journal/format.ts";
+import { FRAME_KINDS } from "../../journal/format.ts";
 import { Fence } from "../../journal/ownership/fence.ts";
 import { recoverJournal } from "../../journal/recovery.ts";
 import { type RotationJournal, rotateBureauKey } from "../../journal/signing/rotation.ts";
 import { type BureauKey, loadBureauKey } from "../../journal/signing-key.ts";
-import { type JournalWriter, openJournalWriter } from "../../journal/writer.ts";
+import { JournalWriter } from "../../journal/writer.ts";
+import { encodeEventFrame } from "../frame-batch.ts";
 import { readOrDeriveTableSeed } from "../snapshot/format.ts";
 import { readKnownDurablePosition } from "../snapshot/high-water.ts";
 
@@ -28,9 +29,8 @@ export function rotateBureauKeyOffline(
   const former = loadBureauKey(path, false);
   const known = readKnownDurablePosition(files, root, paths.snapshots);
   const { tail } = recoverJournal(files, directory, () => undefined, { known });
-  const nodeId = tail.header?.nodeId ?? former.publicKey.subarray(0, 16);
   const fence = new Fence(files, root, { owner: owner.id, epoch });
-  const writer = openJournalWriter({ files, directory, key: former, nodeId, epoch, fence, tail });
+  const writer = new JournalWriter({ files, directory, key: former, epoch, fence, tail });
   try {
     const journal = createWriterRotationJournal(writer);
     const tableSeed = readOrDeriveTableSeed(root, former);
@@ -43,10 +43,7 @@ export function rotateBureauKeyOffline(
 function createWriterRotationJournal(writer: JournalWriter): RotationJournal {
   return {
     appendAudit(payload, nowMs) {
-      const bytes = Buffer.alloc(FRAME_HEAD_BYTES + payload.byteLength);
-      writeFrameHead(bytes, 0, FRAME_KINDS.audit, payload.byteLength);
-      bytes.set(payload, FRAME_HEAD_BYTES);
-      writer.append([{ bytes, count: 1 }], nowMs * 1000);
+      writer.append([encodeEventFrame(FRAME_KINDS.audit, payload)], nowMs * 1000);
     },
     useKey: (key) => writer.useKey(key),
   };

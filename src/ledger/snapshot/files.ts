@@ -1,7 +1,13 @@
 // Snapshot files on disk: written whole or not at all, read only when every byte verifies. Two are
 // kept, so that damage to the newest costs a longer replay and nothing else.
 import { createHash } from "node:crypto";
-import { readErrno, type FileLayer, writeFully, writeNewFile } from "../../platform/files.ts";
+import {
+  readErrno,
+  type FileLayer,
+  withFile,
+  writeFully,
+  writeNewFile,
+} from "../../platform/files.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import {
@@ -129,12 +135,9 @@ export function loadSnapshot(
   reserve: (bytes: number) => readonly Uint8Array[],
 ): LoadedSnapshot {
   try {
-    const descriptor = files.open(path, "read");
-    try {
-      return readSnapshotFile(files, descriptor, identity, reserve);
-    } finally {
-      files.close(descriptor);
-    }
+    return withFile(files, path, "read", (descriptor) =>
+      readSnapshotFile(files, descriptor, identity, reserve),
+    );
   } catch (error) {
     if (readErrno(error) === "") throw error;
     throw new SnapshotRefused(`it cannot be read (${readErrno(error)})`);

@@ -10,7 +10,13 @@
 //   +---------------+---------------+-------+- - - -+
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { readErrno, type FileLayer, readWhole, replaceFile } from "../../platform/files.ts";
+import {
+  readErrno,
+  type FileLayer,
+  readFileRange,
+  readWhole,
+  replaceFile,
+} from "../../platform/files.ts";
 import { readUint64, writeUint64 } from "../../journal/format.ts";
 import type { KnownDurablePosition } from "../../journal/recovery.ts";
 import { decodeSnapshotHeader, SNAPSHOT_HEADER_BYTES, selectSnapshotNames } from "./format.ts";
@@ -56,14 +62,8 @@ export function readKnownDurablePosition(
 
 /** Position of the newest snapshot whose header verifies; 0 without one. */
 function readNewestSnapshotLsn(files: FileLayer, directory: string): number {
-  const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
   for (const name of selectSnapshotNames(listUnlessMissing(files, directory))) {
-    const descriptor = files.open(join(directory, name), "read");
-    try {
-      files.read(descriptor, head, 0, SNAPSHOT_HEADER_BYTES, 0);
-    } finally {
-      files.close(descriptor);
-    }
+    const head = readFileRange(files, join(directory, name), 0, SNAPSHOT_HEADER_BYTES);
     const header = decodeSnapshotHeader(head);
     if (header !== undefined) return header.lsn;
   }

@@ -11,7 +11,7 @@ import {
   readPayloadLength,
   readFrameTimeUs,
 } from "../../journal/format.ts";
-import { type JournalReader, openJournalReader } from "../../journal/reader.ts";
+import { JournalReader } from "../../journal/reader.ts";
 import {
   type WebhookEventSource,
   deriveEventId,
@@ -36,7 +36,7 @@ export class JournalEvents implements WebhookEventSource {
   readonly #durable: () => number;
 
   constructor(files: FileLayer, directory: string, serviceId: string, durable: () => number) {
-    this.#reader = openJournalReader(files, directory);
+    this.#reader = new JournalReader(files, directory);
     this.#serviceId = serviceId;
     this.#durable = durable;
   }

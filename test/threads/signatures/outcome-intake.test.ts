@@ -7,7 +7,7 @@ import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import { EvidenceVerifier } from "../../../src/journal/verify-signatures.ts";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import { decodeOutcome } from "../../../src/journal/outcome.ts";
-import { openJournalReader } from "../../../src/journal/reader.ts";
+import { JournalReader } from "../../../src/journal/reader.ts";
 import {
   AGENT,
   closeServices,
@@ -46,7 +46,7 @@ function codesOf(items: readonly Answer[]): (string | number)[] {
 
 /** Everything recorded, without what differs from run to run. */
 function recordsOf(service: SigningService): unknown[] {
-  const reader = openJournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
+  const reader = new JournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
   const records: unknown[] = [];
   reader.readRecords(0, service.ledger.position(), 100_000, (bytes, at, lsn) => {
     const kind = readFrameKind(bytes, at);
@@ -88,7 +88,7 @@ describe("items signed each for itself", () => {
     expect(alone).toMatchObject({ status: 200, json: { duplicate: true } });
 
     const check = new EvidenceVerifier();
-    const reader = openJournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
+    const reader = new JournalReader(diskFileLayer, resolveDataPaths(service.dataDir).journal);
     reader.readRecords(0, service.ledger.position(), 1000, (bytes, at, lsn) =>
       check.checkRecord(bytes, at, lsn),
     );

@@ -1,7 +1,9 @@
-// Formats in a journal's files: the versions of its segments, the kinds of its records and the versions
-// of their payloads. Reads every byte of it and verifies none: that is doctor's.
-import { ASSESSMENT_VERSION } from "../assessments.ts";
-import { type FileLayer, readWhole } from "../../platform/files.ts";
+// Formats in a journal's files: versions of segments, kinds of records, versions of payloads. Bytes of
+// a newer release are not damage: their checksums hold, and their version or kind is unknown to this
+// release. Cutting or repairing those would destroy evidence, so they are looked for first.
+import { type FileLayer, readWhole } from "../platform/files.ts";
+import { ASSESSMENT_VERSION } from "./assessments.ts";
+import { FileUnusable } from "./faults.ts";
 import {
   FRAME_HEAD_BYTES,
   FRAME_KIND_MAX,
@@ -12,10 +14,45 @@ import {
   measureIntactFrame,
   JOURNAL_VERSION,
   parseSegmentNames,
-} from "../format.ts";
-import { KIND_BYTE_MAX } from "./newer.ts";
-import { OUTCOME_VERSION } from "../outcome.ts";
-import { STANDINGS_VERSION } from "../standings.ts";
+} from "./format.ts";
+import { OUTCOME_VERSION } from "./outcome.ts";
+import { STANDINGS_VERSION } from "./standings.ts";
+
+const ADVICE =
+  "start the release that wrote it, or restore a backup of before; `trustrank upgrade --check` says what else there is";
+/** A kind is one byte. */
+const KIND_BYTE_MAX = 255;
+
+/** @throws FileUnusable when the header is whole and of a version after this release's. */
+export function assertSupportedHeader(bytes: Buffer, directory: string, name: string): void {
+  const version = readSegmentVersion(bytes);
+  if (version === undefined || version <= JOURNAL_VERSION) return;
+  const reason = `it is of version ${version} of the journal, and this release reads ${JOURNAL_VERSION}`;
+  throw new FileUnusable({ path: `${directory}/${name}`, reason, advice: ADVICE });
+}
+
+/**
+ * Looks at the frames from `from` on, as far as their checksums hold.
+ * @throws FileUnusable when one of them is of a kind after those of this release.
+ */
+export function assertSupportedFrames(
+  bytes: Buffer,
+  from: number,
+  directory: string,
+  name: string,
+): void {
+  let at = from;
+  for (;;) {
+    const total = measureIntactFrame(bytes, at, bytes.byteLength, KIND_BYTE_MAX);
+    if (total === 0) return;
+    const kind = readFrameKind(bytes, at);
+    if (kind > FRAME_KIND_MAX) {
+      const reason = `it holds records of kind ${kind}, and this release reads those up to ${FRAME_KIND_MAX}`;
+      throw new FileUnusable({ path: `${directory}/${name}`, reason, advice: ADVICE });
+    }
+    at += total;
+  }
+}
 
 export interface JournalFormats {
   /** Segments without a header that verifies are left out: damage is not for us to judge. */

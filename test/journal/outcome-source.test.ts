@@ -1,7 +1,7 @@
 // The source of an outcome is told from its frame as from the whole record.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hasSourcePrefix } from "../../src/journal/source.ts";
+import { hasSourcePrefix } from "../../src/journal/outcome.ts";
 import { recordOf, runOf } from "../ledger/_fixtures.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 12 }).map((value) => value.toWellFormed());
