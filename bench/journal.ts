@@ -2,12 +2,12 @@
 import { loadBureauKey } from "../src/journal/signing-key.ts";
 import { resolveDataPaths } from "../src/journal/data-directory.ts";
 import { diskFileLayer } from "../src/platform/files.ts";
-import { openLedgerCore } from "../src/ledger/core.ts";
+import { LedgerCore } from "../src/ledger/core.ts";
 
 /** Opens the journal of a data directory; commit to it, and close it. */
-export function openJournal(dataDir: string, nowMs: number): ReturnType<typeof openLedgerCore> {
+export function openJournal(dataDir: string, nowMs: number): LedgerCore {
   const paths = resolveDataPaths(dataDir);
-  return openLedgerCore({
+  return new LedgerCore({
     files: diskFileLayer,
     directory: paths.journal,
     key: loadBureauKey(paths.bureauKey),

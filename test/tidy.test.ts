@@ -22,7 +22,7 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },
   journal: { any: [/^src\/(contract|concurrency|platform)\//], types: [/^src\/engine\//] },
   ledger: { any: [/^src\/(contract|concurrency|platform|journal)\//], types: [/^src\/engine\//] },
-  stream: { any: [/^src\/platform\//, /^src\/ledger\/ordered\/messages?\.ts$/] },
+  stream: { any: [/^src\/platform\//, /^src\/ledger\/ordered\/message\.ts$/] },
   store: { any: [/^src\/(contract|concurrency|platform|journal)\//] },
   vault: { any: [/^src\/(contract|concurrency)\//, /^assembly\/grounding\/layout\.ts$/] },
   policy: { any: [/^src\/contract\//] },

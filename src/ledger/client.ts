@@ -4,14 +4,13 @@ import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
-import { PendingReplies } from "./asked.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
 import type { DiskStatus } from "./disk/watch.ts";
 import { FRAME_KINDS } from "../journal/format.ts";
 import { DamageWatch } from "./damage-watch.ts";
-import { LedgerMetrics } from "./figures.ts";
+import { LedgerMetrics } from "./metrics.ts";
 import type { HistogramCounts } from "../platform/histogram.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { encodeBatchEvidence, addEvidenceId } from "../journal/proof.ts";
@@ -21,13 +20,14 @@ import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
 import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
-import { type LedgerThread, wrapLedgerWorker } from "./thread-link.ts";
 import {
   waitUntilLedgerReady,
   type LedgerOptions,
   type OpenLedger,
   type ReplayStatistics,
   startLedgerThread,
+  type LedgerThread,
+  wrapLedgerWorker,
 } from "./start.ts";
 import { type AwaitedOutcome, createJournalUnavailableFault } from "./receipts.ts";
 
@@ -108,7 +108,7 @@ export class LedgerClient implements OpenLedger {
     this.#onFatal = options.onFatal;
     this.#lsn = ready.lsn;
     this.engineMemory = ready.engineMemory ?? options.engineMemory;
-    this.keyEvents = ready.keyEvents;
+    this.keyEvents = ready.keyEvents ?? [];
     this.policies = ready.policies ?? [];
     this.access = ready.access ?? [];
     this.weights = ready.weights ?? [];
@@ -171,29 +171,25 @@ export class LedgerClient implements OpenLedger {
     return whole.evidenceId;
   }
 
-  readonly appendKeyEvent = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.key, bytes);
-  readonly appendApiKey = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.access, bytes);
-  readonly appendPolicy = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.policy, bytes);
-  readonly appendNamespaceEvent = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.namespace, bytes);
-  readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
-  readonly appendAudit = (bytes: Uint8Array) => this.#appendPriorityEvent(FRAME_KINDS.audit, bytes);
-  readonly appendConfig = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.config, bytes);
-  readonly appendStandings = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.standings, bytes);
-  readonly appendUsage = (bytes: Uint8Array) => this.#appendPriorityEvent(FRAME_KINDS.usage, bytes);
-  readonly appendReview = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.review, bytes);
-  readonly appendReviewCalls = (bytes: Uint8Array) =>
-    this.#appendEvent(FRAME_KINDS.reviewEvent, bytes);
-  readonly appendReviewEvent = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.reviewEvent, bytes);
-  readonly appendKeyAudit = (bytes: Uint8Array) =>
-    this.#appendPriorityEvent(FRAME_KINDS.keyAudit, bytes);
+  readonly appendKeyEvent = this.#createAppender(FRAME_KINDS.key);
+  readonly appendApiKey = this.#createAppender(FRAME_KINDS.access);
+  readonly appendPolicy = this.#createAppender(FRAME_KINDS.policy);
+  readonly appendNamespaceEvent = this.#createAppender(FRAME_KINDS.namespace);
+  readonly appendAudit = this.#createAppender(FRAME_KINDS.audit);
+  readonly appendConfig = this.#createAppender(FRAME_KINDS.config);
+  readonly appendStandings = this.#createAppender(FRAME_KINDS.standings);
+  readonly appendUsage = this.#createAppender(FRAME_KINDS.usage);
+  readonly appendReview = this.#createAppender(FRAME_KINDS.review);
+  readonly appendReviewEvent = this.#createAppender(FRAME_KINDS.reviewEvent);
+  readonly appendKeyAudit = this.#createAppender(FRAME_KINDS.keyAudit);
+
+  appendSource(bytes: Uint8Array): Promise<number> {
+    return this.#appendEvent(FRAME_KINDS.evidence, bytes);
+  }
+
+  appendReviewCalls(bytes: Uint8Array): Promise<number> {
+    return this.#appendEvent(FRAME_KINDS.reviewEvent, bytes);
+  }
 
   appendProvenance(bytes: Uint8Array): Promise<number> {
     const { byteLength } = bytes;
@@ -201,17 +197,18 @@ export class LedgerClient implements OpenLedger {
   }
 
   installConfig(config: unknown): Promise<void> {
-    if (this.#endState !== undefined)
-      return Promise.reject(createJournalUnavailableFault("the ledger is closed"));
-    this.#post({ kind: "install", config });
-    return this.#pendingInstalls.wait();
+    return this.#request({ kind: "install", config }, this.#pendingInstalls);
   }
 
   rotateSigningKey(actor: string): Promise<void> {
+    return this.#request({ kind: "rekey", nowMs: this.#clock(), actor }, this.#pendingRotations);
+  }
+
+  #request(message: ToLedger, pending: PendingReplies): Promise<void> {
     if (this.#endState !== undefined)
       return Promise.reject(createJournalUnavailableFault("the ledger is closed"));
-    this.#post({ kind: "rekey", nowMs: this.#clock(), actor });
-    return this.#pendingRotations.wait();
+    this.#post(message);
+    return pending.wait();
   }
 
   join(port: MessagePort): void {
@@ -222,15 +219,14 @@ export class LedgerClient implements OpenLedger {
     this.#thread.postMessage(message, transfer);
   }
 
-  async #appendEvent(kind: number, payload: Uint8Array): Promise<number> {
-    return (await this.#queue.addRecord(UNSIGNED_EVENT, (batch) => batch.addEvent(kind, payload)))
-      .position;
+  /** Appends events that must find room where outcomes have filled the queue. */
+  #createAppender(kind: number): (bytes: Uint8Array) => Promise<number> {
+    return (bytes) => this.#appendEvent(kind, bytes, true);
   }
 
-  /** An event that must find room where outcomes have filled the queue. */
-  async #appendPriorityEvent(kind: number, payload: Uint8Array): Promise<number> {
+  async #appendEvent(kind: number, payload: Uint8Array, isFirst = false): Promise<number> {
     const add = (batch: FrameBatch) => batch.addEvent(kind, payload);
-    return (await this.#queue.addRecord(UNSIGNED_EVENT, add, true)).position;
+    return (await this.#queue.addRecord(UNSIGNED_EVENT, add, isFirst)).position;
   }
 
   /** Waits for space instead of refusing: an import is as fast as the disk, not faster. */
@@ -303,5 +299,31 @@ export class LedgerClient implements OpenLedger {
     this.#queue.rejectAll(createJournalUnavailableFault(why));
     for (const asked of [this.#pendingInstalls, this.#pendingRotations])
       asked.rejectAll(createJournalUnavailableFault(why));
+  }
+}
+
+/** Requests that the ledger thread has not answered yet. It answers in order. */
+class PendingReplies {
+  readonly #pending: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  readonly #buildError: (refusal: string) => Error;
+
+  constructor(buildError: (refusal: string) => Error) {
+    this.#buildError = buildError;
+  }
+
+  /** Settles with the next answer that no earlier request waits for. */
+  wait(): Promise<void> {
+    return new Promise((resolve, reject) => this.#pending.push({ resolve, reject }));
+  }
+
+  /** Settles the oldest request; `refusal` says why it was refused. */
+  settleOldest(refusal: string | undefined): void {
+    const oldest = this.#pending.shift();
+    if (refusal === undefined) oldest?.resolve();
+    else oldest?.reject(this.#buildError(refusal));
+  }
+
+  rejectAll(error: Error): void {
+    for (const { reject } of this.#pending.splice(0)) reject(error);
   }
 }

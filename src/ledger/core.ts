@@ -3,21 +3,25 @@
 // durable.
 import type { BureauKey } from "../journal/signing-key.ts";
 import { AgentTableAdmission, markBulkRefused } from "./admission/admission.ts";
-import type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
+import type { TableCapacity } from "../engine/reading.ts";
+import { type FileLayer, readFileRange } from "../platform/files.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import { DiskReserve, type DiskSpace } from "./disk/reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { JournalReader } from "../journal/reader.ts";
-import { recoverJournal } from "../journal/recovery.ts";
-import { readLastRecordMs, readNewestSegmentStartMs } from "./recorded-times.ts";
+import { type KnownDurablePosition, recoverJournal } from "../journal/recovery.ts";
 import { type FrameRun, JournalWriter } from "../journal/writer.ts";
 import { LedgerState } from "./state.ts";
 import type { StreamProgress } from "./ordered/progress.ts";
 import { type AppliedMessages, OrderedApplier } from "./ordered/apply.ts";
 import type { OrderedMessage } from "./ordered/message.ts";
-import { Refold } from "./refold.ts";
-import type { SnapshotContents } from "./snapshot/files.ts";
+import { Refold, type RefoldTable } from "./refold.ts";
+import type { Fence } from "../journal/ownership/fence.ts";
+import type { LedgerMetrics } from "./metrics.ts";
+import type { FoldTarget } from "./table-fold.ts";
+import type { LoadedSnapshot, SnapshotContents } from "./snapshot/files.ts";
 import {
   type CommitResult,
   encodeReplayAudits,
@@ -29,31 +33,67 @@ import {
   VERDICT_RECORDED,
   VERDICT_DISK_FULL,
 } from "./replay-guard.ts";
+import { join } from "node:path";
+import {
+  FRAME_HEAD_BYTES,
+  readFrameTimeUs,
+  SEGMENT_HEADER_BYTES,
+  parseSegmentNames,
+} from "../journal/format.ts";
 
-export type { LedgerCore, LedgerCoreOptions } from "./core-port.ts";
-
-/**
- * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
- * @throws JournalDamaged when evidence in the middle does not verify, or its end is missing.
- * @throws JournalPointUnknown, before it folds, when the journal does not pass through `start`.
- */
-export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
-  return new JournaledLedgerCore(options);
+export interface LedgerCoreOptions extends FoldTarget {
+  files: FileLayer;
+  /** The journal directory. */
+  directory: string;
+  key: BureauKey;
+  /** Stands in the headers of the segments. */
+  epoch: number;
+  /** The ordered log that feeds this journal; left out: `commit` does. */
+  ordered?: { readonly generation: number; readonly origin: string } | undefined;
+  /** Tells when another process has become the owner; looked at once a second. */
+  fence?: Fence | undefined;
+  /**
+   * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
+   * compromised key affects only later records.
+   */
+  freshTable?: () => RefoldTable;
+  /** Epoch ms: decides which replayed identities are still worth remembering. */
+  nowMs: number;
+  /** State that the table behind `fold` holds already: only later records are replayed. */
+  start?: LoadedSnapshot | undefined;
+  /** The journal must reach at least this position. */
+  known?: KnownDurablePosition | undefined;
+  segmentBytesMax?: number;
+  replayEntriesMax?: number;
+  /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
+  reserveBytes?: number;
+  /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
+  room?: TableCapacity;
+  newcomersPerHour?: NewcomersPerHour | undefined;
+  /** Counts what becomes durable. */
+  figures?: LedgerMetrics | undefined;
 }
 
-class JournaledLedgerCore implements LedgerCore {
+export class LedgerCore {
   readonly truncatedBytes: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
   readonly lastRecordMs: number | undefined;
   readonly #options: LedgerCoreOptions;
   readonly #journal: JournalWriter;
   readonly #state: LedgerState;
   readonly #reserve: DiskReserve;
   readonly #applier: OrderedApplier;
+  /** Undefined without a capacity to judge by. */
   readonly admission: AgentTableAdmission | undefined;
   #refolding: Refold | undefined;
   /** False after the disk was full, until a write has succeeded again. */
   #hasSpace = true;
 
+  /**
+   * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
+   * @throws JournalDamaged when evidence in the middle does not verify, or its end is missing.
+   * @throws JournalPointUnknown, before it folds, when the journal does not pass through `start`.
+   */
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
     this.#options = options;
@@ -105,6 +145,7 @@ class JournaledLedgerCore implements LedgerCore {
     return this.#journal.syncCount;
   }
 
+  /** False while the disk is full or nearly so. */
   get isHealthy(): boolean {
     return this.#hasSpace && !this.#reserve.space.isLow;
   }
@@ -117,30 +158,37 @@ class JournaledLedgerCore implements LedgerCore {
     return this.#state.isRefoldDue || this.#refolding !== undefined;
   }
 
+  /** The replay guard, for snapshots. */
   get guard(): ReplayTable {
     return this.#state.guard;
   }
 
+  /** Every replay identity recorded since then (epoch ms) is remembered. */
   get rememberedSinceMs(): number {
     return this.#state.guard.rememberedSinceMs;
   }
 
+  /** Payloads of all events of the reporters' registry, in order. */
   get keyEvents(): readonly Buffer[] {
     return this.#state.keyEvents;
   }
 
+  /** Payloads of all policies that tenants have set, in order. */
   get policies(): readonly Buffer[] {
     return this.#state.policies;
   }
 
+  /** Changes of the weights that came through the ordered log, in order. */
   get weights(): readonly Buffer[] {
     return this.#state.weights;
   }
 
+  /** Current API keys, where they came through the ordered log: their stored form as JSON. */
   get access(): Iterable<Buffer> {
     return this.#state.access.values();
   }
 
+  /** Places of the vault's sources in the journal, in order. */
   get sources(): readonly FramePlace[] {
     return this.#state.sources;
   }
@@ -149,6 +197,7 @@ class JournaledLedgerCore implements LedgerCore {
     return this.#state.replayedOutcomes;
   }
 
+  /** The last commit, and everything that a later start must know of the records up to it. */
   buildSnapshotContents(): SnapshotContents {
     const { lsn, chain } = this.#journal;
     const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
@@ -158,14 +207,21 @@ class JournaledLedgerCore implements LedgerCore {
     return { lsn, chain, outcomes, keyEvents, policies, sources, reviews, stream };
   }
 
-  get lastCommit() {
+  /** The last commit's position and chain: equal on all nodes of a cluster at the same place. */
+  get lastCommit(): { readonly lsn: number; readonly chain: Buffer } {
     return this.#journal;
   }
 
+  /** Place along the ordered log. */
   get progress(): StreamProgress {
     return this.#state.progress;
   }
 
+  /**
+   * Applies messages of the ordered log, in order: one sync for all. As many as the disk has room for.
+   * @throws MessageOutOfSequence when a message does not follow the last one, MessageRulesUnsupported,
+   *   JournalBroken and OwnershipLost as `commit`.
+   */
   applyMessages(messages: readonly OrderedMessage[]): AppliedMessages {
     this.#options.fence?.assertOwner();
     this.#reserve.checkSpace();
@@ -174,6 +230,11 @@ class JournaledLedgerCore implements LedgerCore {
     return applied;
   }
 
+  /**
+   * One commit: all runs, one sync. Results are in order of the records; a disk that is (nearly)
+   * full is one of them (`VERDICT_DISK_FULL`).
+   * @throws JournalBroken when a write or sync failed, OwnershipLost when another process writes.
+   */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
     this.#options.fence?.assertOwnerIfDue(nowMs);
     const records = runs.flatMap(splitRun);
@@ -191,6 +252,10 @@ class JournaledLedgerCore implements LedgerCore {
     return records.map((record) => record.result);
   }
 
+  /**
+   * Continues the re-fold that a revocation asked for, by at most `countMax` records.
+   * @returns whether there is more to do.
+   */
   continueRefold(countMax: number): boolean {
     const { files, directory, freshTable } = this.#options;
     if (this.#state.isRefoldDue) {
@@ -204,10 +269,16 @@ class JournaledLedgerCore implements LedgerCore {
     return this.isRefolding;
   }
 
+  /** Signs with another key from the next record on. */
   useKey(key: BureauKey): void {
     this.#journal.useKey(key);
   }
 
+  /**
+   * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
+   * @returns whether the ballast still grows: call again soon.
+   * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
+   */
   probeDisk(): boolean {
     this.#options.fence?.assertOwner();
     try {
@@ -261,4 +332,33 @@ class JournaledLedgerCore implements LedgerCore {
       this.#reserve.checkSpace();
     }
   }
+}
+
+/** Time (epoch ms) of the first record of the newest segment that has one; undefined without. */
+export function readNewestSegmentStartMs(files: FileLayer, directory: string): number | undefined {
+  for (const { name } of parseSegmentNames(files.list(directory)).toReversed()) {
+    const path = join(directory, name);
+    const frame = readFileRange(files, path, SEGMENT_HEADER_BYTES, FRAME_HEAD_BYTES);
+    const isWhole = frame.byteLength === FRAME_HEAD_BYTES;
+    const ms = isWhole ? readFrameTimeUs(frame, 0) / 1000 : 0;
+    if (ms > 0) return ms;
+  }
+  return undefined;
+}
+
+/** Time (epoch ms) of the record at `lsn`, the last one; undefined where there is none. */
+export function readLastRecordMs(
+  files: FileLayer,
+  directory: string,
+  lsn: number,
+): number | undefined {
+  if (lsn === 0) return undefined;
+  const reader = new JournalReader(files, directory);
+  let ms: number | undefined;
+  try {
+    reader.readRecords(lsn - 1, lsn, 1, (bytes, at) => (ms = readFrameTimeUs(bytes, at) / 1000));
+  } finally {
+    reader.close();
+  }
+  return ms;
 }

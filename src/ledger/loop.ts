@@ -2,8 +2,7 @@
 // While a sync runs the next batch gathers in the port, so load makes batches larger, not queues
 // longer.
 import type { MessagePort } from "node:worker_threads";
-import type { AdmissionStatus } from "./admission/admission.ts";
-import { AdmissionReport } from "./admission/admission-report.ts";
+import { type AdmissionStatus, AdmissionReport } from "./admission/admission.ts";
 import { type DiskStatus, DiskWatch } from "./disk/watch.ts";
 import { JournalBroken, OwnershipLost } from "../journal/faults.ts";
 import type { FrameRun } from "../journal/writer.ts";

@@ -3,19 +3,18 @@
 import type { MessagePort } from "node:worker_threads";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import type { DiskStatus } from "./disk/watch.ts";
+import type { DataPaths } from "../journal/data-directory.ts";
 import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
-import type { SnapshotPace } from "./snapshot/taker.ts";
+import type { SnapshotPace } from "./snapshot/scheduler.ts";
 
 /** Start data of the thread. */
-export interface LedgerThreadData {
-  /** The data directory, which holds the high-water mark. */
-  root: string;
-  journal: string;
-  snapshots: string;
-  bureauKey: string;
+export interface LedgerThreadData extends Pick<
+  DataPaths,
+  "bureauKey" | "journal" | "root" | "snapshots"
+> {
   epoch: number;
   /** Id of this process's ownership of the data directory. */
   owner: string;
@@ -94,7 +93,24 @@ export type FromLedger =
   | ScrubMessage
   | FailedMessage;
 
-export interface ReadyMessage {
+/** What the journal holds at the start for parts that keep it in memory, in order. */
+export interface RecoveredRecords {
+  /** Payloads of the events of the reporters' registry (keys and namespaces). */
+  readonly keyEvents: readonly Uint8Array[];
+  /** Payloads of tenants' policies. */
+  readonly policies: readonly Uint8Array[];
+  /** Stored forms of API keys, JSON, where they came through the ordered log. */
+  readonly access: readonly Uint8Array[];
+  /** Changes of the weights that came through the ordered log. */
+  readonly weights: readonly Uint8Array[];
+  /** Current reviews, one JSON document each, in order of opening. */
+  readonly reviews: readonly Uint8Array[];
+  /** Places of the vault's sources in the journal. */
+  readonly sources: readonly FramePlace[];
+}
+
+/** Recovered records are left out by a thread that does not have their kind. */
+export interface ReadyMessage extends Partial<RecoveredRecords> {
   kind: "ready";
   lsn: number;
   outcomes: number;
@@ -104,18 +120,6 @@ export interface ReadyMessage {
   snapshotLsn?: number | undefined;
   /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
-  /** Payloads of the events of the reporters' registry (keys and namespaces), in order. */
-  keyEvents: Uint8Array[];
-  /** Payloads of tenants' policies, in order; left out by threads that have none. */
-  policies?: Uint8Array[];
-  /** Stored forms of API keys, JSON; left out by threads that follow no ordered log. */
-  access?: Uint8Array[];
-  /** Changes of the weights, in order; left out likewise. */
-  weights?: Uint8Array[];
-  /** Reviews as they stand, one JSON document each; left out by threads that have none. */
-  reviews?: Uint8Array[];
-  /** Places of the vault's sources in the journal; left out by threads that have no vault. */
-  sources?: readonly FramePlace[];
   rememberedSinceMs: number;
   /** Time of the last record at the start, epoch ms; undefined in a new journal. */
   lastRecordMs?: number | undefined;

@@ -122,33 +122,38 @@ export function readRecordIdBytes(bytes: Buffer, at: number): Buffer | undefined
   return kind === FRAME_KINDS.evidence ? decodeBatchEvidence(bytes, at)?.idBytes : undefined;
 }
 
+/** The record in the frame at `at` of a run. */
+export function createPendingRecord(
+  run: FrameRun,
+  at: number,
+  identities: readonly GuardedIdentity[] = NO_IDENTITIES,
+): PendingRecord {
+  const isOutcome = readFrameKind(run.bytes, at) === FRAME_KINDS.outcome;
+  return {
+    run,
+    at,
+    end: at + FRAME_HEAD_BYTES + readPayloadLength(run.bytes, at),
+    sender: isOutcome ? readOutcomeSender(run.bytes, at) : 0,
+    identities,
+    result: { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" },
+    first: undefined,
+    batch: undefined,
+  };
+}
+
 export function splitRun(run: FrameRun): PendingRecord[] {
   const records: PendingRecord[] = [];
   let batch: PendingRecord | undefined;
   let batchId: Buffer | undefined;
   let at = 0;
   while (at < run.bytes.byteLength) {
-    const end = at + FRAME_HEAD_BYTES + readPayloadLength(run.bytes, at);
-    const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
-    const identities = listGuardedIdentities(run.bytes, at);
-    const isOutcome = readFrameKind(run.bytes, at) === FRAME_KINDS.outcome;
-    const sender = isOutcome ? readOutcomeSender(run.bytes, at) : 0;
-    const record: PendingRecord = {
-      run,
-      at,
-      end,
-      sender,
-      identities,
-      result,
-      first: undefined,
-      batch: undefined,
-    };
+    const record = createPendingRecord(run, at, listGuardedIdentities(run.bytes, at));
     if (readFrameKind(run.bytes, at) === FRAME_KINDS.evidence) {
       batch = record;
       batchId = readRecordIdBytes(run.bytes, at);
     } else if (batchId !== undefined && isRowOfBatch(batchId, run.bytes, at)) record.batch = batch;
     records.push(record);
-    at = end;
+    at = record.end;
   }
   return records;
 }

@@ -2,13 +2,11 @@
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
-import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { DiskSpace } from "./disk/reserve.ts";
 import type { HistogramCounts } from "../platform/histogram.ts";
-import type { LedgerMetrics } from "./figures.ts";
+import type { LedgerMetrics } from "./metrics.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
-import type { FramePlace } from "../journal/places.ts";
 import type {
   ApiKeyLog,
   EventLog,
@@ -25,13 +23,23 @@ import type {
   FailedMessage,
   FromLedger,
   LedgerThreadData,
+  RecoveredRecords,
+  ToLedger,
   ReadyMessage,
-  StreamThreadLink,
 } from "./messages.ts";
 import type { RemoteEvent } from "./ordered/apply.ts";
-import type { SnapshotPace } from "./snapshot/taker.ts";
 
-export interface LedgerOptions {
+export interface LedgerOptions extends Partial<
+  Pick<
+    LedgerThreadData,
+    | "newcomersPerHour"
+    | "reserveBytes"
+    | "scrubEveryMs"
+    | "snapshotPace"
+    | "stream"
+    | "tableBytesMax"
+  >
+> {
   dataDir: string;
   /** The shared table, given to the thread's engine writer. */
   engineMemory: WebAssembly.Memory;
@@ -48,41 +56,19 @@ export interface LedgerOptions {
   clock: () => number;
   /** Called after a re-fold: readers switch to this table. */
   onTable?: (engineMemory: WebAssembly.Memory) => void;
-  /** Pace of snapshots of the table. */
-  snapshotPace?: SnapshotPace | undefined;
-  /**
-   * Size in bytes of the ballast on the journal's disk, and of its watermark (DiskReserve); none
-   * when left out.
-   */
-  reserveBytes?: number;
-  /** Bound of the agent table's heap, in bytes; the address space's when left out. */
-  tableBytesMax?: number | undefined;
-  /** New agents and pairs by key and hour; NEWCOMERS_PER_HOUR when left out. */
-  newcomersPerHour?: NewcomersPerHour | undefined;
-  /**
-   * Interval in ms between two scrubs of all sealed segments; none after the start when left out.
-   */
-  scrubEveryMs?: number | undefined;
   /** Called for snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
-  /** The ordered log of a cluster; its port is transferred. */
-  stream?: StreamThreadLink | undefined;
   /** Called with what other nodes of the cluster have put on record, in order. */
   onRemote?: ((events: readonly RemoteEvent[]) => void) | undefined;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
 }
 
-/** Figures of the start. */
-export interface ReplayStatistics {
-  outcomes: number;
-  durationMs: number;
-  truncatedBytes: number;
-  /** The snapshot that the table came from, if any. */
-  snapshotLsn: number | undefined;
-  /** Time of the last record, epoch ms; undefined in a new journal. */
-  lastRecordMs: number | undefined;
-}
+/** Metrics of the start. */
+export type ReplayStatistics = Pick<
+  ReadyMessage,
+  "durationMs" | "lastRecordMs" | "outcomes" | "snapshotLsn" | "truncatedBytes"
+>;
 
 export interface OpenLedger
   extends
@@ -95,24 +81,13 @@ export interface OpenLedger
     KaizenLog,
     NoteLog,
     ReviewLog,
-    UsageLog {
+    UsageLog,
+    RecoveredRecords {
   readonly replay: ReplayStatistics;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
    */
   readonly engineMemory: WebAssembly.Memory;
-  /** Payloads of the events of the reporters' registry at the start, in order. */
-  readonly keyEvents: readonly Uint8Array[];
-  /** Payloads of the policies that tenants had set at the start, in order. */
-  readonly policies: readonly Uint8Array[];
-  /** Stored forms of API keys at the start, JSON, where they came through the ordered log. */
-  readonly access: readonly Uint8Array[];
-  /** Changes of the weights at the start, in order, likewise. */
-  readonly weights: readonly Uint8Array[];
-  /** Reviews as they stood at the start, one JSON document each, in order of opening. */
-  readonly reviews: readonly Uint8Array[];
-  /** Places of the vault's sources in the journal at the start, in order. */
-  readonly sources: readonly FramePlace[];
   /** Every replay identity recorded since then (epoch ms) is remembered. */
   readonly rememberedSinceMs: number;
   /**
@@ -126,7 +101,7 @@ export interface OpenLedger
    * @param actor id of the API key that asks.
    */
   rotateSigningKey(actor: string): Promise<void>;
-  /** Lets another thread report through `port`, which is transferred; see ledger/join.ts. */
+  /** Lets another thread report through `port`, which is transferred; see ledger/port-transfer.ts. */
   join(port: MessagePort): void;
   /** The last durable position. */
   position(): number;
@@ -146,17 +121,45 @@ export interface OpenLedger
   readonly journal: JournalHealth;
 }
 
+/** Connection to the ledger thread: the thread itself, or a port that joined it. */
+export interface LedgerThread {
+  postMessage(message: ToLedger, transfer: (ArrayBuffer | MessagePort)[]): void;
+  onMessage(listener: (message: FromLedger) => void): void;
+  onError(listener: () => void): void;
+  onExit(listener: () => void): void;
+}
+
+export function wrapLedgerWorker(worker: Worker): LedgerThread {
+  return {
+    postMessage: (message, transfer) => worker.postMessage(message, transfer),
+    onMessage: (listener) => void worker.on("message", listener),
+    onError: (listener) => void worker.on("error", listener),
+    onExit: (listener) => void worker.once("exit", listener),
+  };
+}
+
+/** A port has no errors of its own; its end is that of the thread behind it. */
+export function wrapLedgerPort(port: MessagePort): LedgerThread {
+  return {
+    postMessage: (message, transfer) => port.postMessage(message, transfer),
+    onMessage: (listener) => void port.on("message", listener),
+    onError: () => undefined,
+    onExit: (listener) => void port.once("close", listener),
+  };
+}
+
 /** The caller has to watch for its end. */
 export function startLedgerThread(
   options: LedgerOptions,
   claim: DataDirectoryClaim,
   figures: LedgerMetrics,
 ): Worker {
+  const { root, journal, snapshots, bureauKey } = claim.paths;
   const data: LedgerThreadData = {
-    root: claim.paths.root,
-    journal: claim.paths.journal,
-    snapshots: claim.paths.snapshots,
-    bureauKey: claim.paths.bureauKey,
+    root,
+    journal,
+    snapshots,
+    bureauKey,
     epoch: claim.epoch,
     owner: claim.owner.id,
     nowMs: options.clock(),

@@ -1,11 +1,9 @@
 // State of the journal's records beside the agent table: replay identities, reporters' keys,
 // tenants' policies, reviews, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
-import type { FoldAssessment, StandingsPart } from "../engine/reading.ts";
 import { keepRevocation } from "../contract/principal.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewEvent } from "../contract/reviews/events.ts";
-import { decodeAssessment } from "../journal/assessments.ts";
 import { OutcomeExclusions } from "../journal/exclusions.ts";
 import { REPLAY_WINDOW_MS, ReplayTable } from "./replay-table.ts";
 import {
@@ -16,31 +14,15 @@ import {
   readFrameTimeUs,
 } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
-import {
-  decodeFoldedOutcome,
-  createFoldedOutcome,
-  type FoldedOutcome,
-} from "../journal/folded-outcome.ts";
 import { readOutcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
-import { StandingsOrder } from "../journal/standings.ts";
-import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
+import { isRegistryKind } from "../journal/revoked-agents.ts";
+import type { StandingsOrder } from "../journal/standings.ts";
 import { decodeStreamMark } from "./ordered/message.ts";
 import { StreamProgress } from "./ordered/progress.ts";
 import { listGuardedIdentities, type PendingRecord, readRecordIdBytes } from "./replay-guard.ts";
 import type { LoadedSnapshot } from "./snapshot/files.ts";
-
-/** The agent table as the fold writes it. */
-export interface FoldTarget {
-  /** Called in order of position with a reused object, at replay and after each sync. */
-  readonly fold: (outcome: FoldedOutcome) => void;
-  /** Called like `fold`, with what a provenance finding said of an agent's text. */
-  readonly foldAssessment?: (assessment: FoldAssessment) => void;
-  /** Called like `fold`, with the result of a credibility batch. Left out: ignored. */
-  readonly applyStandings?: (standings: StandingsPart) => void;
-  /** Called when an agent's newest key was revoked, or followed by another. */
-  readonly markKeyRevoked?: (agent: string, isRevoked: boolean) => void;
-}
+import { type FoldTarget, TableFold } from "./table-fold.ts";
 
 export class LedgerState {
   readonly guard: ReplayTable;
@@ -49,8 +31,6 @@ export class LedgerState {
   readonly policies: Buffer[] = [];
   /** The newest stored form of each API key that came through the ordered log, by key. */
   readonly access = new Map<string, Buffer>();
-  /** Of standings. */
-  readonly standingsOrder = new StandingsOrder();
   /** Payloads of the changes of weights that came through the ordered log, in order. */
   readonly weights: Buffer[] = [];
   readonly sources: FramePlace[] = [];
@@ -62,17 +42,20 @@ export class LedgerState {
   replayedOutcomes = 0;
   /** The fold is no longer valid: see `Refold`. */
   isRefoldDue = false;
-  readonly #target: FoldTarget;
+  readonly #fold: TableFold;
   readonly #rememberFromMs: number;
-  readonly #revokedAgents = new RevokedAgents();
-  readonly #reusedOutcome = createFoldedOutcome();
   #reviews = new ReviewBook();
 
   /** `nowMs` decides which replayed identities are still worth remembering. */
   constructor(target: FoldTarget, nowMs: number, replayEntriesMax?: number) {
-    this.#target = target;
+    this.#fold = new TableFold(target, this.exclusions);
     this.guard = new ReplayTable(replayEntriesMax);
     this.#rememberFromMs = nowMs - REPLAY_WINDOW_MS;
+  }
+
+  /** Order of the credibility batches. */
+  get standingsOrder(): StandingsOrder {
+    return this.#fold.standingsOrder;
   }
 
   /** Reviews as they stand, one JSON document each, in order of opening; made when walked. */
@@ -95,7 +78,7 @@ export class LedgerState {
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
       this.exclusions.applyKeyEvent(payload);
-      this.#revokedAgents.applyRegistryEvent(payload);
+      this.#fold.restoreRegistryEvent(payload);
     }
   }
 
@@ -133,10 +116,9 @@ export class LedgerState {
 
   #applyFrame(bytes: Buffer, at: number, place: FramePlace): void {
     const kind = readFrameKind(bytes, at);
-    if (kind === FRAME_KINDS.outcome) this.#foldOutcome(bytes, at);
-    else if (kind === FRAME_KINDS.assessment) {
-      this.#target.foldAssessment?.(decodeAssessment(bytes, at));
-    } else if (isRegistryKind(kind)) this.#applyKeyEvent(bytes, at);
+    this.#fold.applyRecord(bytes, at);
+    if (kind === FRAME_KINDS.outcome) this.outcomes++;
+    else if (isRegistryKind(kind)) this.#applyKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.stream)
       this.progress.apply(decodeStreamMark(copyFramePayload(bytes, at)));
     else if (kind === FRAME_KINDS.config && this.progress.mark !== undefined) {
@@ -145,9 +127,6 @@ export class LedgerState {
     else if (kind === FRAME_KINDS.policy) this.policies.push(copyFramePayload(bytes, at));
     else if (kind === FRAME_KINDS.reviewEvent) {
       this.#reviews.apply(JSON.parse(copyFramePayload(bytes, at).toString()) as ReviewEvent);
-    } else if (kind === FRAME_KINDS.standings) {
-      const standings = this.standingsOrder.decodeIfInOrder(bytes, at);
-      if (standings !== undefined) this.#target.applyStandings?.(standings);
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
       this.sources.push(place);
     }
@@ -164,19 +143,11 @@ export class LedgerState {
     for (const review of this.#reviews.listReviews()) yield Buffer.from(JSON.stringify(review));
   }
 
-  #foldOutcome(bytes: Buffer, at: number): void {
-    this.outcomes++;
-    if (this.exclusions.isExcluded(bytes, at)) return;
-    if (decodeFoldedOutcome(bytes, at, this.#reusedOutcome)) this.#target.fold(this.#reusedOutcome);
-  }
-
   #applyKeyEvent(bytes: Buffer, at: number): void {
     const payload = copyFramePayload(bytes, at);
     this.keyEvents.push(payload);
     if (this.exclusions.applyKeyEvent(payload)) this.isRefoldDue = true;
-    for (const { agent, isRevoked } of this.#revokedAgents.applyRegistryEvent(payload)) {
-      this.#target.markKeyRevoked?.(agent, isRevoked);
-    }
+    this.#fold.markRevokedAgents(payload);
   }
 }
 

@@ -1,8 +1,23 @@
 // Structured log of the service (pino): one JSON object per line, or a form for people at a terminal.
 // Callers give an event and facts, not sentences. Secrets that slip in all the same are struck out.
 import { pino } from "pino";
-import { formatHumanLogLine } from "./human-line.ts";
-import { redactSecrets } from "./redaction.ts";
+
+/** The id of a key is no secret and stays: it says which key to revoke. */
+const API_KEY = /\b(tr_[a-z]{1,8}_[0-9A-Za-z]{10})_[\w-]+/g;
+const BEARER = /\b(Bearer|Basic) +(?!tr_)[\w.~+/=-]{8,}/gi;
+const CENSOR = "[redacted]";
+
+/** The line of JSON without what must not be in it. */
+export function redactSecrets(line: string, secrets: readonly string[]): string {
+  let clean = line;
+  for (const secret of secrets) {
+    // As it stands in JSON: quotes and backslashes have a backslash before them there.
+    const written = JSON.stringify(secret).slice(1, -1);
+    if (written !== "") clean = clean.replaceAll(written, CENSOR);
+  }
+  if (clean.includes("tr_")) clean = clean.replaceAll(API_KEY, `$1_${CENSOR}`);
+  return /(?:bearer|basic) /i.test(clean) ? clean.replaceAll(BEARER, `$1 ${CENSOR}`) : clean;
+}
 
 /** From the fewest lines to the most. */
 export const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
@@ -35,7 +50,6 @@ export interface LogOptions {
 /** Members whose value is never written, at the top of a line and one level below. */
 const SECRET_MEMBERS = ["authorization", "key", "api_key", "admin_key", "secret", "password"];
 const BODIES = ["body", "signature", "text"];
-const CENSOR = "[redacted]";
 
 /** Makes a log that passes finished lines to `write`. `clock` is epoch ms. */
 export function createLog(
@@ -77,4 +91,38 @@ export function createLog(
       logger[at]({ message, ...fields });
   const log = { info: say("info"), warn: say("warn"), error: say("error"), together };
   return level === "debug" ? { ...log, debug: say("debug") } : log;
+}
+
+const LEVEL_WIDTH = 5;
+/** A text that needs no quotes. */
+const PLAIN = /^[\w./:@+-]+$/;
+/** What could move the cursor or change colours, beyond what JSON escapes. */
+const CONTROLS = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** `12:30:59.123 WARN  event member=value ...`, with a line break at its end. */
+export function formatHumanLogLine(line: string): string {
+  const { level, time, message, ...facts } = JSON.parse(line) as Record<string, unknown>;
+  const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(LEVEL_WIDTH)} `;
+  let text = head + escapeTerminalText(String(message));
+  let below = "";
+  for (const [name, value] of Object.entries(facts)) {
+    if (typeof value === "string" && value.includes("\n")) {
+      below += `  ${name}:\n${value.split("\n").map(formatIndentedLine).join("")}`;
+    } else text += ` ${name}=${formatFactValue(value)}`;
+  }
+  return `${text}\n${below}`;
+}
+
+function formatIndentedLine(line: string): string {
+  return `    ${escapeTerminalText(line)}\n`;
+}
+
+function formatFactValue(value: unknown): string {
+  if (typeof value === "string" && PLAIN.test(value)) return value;
+  return JSON.stringify(value).replaceAll(CONTROLS, "?");
+}
+
+/** A text without quotes around it, and without what a terminal would obey. */
+function escapeTerminalText(text: string): string {
+  return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll(CONTROLS, "?");
 }

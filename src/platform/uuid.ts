@@ -1,5 +1,6 @@
 // UUIDs in the journal's form: 16 bytes there and text everywhere else.
 import assert from "node:assert/strict";
+import { v7 } from "uuid";
 
 const ID_BYTES = 16;
 /** Value of a lower-case hex digit by its code; any other code has a high bit. */
@@ -31,4 +32,32 @@ export function writeUuid(bytes: Buffer, at: number, uuid: string): void {
   }
   const isWhole = uuid.length === UUID_LENGTH && digits === 2 * ID_BYTES && seen < 16;
   assert(isWhole, "an outcome id is a lower-case UUID");
+}
+
+const RANDOM_BYTES_PER_ID = 16;
+const BLOCK_BYTES = 256 * RANDOM_BYTES_PER_ID;
+
+/**
+ * Makes ids from random bytes that are drawn in blocks: one call per id would dominate an import.
+ * Ids of one millisecond have no order among themselves.
+ */
+export class UuidV7Generator {
+  readonly #fillRandom: (bytes: Uint8Array) => unknown;
+  readonly #block = new Uint8Array(BLOCK_BYTES);
+  #offset = BLOCK_BYTES;
+
+  constructor(fillRandom: (bytes: Uint8Array) => unknown) {
+    this.#fillRandom = fillRandom;
+  }
+
+  /** A new id stamped with `nowMs`, whole epoch ms; lower-case hex. */
+  next(nowMs: number): string {
+    if (this.#offset === BLOCK_BYTES) {
+      this.#fillRandom(this.#block);
+      this.#offset = 0;
+    }
+    const random = this.#block.subarray(this.#offset, this.#offset + RANDOM_BYTES_PER_ID);
+    this.#offset += RANDOM_BYTES_PER_ID;
+    return v7({ msecs: nowMs, random });
+  }
 }

@@ -22,11 +22,11 @@ import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
-import { computeSnapshotPace } from "../ledger/snapshot/taker.ts";
+import { computeSnapshotPace } from "../ledger/snapshot/scheduler.ts";
 import type { StreamThreadLink } from "../ledger/messages.ts";
 import type { RemoteEvent } from "../ledger/ordered/apply.ts";
 import type { Log } from "../platform/log.ts";
-import { UuidV7Generator } from "../platform/uuid-v7.ts";
+import { UuidV7Generator } from "../platform/uuid.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;

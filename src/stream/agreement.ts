@@ -1,6 +1,6 @@
 // Agreement of this node with those that tell of themselves: by the chains of the journals, which decide who
 // must end, and by the agent tables, which are told and end nobody.
-import type { StreamMetrics } from "./figures.ts";
+import type { StreamMetrics } from "./metrics.ts";
 import { type ClusterView, compareTables, findDivergence, type NodeReport } from "./reports.ts";
 
 export type Disagreement =

@@ -1,6 +1,6 @@
 // Leases on the jobs that one node does for its whole cluster: asked for again and again while another has them, told
 // where they begin and end.
-import type { ClusterJob, StreamMetrics } from "./figures.ts";
+import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import type { Lease, OrderedLog } from "./ordered-log.ts";
 
 /** Interval between two looks: a lease that has run out is taken within it. */

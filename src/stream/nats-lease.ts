@@ -1,5 +1,8 @@
-// Lease on one piece of work, as a key of a bucket: whoever creates it holds it until it is not renewed.
+// Leases, registers and requests to all nodes over NATS, beside the log. A lease on one piece of work is a
+// key of a bucket: the node that creates it holds it until it stops renewing it.
 import type { Lease } from "./ordered-log.ts";
+import type { LogConnection } from "./nats-connection.ts";
+import type { NodePolling } from "./applied-nodes.ts";
 
 /** The part of a bucket that a lease needs. */
 export interface LeaseBucket {
@@ -68,3 +71,50 @@ export function isRevisionConflict(error: unknown): boolean {
 }
 
 const WRONG_LAST_SEQUENCE = 10_071;
+
+export class NatsPolling implements NodePolling {
+  readonly #connection: Pick<LogConnection, "requestMany" | "subscribe">;
+  readonly #subject: string;
+
+  constructor(connection: Pick<LogConnection, "requestMany" | "subscribe">, subject: string) {
+    this.#connection = connection;
+    this.#subject = subject;
+  }
+
+  async collectReplies(question: string, countMax: number, ms: number): Promise<readonly string[]> {
+    const replies: string[] = [];
+    const wanted = { strategy: "count", maxMessages: countMax, maxWait: ms } as const;
+    for await (const message of await this.#connection.requestMany(
+      this.#subject,
+      question,
+      wanted,
+    )) {
+      if (message.data.byteLength > 0) replies.push(message.string());
+    }
+    return replies;
+  }
+
+  serveReplies(reply: (question: string) => Promise<string | undefined>): void {
+    this.#connection.subscribe(this.#subject, {
+      callback: (_error, message) => {
+        void reply(message.string()).then((text) => text !== undefined && message.respond(text));
+      },
+    });
+  }
+}
+
+/** The part of a bucket that is needed to read all of it. */
+interface ReadableBucket {
+  keys(): Promise<AsyncIterable<string>>;
+  get(key: string): Promise<{ readonly operation: string; json(): unknown } | null>;
+}
+
+/** Current entries of a bucket, by key. */
+export async function readBucketEntries(bucket: ReadableBucket): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  for await (const key of await bucket.keys()) {
+    const entry = await bucket.get(key);
+    if (entry !== null && entry.operation === "PUT") found.set(key, entry.json());
+  }
+  return found;
+}

@@ -9,17 +9,30 @@ import { type KV, Kvm } from "@nats-io/kv";
 import type { OutgoingMessage } from "../ledger/ordered/message.ts";
 import type { DecisionParts } from "./decisions/parts.ts";
 import { NatsDecisionParts } from "./decisions/nats-parts.ts";
-import { followLog } from "./following.ts";
-import { LogConnectionMonitor } from "./link.ts";
+import { followLog } from "./log-follower.ts";
+import {
+  LogConnectionMonitor,
+  ClusterRefused,
+  type Lease,
+  type LogState,
+  type NodeReports,
+  type OrderedLog,
+} from "./ordered-log.ts";
 import {
   connectToServers,
   type LogConnection,
   type NatsServerSettings,
 } from "./nats-connection.ts";
-import { isRevisionConflict, LEASE_MS, NatsLease } from "./nats-lease.ts";
-import { encodeMessageHeaders, decodeOrderedMessage } from "./nats-message.ts";
-import { readBucketEntries, NatsPolling } from "./nats-polling.ts";
 import {
+  isRevisionConflict,
+  LEASE_MS,
+  NatsLease,
+  readBucketEntries,
+  NatsPolling,
+} from "./nats-lease.ts";
+import {
+  encodeMessageHeaders,
+  decodeOrderedMessage,
   describeReplicaShortage,
   describeStreamFault,
   createStreamFullError,
@@ -28,14 +41,7 @@ import {
   describeMissingStream,
   buildLogReplicas,
 } from "./nats-stream.ts";
-import {
-  ClusterRefused,
-  type Lease,
-  type LogState,
-  type NodeReports,
-  type OrderedLog,
-} from "./ordered-log.ts";
-import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./tries.ts";
+import { retryUntilAvailable, pause, wrapAsStreamUnavailable } from "./retries.ts";
 
 export interface NatsSettings extends NatsServerSettings {
   /** Prefix of the names of stream, subject and buckets. */

@@ -1,7 +1,13 @@
 // Settings that a stream must have to serve as the ordered log: one that was made by other hands may forget
 // messages, or keep them in one place only.
-import { MESSAGE_BYTES_MAX } from "../ledger/ordered/message.ts";
+import {
+  MESSAGE_BYTES_MAX,
+  type OrderedMessage,
+  type OutgoingMessage,
+  MESSAGE_RULES_VERSION,
+} from "../ledger/ordered/message.ts";
 import { type LogReplica, StreamUnavailable } from "./ordered-log.ts";
+import { buildMessageHeaders } from "./nats-connection.ts";
 
 /** The settings that matter here, under JetStream's names. */
 export interface StreamConfig {
@@ -98,4 +104,43 @@ export function buildLogReplicas(peers: readonly JetStreamPeer[] = []): LogRepli
   return peers.map(({ name: server, current, offline, lag }) => {
     return { server, isCurrent: current, isOffline: offline ?? false, lag: lag ?? 0 };
   });
+}
+
+const ORIGIN = "Tr-Origin";
+const NUMBER = "Tr-N";
+const COUNT = "Tr-Count";
+const MESSAGE_RULES = "Tr-Rules";
+
+/** What a consumer of the stream hands over, as far as it is read. */
+interface DeliveredMessage {
+  readonly headers?: { get(name: string): string } | undefined;
+  readonly seq: number;
+  readonly info: { readonly timestampNanos: number };
+  readonly data: Uint8Array;
+}
+
+export function encodeMessageHeaders({ origin, n, count }: OutgoingMessage) {
+  return buildMessageHeaders({
+    [ORIGIN]: origin,
+    [NUMBER]: String(n),
+    [COUNT]: String(count),
+    [MESSAGE_RULES]: String(MESSAGE_RULES_VERSION),
+  });
+}
+
+export function decodeOrderedMessage({
+  headers,
+  seq,
+  info,
+  data,
+}: DeliveredMessage): OrderedMessage {
+  return {
+    seq,
+    timeMs: Math.floor(info.timestampNanos / 1e6),
+    origin: headers?.get(ORIGIN) ?? "",
+    n: Number(headers?.get(NUMBER)),
+    count: Number(headers?.get(COUNT)),
+    rules: Number(headers?.get(MESSAGE_RULES)),
+    frames: data,
+  };
 }

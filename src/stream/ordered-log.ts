@@ -1,8 +1,7 @@
 // Port of the cluster's ordered log: one sequence of messages that every node applies in the same order,
 // and a few small registers beside it (leases, what nodes tell of themselves).
 import type { MessageId, OrderedMessage, OutgoingMessage } from "../ledger/ordered/message.ts";
-import type { LogConnectionState } from "./link.ts";
-import type { NodePolling } from "./spread.ts";
+import type { NodePolling } from "./applied-nodes.ts";
 
 /** The log could not take a message in time: nobody knows whether it stands in it. */
 export class StreamUnavailable extends Error {}
@@ -81,4 +80,45 @@ export interface OrderedLog {
   publishReport(node: string, report: unknown): Promise<void>;
   readReports(): Promise<NodeReports>;
   close(): Promise<void>;
+}
+
+/** State of the connection over which a node writes. */
+export interface LogConnectionState {
+  readonly isUp: boolean;
+  /** Times that it was lost since the start. */
+  readonly lost: number;
+  /** Calls back at once when it is lost or there again. */
+  onChange: (() => void) | undefined;
+}
+
+/** What a client tells of its connection. */
+interface ConnectionStatusSource {
+  status(): AsyncIterable<{ readonly type: string }>;
+}
+
+export class LogConnectionMonitor implements LogConnectionState {
+  isUp = false;
+  lost = 0;
+  onChange: (() => void) | undefined;
+
+  /** Follows what the client tells, until it is closed. */
+  watch(connection: ConnectionStatusSource): void {
+    this.isUp = true;
+    void this.#followStatus(connection);
+  }
+
+  async #followStatus(connection: ConnectionStatusSource): Promise<void> {
+    for await (const { type } of connection.status()) {
+      if (type === "disconnect" || type === "close") this.#setUp(false);
+      else if (type === "reconnect") this.#setUp(true);
+    }
+    this.#setUp(false);
+  }
+
+  #setUp(isUp: boolean): void {
+    if (isUp === this.isUp) return;
+    this.isUp = isUp;
+    if (!isUp) this.lost++;
+    this.onChange?.();
+  }
 }

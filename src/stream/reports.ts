@@ -2,7 +2,7 @@
 // the same on every node, or one of them is wrong.
 import { CHECKPOINT_MESSAGES, type TableHash } from "../ledger/ordered/message.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
-import { retryUntilAvailable } from "./tries.ts";
+import { retryUntilAvailable } from "./retries.ts";
 
 /** The newest checkpoints told: others may lag behind. */
 const CHECKPOINTS_MAX = 32;

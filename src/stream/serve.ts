@@ -1,13 +1,12 @@
 // Work of the stream thread: hands the ledger's messages to the log, the log's messages to the ledger, and
 // watches how far behind this node is. A thread of its own, because the ledger's waits for the disk.
 import type { MessagePort } from "node:worker_threads";
-import type { OrderedMessage } from "../ledger/ordered/message.ts";
-import type { FromStream, ToStream } from "../ledger/ordered/messages.ts";
+import type { OrderedMessage, FromStream, ToStream } from "../ledger/ordered/message.ts";
 import { AgreementMonitor } from "./agreement.ts";
 import { LogAvailability } from "./availability.ts";
-import type { ClusterJob, StreamMetrics } from "./figures.ts";
+import type { ClusterJob, StreamMetrics } from "./metrics.ts";
 import { JobLeases } from "./leases.ts";
-import { FreshnessProbes } from "./looks.ts";
+import { FreshnessProbes } from "./freshness-probes.ts";
 import type { LogState, OrderedLog } from "./ordered-log.ts";
 import {
   CheckpointHistory,

@@ -15,25 +15,24 @@ import { diskFileLayer } from "../platform/files.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
 import { Fence } from "../journal/ownership/fence.ts";
 import { parseSegmentNames } from "../journal/format.ts";
-import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
+import { LedgerCore } from "../ledger/core.ts";
 import {
   HighWaterMark,
   readKnownDurablePosition,
   MARK_INTERVAL_MS,
 } from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
-import { LedgerMetrics } from "../ledger/figures.ts";
+import { LedgerMetrics } from "../ledger/metrics.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
-import { SnapshotRefused } from "../ledger/snapshot/files.ts";
+import { SnapshotRefused, startFromSnapshot } from "../ledger/snapshot/files.ts";
 import { createCoreRotationJournal } from "../ledger/signing/keyed-journal.ts";
 import { rotateBureauKey } from "../journal/signing/rotation.ts";
 import { formatSnapshotName, readOrDeriveTableSeed } from "../ledger/snapshot/format.ts";
-import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
   SnapshotScheduler,
   type SnapshotSchedulerOptions,
-} from "../ledger/snapshot/taker.ts";
+} from "../ledger/snapshot/scheduler.ts";
 
 /**
  * `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default.
@@ -136,7 +135,7 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
     if (!table.open(snapshot !== undefined)) {
       throw new SnapshotRefused(OTHER_TABLE_BOUND);
     }
-    const opened = openLedgerCore({
+    const opened = new LedgerCore({
       files: diskFileLayer,
       directory: data.journal,
       key,

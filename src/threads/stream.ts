@@ -8,9 +8,9 @@ import { DecisionCollector } from "../stream/decisions/collecting.ts";
 import { type DecisionParts, DECISION_PART_BYTES_MAX } from "../stream/decisions/parts.ts";
 import { DecisionShipper } from "../stream/decisions/shipping.ts";
 import { hasOtherCollector, type NodeRole, findJoinRefusal } from "../stream/reports.ts";
-import { type ClusterJob, StreamMetrics } from "../stream/figures.ts";
+import { type ClusterJob, StreamMetrics } from "../stream/metrics.ts";
 import { type NatsOrderedLog, type NatsSettings, openNatsLog } from "../stream/nats-log.ts";
-import { AppliedNodeCounter } from "../stream/spread.ts";
+import { AppliedNodeCounter } from "../stream/applied-nodes.ts";
 import { serveStream, type StreamEvent } from "../stream/serve.ts";
 import { openThreadClock } from "./clock.ts";
 

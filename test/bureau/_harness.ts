@@ -17,7 +17,7 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import type { EngineReader } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 import type { PolicySource } from "../../src/policy/active-policy.ts";
 
 export const NEWEST_MS = Date.UTC(2026, 0, 1);

@@ -16,7 +16,7 @@ import { startHttpServer } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { resolveDataPaths } from "../../src/journal/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 import { PolicyBook } from "../../src/policy/policy-book.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";

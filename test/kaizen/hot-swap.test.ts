@@ -12,7 +12,7 @@ import { openTestServer } from "../http/_setup.ts";
 import type { TestServer } from "../http/_setup.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 
 const SWAPS = 25;
 const PAUSE_MS = 60;

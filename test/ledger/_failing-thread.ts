@@ -5,7 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { buildBureauKey } from "../../src/journal/signing-key.ts";
 import { JournalBroken } from "../../src/journal/faults.ts";
 import { type FileLayer, diskFileLayer } from "../../src/platform/files.ts";
-import { openLedgerCore } from "../../src/ledger/core.ts";
+import { LedgerCore } from "../../src/ledger/core.ts";
 import { serveLedger } from "../../src/ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../../src/ledger/messages.ts";
 
@@ -36,7 +36,7 @@ const fullDisk: FileLayer = {
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (message: FromLedger) => port.postMessage(message);
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: data.engineSettings === "full" ? fullDisk : brokenSync,
     directory: data.journal,
     key: buildBureauKey(generateKeyPairSync("ed25519").privateKey),

@@ -12,9 +12,9 @@ import { type FileLayer, diskFileLayer } from "../../src/platform/files.ts";
 import type { Fence } from "../../src/journal/ownership/fence.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
-import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
+import { LedgerCore } from "../../src/ledger/core.ts";
 import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
-import type { LedgerMetrics } from "../../src/ledger/figures.ts";
+import type { LedgerMetrics } from "../../src/ledger/metrics.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -121,7 +121,7 @@ export const GUARD_ENTRIES = 4096;
 
 export function openCore(directory: string, key: BureauKey, changes: CoreChanges = {}): OpenedCore {
   const folded: FoldedOutcome[] = [];
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory,
     key,

@@ -6,7 +6,7 @@ import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { diskFileLayer } from "../../src/platform/files.ts";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
-import { openLedgerCore } from "../../src/ledger/core.ts";
+import { LedgerCore } from "../../src/ledger/core.ts";
 import type { NewcomersPerHour } from "../../src/ledger/admission/newcomer-limits.ts";
 import {
   VERDICT_NEWCOMERS_LIMITED,
@@ -30,7 +30,7 @@ beforeEach(() => {
 function open(bytesMax: number, newcomersPerHour?: NewcomersPerHour) {
   const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), 1n, bytesMax);
   table.open(false);
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory,
     key,

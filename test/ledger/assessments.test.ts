@@ -13,7 +13,7 @@ import { diskFileLayer } from "../../src/platform/files.ts";
 import { FRAME_HEAD_BYTES, FRAME_KINDS, writeFrameHead } from "../../src/journal/format.ts";
 import { AssessmentQueue } from "../../src/ledger/assessment-queue.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
-import { openLedgerCore } from "../../src/ledger/core.ts";
+import { LedgerCore } from "../../src/ledger/core.ts";
 import { COMMIT_RECORDS_MAX } from "../../src/ledger/frame-batch.ts";
 import type { EncodedFrames, FrameReceipts } from "../../src/ledger/ledger.ts";
 import {
@@ -101,7 +101,7 @@ test("a text counts once per agent and tenant: in one commit, in the next, after
   const key = newKey();
   const folded: FoldAssessment[] = [];
   const reopen = () =>
-    openLedgerCore({
+    new LedgerCore({
       files: diskFileLayer,
       directory,
       key,
@@ -136,7 +136,7 @@ test("a text counts once per agent and tenant: in one commit, in the next, after
 });
 
 test("an outcome and an assessment of the same text are two things", () => {
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory: temporaryDirectory(),
     key: newKey(),
@@ -154,7 +154,7 @@ test("an outcome and an assessment of the same text are two things", () => {
 test("a disk that is nearly full takes none", () => {
   let freeBytes = 1e12;
   const files = { ...diskFileLayer, freeBytes: () => freeBytes };
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files,
     directory: temporaryDirectory(),
     key: newKey(),

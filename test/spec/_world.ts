@@ -19,7 +19,7 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/schemas/scores.ts";
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 import { openEvidenceVault } from "../../src/service/vault.ts";
 import type { OpenVault } from "../../src/service/vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";

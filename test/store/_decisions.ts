@@ -12,7 +12,7 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
 import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { closedLedger } from "../bureau/_harness.ts";
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 
 export const NOW_MS = Date.UTC(2026, 4, 5, 6, 7, 8, 123);
 

@@ -4,7 +4,7 @@ import { JournaledNotes } from "../../src/bureau/notes.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { diskFileLayer } from "../../src/platform/files.ts";
 import { JournalReader } from "../../src/journal/reader.ts";
-import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
+import { LedgerCore } from "../../src/ledger/core.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
@@ -17,7 +17,7 @@ import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 export const LIMITS = { rowsMax: 1000, timeoutMs: 60_000 };
 
 export function openJournal(dataDir: string): LedgerCore {
-  return openLedgerCore({
+  return new LedgerCore({
     files: diskFileLayer,
     directory: join(dataDir, "journal"),
     key: loadBureauKey(join(dataDir, "bureau.key")),

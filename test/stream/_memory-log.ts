@@ -4,8 +4,8 @@ import {
   type OutgoingMessage,
   MESSAGE_RULES_VERSION,
 } from "../../src/ledger/ordered/message.ts";
-import type { LogConnectionState } from "../../src/stream/link.ts";
 import {
+  type LogConnectionState,
   type Lease,
   type LogState,
   type NodeReports,

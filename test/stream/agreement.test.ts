@@ -8,7 +8,7 @@ import { LiveTable } from "../../src/engine/live-table.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { computeTableHash } from "../../src/engine/table-hash.ts";
 import { compareChains, compareTables, readClusterView } from "../../src/stream/reports.ts";
-import { StreamMetrics } from "../../src/stream/figures.ts";
+import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { newKey, NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { feedOn, openOrdered } from "../ledger/ordered/_feed.ts";

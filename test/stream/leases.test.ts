@@ -1,7 +1,7 @@
 // Jobs of the whole cluster on one node: taken when nobody has them, told once, given up when the lease has run out,
 // given back at the end.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type ClusterJob, StreamMetrics } from "../../src/stream/figures.ts";
+import { type ClusterJob, StreamMetrics } from "../../src/stream/metrics.ts";
 import { JobLeases } from "../../src/stream/leases.ts";
 import type { Lease } from "../../src/stream/ordered-log.ts";
 

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MessageChannel } from "node:worker_threads";
 import { VERDICT_RECORDED, VERDICT_LOG_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
-import type { ToStream } from "../../src/ledger/ordered/messages.ts";
-import { StreamMetrics } from "../../src/stream/figures.ts";
+import type { ToStream } from "../../src/ledger/ordered/message.ts";
+import { StreamMetrics } from "../../src/stream/metrics.ts";
 import { serveStream, type StreamEvent } from "../../src/stream/serve.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { feedOn, openOrdered, ORIGIN } from "../ledger/ordered/_feed.ts";

@@ -15,7 +15,7 @@ import {
   PeerRepairRefused,
   type PeerRepairReport,
   type SegmentPeer,
-} from "../../ledger/ordered/mend.ts";
+} from "../../ledger/ordered/peer-repair.ts";
 import { readKnownDurablePosition } from "../../ledger/snapshot/high-water.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
 import { createUnservedClaimOptions, type DataAccess } from "../data-access.ts";

@@ -11,7 +11,7 @@ import {
   recoverNodeJournal,
   ClusterRestoreRefused,
   appendFirstMark,
-} from "../../ledger/ordered/restore.ts";
+} from "../../ledger/ordered/cluster-restore.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { createClaimOptions } from "../data-access.ts";

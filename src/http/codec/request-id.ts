@@ -2,7 +2,7 @@
 // may lie already. `X-Request-Id` is echoed when it is safe to.
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../../contract/identifiers.ts";
-import { UuidV7Generator } from "../../platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../platform/uuid.ts";
 
 /** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
 const HEX_BY_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

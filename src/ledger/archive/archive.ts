@@ -16,7 +16,7 @@ import {
   writeManifest,
 } from "../backup/manifest.ts";
 import { BackupObjects } from "../backup/objects.ts";
-import { OtherFilesCopier } from "../backup/rest-copy.ts";
+import { OtherFilesCopier } from "../backup/other-files-copier.ts";
 import {
   ARCHIVE_FILE,
   type ArchiveClaim,
@@ -24,8 +24,7 @@ import {
   assertClaimed,
   claimArchive,
 } from "./claim.ts";
-import { GrowingContent } from "./growing.ts";
-import { JournalArchiver } from "./journal-tail.ts";
+import { GrowingContent, JournalArchiver } from "./journal-tail.ts";
 import { saveArchiveState, STATES_DIRECTORY, listArchiveStates } from "./states.ts";
 
 /** What no manifest names is there for this long at least, for a copy of the archive that is under way. */

@@ -20,7 +20,7 @@ import {
   writeManifest,
 } from "./manifest.ts";
 import { BackupObjects, OBJECTS_DIRECTORY } from "./objects.ts";
-import { OtherFilesCopier } from "./rest-copy.ts";
+import { OtherFilesCopier } from "./other-files-copier.ts";
 
 /** Times that the other files are copied until none has changed while the journal's end was. */
 const PASSES_MAX = 5;

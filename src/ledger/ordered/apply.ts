@@ -6,7 +6,7 @@ import type { FramePlace } from "../../journal/places.ts";
 import { isBatchEvidence } from "../../journal/proof.ts";
 import type { JournalWriter } from "../../journal/writer.ts";
 import type { AgentTableAdmission } from "../admission/admission.ts";
-import type { LedgerMetrics } from "../figures.ts";
+import type { LedgerMetrics } from "../metrics.ts";
 import { encodeEventFrame } from "../frame-batch.ts";
 import {
   encodeReplayAudits,
@@ -26,7 +26,7 @@ import {
   type OrderedMessage,
   MESSAGE_RULES_VERSION,
 } from "./message.ts";
-import { isBlankMessage, encodeIgnoredMessageEvent } from "./stray.ts";
+import { isBlankMessage, encodeIgnoredMessageEvent } from "./invalid-messages.ts";
 
 /** A message that does not follow the last one applied: read the log again from there. */
 export class MessageOutOfSequence extends Error {

@@ -13,10 +13,11 @@ import {
   digestMessage,
   type OrderedMessage,
   type TableHash,
+  type FromStream,
+  type ToStream,
 } from "./message.ts";
-import type { FromStream, ToStream } from "./messages.ts";
-import { blankInvalidMessage } from "./stray.ts";
-import { screenAppend, type ScreenedAppend } from "./waiting.ts";
+import { blankInvalidMessage } from "./invalid-messages.ts";
+import { screenAppend, type ScreenedAppend } from "./append-screening.ts";
 
 /** Messages under way at a time. More only queue: each is synced on a majority of servers. */
 const IN_FLIGHT_MAX = 4;

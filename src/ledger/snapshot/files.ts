@@ -9,7 +9,7 @@ import {
   writeNewFile,
 } from "../../platform/files.ts";
 import type { FramePlace } from "../../journal/places.ts";
-import type { JournalPoint } from "../../journal/recovery.ts";
+import { type JournalPoint, JournalPointUnknown } from "../../journal/recovery.ts";
 import {
   decodePayloads,
   decodePlaces,
@@ -22,6 +22,7 @@ import {
   formatSnapshotName,
   selectSnapshotNames,
 } from "./format.ts";
+import type { TableImage } from "../../engine/image.ts";
 
 const SNAPSHOTS_KEPT = 2;
 /** Bytes read, written and hashed at a time. */
@@ -200,4 +201,46 @@ function assertSameEngine(header: SnapshotHeader, identity: EngineIdentity): voi
     throw new SnapshotRefused("another engine or first config made it");
   }
   if (header.seed !== identity.seed) throw new SnapshotRefused("its table has another seed");
+}
+
+export interface SnapshotSource {
+  files: FileLayer;
+  /** Made when missing. */
+  directory: string;
+  identity: EngineIdentity;
+  /** Of the empty memory to start in. */
+  image: TableImage;
+  /** Most bytes that an image may have. */
+  imageBytesMax?: number;
+  /** Called with the reason why a snapshot was ignored: lower case, one line. */
+  ignored: (why: string) => void;
+}
+
+/**
+ * Calls `open` with the table in place and the snapshot it came from, or with an empty table.
+ * `open` may throw JournalPointUnknown or SnapshotRefused before it folds: the next older snapshot
+ * is tried then.
+ */
+export function startFromSnapshot<Opened>(
+  source: SnapshotSource,
+  open: (start: LoadedSnapshot | undefined) => Opened,
+): Opened {
+  const { files, directory, identity, image } = source;
+  const reserve = (bytes: number) => {
+    if (bytes <= (source.imageBytesMax ?? Number.POSITIVE_INFINITY)) return image.reserve(bytes);
+    throw new SnapshotRefused("its table is larger than the memory that tables may take now");
+  };
+  files.makeDirectory(directory);
+  for (const name of selectSnapshotNames(files.list(directory))) {
+    try {
+      const path = `${directory}/${name}`;
+      return open(loadSnapshot(files, path, identity, reserve));
+    } catch (error) {
+      const isUnusable = error instanceof SnapshotRefused || error instanceof JournalPointUnknown;
+      if (!isUnusable) throw error;
+      image.wipe();
+      source.ignored(`snapshot ${name} ignored: ${error.message}`);
+    }
+  }
+  return open(undefined);
 }

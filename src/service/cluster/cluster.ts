@@ -13,7 +13,7 @@ import type { StreamThreadLink } from "../../ledger/messages.ts";
 import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
-import { CLUSTER_JOBS, StreamMetrics } from "../../stream/figures.ts";
+import { CLUSTER_JOBS, StreamMetrics } from "../../stream/metrics.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
 import type { StreamThreadData, MessageToStreamThread } from "../../threads/stream.ts";

@@ -1,7 +1,7 @@
 // Effect of a change on the whole cluster: on how many of its nodes it is in force by now.
 import { PendingCalls } from "../../concurrency/calls.ts";
 import type { Effective } from "../../contract/schemas/service.ts";
-import { COUNT_TIMEOUT_MS } from "../../stream/spread.ts";
+import { COUNT_TIMEOUT_MS } from "../../stream/applied-nodes.ts";
 import type { PropagationQuery } from "../../threads/stream.ts";
 
 /** Beyond the time that nodes have for their answer: the stream thread's own. */

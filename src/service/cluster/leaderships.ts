@@ -1,6 +1,6 @@
 // Jobs that one node does for its whole cluster, as far as they are this one's: by what the stream thread tells.
 import type { Leadership } from "../../kaizen/service/options.ts";
-import type { ClusterJob, StreamMetrics } from "../../stream/figures.ts";
+import type { ClusterJob, StreamMetrics } from "../../stream/metrics.ts";
 
 export class Leaderships {
   readonly #figures: StreamMetrics;

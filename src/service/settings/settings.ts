@@ -6,7 +6,7 @@ import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import { EVIDENCE_ROWS_MAX } from "../../kaizen/replay/evidence.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
-import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/taker.ts";
+import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/scheduler.ts";
 import { type CallerSource, parseCallerSource } from "../../http/grpc/caller.ts";
 import { HTTP_ADAPTERS } from "../../http/server/port.ts";
 import { QUERY_MEMORY_MEGABYTES } from "../../store/client.ts";

@@ -1,6 +1,6 @@
 // Collects the decisions of all other nodes: each part goes to the copy of its segment, and the place up to which
 // all are on disk is kept beside them. What was taken twice changes nothing.
-import { pause } from "../tries.ts";
+import { pause } from "../retries.ts";
 import type { DecisionParts, NodeSegmentPart } from "./parts.ts";
 
 /** First and longest pause in ms between two readings of a stream that gives nothing. */

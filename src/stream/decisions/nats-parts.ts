@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 import { buildMessageHeaders } from "../nats-connection.ts";
 import { type LogSource, readUntilStalled } from "../watched-reading.ts";
-import { retryUntilAvailable, wrapAsStreamUnavailable } from "../tries.ts";
+import { retryUntilAvailable, wrapAsStreamUnavailable } from "../retries.ts";
 import {
   type DecisionParts,
   type NodeSegmentPart,

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { diskFileLayer } from "../../platform/files.ts";
 import { Archive } from "../../ledger/archive/archive.ts";
-import { LedgerMetrics } from "../../ledger/figures.ts";
+import { LedgerMetrics } from "../../ledger/metrics.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 // Guard of a further HTTP thread against being cut off, over the figures that the stream thread keeps.
 import { LagGuard, type SharedLag } from "../../http/access/lag-guard.ts";
-import { StreamMetrics } from "../../stream/figures.ts";
+import { StreamMetrics } from "../../stream/metrics.ts";
 
 /** Undefined where there is no cluster. `clock` is epoch ms. */
 export function createLagGuard(

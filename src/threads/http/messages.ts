@@ -14,7 +14,7 @@ import type { HttpLogger } from "../../http/services.ts";
 import type { WatchedBatch, WatchShares } from "../../http/request-watch.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
-import type { LedgerPortTransfer } from "../../ledger/join.ts";
+import type { LedgerPortTransfer } from "../../ledger/port-transfer.ts";
 import type { VaultFinding } from "../../vault/assessment/findings.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 import type { CallReply } from "../../concurrency/calls.ts";

@@ -25,7 +25,7 @@ import {
   type MessageToHttpThread,
 } from "./messages.ts";
 import { serveStreamOnPort } from "./relayed-stream.ts";
-import { openLedgerPort } from "../../ledger/join.ts";
+import { openLedgerPort } from "../../ledger/port-transfer.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";
 import type { DeferredAssessor } from "../../vault/assessment/deferring-assessor.ts";

@@ -14,7 +14,7 @@ import { openAssessor } from "../texts/records.ts";
 import { RequestIdGenerator } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
-import { UuidV7Generator } from "../../platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../platform/uuid.ts";
 import { openThreadClock } from "../clock.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_UNITS_MAX } from "../../vault/assessment/assessor.ts";

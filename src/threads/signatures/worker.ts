@@ -13,7 +13,7 @@ import { FRAME_KINDS } from "../../journal/format.ts";
 import { encodeBatchEvidence, addEvidenceId } from "../../journal/proof.ts";
 import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
-import { UuidV7Generator } from "../../platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../platform/uuid.ts";
 import { type SignatureTask, verifySignatureBatch } from "./batch.ts";
 import { encodeFault, type EncodedFault } from "../../contract/encoded-fault.ts";
 

@@ -6,7 +6,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { ServiceFault } from "../../contract/faults.ts";
 import { resolveDataPaths } from "../../journal/data-directory.ts";
 import { diskFileLayer } from "../../platform/files.ts";
-import { LedgerMetrics } from "../../ledger/figures.ts";
+import { LedgerMetrics } from "../../ledger/metrics.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";

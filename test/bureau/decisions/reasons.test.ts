@@ -8,7 +8,7 @@ import { REASON_CODES } from "../../../src/contract/vocabulary.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../../engine/_engine.ts";
 import { call } from "../_harness.ts";
 import { closedLedger } from "../_harness.ts";
-import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../../src/platform/uuid.ts";
 
 const ids = Array.from({ length: 5 }, (_, i) => `agent://t/${i}`);
 

@@ -14,7 +14,7 @@ import { openEngineReader } from "../../../src/engine/reader.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import { call, principal } from "../_harness.ts";
-import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../../src/platform/uuid.ts";
 
 const DAY_MS = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "trustrank-bureau-"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import { loadBureauKey } from "../../../src/journal/signing-key.ts";
-import { openLedgerCore } from "../../../src/ledger/core.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { ADMIN_KEY, Cluster, type Node } from "../../service/cluster/_nodes.ts";
@@ -17,7 +17,7 @@ import { needs } from "../../_needs.ts";
 function history(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true });
   const key = loadBureauKey(join(dataDir, "bureau.key"), true);
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory: join(dataDir, "journal"),
     key,

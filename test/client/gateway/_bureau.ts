@@ -8,7 +8,7 @@ import type { VerifyRequest, VerifyResponse } from "../../../src/contract/schema
 import { parseCheckRequest, parseHandshakeRequest } from "../../../src/contract/parse/requests.ts";
 import { parseVerifyBatch, parseVerifyRequest } from "../../../src/contract/parse/requests.ts";
 import type { EngineReader } from "../../../src/engine/reading.ts";
-import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../../src/platform/uuid.ts";
 import type { PolicySource } from "../../../src/policy/active-policy.ts";
 import { closedLedger, principal as anyone } from "../../bureau/_harness.ts";
 

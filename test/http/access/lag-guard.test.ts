@@ -2,7 +2,7 @@
 // revoked; reads of scores go on for longer, and the environment's key always gets in.
 import { expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
-import { StreamMetrics } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/metrics.ts";
 import { createLagGuard } from "../../../src/threads/http/lag.ts";
 import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
 

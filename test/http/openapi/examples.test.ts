@@ -10,7 +10,7 @@ import type {
 } from "../../../src/http/openapi/page/shown.ts";
 import { parseReferenceName } from "../../../src/http/openapi/page/shown.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
-import { StreamMetrics } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/metrics.ts";
 import { type Answer, call } from "../_client.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 

@@ -16,7 +16,7 @@ import { resolveDataPaths } from "../../../src/journal/data-directory.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { backtestJournal } from "../../../src/kaizen/replay/backtest.ts";
 import type { BacktestTask } from "../../../src/kaizen/replay/backtest.ts";
-import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../../src/platform/uuid.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
 import { closedLedger } from "../../bureau/_harness.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";

@@ -3,7 +3,7 @@ import { existsSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { diskFileLayer } from "../../../src/platform/files.ts";
-import { GrowingContent } from "../../../src/ledger/archive/growing.ts";
+import { GrowingContent } from "../../../src/ledger/archive/journal-tail.ts";
 import { pruneArchive } from "../../../src/ledger/archive/prune.ts";
 import {
   DAILY_STATES_MAX,

@@ -8,13 +8,17 @@ import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { FrameRun } from "../../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
-import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
-import type { LedgerCoreOptions } from "../../../src/ledger/core-port.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
+import type { LedgerCoreOptions } from "../../../src/ledger/core.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
 import type { RemoteEvent } from "../../../src/ledger/ordered/apply.ts";
 import { type OrderedFeedOptions, OrderedFeed } from "../../../src/ledger/ordered/feed.ts";
-import { type OrderedMessage, MESSAGE_RULES_VERSION } from "../../../src/ledger/ordered/message.ts";
-import type { FromStream, ToStream } from "../../../src/ledger/ordered/messages.ts";
+import {
+  type OrderedMessage,
+  MESSAGE_RULES_VERSION,
+  type FromStream,
+  type ToStream,
+} from "../../../src/ledger/ordered/message.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf } from "../_fixtures.ts";
 
 export const ORIGIN = "one:1";
@@ -27,7 +31,7 @@ afterEach(() => {
 export function openOrdered(directory: string, changes: Partial<LedgerCoreOptions> = {}) {
   const table = new LiveTable(createEngineMemory(), loadDefaultConfig(), 1n, 64 * 1024 * 1024);
   table.open(false);
-  return openLedgerCore({
+  return new LedgerCore({
     files: diskFileLayer,
     directory,
     key: newKey(),

@@ -6,7 +6,7 @@ import { JournalDamaged } from "../../../src/journal/faults.ts";
 import { decodeSegmentHeader } from "../../../src/journal/format.ts";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
-import { openLedgerCore } from "../../../src/ledger/core.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
 import { BootstrapRefused, JournalBootstrap } from "../../../src/ledger/ordered/copy-in.ts";
 import type { OrderedMessage } from "../../../src/ledger/ordered/message.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, temporaryDirectory } from "../_fixtures.ts";
@@ -18,7 +18,7 @@ const KEY = newKey();
 /** Segments of a journal made of these messages, in order. */
 function segmentsWith(messages: readonly OrderedMessage[], key: BureauKey): Buffer[] {
   const directory = `${temporaryDirectory()}/journal`;
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory,
     key,

@@ -9,7 +9,7 @@ import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { type FileLayer, diskFileLayer } from "../../../src/platform/files.ts";
-import { openLedgerCore } from "../../../src/ledger/core.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
 import type { CommitResult } from "../../../src/ledger/replay-guard.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, seededRandom, temporaryDirectory } from "../_fixtures.ts";
 import { copyOf, messagesOf } from "./_messages.ts";
@@ -37,7 +37,7 @@ function openNode(
 ) {
   const memory = createEngineMemory();
   const table = openEngineWriter(memory, loadDefaultConfig(), 7n);
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files,
     directory,
     key,

@@ -5,10 +5,9 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { TableImage } from "../../../src/engine/image.ts";
 import type { FoldedOutcome } from "../../../src/journal/folded-outcome.ts";
-import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
-import { writeSnapshot } from "../../../src/ledger/snapshot/files.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
+import { writeSnapshot, startFromSnapshot } from "../../../src/ledger/snapshot/files.ts";
 import { encodePayloads, encodePlaces } from "../../../src/ledger/snapshot/format.ts";
-import { startFromSnapshot } from "../../../src/ledger/snapshot/restore.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf, seededRandom } from "../_fixtures.ts";
 import { SimulatedFiles } from "../../journal/_simulated-files.ts";
 
@@ -55,7 +54,7 @@ function open(files: SimulatedFiles, isReplay = false): Opened {
   const directory = isReplay ? "/none" : "/s";
   const ignored = () => undefined;
   return startFromSnapshot({ files, directory, identity, image: table, ignored }, (start) => {
-    const core = openLedgerCore({
+    const core = new LedgerCore({
       files,
       directory: "/j",
       key,

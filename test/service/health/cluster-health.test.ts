@@ -5,7 +5,7 @@ import {
   collectStreamMetrics,
   describeStream,
 } from "../../../src/service/health/cluster-health.ts";
-import { StreamMetrics } from "../../../src/stream/figures.ts";
+import { StreamMetrics } from "../../../src/stream/metrics.ts";
 
 const NOW_MS = 1_700_000_000_000;
 

@@ -1,7 +1,7 @@
 // Figures of the service under the names of the table of metrics.
 import { expect, test } from "vitest";
 import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/figures.ts";
-import { LedgerMetrics } from "../../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../../src/ledger/metrics.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {
   collectKaizenMetrics,

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
 import type { SeriesCounts } from "../../../src/http/metrics/pulse.ts";
 import { SeriesBuffer } from "../../../src/http/metrics/series.ts";
-import { LedgerMetrics } from "../../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../../src/ledger/metrics.ts";
 import { openSeriesSampler } from "../../../src/service/health/sampler.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 

@@ -3,8 +3,8 @@
 // the ledger, opened on the one that reports.
 import { type MessagePort, MessageChannel } from "node:worker_threads";
 import { LedgerClient, type OpenLedger } from "./client.ts";
-import { wrapLedgerPort } from "./thread-link.ts";
 import type { FrameLog, Ledger } from "./ledger.ts";
+import { wrapLedgerPort } from "./start.ts";
 
 /** Crosses to the thread that opens it; `port` is to be transferred. */
 export interface LedgerPortTransfer {
@@ -30,7 +30,7 @@ export function connectToLedger(
   engineMemory: WebAssembly.Memory,
   clock: () => number,
 ): Ledger & FrameLog & Pick<OpenLedger, "appendDurations"> {
-  const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0, keyEvents: [] };
+  const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0 };
   const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
   // The thread that started the ledger sees its end too, and ends the process.
   const onFatal = () => undefined;

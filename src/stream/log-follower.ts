@@ -1,7 +1,7 @@
 // Follows the log from a place on, for good: one reading after the other, each on a connection of its own,
 // without a hole and without a repeat.
 import type { MessageId, OrderedMessage } from "../ledger/ordered/message.ts";
-import { pause } from "./tries.ts";
+import { pause } from "./retries.ts";
 import { type LogSource, readUntilStalled } from "./watched-reading.ts";
 
 /** First and longest pause in ms between two readings of a log that gives nothing. */

@@ -4,7 +4,7 @@ import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { startLedger } from "../../src/ledger/client.ts";
-import { openLedgerPort, connectToLedger } from "../../src/ledger/join.ts";
+import { openLedgerPort, connectToLedger } from "../../src/ledger/port-transfer.ts";
 import { NOW_MS, outcomeIdOf, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function open() {

@@ -8,7 +8,7 @@ import {
 import { FileUnusable } from "../../../src/journal/faults.ts";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import { type BureauKey, loadBureauKey } from "../../../src/journal/signing-key.ts";
-import { openLedgerCore } from "../../../src/ledger/core.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
 import {
   parseLogBeginning,
   type OrderedMessage,
@@ -21,7 +21,7 @@ import {
   recoverNodeJournal,
   ClusterRestoreRefused,
   appendFirstMark,
-} from "../../../src/ledger/ordered/restore.ts";
+} from "../../../src/ledger/ordered/cluster-restore.ts";
 import { copyFileSync } from "node:fs";
 import { GUARD_ENTRIES, NOW_MS, temporaryDirectory } from "../_fixtures.ts";
 import { copyOf, messagesOf } from "./_messages.ts";
@@ -29,7 +29,7 @@ import { copyOf, messagesOf } from "./_messages.ts";
 const MESSAGES = messagesOf(3, 120);
 
 function open(claim: DataDirectoryClaim, key: BureauKey, generation: number) {
-  return openLedgerCore({
+  return new LedgerCore({
     files: diskFileLayer,
     directory: claim.paths.journal,
     key,

@@ -9,12 +9,12 @@ import { diskFileLayer } from "../../../src/platform/files.ts";
 import { ReplayTable } from "../../../src/ledger/replay-table.ts";
 import { loadSnapshot } from "../../../src/ledger/snapshot/files.ts";
 import { formatSnapshotName } from "../../../src/ledger/snapshot/format.ts";
-import { serveSnapshotWriter } from "../../../src/ledger/snapshot/writer.ts";
 import {
+  serveSnapshotWriter,
   type FromSnapshotWriter,
   SnapshotScheduler,
   computeSnapshotPace,
-} from "../../../src/ledger/snapshot/taker.ts";
+} from "../../../src/ledger/snapshot/scheduler.ts";
 
 const MIB = 1024 * 1024;
 

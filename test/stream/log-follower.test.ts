@@ -2,7 +2,7 @@
 // and nothing of it is handed over.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MESSAGE_RULES_VERSION } from "../../src/ledger/ordered/message.ts";
-import { followLog } from "../../src/stream/following.ts";
+import { followLog } from "../../src/stream/log-follower.ts";
 
 interface Stored {
   readonly seq: number;

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";
 import { FrameBatch } from "../../../src/ledger/frame-batch.ts";
-import { blankInvalidMessage } from "../../../src/ledger/ordered/stray.ts";
+import { blankInvalidMessage } from "../../../src/ledger/ordered/invalid-messages.ts";
 import { newKey, temporaryDirectory } from "../_fixtures.ts";
 import { foreign, messagesOf, openFeed, openOrdered } from "./_feed.ts";
 

@@ -1,8 +1,12 @@
 // Spread of a place of the log: a node counts once it has applied everything that the one who asks knows of, and one that
 // does not get there in time, or says something else, does not.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { StreamMetrics } from "../../src/stream/figures.ts";
-import { type NodePolling, AppliedNodeCounter, COUNT_TIMEOUT_MS } from "../../src/stream/spread.ts";
+import { StreamMetrics } from "../../src/stream/metrics.ts";
+import {
+  type NodePolling,
+  AppliedNodeCounter,
+  COUNT_TIMEOUT_MS,
+} from "../../src/stream/applied-nodes.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

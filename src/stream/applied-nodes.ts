@@ -1,6 +1,6 @@
 // Spread of what is in the log: how many nodes have a place in force, asked of all of them at once.
-import type { StreamMetrics } from "./figures.ts";
-import { pause } from "./tries.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import { pause } from "./retries.ts";
 
 /** Questions to every node that is connected. */
 export interface NodePolling {

@@ -1,7 +1,7 @@
 // UUIDs of version 7: their layout, their time, and that random bytes are used once.
 import { describe, expect, it } from "vitest";
 
-import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { UuidV7Generator } from "../../src/platform/uuid.ts";
 
 const NOW_MS = 1_792_000_000_123;
 

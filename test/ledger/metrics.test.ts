@@ -2,7 +2,7 @@
 // once.
 import { expect, test } from "vitest";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { LedgerMetrics } from "../../src/ledger/figures.ts";
+import { LedgerMetrics } from "../../src/ledger/metrics.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "./_fixtures.ts";
 
 test("outcomes by grade and signature, syncs, and how many share one", () => {

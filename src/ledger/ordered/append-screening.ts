@@ -1,17 +1,15 @@
 // Appends that wait for their place in the ordered log, screened before they leave: what depends on this node
 // alone is refused here, for after the log all nodes must agree.
 import type { MessagePort } from "node:worker_threads";
-import {
-  FRAME_HEAD_BYTES,
-  FRAME_KINDS,
-  readFrameKind,
-  readPayloadLength,
-} from "../../journal/format.ts";
-import { readOutcomeSender } from "../../journal/outcome.ts";
 import { markBulkRefused } from "../admission/admission.ts";
 import type { LedgerCore } from "../core.ts";
 import type { AppendMessage } from "../messages.ts";
-import { type CommitResult, type PendingRecord, VERDICT_RECORDED } from "../replay-guard.ts";
+import {
+  type CommitResult,
+  createPendingRecord,
+  type PendingRecord,
+  VERDICT_RECORDED,
+} from "../replay-guard.ts";
 
 /** One append that waits for its place. */
 export interface ScreenedAppend {
@@ -44,20 +42,8 @@ export function screenAppend(
 function splitPendingRecords(bytes: Buffer, count: number): PendingRecord[] {
   const run = { bytes, count };
   const records: PendingRecord[] = [];
-  for (let at = 0; at < bytes.byteLength;) {
-    const end = at + FRAME_HEAD_BYTES + readPayloadLength(bytes, at);
-    const isOutcome = readFrameKind(bytes, at) === FRAME_KINDS.outcome;
-    records.push({
-      run,
-      at,
-      end,
-      sender: isOutcome ? readOutcomeSender(bytes, at) : 0,
-      identities: [],
-      result: { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" },
-      first: undefined,
-      batch: undefined,
-    });
-    at = end;
+  for (let at = 0; at < bytes.byteLength; at = records.at(-1)!.end) {
+    records.push(createPendingRecord(run, at));
   }
   return records;
 }

@@ -7,13 +7,13 @@ import { formatSegmentName } from "../../../src/journal/format.ts";
 import { diskFileLayer } from "../../../src/platform/files.ts";
 import type { BureauKey } from "../../../src/journal/signing-key.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
-import { openLedgerCore } from "../../../src/ledger/core.ts";
+import { LedgerCore } from "../../../src/ledger/core.ts";
 import {
   repairFromPeers,
   type PeerRepairOptions,
   PeerRepairRefused,
   type SegmentPeer,
-} from "../../../src/ledger/ordered/mend.ts";
+} from "../../../src/ledger/ordered/peer-repair.ts";
 import type { OrderedMessage } from "../../../src/ledger/ordered/message.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, temporaryDirectory } from "../_fixtures.ts";
 import { copyOf, messagesOf } from "./_messages.ts";
@@ -23,7 +23,7 @@ const KEY = newKey();
 
 function journalOf(messages: readonly OrderedMessage[], key: BureauKey): Map<string, Buffer> {
   const directory = `${temporaryDirectory()}/journal`;
-  const core = openLedgerCore({
+  const core = new LedgerCore({
     files: diskFileLayer,
     directory,
     key,
@@ -185,7 +185,7 @@ describe("a node that gives something else", () => {
       if (isSegment(each) && each < name) writeFileSync(`${node}/${each}`, content);
     }
     writeFileSync(`${node}/${name}`, cut);
-    openLedgerCore({
+    new LedgerCore({
       files: diskFileLayer,
       directory: node,
       key: KEY,
