@@ -32,7 +32,7 @@ export {
   TrustGateway,
   type TrustGatewayOptions,
 } from "./gateway/gateway.ts";
-export type { GatewayCounts } from "./gateway/asker.ts";
+export type { GatewayCounts } from "./gateway/verdict-resolver.ts";
 export type { RefreshOptions } from "./gateway/refresher.ts";
 export type { OutageAlert } from "./outage-alert.ts";
 export type { OutcomeResult, SignedOutcome } from "./reporting/outcome-batch.ts";

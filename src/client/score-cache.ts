@@ -2,6 +2,7 @@
 // only get stricter as stakes rise, so one answer serves every stakes value for which it would be
 // the same, and of verify every tool level that it speaks of; it is never served where the answer
 // could differ.
+import { putBounded } from "./bounded-map.ts";
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../contract/vocabulary.ts";
 import type {
@@ -124,13 +125,7 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
       kept = kept.filter((other) => !isOverlapping(other, holding));
       kept.unshift({ ...holding, askedMs, lifetimeMs });
     }
-    this.#entries.delete(key);
-    this.#entries.set(key, kept.slice(0, RANGES_MAX));
-    if (this.#entries.size <= this.#entriesMax) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
-    }
+    putBounded(this.#entries, key, kept.slice(0, RANGES_MAX), this.#entriesMax);
   }
 
   /** Drops one key, or everything. */

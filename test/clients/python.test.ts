@@ -100,7 +100,7 @@ print(json.dumps([[node.address for node in nodes.order(agent)[0]] for agent in 
       nodes: addresses.map((address) => [address, address] as const),
       probe: async () => true,
       clock: () => 1,
-      turn: 0,
+      roundRobinStart: 0,
     });
     const expected = agents.map((agent) => nodes.orderFor(agent).live.map(({ node }) => node));
     expect(JSON.parse(stdout)).toEqual(expected);

@@ -1,7 +1,7 @@
 // One policy for all tools of an agent, each tool with its own: for frameworks that ask in one place
 // about every tool (a middleware, an agent's hooks). The callbacks get their types from the tools.
 import type { AnyInput, ApprovalPolicy, ToolCall, ToolDecision } from "./approval.ts";
-import type { CallIdentity } from "./decision-record.ts";
+import type { CallIdentity } from "./tool-decision-cache.ts";
 
 /** A function whose first argument is the input. */
 type InputFunction<Input> = (input: Input, ...rest: never[]) => unknown;

@@ -9,8 +9,8 @@ import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
 import { isShadowVerdict } from "../read-reply.ts";
 import { resolveEscalation } from "./await-review.ts";
-import { type CallIdentity, ToolDecisionCache } from "./decision-record.ts";
-import { ToolVerdictCache } from "./verdict-memory.ts";
+import { type CallIdentity, ToolDecisionCache } from "./tool-decision-cache.ts";
+import { ToolVerdictCache } from "./tool-verdict-cache.ts";
 import { callOrThrowGateError } from "./with-trust-rank.ts";
 
 /** One attempt to run a tool, with the members common to all frameworks; `Input` is the tool's. */

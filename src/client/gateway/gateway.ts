@@ -29,7 +29,7 @@ import {
   ScoreCache,
   type ScoreCacheOptions,
 } from "../score-cache.ts";
-import { VerdictResolver, type GatewayCounts } from "./asker.ts";
+import { VerdictResolver, type GatewayCounts } from "./verdict-resolver.ts";
 import { CacheRefresher, type RefreshOptions } from "./refresher.ts";
 import { SingleFlight } from "./single-flight.ts";
 
@@ -247,15 +247,15 @@ export class TrustGateway {
     const port = {
       monotonic: this.#monotonic,
       ttlMs,
-      lifeOf: this.#verifyCache.readLifetime.bind(this.#verifyCache),
+      readLifetime: this.#verifyCache.readLifetime.bind(this.#verifyCache),
       verifyBatch: async (requests: readonly VerifyRequest[], signal: AbortSignal) => {
         this.counts.refreshed += requests.length;
         const items = await this.#client.verifyBatch(requests, { signal });
         alerts.recordVerdict();
         return items;
       },
-      keeper: () => this.#resolver.createValidityCheck(),
-      keep: this.#verifyCache.put.bind(this.#verifyCache),
+      createValidityCheck: () => this.#resolver.createValidityCheck(),
+      put: this.#verifyCache.put.bind(this.#verifyCache),
     };
     return new CacheRefresher(port, options);
   }

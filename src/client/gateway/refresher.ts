@@ -4,6 +4,7 @@
 // changes nothing: the answer lives as long as it did, and the next attempt waits longer.
 import { BATCH_ITEMS_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
+import { putBounded } from "../bounded-map.ts";
 import { convertToTrustRankError } from "../errors.ts";
 import type { VerifyRequest, VerifyResponse } from "../messages.ts";
 import type { VerifyBatchItem } from "../read-reply.ts";
@@ -31,15 +32,15 @@ export interface RefreshPort {
   readonly monotonic: () => number;
   /** Lifetime of answers, milliseconds. */
   readonly ttlMs: number;
-  lifeOf(
+  readLifetime(
     agentId: string,
     question: RefreshQuery,
     nowMs: number,
   ): { askedMs: number; endMs: number } | undefined;
   verifyBatch(requests: readonly VerifyRequest[], signal: AbortSignal): Promise<VerifyBatchItem[]>;
   /** Says later whether answers to what is asked now may be kept. */
-  keeper(): () => boolean;
-  keep(agentId: string, question: RefreshQuery, verdict: VerifyResponse, askedMs: number): void;
+  createValidityCheck(): () => boolean;
+  put(agentId: string, question: RefreshQuery, verdict: VerifyResponse, askedMs: number): void;
 }
 
 /** Agents kept fresh, agents in a batch, batches at once. */
@@ -85,9 +86,8 @@ export class CacheRefresher {
   trackUse(agentId: string, question: RefreshQuery, nowMs: number): void {
     if (this.#stop.signal.aborted) return;
     const { action, toolLevel, stakes } = question;
-    this.#tracked.delete(agentId);
-    this.#tracked.set(agentId, { action, toolLevel, stakes, usedMs: nowMs });
-    if (this.#tracked.size > this.#agentsMax) this.#forgetOldest();
+    const query = { action, toolLevel, stakes, usedMs: nowMs };
+    putBounded(this.#tracked, agentId, query, this.#agentsMax);
     this.#cancel ??= scheduleAfter(this.#windowMs / CHECKS_PER_WINDOW, this.#checkDueAndReschedule);
   }
 
@@ -127,7 +127,7 @@ export class CacheRefresher {
     const due: (readonly [string, TrackedQuery])[] = [];
     for (const [agentId, used] of this.#tracked) {
       if (this.#inFlightAgents.has(agentId)) continue;
-      const life = this.#port.lifeOf(agentId, used, nowMs);
+      const life = this.#port.readLifetime(agentId, used, nowMs);
       // Its next request asks for itself, or it is not in use any more.
       if (life === undefined) this.#tracked.delete(agentId);
       else if (life.endMs - nowMs <= this.#windowMs) {
@@ -144,7 +144,7 @@ export class CacheRefresher {
   ): Promise<void> {
     this.#batchesInFlight += 1;
     for (const [agentId] of due) this.#inFlightAgents.add(agentId);
-    const mayKeep = this.#port.keeper();
+    const mayKeep = this.#port.createValidityCheck();
     let isAnswered = false;
     try {
       const requests = due.map(([agent_id, { action, toolLevel, stakes }]) => {
@@ -156,7 +156,7 @@ export class CacheRefresher {
       for (const [index, [agentId, used]] of due.entries()) {
         const verdict = items[index]?.verdict;
         if (verdict === undefined) this.#tracked.delete(agentId);
-        else if (mayKeep()) this.#port.keep(agentId, used, verdict, askedMs);
+        else if (mayKeep()) this.#port.put(agentId, used, verdict, askedMs);
       }
     } catch (thrown) {
       this.#backOff(convertToTrustRankError(thrown).retryAfterMs ?? 0);
@@ -171,12 +171,5 @@ export class CacheRefresher {
     const pauseMs = Math.min(REFRESH_PAUSE_MS_MAX, RETRY_PAUSE_MS * 2 ** this.#consecutiveFaults);
     this.#consecutiveFaults += 1;
     this.#resumeMs = this.#port.monotonic() + Math.max(pauseMs, adviceMs);
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#tracked.keys()) {
-      this.#tracked.delete(oldest);
-      return;
-    }
   }
 }

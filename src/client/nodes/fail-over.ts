@@ -77,7 +77,7 @@ export class FailOverSender implements RequestSender {
       nodes,
       probe: probeReadiness,
       clock: readMonotonicMs,
-      turn: createRandomUint32(),
+      roundRobinStart: createRandomUint32(),
     });
     this.#hedgeAfterMs = hedgeAfterMs;
   }

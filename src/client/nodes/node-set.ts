@@ -19,7 +19,7 @@ export interface NodeSetOptions<Node> {
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   /** Where requests about no agent begin their round. */
-  readonly turn: number;
+  readonly roundRobinStart: number;
 }
 
 /** A node with its record. */
@@ -48,7 +48,7 @@ export class NodeSet<Node> {
   readonly #clock: () => number;
   #roundRobinCounter: number;
 
-  constructor({ nodes, probe, clock, turn }: NodeSetOptions<Node>) {
+  constructor({ nodes, probe, clock, roundRobinStart }: NodeSetOptions<Node>) {
     this.#states = nodes.map(([address, node]) => ({
       node,
       address,
@@ -60,7 +60,7 @@ export class NodeSet<Node> {
     }));
     this.#probe = probe;
     this.#clock = clock;
-    this.#roundRobinCounter = turn;
+    this.#roundRobinCounter = roundRobinStart;
   }
 
   /** Whom to ask about this agent; about none in particular, everybody in turn. */

@@ -11,12 +11,12 @@ interface Model {
   probed: string[];
 }
 
-function open(addresses: readonly string[], turn = 0) {
+function open(addresses: readonly string[], roundRobinStart = 0) {
   const model: Model = { nowMs: 1, ready: new Set(), probed: [] };
   const nodes = new NodeSet<string>({
     nodes: addresses.map((address) => [address, address]),
     clock: () => model.nowMs,
-    turn,
+    roundRobinStart,
     probe: async (node) => {
       model.probed.push(node);
       return model.ready.has(node);

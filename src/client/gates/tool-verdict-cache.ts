@@ -1,7 +1,7 @@
-// Memory of verdicts by tool call: frameworks run a policy a second time after a person approved or
-// a session was restored. One paid read per call for as long as a verdict lives, and no longer:
-// some models give every conversation's first call the same name.
+// Cache of verdicts by tool call: frameworks run a policy again after an approval or a restored session.
+// Entries expire with the verdict, because some models repeat call ids across conversations.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
+import { putBounded } from "../bounded-map.ts";
 import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
 import { readMonotonicMs } from "../runtime.ts";
 
@@ -36,16 +36,7 @@ export class ToolVerdictCache {
     answer.catch(() => {
       if (this.#entries.get(question)?.answer === answer) this.#entries.delete(question);
     });
-    this.#entries.delete(question);
-    this.#entries.set(question, { answer, askedMs: nowMs });
-    if (this.#entries.size > QUESTIONS_MAX) this.#forgetOldest();
+    putBounded(this.#entries, question, { answer, askedMs: nowMs }, QUESTIONS_MAX);
     return answer;
-  }
-
-  #forgetOldest(): void {
-    for (const question of this.#entries.keys()) {
-      this.#entries.delete(question);
-      return;
-    }
   }
 }

@@ -1,6 +1,6 @@
-// One question of a gateway, answered: from the cache, by joining a question under way, or by one
-// call within the client's limit; without a verdict by the fail policy of the tool level. Knows no
-// kind of verdict: questions bring their cache, their call and their ruling. Never rejects.
+// Verdict of one gateway request: from the cache, from a request in flight, or from one call within the
+// client's time limit; without a verdict, the fail policy of the tool level. Never rejects.
+// Independent of the kind of verdict: each query brings its cache, its call and its rule.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { convertToTrustRankError, TrustRankError } from "../errors.ts";

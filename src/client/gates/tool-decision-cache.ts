@@ -1,5 +1,5 @@
-// Decisions by tool call, for the report of what came of it: whose record the result goes on, what
-// was at stake, and the request that let it through. No decision is ever made from this record.
+// Cache of decisions by tool call, read only to report the outcome of the call: subject, stakes, request id.
+import { putBounded } from "../bounded-map.ts";
 import type { ToolCall, ToolDecision } from "./approval.ts";
 
 /** Calls remembered; parked ones may wait for a person for days. */
@@ -17,14 +17,7 @@ export class ToolDecisionCache {
 
   put(call: CallIdentity, decision: ToolDecision): void {
     const key = buildCallKey(call);
-    if (key === undefined) return;
-    this.#calls.delete(key);
-    this.#calls.set(key, decision);
-    if (this.#calls.size <= CALLS_MAX) return;
-    for (const oldest of this.#calls.keys()) {
-      this.#calls.delete(oldest);
-      return;
-    }
+    if (key !== undefined) putBounded(this.#calls, key, decision, CALLS_MAX);
   }
 
   /**
