@@ -13,9 +13,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parsed } from "./load/parsed.ts";
-import { everyday, failureOf, slopeOf } from "./attack/attacks/overload.ts";
-import { delay, memoryMib } from "./attack/stage.ts";
-import { requestBytes, Wire } from "./attack/wire.ts";
+import { everyday, failureOf, slopeOf } from "../test/attack/attacks/overload.ts";
+import { delay, memoryMib } from "../test/attack/stage.ts";
+import { requestBytes, Wire } from "../test/attack/wire.ts";
 import { quantile } from "./raw-client.ts";
 import { ADMIN_KEY, machine, startServiceWith } from "./server-process.ts";
 

@@ -4,6 +4,7 @@
 
 /** Folders (with a slash at the end) and files, relative to the root. */
 const PATHS = [
+  "test/attack/",
   "test/bench/",
   "test/cli/assessments.test.ts",
   "test/cli/evidence/evidence-command.test.ts",

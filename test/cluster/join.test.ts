@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { needs } from "../_needs.ts";
 
 const run = promisify(execFile);
-const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/join.ts"];
+const COMMAND = ["--disable-warning=ExperimentalWarning", "test/cluster/join.ts"];
 /** Three times what it takes on two cores at a load of 10. */
 const RUN_MS_MAX = 900_000;
 

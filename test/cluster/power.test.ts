@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { needs, skipFor } from "../_needs.ts";
 
 const run = promisify(execFile);
-const COMMAND = ["--disable-warning=ExperimentalWarning", "bench/cluster/power.ts"];
+const COMMAND = ["--disable-warning=ExperimentalWarning", "test/cluster/power.ts"];
 /** Three times what it takes on two cores at a load of 10. */
 const RUN_MS_MAX = 900_000;
 /** Exit status where no loop devices, or no namespaces, are permitted. */

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ATTACKS } from "../../bench/attack/attacks.ts";
+import { ATTACKS } from "../attack/attacks.ts";
 import { METRICS } from "../../src/http/metrics/figures.ts";
 import type { MetricDescription } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";

@@ -1,7 +1,7 @@
 // SECURITY.md and the attack suite name each other: every attack that the page names is played, and every
 // attack that is played stands on the page. Its paths are held by the test of the pages.
 import { describe, expect, it } from "vitest";
-import { ATTACKS } from "../../bench/attack/attacks.ts";
+import { ATTACKS } from "../attack/attacks.ts";
 import { readPage } from "./_generated.ts";
 import { rowsUnder } from "./_tables.ts";
 
