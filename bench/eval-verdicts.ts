@@ -3,7 +3,7 @@
 // service's own policy function decides. Weights and borders are fitted on what came before the
 // judged part; the shipped ones stand beside them. One JSON object on the last line of stdout.
 import { parsed } from "./load/parsed.ts";
-import { applyPolicyRules } from "../src/policy/rules.ts";
+import { applyPolicyRules, createRuleInputs } from "../src/policy/rules.ts";
 import type { PolicyRisk } from "../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
@@ -129,7 +129,8 @@ function sharesOf(
     for (const level of ["L2", "L3"] as const) {
       const rules = DEFAULT_POLICY.levels[level];
       const bound = side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
-      const { verdictIndex } = applyPolicyRules(level, rules, risk, true, "", true, bound);
+      const inputs = { ...createRuleInputs(level, rules, risk), allowUpTo: bound };
+      const { verdictIndex } = applyPolicyRules(inputs);
       if (verdictIndex === ALLOW) {
         allowed[level][kind]++;
         if (isEstablished) allowed[level].established++;

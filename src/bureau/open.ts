@@ -4,10 +4,10 @@ import { NO_NAMESPACE_OWNERS } from "../contract/namespaces.ts";
 import type { Bureau } from "./bureau.ts";
 import { defaultPolicySource } from "../policy/active-policy.ts";
 import { discardingAssessmentLog } from "./decisions/assessments.ts";
-import { FirstOfDayTracker } from "./decisions/daily-once.ts";
-import { createDecisionEntry, discardingDecisionLog } from "./decisions/log-entry.ts";
+import { FirstOfDayTracker } from "./decisions/first-of-day.ts";
+import { discardingDecisionLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
-import { noReviewDecisions } from "./reviews/desk.ts";
+import { noReviewDecisions } from "./reviews/decision-cache.ts";
 import { explainAgentScore } from "./decisions/explain.ts";
 import { checkAgent } from "./decisions/check.ts";
 import { decideHandshake } from "./decisions/handshake.ts";
@@ -17,7 +17,7 @@ import { listObjections } from "./decisions/reasons.ts";
 import { replayLoggedDecision } from "./decisions/replay.ts";
 import { traceLoggedDecision } from "./decisions/trace.ts";
 import { emptyVaultAssessor } from "./decisions/provenance.ts";
-import { VerdictTimes } from "./decisions/verdict-times.ts";
+import { VerdictContext } from "./decisions/verdict-context.ts";
 import { verifyAgentAction } from "./decisions/verify.ts";
 
 /** For bureaus that only read, or that receive no signatures. */
@@ -42,19 +42,17 @@ export function openBureau(options: BureauOptions): Bureau {
     reviews: options.reviews ?? noReviewDecisions,
     flaggedToday: new FirstOfDayTracker(),
     auditedToday: new FirstOfDayTracker(),
-    entry: createDecisionEntry(),
-    nowMs: 0,
-    times: new VerdictTimes(),
     outcomeIds: options.environment.outcomeIds,
   };
+  const context = new VerdictContext(services);
   return {
-    verify: (request, call) => verifyAgentAction(services, request, call),
-    check: (request, call) => checkAgent(services, request, call),
-    handshake: (request, call) => decideHandshake(services, request, call),
+    verify: (request, call) => verifyAgentAction(context, request, call),
+    check: (request, call) => checkAgent(context, request, call),
+    handshake: (request, call) => decideHandshake(context, request, call),
     recordOutcome: (request, call) => recordOutcome(services, request, call),
     recordOutcomeBatch: (rows, call) => recordOutcomeBatch(services, rows, call),
     importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
-    explainScore: (agentId, call) => explainAgentScore(services, agentId, call),
+    explainScore: (agentId, call) => explainAgentScore(context, agentId, call),
     listObjections: (explanation) => listObjections(explanation),
     replayDecision: (legs, configVersion) => replayLoggedDecision(services, legs, configVersion),
     traceDecision: (legs, config) => traceLoggedDecision(services, legs, config),

@@ -1,15 +1,14 @@
-// Collaborators of every use case in the bureau, and its environment (clock, timer, randomness),
-// all injected so that a test or a replay can fix them.
-import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
+// Collaborators of the verdict use cases and their environment (clock, timer, randomness), injected so that
+// tests and replays can fix them.
+import type { DecisionLog } from "../contract/decisions.ts";
 import type { NamespaceReader } from "../contract/namespaces.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
 import type { AssessmentLog } from "./decisions/assessments.ts";
-import type { FirstOfDayTracker } from "./decisions/daily-once.ts";
+import type { FirstOfDayTracker } from "./decisions/first-of-day.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
-import type { ReviewDecisionSource } from "./reviews/desk.ts";
-import type { VerdictTimes } from "./decisions/verdict-times.ts";
+import type { ReviewDecisionSource } from "./reviews/decision-cache.ts";
 
 /** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
 export interface OutcomeIdGenerator {
@@ -17,7 +16,7 @@ export interface OutcomeIdGenerator {
   next(nowMs: number): string;
 }
 
-/** The outside world as the bureau sees it. */
+/** Effects that use cases need. */
 export interface BureauEnvironment {
   /** Resolves after `ms`; only the reserved agent `agent://test/slow` uses it. */
   delay(ms: number): Promise<void>;
@@ -29,42 +28,29 @@ export interface BureauEnvironment {
 export interface BureauOptions {
   readonly engine: EngineReader;
   readonly ledger: Ledger;
-  /** Records signed batches; defaults to a log that refuses them. */
+  /** Records signed batches; defaults to a log that rejects them. */
   readonly events?: Pick<EventLog, "appendEvidence">;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly environment: BureauEnvironment;
-  /** Defaults to the assessor of a bureau in which no source is registered. */
+  /** Defaults to an assessor without registered sources. */
   readonly provenance?: ProvenanceAssessor;
-  /** The policies in force; defaults to the shipped one for everyone. */
+  /** Active policies; defaults to the shipped one for every tenant. */
   readonly policies?: PolicySource;
-  /** Where certain findings on texts go; defaults to nowhere. */
+  /** Log of certain findings on texts; by default they are discarded. */
   readonly assessments?: AssessmentLog;
-  /** Who owns which namespace; defaults to nobody. */
+  /** Owners of namespaces; by default there are none. */
   readonly owners?: NamespaceReader;
-  /** Where every answer is logged; defaults to nowhere. */
+  /** Decision log; by default decisions are discarded. */
   readonly decisions?: DecisionLog;
-  /** What people decide on agents that are held back; defaults to nobody. */
+  /** Review decisions on withheld agents; by default there are none. */
   readonly reviews?: ReviewDecisionSource;
 }
 
-/** The options with their defaults filled in, and the objects made once per bureau. */
+/** The options with their defaults, and the daily trackers of one deciding thread. */
 export interface BureauServices extends Required<BureauOptions> {
-  readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIdGenerator;
   readonly flaggedToday: FirstOfDayTracker;
-  /** Agents whose first challenge of the day has taken part in the audit's lot. */
+  /** Agents whose first challenge of the day was eligible for audit sampling. */
   readonly auditedToday: FirstOfDayTracker;
-  /** The one entry that is filled for the decision log. */
-  readonly entry: DecisionEntry;
-  /** Epoch ms of the verdict in progress. */
-  nowMs: number;
-}
-
-/** Fixes the times of one verdict and returns now, epoch ms. */
-export function setVerdictTime(services: BureauServices): number {
-  const nowMs = services.clock();
-  services.nowMs = nowMs;
-  services.times.set(nowMs);
-  return nowMs;
 }

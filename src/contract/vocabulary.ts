@@ -2,13 +2,23 @@
 // IS the algebra: combining two decisions is `max` of their indexes (SPEC §2.5 rule 1).
 // The engine speaks in these indexes; only this file turns them into words.
 
+/** Index of each word of an ordered list. */
+function indexWords<Word extends string>(words: readonly Word[]): Readonly<Record<Word, number>> {
+  const entries = words.map((word, index) => [word, index]);
+  return Object.freeze(Object.fromEntries(entries) as Record<Word, number>);
+}
+
 /** Connect decisions, SPEC §3. */
 export const DECISIONS = ["connect", "connect_with_verification", "escalate", "refuse"] as const;
 export type Decision = (typeof DECISIONS)[number];
+/** Index into DECISIONS. */
+export const DECISION = indexWords(DECISIONS);
 
 /** Policy verdicts, SPEC §3; the specification lists them unordered, we order by restriction. */
 export const VERDICTS = ["ALLOW", "CHALLENGE", "QUARANTINE", "BLOCK"] as const;
 export type Verdict = (typeof VERDICTS)[number];
+/** Index into VERDICTS. */
+export const VERDICT = indexWords(VERDICTS);
 
 /** Risk levels, SPEC §3. */
 export const RISK_LEVELS = ["LOW", "MEDIUM", "HIGH", "CRITICAL"] as const;

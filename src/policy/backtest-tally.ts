@@ -1,29 +1,25 @@
 // Counts of one policy on one question at one level: verdicts, money, reasons, and the curve over
 // the allow bound. The curve is exact: whether an outcome is allowed changes at one bound at most,
 // so that each is counted once, at the first bound of the grid that allows it.
+import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
 import type { LevelPolicy } from "../contract/policy.ts";
 import type { BacktestCurve, BacktestReason, BacktestRow } from "../contract/schemas/backtest.ts";
-import { VERDICTS } from "../contract/vocabulary.ts";
+import { VERDICT, VERDICTS } from "../contract/vocabulary.ts";
 import type { PolicyLabel, ToolLevel } from "../contract/vocabulary.ts";
-import { computeEffectiveTrials, computeWilsonInterval } from "./interval.ts";
-import { applyPolicyRules } from "./rules.ts";
-import type { PolicyRisk, Ruling } from "./rules.ts";
-import { areStakesVouched, findVouching } from "./vouching.ts";
-import type { VouchableRecord, VouchedNamespace } from "./vouching.ts";
+import type { ActivePolicy } from "./active-policy.ts";
+import { computeEffectiveTrials, computeWilsonInterval } from "./confidence-interval.ts";
+import { fillHandshakeRuleInputs, fillRuleInputs } from "./policy-query.ts";
+import type { PolicyScore } from "./policy-query.ts";
+import { applyPolicyRules, createRuleInputs } from "./rules.ts";
+import type { Ruling } from "./rulings.ts";
 
-export const ALLOW_INDEX = VERDICTS.indexOf("ALLOW");
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
-const SCORE_MIN = 300;
 const FINE_STEPS = 60;
 const FINE_STEP = 0.005;
 const COARSE_STEPS = 20;
 
-/** What a back-test reads of an agent: what verify reads. */
-export type BacktestScore = PolicyRisk & VouchableRecord & { readonly scoreInternal: number };
-
 /** One outcome, as it would have been asked about. */
 export interface BacktestCase {
-  readonly reading: BacktestScore;
+  readonly reading: PolicyScore;
   /** Index of the subject, and its identifier. */
   readonly agent: number;
   readonly agentId: string;
@@ -83,9 +79,7 @@ class GoodBadCounts {
 
 export interface LevelTallyOptions {
   readonly name: ToolLevel;
-  readonly level: LevelPolicy;
-  /** Namespaces that the policy vouches for. */
-  readonly vouched: readonly VouchedNamespace[];
+  readonly active: ActivePolicy;
   /** Whether the stakes are named in the question. */
   readonly areStakesNamed: boolean;
   readonly isHandshake: boolean;
@@ -94,6 +88,8 @@ export interface LevelTallyOptions {
 
 export class LevelTally {
   readonly #options: LevelTallyOptions;
+  readonly #level: LevelPolicy;
+  readonly #rules = createRuleInputs();
   readonly #bound: number;
   readonly #verdicts = VERDICTS.map(() => new GoodBadCounts());
   readonly #seen = new GoodBadCounts();
@@ -108,7 +104,9 @@ export class LevelTally {
 
   constructor(options: LevelTallyOptions) {
     this.#options = options;
-    const { level, isHandshake, grid } = options;
+    const { name, active, isHandshake, grid } = options;
+    const level = active.policy.levels[name];
+    this.#level = level;
     this.#bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
     this.#bins = [0, 1, 2, 3].map(() => new Float64Array(grid.bounds.length));
   }
@@ -118,44 +116,41 @@ export class LevelTally {
    * @returns the verdict's index.
    */
   add(each: BacktestCase, bin: number): number {
-    const { level } = this.#options;
     const { agent, isBad, stakes } = each;
     const ruling = this.#decideRuling(each, this.#bound);
     const { verdictIndex } = ruling;
     this.#seen.add(isBad, 1);
     this.#stakes.add(isBad, stakes);
     this.#verdicts[verdictIndex]!.add(isBad, 1);
-    if (verdictIndex === ALLOW_INDEX) {
+    if (verdictIndex === VERDICT.ALLOW) {
       this.#stakesAllowed.add(isBad, stakes);
       if (ruling.isFlagged) this.#flagged.add(isBad, 1);
     } else {
       // No text was assessed: what decided is a rule of the policy.
       this.#addReason(ruling.logReason as PolicyLabel, verdictIndex, isBad);
-      if (verdictIndex >= QUARANTINE && !isBad) {
+      if (verdictIndex >= VERDICT.QUARANTINE && !isBad) {
         this.#falseAlarmsByAgent.set(agent, (this.#falseAlarmsByAgent.get(agent) ?? 0) + 1);
       }
     }
-    if (level.enforce) this.#addToCurve(each, bin);
+    if (this.#level.enforce) this.#addToCurve(each, bin);
     return verdictIndex;
   }
 
-  /** The verdict for a key that names no minimum score, if the allow bound were this. */
+  /** The ruling for a key with the default minimum scores, if the allow bound were this. */
   #decideRuling({ reading, agentId, nowMs, stakes }: BacktestCase, allowUpTo: number): Ruling {
-    const { name, level, isHandshake, vouched, areStakesNamed } = this.#options;
-    const score = Math.round(reading.scoreInternal);
-    const isMet = isHandshake || score >= (level.minimum_score ?? SCORE_MIN);
-    const vouching = findVouching(vouched, reading, agentId, name, nowMs);
-    return applyPolicyRules(
-      name,
-      level,
+    const { name, active, isHandshake, areStakesNamed } = this.#options;
+    const query = {
+      active,
       reading,
-      isMet,
-      "",
-      true,
-      allowUpTo,
-      vouching !== undefined,
-      areStakesVouched(vouching, areStakesNamed ? stakes : 0),
-    );
+      agentId,
+      nowMs,
+      stakes: areStakesNamed ? stakes : 0,
+      minimumScores: MINIMUM_SCORES_DEFAULT,
+      rules: this.#rules,
+    };
+    const rules = (isHandshake ? fillHandshakeRuleInputs : fillRuleInputs)(query, name);
+    rules.allowUpTo = allowUpTo;
+    return applyPolicyRules(rules);
   }
 
   #addReason(logReason: PolicyLabel, verdictIndex: number, isBad: boolean): void {
@@ -169,7 +164,7 @@ export class LevelTally {
 
   #addToCurve(each: BacktestCase, bin: number): void {
     const isAllowedAt = (bound: number) =>
-      this.#decideRuling(each, bound).verdictIndex === ALLOW_INDEX;
+      this.#decideRuling(each, bound).verdictIndex === VERDICT.ALLOW;
     if (!isAllowedAt(1)) return;
     // A thin record that the level lets through is allowed whatever the bound.
     const from = isAllowedAt(0) ? 0 : bin;
@@ -216,7 +211,7 @@ export class LevelTally {
 
   /** The curve; undefined where nothing is held back, whatever the bound. */
   buildCurve(): Omit<BacktestCurve, "policy" | "question"> | undefined {
-    if (!this.#options.level.enforce) return undefined;
+    if (!this.#level.enforce) return undefined;
     const [good, bad, stakesGood, stakesBad] = this.#bins.map(computeRunningSums) as [
       number[],
       number[],

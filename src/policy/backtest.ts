@@ -10,10 +10,10 @@ import type {
   BacktestPolicy,
   BacktestQuestion,
 } from "../contract/schemas/backtest.ts";
-import { TOOL_LEVELS } from "../contract/vocabulary.ts";
+import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
-import { ALLOW_INDEX, BoundGrid, roundStakesToHundredths, LevelTally } from "./backtest-tally.ts";
+import { BoundGrid, roundStakesToHundredths, LevelTally } from "./backtest-tally.ts";
 import type { BacktestCase } from "./backtest-tally.ts";
 
 /** Agents listed for each question and level. */
@@ -105,13 +105,12 @@ class QuestionTallies {
   constructor(options: BacktestOptions, grid: BoundGrid, question: BacktestQuestion) {
     const { live, given, agentCount } = options;
     this.goodByAgent = new Uint32Array(agentCount);
-    const talliesOf = ({ policy: { levels }, vouched }: ActivePolicy) =>
+    const talliesOf = (active: ActivePolicy) =>
       TOOL_LEVELS.map(
         (name) =>
           new LevelTally({
             name,
-            level: levels[name],
-            vouched,
+            active,
             areStakesNamed: QUESTIONS_WITH_STAKES.has(question),
             isHandshake: HANDSHAKE_QUESTIONS.has(question),
             grid,
@@ -134,8 +133,8 @@ class QuestionTallies {
     for (let level = 0; level < TOOL_LEVELS.length; level++) {
       const before = live!.at[level]!.add(each, bin);
       if (given === undefined) continue;
-      const isAllowed = given.at[level]!.add(each, bin) === ALLOW_INDEX;
-      if (isAllowed === (before === ALLOW_INDEX)) continue;
+      const isAllowed = given.at[level]!.add(each, bin) === VERDICT.ALLOW;
+      if (isAllowed === (before === VERDICT.ALLOW)) continue;
       this.changes[level]!.add(isAllowed, agent, isBad, stakes);
     }
   }

@@ -1,21 +1,33 @@
-// The policy verdict of verify (SPEC §2.3, §3, §8.2): risk against the bounds of a level, doubt apart
-// from it, then the rules that can only make it stricter, combined by `max` of restriction. Pure and
-// allocation-free but for provenance codes; knows no agent, no clock, no wire.
-import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
+// Policy rules of verify (SPEC §2.3, §3, §8.2): the ordered rule tables, the verdict that they give, and
+// its explanation. Record rules come first, then rules that can only make the verdict stricter, combined by
+// `max` of restriction. The decision is a chain of ifs over the tables' own predicates, in the tables'
+// order: a loop over the tables would be an indirect call for each rule of every verify. A property test
+// holds both to the same rule. Pure; allocates only a ruling for broken provenance.
+import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
-import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
-import type { FindingCode, LogReason, ToolLevel } from "../contract/vocabulary.ts";
+import { DECISION, DECISIONS, VERDICT, VERDICTS } from "../contract/vocabulary.ts";
+import type { FindingCode, LogReason, ToolLevel, Verdict } from "../contract/vocabulary.ts";
+import {
+  createRuling,
+  SUFFICIENT,
+  TOLERATED,
+  RISK_FLAGGED,
+  THIN_TOLERATED,
+  THIN_FLAGGED,
+  VOUCHED,
+  DENIED_FLAGGED,
+  THIN_RECORD,
+  RISK_ABOVE_BOUND,
+  BELOW_MINIMUM,
+  SOURCES_REQUIRED,
+  RISK_ABOVE_BORDER,
+  REFUSED,
+  STAKES_VERIFICATION,
+  RULING_BY_DECISION,
+} from "./rulings.ts";
+import type { Ruling } from "./rulings.ts";
 
-/** One outcome of the policy: the verdict, and the label of the rule that decided it. */
-export interface Ruling {
-  /** Index into VERDICTS. */
-  readonly verdictIndex: number;
-  readonly logReason: LogReason;
-  /** SPEC §8.2: allowed, but an anomaly for the log or for a person. */
-  readonly isFlagged: boolean;
-}
-
-/** The part of a reading that the policy goes by. */
+/** The part of a score that the rules read. */
 export interface PolicyRisk {
   /** 0 to 1, expected. */
   readonly failureProbability: number;
@@ -23,62 +35,76 @@ export interface PolicyRisk {
   readonly isThin: boolean;
   readonly isDenied: boolean;
   readonly isRefused: boolean;
-  /** Index into DECISIONS: what `check` says at the stakes given; connect without stakes. */
+  /** Index into DECISIONS: the decision of `check` at the stakes given; connect without stakes. */
   readonly decisionIndex: number;
 }
 
-const ESCALATE = DECISIONS.indexOf("escalate");
-const REFUSE = DECISIONS.indexOf("refuse");
-const ALLOW = VERDICTS.indexOf("ALLOW");
-const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
-const BLOCK = VERDICTS.indexOf("BLOCK");
-
-function createRuling(verdictIndex: number, logReason: LogReason, isFlagged = false): Ruling {
-  return Object.freeze({ verdictIndex, logReason, isFlagged });
+/** Everything that the rules of one tool level look at. Reused on the hot path: filled again for each level. */
+export interface RuleInputs {
+  toolLevel: ToolLevel;
+  level: LevelPolicy;
+  risk: PolicyRisk;
+  /** Rounded score of the agent, and the higher minimum of key and policy. */
+  scoreInternal: number;
+  scoreMinimum: number;
+  /** Not `threshold_met` of the wire: a shipped minimum counts there, but not here (policy-query.ts). */
+  isMinimumMet: boolean;
+  /** Code of broken or doubtful provenance; empty where it holds or was not assessed. */
+  failureCode: FindingCode | "";
+  areSourcesVerified: boolean;
+  /** Failure probability, inclusive. */
+  allowUpTo: number;
+  /** Whether the operator vouches for the agent (vouching.ts), at these stakes, and up to which. */
+  isVouched: boolean;
+  areStakesVouched: boolean;
+  vouchedStakesMax: number;
 }
 
-const SUFFICIENT = createRuling(ALLOW, "TRUST_SUFFICIENT");
-const TOLERATED = createRuling(ALLOW, "RISK_TOLERATED");
-const RISK_FLAGGED = createRuling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
-export const THIN_TOLERATED = createRuling(ALLOW, "THIN_FILE_TOLERATED");
-export const THIN_FLAGGED = createRuling(ALLOW, "THIN_FILE_FLAGGED", true);
-/** The operator's word stands in for a thin record. */
-export const VOUCHED = createRuling(ALLOW, "VOUCHED");
-/** Held back by its record, and let through by lot (audit.ts). */
-export const AUDIT_SAMPLED = createRuling(ALLOW, "AUDIT_SAMPLE", true);
-const DENIED_FLAGGED = createRuling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
-const THIN_RECORD = createRuling(CHALLENGE, "THIN_FILE");
-const RISK_ABOVE_BOUND = createRuling(CHALLENGE, "RISK_ABOVE_BOUND");
-const BELOW_MINIMUM = createRuling(CHALLENGE, "BELOW_TENANT_MINIMUM");
-const SOURCES_REQUIRED = createRuling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
-const RISK_ABOVE_BORDER = createRuling(QUARANTINE, "RISK_ABOVE_BORDER");
-const REFUSED = createRuling(BLOCK, "REFUSE_RULE");
-/** A person has let through what was held back; or has said that it stays so. */
-export const OVERTURNED = createRuling(ALLOW, "REVIEW_OVERTURNED");
-export const UPHELD = createRuling(BLOCK, "REVIEW_UPHELD");
-/** Label of stakes at which the connection would open with verification. */
-export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
-/** What the decision of `check` at the stakes given draws, by its index. */
-const RULING_BY_DECISION: readonly Ruling[] = DECISIONS.map((decision) => {
-  if (decision === "connect") return SUFFICIENT;
-  if (decision === "refuse") return REFUSED;
-  const isVerified = decision === "connect_with_verification";
-  return createRuling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
-});
+const NEUTRAL_RISK: PolicyRisk = {
+  failureProbability: 0,
+  failureOptimistic: 0,
+  isThin: false,
+  isDenied: false,
+  isRefused: false,
+  decisionIndex: DECISION.connect,
+};
+
+/** Inputs at which no rule beyond the record's holds; by default of a clear record. */
+export function createRuleInputs(
+  toolLevel: ToolLevel = "L0",
+  level: LevelPolicy = DEFAULT_POLICY.levels[toolLevel],
+  risk: PolicyRisk = NEUTRAL_RISK,
+): RuleInputs {
+  return {
+    toolLevel,
+    level,
+    risk,
+    scoreInternal: 0,
+    scoreMinimum: 0,
+    isMinimumMet: true,
+    failureCode: "",
+    areSourcesVerified: true,
+    allowUpTo: level.allow_up_to,
+    isVouched: false,
+    areStakesVouched: false,
+    vouchedStakesMax: 0,
+  };
+}
+
+const { ALLOW, CHALLENGE, QUARANTINE, BLOCK } = VERDICT;
 
 /**
- * Whether a ruling holds the request back until a person has looked: above the border, or challenged
- * at stakes at which `check` would escalate, whatever rule named the challenge.
+ * Whether a ruling holds the request until a reviewer has decided: a denial by the threshold, or a
+ * challenge at stakes at which `check` would escalate, whichever rule named the challenge.
  */
 export function isReviewRequired(
-  ruled: Ruling,
-  level: LevelPolicy,
-  { decisionIndex }: PolicyRisk,
+  ruling: Ruling,
+  { level, risk }: Pick<RuleInputs, "level" | "risk">,
 ): boolean {
-  if (ruled === RISK_ABOVE_BORDER) return true;
-  const doStakesCount = level.enforce && level.counts_stakes && decisionIndex === ESCALATE;
-  return doStakesCount && ruled.verdictIndex === CHALLENGE;
+  if (ruling === RISK_ABOVE_BORDER) return true;
+  const doStakesCount =
+    level.enforce && level.counts_stakes && risk.decisionIndex === DECISION.escalate;
+  return doStakesCount && ruling.verdictIndex === CHALLENGE;
 }
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
@@ -93,8 +119,8 @@ const HARD_FAILURE_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
 };
 
 /**
- * Provenance that leaves room for a mistake: a score, a near copy, a source that changed its state.
- * These ask for a second look where the tool is sensitive; every other code is a hard failure.
+ * Provenance findings that may be mistaken: a score, a near copy, a source that changed its state.
+ * They challenge at sensitive levels; every other code is a hard failure.
  */
 const DOUBT_CODES: ReadonlySet<string> = new Set([
   "CITATION_DOUBTFUL",
@@ -113,133 +139,272 @@ const DOUBT_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
   L3: CHALLENGE,
 };
 
-/** Index into RISK_LEVELS of a failure probability: 5, 15 and 40 % part the levels. */
+/** Index into RISK_LEVELS of a failure probability; the bounds are 5, 15 and 40 %. */
 export function computeRiskIndex(failureProbability: number): number {
   let index = 0;
   while (index < RISK_BOUNDS.length && failureProbability > RISK_BOUNDS[index]!) index += 1;
   return index;
 }
 
-/** Whether the record denies under a level: by the fitted border, by the tenant's own, or never. */
-export function isAboveDenialThreshold(
-  level: LevelPolicy,
-  risk: PolicyRisk,
+/** Whether a probability is at or above the level's denial threshold: the config's own, the tenant's, or none. */
+function isAboveDenialThreshold(
+  { level, risk }: RuleInputs,
   probability: number,
-  fitted: boolean,
-) {
-  if (level.deny_from === "fitted") return fitted;
+  isAboveConfigThreshold: boolean,
+): boolean {
+  if (level.deny_from === "fitted") return isAboveConfigThreshold;
   return level.deny_from !== "never" && !risk.isThin && probability >= level.deny_from;
 }
 
-/** Risk and doubt alone: bounds, thin record, border. */
-function decideRecordRuling(
-  level: LevelPolicy,
-  risk: PolicyRisk,
-  allowUpTo: number,
-  isVouched: boolean,
-): Ruling {
-  const isDenied = isAboveDenialThreshold(level, risk, risk.failureProbability, risk.isDenied);
-  if (!level.enforce) {
-    if (isDenied || risk.isRefused) return DENIED_FLAGGED;
-    if (risk.isThin && level.thin !== "challenge") return decideThinRecordRuling(level, isVouched);
-    if (risk.failureProbability > level.flag_above) return RISK_FLAGGED;
-    return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0]
-      ? TOLERATED
-      : SUFFICIENT;
-  }
-  // Rules that hold of a record itself (a fraud flag, a revoked key) refuse under any border.
-  const isOptimisticDenied = isAboveDenialThreshold(
-    level,
-    risk,
-    risk.failureOptimistic,
-    risk.isRefused,
-  );
-  if (isOptimisticDenied || risk.isRefused) return REFUSED;
-  if (isDenied) return RISK_ABOVE_BORDER;
-  if (risk.isThin) return decideThinRecordRuling(level, isVouched);
-  if (risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
-  return risk.failureProbability > level.flag_above ? RISK_FLAGGED : SUFFICIENT;
+/** Rules on a record itself (a fraud flag, a revoked key) refuse under any threshold. */
+function isRefused(rules: RuleInputs): boolean {
+  const { failureOptimistic, isRefused: isRecordRefused } = rules.risk;
+  return isAboveDenialThreshold(rules, failureOptimistic, isRecordRefused) || isRecordRefused;
 }
 
-/** Doubt alone. Where it costs nothing the operator's word has nothing to stand in for. */
-export function decideThinRecordRuling({ thin }: LevelPolicy, isVouched: boolean): Ruling {
+function isDenied(rules: RuleInputs): boolean {
+  return isAboveDenialThreshold(rules, rules.risk.failureProbability, rules.risk.isDenied);
+}
+
+function isDeniedOrRefused(rules: RuleInputs): boolean {
+  return isDenied(rules) || rules.risk.isRefused;
+}
+
+function isThin({ risk }: RuleInputs): boolean {
+  return risk.isThin;
+}
+
+function isThinTolerated({ level, risk }: RuleInputs): boolean {
+  return risk.isThin && level.thin !== "challenge";
+}
+
+/** Uncertainty alone. Where the level allows a thin record, a vouching changes nothing. */
+function selectThinRecordRuling({ level: { thin }, isVouched }: RuleInputs): Ruling {
   if (thin === "allow") return THIN_TOLERATED;
   if (isVouched) return VOUCHED;
   return thin === "flag" ? THIN_FLAGGED : THIN_RECORD;
 }
 
-/** Minimum internal score at a level: the key's or the policy's, the higher counts. */
-export function selectMinimumScore(level: LevelPolicy, keyMinimum: number): number {
-  return Math.max(keyMinimum, level.minimum_score ?? 0);
+function isAboveAllowBound({ risk, allowUpTo }: RuleInputs): boolean {
+  return risk.failureProbability > allowUpTo;
 }
 
-/**
- * Whether a score reaches the minimum that the key or the policy asks for. The shipped score, which
- * a key asks for that names none, follows from the shipped bounds: a policy with bounds of its own
- * would change nothing for such a key, so it is told (`threshold_met`) and holds nobody back.
- */
-export function isMinimumMet(
-  toolLevel: ToolLevel,
-  level: LevelPolicy,
-  scoreInternal: number,
-  keyMinimum: number,
-): boolean {
-  const named = keyMinimum === MINIMUM_SCORES_DEFAULT[toolLevel] ? 0 : keyMinimum;
-  return Math.round(scoreInternal) >= selectMinimumScore(level, named);
+function isAboveFlagBound({ risk, level }: RuleInputs): boolean {
+  return risk.failureProbability > level.flag_above;
 }
 
-/**
- * The verdict of one verify request. Starts from the record; the tenant's minimum, the stakes and
- * broken provenance can each only make it stricter, and the last rule that did names it.
- * `failureCode` is empty when provenance holds or was not assessed. `isVouched`: the operator's word
- * stands in for the record where that is thin (vouching.ts); `areStakesVouched`: at these stakes too.
- */
-export function applyPolicyRules(
-  toolLevel: ToolLevel,
-  level: LevelPolicy,
-  risk: PolicyRisk,
-  isThresholdMet: boolean,
-  failureCode: FindingCode | "",
-  isSourced = true,
-  allowUpTo = level.allow_up_to,
-  isVouched = false,
-  areStakesVouched = false,
-): Ruling {
-  let decided = decideRecordRuling(level, risk, allowUpTo, isVouched);
+function isAboveToleratedBound({ risk, allowUpTo }: RuleInputs): boolean {
+  return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0];
+}
+
+function isBelowMinimum({ isMinimumMet }: RuleInputs): boolean {
+  return !isMinimumMet;
+}
+
+function doStakesCount({ level, risk, areStakesVouched }: RuleInputs): boolean {
+  const isVouchingEnough = areStakesVouched && risk.isThin && risk.decisionIndex < DECISION.refuse;
+  return level.counts_stakes && !isVouchingEnough;
+}
+
+function selectStakesRuling({ risk }: RuleInputs): Ruling {
+  return RULING_BY_DECISION[risk.decisionIndex]!;
+}
+
+/** Whether the level requires verified sources and the request has none. */
+export function areSourcesMissing({ level, areSourcesVerified }: RuleInputs): boolean {
+  return level.require_verified_sources && !areSourcesVerified;
+}
+
+/** Index of the verdict for broken or doubtful provenance at the level. */
+function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
+  const isDoubt = DOUBT_CODES.has(failureCode);
+  return (isDoubt ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[toolLevel];
+}
+
+/** One row of a rule table. */
+interface PolicyRule {
+  /** The ruling where the rule holds; a trace names it also where the rule does not. */
+  readonly ruling: Ruling | ((rules: RuleInputs) => Ruling);
+  /** Member of the level that sets the bound; null where none does. */
+  readonly member: keyof LevelPolicy | null;
+  readonly holds: (rules: RuleInputs) => boolean;
+  /** What the rule compares with its bound. */
+  readonly value: (rules: RuleInputs) => unknown;
+  /** Defaults to the level's member. */
+  readonly bound?: (rules: RuleInputs) => unknown;
+}
+
+const readExpected = ({ risk }: RuleInputs) => risk.failureProbability;
+const THIN_RULE = { ruling: selectThinRecordRuling, member: "thin", value: isThin } as const;
+const FLAG_RULE: PolicyRule = {
+  ruling: RISK_FLAGGED,
+  member: "flag_above",
+  holds: isAboveFlagBound,
+  value: readExpected,
+};
+const SUFFICIENT_RULE: PolicyRule = {
+  ruling: SUFFICIENT,
+  member: null,
+  holds: () => true,
+  value: () => null,
+};
+
+/** Record rules of an enforced level: the first that holds decides. */
+const ENFORCED_RECORD_RULES: readonly PolicyRule[] = [
+  {
+    ruling: REFUSED,
+    member: "deny_from",
+    holds: isRefused,
+    value: ({ risk }) => risk.failureOptimistic,
+  },
+  { ruling: RISK_ABOVE_BORDER, member: "deny_from", holds: isDenied, value: readExpected },
+  { ...THIN_RULE, holds: isThin },
+  {
+    ruling: RISK_ABOVE_BOUND,
+    member: "allow_up_to",
+    holds: isAboveAllowBound,
+    value: readExpected,
+    bound: ({ allowUpTo }) => allowUpTo,
+  },
+  FLAG_RULE,
+  SUFFICIENT_RULE,
+];
+
+function decideEnforcedRecordRuling(rules: RuleInputs): Ruling {
+  if (isRefused(rules)) return REFUSED;
+  if (isDenied(rules)) return RISK_ABOVE_BORDER;
+  if (isThin(rules)) return selectThinRecordRuling(rules);
+  if (isAboveAllowBound(rules)) return RISK_ABOVE_BOUND;
+  return isAboveFlagBound(rules) ? RISK_FLAGGED : SUFFICIENT;
+}
+
+/** Record rules of a level that enforces nothing: the first that holds decides. */
+const UNENFORCED_RECORD_RULES: readonly PolicyRule[] = [
+  {
+    ruling: DENIED_FLAGGED,
+    member: "deny_from",
+    holds: isDeniedOrRefused,
+    value: readExpected,
+  },
+  { ...THIN_RULE, holds: isThinTolerated },
+  FLAG_RULE,
+  {
+    ruling: TOLERATED,
+    member: "allow_up_to",
+    holds: isAboveToleratedBound,
+    value: readExpected,
+    bound: ({ allowUpTo }) => Math.min(allowUpTo, RISK_BOUNDS[0]),
+  },
+  SUFFICIENT_RULE,
+];
+
+function decideUnenforcedRecordRuling(rules: RuleInputs): Ruling {
+  if (isDeniedOrRefused(rules)) return DENIED_FLAGGED;
+  if (isThinTolerated(rules)) return selectThinRecordRuling(rules);
+  if (isAboveFlagBound(rules)) return RISK_FLAGGED;
+  return isAboveToleratedBound(rules) ? TOLERATED : SUFFICIENT;
+}
+
+/** Rules of an enforced level that can only make it stricter: all are asked, the strictest counts. */
+const STRICTER_RULES: readonly PolicyRule[] = [
+  {
+    ruling: BELOW_MINIMUM,
+    member: "minimum_score",
+    holds: isBelowMinimum,
+    value: ({ scoreInternal }) => scoreInternal,
+    bound: ({ scoreMinimum }) => scoreMinimum,
+  },
+  {
+    ruling: (rules) => {
+      const ruling = selectStakesRuling(rules);
+      return ruling === SUFFICIENT ? STAKES_VERIFICATION : ruling;
+    },
+    member: "counts_stakes",
+    holds: (rules) => doStakesCount(rules) && selectStakesRuling(rules) !== SUFFICIENT,
+    value: ({ risk }) => DECISIONS[risk.decisionIndex],
+  },
+  {
+    ruling: SOURCES_REQUIRED,
+    member: "require_verified_sources",
+    holds: areSourcesMissing,
+    value: ({ areSourcesVerified }) => areSourcesVerified,
+  },
+];
+
+/** The ruling of one tool level. The last rule that makes it stricter names it. */
+export function applyPolicyRules(rules: RuleInputs): Ruling {
+  const { toolLevel, level, failureCode } = rules;
+  let decided = level.enforce
+    ? decideEnforcedRecordRuling(rules)
+    : decideUnenforcedRecordRuling(rules);
   if (level.enforce) {
-    if (!isThresholdMet) decided = selectStricterRuling(decided, BELOW_MINIMUM);
-    const isWordEnough = areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
-    if (level.counts_stakes && !isWordEnough) {
-      decided = selectStricterRuling(decided, selectStakesRuling(risk.decisionIndex));
-    }
-    if (level.require_verified_sources && !isSourced)
-      decided = selectStricterRuling(decided, SOURCES_REQUIRED);
+    if (isBelowMinimum(rules)) decided = selectStricterRuling(decided, BELOW_MINIMUM);
+    if (doStakesCount(rules)) decided = selectStricterRuling(decided, selectStakesRuling(rules));
+    if (areSourcesMissing(rules)) decided = selectStricterRuling(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
   const verdictIndex = selectFailureVerdictIndex(toolLevel, failureCode);
   return verdictIndex > decided.verdictIndex ? createRuling(verdictIndex, failureCode) : decided;
 }
 
-/** Index of the verdict that broken provenance draws at a level. */
-export function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
-  return (DOUBT_CODES.has(failureCode) ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[
-    toolLevel
-  ];
+function selectStricterRuling(current: Ruling, candidate: Ruling): Ruling {
+  return candidate.verdictIndex > current.verdictIndex ? candidate : current;
 }
 
-/** What the decision of `check` draws where stakes count. */
-export function selectStakesRuling(decisionIndex: number): Ruling {
-  return RULING_BY_DECISION[decisionIndex]!;
+/** One rule as it was applied. */
+export interface RuleStep {
+  rule: LogReason;
+  verdict: Verdict;
+  member: keyof LevelPolicy | null;
+  bound: unknown;
+  value: unknown;
+  /** Null: not reached, because a rule before it has decided. */
+  holds: boolean | null;
+  /** True of the one that decided. */
+  decides: boolean;
+}
+
+/** Every rule that applies at the level, in order, with its bound and the value that it compared. */
+export function traceRules(rules: RuleInputs): RuleStep[] {
+  const { level, toolLevel, failureCode } = rules;
+  const trace = ({ ruling, member, holds, value, bound }: PolicyRule): RuleStep => {
+    const { logReason, verdictIndex } = typeof ruling === "function" ? ruling(rules) : ruling;
+    return {
+      rule: logReason,
+      verdict: VERDICTS[verdictIndex]!,
+      member,
+      bound: bound === undefined ? member && level[member] : bound(rules),
+      value: value(rules),
+      holds: holds(rules),
+      decides: false,
+    };
+  };
+  const steps = (level.enforce ? ENFORCED_RECORD_RULES : UNENFORCED_RECORD_RULES).map(trace);
+  // Rules behind the first record rule that holds are not reached.
+  const first = steps.findIndex(({ holds }) => holds);
+  for (const unreached of steps.slice(first + 1)) unreached.holds = null;
+  if (level.enforce) steps.push(...STRICTER_RULES.map(trace));
+  if (failureCode !== "") {
+    const verdictIndex = selectFailureVerdictIndex(toolLevel, failureCode);
+    const rule: PolicyRule = {
+      ruling: createRuling(verdictIndex, failureCode),
+      member: null,
+      holds: () => verdictIndex > ALLOW,
+      value: () => failureCode,
+      bound: () => toolLevel,
+    };
+    steps.push(trace(rule));
+  }
+  const rank = ({ holds, verdict }: RuleStep) => (holds ? VERDICT[verdict] : -1);
+  const decided = steps.reduce((best, each) => (rank(each) > rank(best) ? each : best));
+  decided.decides = true;
+  return steps;
 }
 
 /**
- * Whether the policy only watches what names no tool level (check, handshake): both levels that are
- * held back as shipped, L2 and L3, are in shadow mode.
+ * Whether requests that name no tool level (check, handshake) are in shadow mode: both levels that the
+ * shipped policy enforces, L2 and L3, are.
  */
 export function isInShadowMode({ levels }: Policy): boolean {
   return levels.L2.shadow && levels.L3.shadow;
-}
-
-function selectStricterRuling(current: Ruling, candidate: Ruling): Ruling {
-  return candidate.verdictIndex > current.verdictIndex ? candidate : current;
 }

@@ -1,6 +1,6 @@
-// The operator's word for agents whose record is thin: which namespaces a policy vouches for, until
-// when and up to which tool level. Put into a form that a verdict can go through without parsing or
-// allocating; policies that vouch for nobody pay one comparison.
+// Vouched namespaces of a policy: agents with a thin record that the operator vouches for, until when and
+// up to which tool level. Kept in a form that a verdict reads without parsing or allocating; a policy
+// without vouchings costs one comparison.
 import { isAgentId } from "../contract/identifiers.ts";
 import type { Policy, Vouching } from "../contract/policy.ts";
 import { REASON_CODES, RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.ts";
@@ -20,7 +20,7 @@ export interface VouchedNamespace {
   readonly stakesMax: number;
 }
 
-/** What a reading says of the record that the word may stand in for. */
+/** The part of a score that decides whether a vouching may replace the record. */
 export interface VouchableRecord extends Pick<PolicyRisk, "isThin" | "failureProbability"> {
   /** Indexes into REASON_CODES, of which the first `reasonCount` count. */
   readonly reasonIndexes: ArrayLike<number>;
@@ -43,19 +43,24 @@ export function buildVouchedNamespaces({ vouched }: Policy): readonly VouchedNam
   }));
 }
 
+/** An agent's record, the namespaces that its tenant vouches for, and the time. */
+export interface VouchingQuery {
+  readonly active: { readonly vouched: readonly VouchedNamespace[] };
+  readonly reading: VouchableRecord;
+  readonly agentId: string;
+  /** Epoch ms. */
+  readonly nowMs: number;
+}
+
 /**
- * The entry that vouches at a level for an agent of this record at `nowMs` (epoch ms), the one with the
- * largest stakes; undefined where none does: no namespace covers the agent, the word has expired, the
- * record is not thin, or it speaks against the agent.
+ * The entry that vouches for the agent at a level, the one with the largest stakes; undefined where no
+ * namespace covers the agent, the entry has expired, the record is not thin, or it is adverse.
  */
 export function findVouching(
-  vouched: readonly VouchedNamespace[],
-  record: VouchableRecord,
-  agentId: string,
+  { active: { vouched }, reading, agentId, nowMs }: VouchingQuery,
   level: ToolLevel,
-  nowMs: number,
 ): VouchedNamespace | undefined {
-  if (vouched.length === 0 || !record.isThin || hasAdverseRecord(record)) return undefined;
+  if (vouched.length === 0 || !reading.isThin || hasAdverseRecord(reading)) return undefined;
   const levelIndex = TOOL_LEVELS.indexOf(level);
   let found: VouchedNamespace | undefined;
   for (const each of vouched) {
@@ -66,15 +71,10 @@ export function findVouching(
   return found !== undefined && isAgentId(agentId) ? found : undefined;
 }
 
-/** Whether the word counts at these stakes, beyond what `check` says of them. */
-export function areStakesVouched(found: VouchedNamespace | undefined, stakes: number): boolean {
-  return found !== undefined && stakes <= found.stakesMax;
-}
-
 /**
- * The word stands in for a record, not against one: it covers no risk that is CRITICAL, and none that
- * is HIGH for failures on file. At MEDIUM a failure is borne: else one word of a stranger's key, which
- * moves a newcomer's risk by a point or two, would undo the operator's.
+ * A vouching replaces a missing record, not a bad one: it covers no CRITICAL risk, and no HIGH risk with
+ * recorded failures. A failure at MEDIUM risk is tolerated: otherwise one report of an unvouched key,
+ * which moves a first-seen agent's risk by a point or two, would cancel the operator's vouching.
  */
 function hasAdverseRecord({
   failureProbability,

@@ -6,7 +6,7 @@ import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { JournaledNotes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
-import { ReviewDecisionCache } from "../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../bureau/reviews/decision-cache.ts";
 import { ReviewQueue } from "../bureau/reviews/queue.ts";
 import { ReviewBook, type StoredReview } from "../contract/reviews/book.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";

@@ -6,7 +6,7 @@ import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
-import type { ReviewDecisionSource } from "../../src/bureau/reviews/desk.ts";
+import type { ReviewDecisionSource } from "../../src/bureau/reviews/decision-cache.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";

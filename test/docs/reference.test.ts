@@ -102,7 +102,7 @@ function sentenceOf(reasonIndex: number, isUnknown: boolean): string {
     reasonCount: 1,
   };
   const reasons: string[] = [];
-  appendReasons(reading as AgentScore, STAKES, reasons, []);
+  appendReasons({ reading: reading as AgentScore, stakes: STAKES }, reasons, []);
   return reasons[0]!;
 }
 

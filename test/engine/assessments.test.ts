@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { REASON_CODES, VERDICTS } from "../../src/contract/vocabulary.ts";
-import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
 import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 const SUBJECT = "agent://t/0";
@@ -49,7 +49,7 @@ function report({ writer }: Engine, successes: number, failures = 0): number {
 function read({ reader }: Engine, nowMs: number) {
   const reading = reader.check(SUBJECT, 0, nowMs);
   const { levels } = DEFAULT_POLICY;
-  const { verdictIndex } = applyPolicyRules("L2", levels.L2, reading, true, "");
+  const { verdictIndex } = applyPolicyRules(createRuleInputs("L2", levels.L2, reading));
   const codes = [...reading.reasonIndexes.subarray(0, reading.reasonCount)];
   return {
     score: reading.scoreInternal,

@@ -8,8 +8,7 @@ import {
   VOICE_REPORTER,
   VOICE_STRANGER,
 } from "../../src/contract/voices.ts";
-import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
 import { VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
@@ -57,7 +56,7 @@ function verdicts({ reader }: Engine, nowMs: number, stakes = 0): [l2: string, l
     decisionIndex,
   };
   const of = (level: "L2" | "L3") => {
-    const { verdictIndex } = applyPolicyRules(level, DEFAULT_POLICY.levels[level], risk, true, "");
+    const { verdictIndex } = applyPolicyRules(createRuleInputs(level, undefined, risk));
     return VERDICTS[verdictIndex]!;
   };
   return [of("L2"), of("L3")];

@@ -9,8 +9,11 @@ import { BACKTEST_QUESTIONS } from "../../src/contract/schemas/backtest.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
 import { PolicyBacktest } from "../../src/policy/backtest.ts";
-import { computeEffectiveTrials, computeWilsonInterval } from "../../src/policy/interval.ts";
-import { applyPolicyRules } from "../../src/policy/rules.ts";
+import {
+  computeEffectiveTrials,
+  computeWilsonInterval,
+} from "../../src/policy/confidence-interval.ts";
+import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
 
 const AGENTS = ["agent://a/0", "agent://a/1", "agent://a/2", "agent://a/3"];
 
@@ -77,9 +80,13 @@ function verdictOf(
   const rules = policy.levels[name];
   const isHandshake = BACKTEST_QUESTIONS[each.question]!.startsWith("handshake");
   const own = isHandshake ? rules.allow_handshake_up_to : rules.allow_up_to;
-  const isMet =
+  const isMinimumMet =
     isHandshake || Math.round(each.reading.scoreInternal) >= (rules.minimum_score ?? 300);
-  const ruling = applyPolicyRules(name, rules, each.reading, isMet, "", true, bound ?? own);
+  const ruling = applyPolicyRules({
+    ...createRuleInputs(name, rules, each.reading),
+    isMinimumMet,
+    allowUpTo: bound ?? own,
+  });
   return VERDICTS[ruling.verdictIndex]!;
 }
 

@@ -1,9 +1,15 @@
-// The policy of verify against its text tables, and the properties that no table can show.
+// The policy of verify against its text tables, the properties that no table can show, and the trace of the rules
+// against the decision: whatever the level, the risk and the provenance, both name the same rule.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { applyPolicyRules, computeRiskIndex } from "../../src/policy/rules.ts";
-import type { PolicyRisk } from "../../src/policy/rules.ts";
+import {
+  applyPolicyRules,
+  computeRiskIndex,
+  createRuleInputs,
+  traceRules,
+} from "../../src/policy/rules.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
@@ -25,8 +31,11 @@ function decide(
   isMet = true,
   code: FindingCode | "" = "",
 ) {
-  const level = DEFAULT_POLICY.levels[toolLevel];
-  return applyPolicyRules(toolLevel, level, { ...CLEAR, ...risk }, isMet, code);
+  return applyPolicyRules({
+    ...createRuleInputs(toolLevel, undefined, { ...CLEAR, ...risk }),
+    isMinimumMet: isMet,
+    failureCode: code,
+  });
 }
 
 describe("policy table", () => {
@@ -69,14 +78,10 @@ describe("rules on top of the table", () => {
 describe("a tenant's own numbers", () => {
   const L2 = DEFAULT_POLICY.levels.L2;
   const rule = (level: Partial<LevelPolicy>, risk: Partial<PolicyRisk>, isSourced = true) => {
-    const ruling = applyPolicyRules(
-      "L2",
-      { ...L2, ...level },
-      { ...CLEAR, ...risk },
-      true,
-      "",
-      isSourced,
-    );
+    const ruling = applyPolicyRules({
+      ...createRuleInputs("L2", { ...L2, ...level }, { ...CLEAR, ...risk }),
+      areSourcesVerified: isSourced,
+    });
     return `${VERDICTS[ruling.verdictIndex]} ${ruling.logReason}`;
   };
 
@@ -170,5 +175,106 @@ describe("policy properties", () => {
         expect(decide(...facts).logReason).toMatch(/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/);
       }),
     );
+  });
+});
+
+const share = fc.oneof(
+  fc.constantFrom(0, 0.05, 0.1, 0.15, 1),
+  fc.double({ min: 0, max: 1, noNaN: true }),
+);
+const ruleLevel = fc.record({
+  allow_up_to: share,
+  flag_above: share,
+  thin: fc.constantFrom("allow", "flag", "challenge"),
+  enforce: fc.boolean(),
+  deny_from: fc.oneof(fc.constantFrom("fitted" as const, "never" as const), share),
+  counts_stakes: fc.boolean(),
+  require_verified_sources: fc.boolean(),
+});
+const inputs = fc
+  .record({
+    toolLevel: fc.constantFrom(...TOOL_LEVELS),
+    level: ruleLevel,
+    risk: fc.record({
+      failureProbability: share,
+      failureOptimistic: share,
+      isThin: fc.boolean(),
+      isDenied: fc.boolean(),
+      isRefused: fc.boolean(),
+      decisionIndex: fc.nat(DECISIONS.length - 1),
+    }),
+    isMinimumMet: fc.boolean(),
+    failureCode: fc.constantFrom(
+      "" as const,
+      "HASH_MISMATCH" as const,
+      "SOURCE_REVOKED" as const,
+      "UNSUPPORTED_CONTENT" as const,
+    ),
+    areSourcesVerified: fc.boolean(),
+    allowUpTo: share,
+    isVouched: fc.boolean(),
+    areStakesVouched: fc.boolean(),
+    vouchedStakesMax: fc.constant(0),
+    scoreInternal: fc.constant(500),
+    scoreMinimum: fc.constant(510),
+  })
+  .map((given): RuleInputs => {
+    const whole: LevelPolicy = {
+      ...DEFAULT_POLICY.levels.L0,
+      ...(given.level as Partial<LevelPolicy>),
+    };
+    return { ...given, level: whole };
+  });
+
+describe("a trace of the rules", () => {
+  it("decides by the rule that the policy decides by", () => {
+    fc.assert(
+      fc.property(inputs, (given) => {
+        const steps = traceRules(given);
+        const ruled = applyPolicyRules(given);
+        const deciding = steps.filter(({ decides }) => decides);
+        expect(deciding.map(({ rule, verdict }) => [rule, verdict])).toEqual([
+          [ruled.logReason, VERDICTS[ruled.verdictIndex]],
+        ]);
+        expect(deciding[0]!.holds).toBe(true);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("names the member, its bound and the value, and what was not asked", () => {
+    const risk = {
+      failureProbability: 0.2,
+      failureOptimistic: 0.1,
+      isThin: false,
+      isDenied: false,
+      isRefused: false,
+      decisionIndex: 0,
+    };
+    const steps = traceRules({
+      ...createRuleInputs("L2", undefined, risk),
+      isMinimumMet: false,
+      allowUpTo: 0.1,
+      scoreInternal: 460,
+      scoreMinimum: 507,
+    });
+    expect(steps.find(({ decides }) => decides)).toEqual({
+      rule: "RISK_ABOVE_BOUND",
+      verdict: "CHALLENGE",
+      member: "allow_up_to",
+      bound: 0.1,
+      value: 0.2,
+      holds: true,
+      decides: true,
+    });
+    const holds = Object.fromEntries(steps.map((each) => [each.rule, each.holds]));
+    expect(holds).toMatchObject({
+      REFUSE_RULE: false,
+      RISK_ABOVE_BORDER: false,
+      THIN_FILE: false,
+      TRUST_SUFFICIENT: null,
+      // It holds too, but is no stricter than the one that decided.
+      BELOW_TENANT_MINIMUM: true,
+    });
   });
 });

@@ -5,17 +5,16 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
 import { DECISIONS, REASON_CODES, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
-import type { ToolLevel } from "../../src/contract/vocabulary.ts";
+import type { FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
-import { findHighestAllowedLevel } from "../../src/policy/highest-level.ts";
-import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { applyPolicyRules, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
-import type { PolicyRisk } from "../../src/policy/rules.ts";
-import {
-  areStakesVouched,
-  buildVouchedNamespaces,
-  findVouching,
-} from "../../src/policy/vouching.ts";
+import { fillRuleInputs, findHighestAllowedLevel } from "../../src/policy/policy-query.ts";
+import type { PolicyQuery, PolicyScore } from "../../src/policy/policy-query.ts";
+import { DEFAULT_POLICY, MINIMUM_SCORES_DEFAULT } from "../../src/contract/policy.ts";
+import type { LevelPolicy } from "../../src/contract/policy.ts";
+import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
+import { VOUCHED } from "../../src/policy/rulings.ts";
+import type { PolicyRisk, RuleInputs } from "../../src/policy/rules.ts";
+import { buildVouchedNamespaces, findVouching } from "../../src/policy/vouching.ts";
 import type { VouchableRecord } from "../../src/policy/vouching.ts";
 
 const UNTIL_MS = Date.UTC(2027, 0, 31);
@@ -26,12 +25,36 @@ const THIN: VouchableRecord = {
   reasonCount: 1,
 };
 
+const UNKNOWN: PolicyScore = {
+  ...THIN,
+  failureOptimistic: 0.02,
+  isDenied: false,
+  isRefused: false,
+  decisionIndex: DECISIONS.indexOf("escalate"),
+  scoreInternal: 500,
+};
+
+function queryAt(more: Partial<PolicyQuery>): PolicyQuery {
+  return {
+    active: createActivePolicy(DEFAULT_POLICY),
+    reading: UNKNOWN,
+    agentId: "agent://a/b/c/d",
+    stakes: 0,
+    minimumScores: MINIMUM_SCORES_DEFAULT,
+    nowMs: 0,
+    rules: createRuleInputs(),
+    ...more,
+  };
+}
+
 function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = THIN) {
   const until = new Date(UNTIL_MS).toISOString();
   const policy = parsePolicy({
     vouched: namespaces.map((namespace) => ({ namespace, until })),
   });
-  return findVouching(buildVouchedNamespaces(policy), risk, agent, "L2", nowMs)?.vouching.namespace;
+  const active = { vouched: buildVouchedNamespaces(policy) };
+  const query = { active, reading: risk, agentId: agent, nowMs };
+  return findVouching(query, "L2")?.vouching.namespace;
 }
 
 describe("a namespace", () => {
@@ -102,7 +125,7 @@ describe("a namespace", () => {
       up_to,
       max_stakes,
     });
-    const compiled = buildVouchedNamespaces(
+    const active = createActivePolicy(
       parsePolicy({
         vouched: [
           entry("a", UNTIL_MS, "L2", 5),
@@ -112,7 +135,7 @@ describe("a namespace", () => {
       }),
     );
     const at = (level: ToolLevel, nowMs: number) =>
-      findVouching(compiled, THIN, "agent://a/b/c/d", level, nowMs);
+      findVouching({ active, reading: THIN, agentId: "agent://a/b/c/d", nowMs }, level);
     const namespaces = (nowMs: number) =>
       TOOL_LEVELS.map((level) => at(level, nowMs)?.vouching.namespace);
     const [a, b, c] = ["agent://a/*", "agent://a/b/*", "agent://a/b/c/*"];
@@ -121,12 +144,27 @@ describe("a namespace", () => {
     expect(namespaces(UNTIL_MS)).toEqual([c, c, c, undefined]);
     expect(namespaces(UNTIL_MS + 1)).toEqual([undefined, undefined, undefined, undefined]);
     const stakes = (level: ToolLevel) =>
-      [0, 1, 1.01, 5, 5.01].map((each) => areStakesVouched(at(level, 0), each));
+      [0, 1, 1.01, 5, 5.01].map(
+        (each) => fillRuleInputs(queryAt({ active, stakes: each }), level).areStakesVouched,
+      );
     expect(stakes("L2")).toEqual([true, true, true, true, false]);
     expect(stakes("L3")).toEqual([true, true, false, false, false]);
-    expect(areStakesVouched(undefined, 0)).toBe(false);
+    const unvouched = queryAt({ active, agentId: "agent://b/c" });
+    expect(fillRuleInputs(unvouched, "L2")).toMatchObject({
+      isVouched: false,
+      areStakesVouched: false,
+      vouchedStakesMax: 0,
+    });
   });
 });
+
+type Facts = [ToolLevel, LevelPolicy, PolicyRisk, boolean, FindingCode | "", boolean, number];
+
+function ruleOf(facts: Facts, more: Partial<RuleInputs> = {}) {
+  const [toolLevel, level, risk, isMinimumMet, failureCode, areSourcesVerified, allowUpTo] = facts;
+  const inputs = { isMinimumMet, failureCode, areSourcesVerified, allowUpTo, ...more };
+  return applyPolicyRules({ ...createRuleInputs(toolLevel, level, risk), ...inputs });
+}
 
 describe("the verdict", () => {
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
@@ -165,15 +203,15 @@ describe("the verdict", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
-        const without = applyPolicyRules(...given);
-        const withWord = applyPolicyRules(...given, true, false);
+        const without = ruleOf(given);
+        const withWord = ruleOf(given, { isVouched: true });
         if (!["THIN_FILE", "THIN_FILE_FLAGGED"].includes(without.logReason)) {
           expect(withWord).toEqual(without);
           return;
         }
         expect(risk.isThin).toBe(true);
         // What all other rules say where a thin record costs nothing.
-        const others = applyPolicyRules(toolLevel, { ...level, thin: "allow" }, risk, ...rest);
+        const others = ruleOf([toolLevel, { ...level, thin: "allow" }, risk, ...rest]);
         if (others.verdictIndex > 0) expect(withWord).toEqual(others);
         else expect(withWord).toBe(VOUCHED);
         if (withWord === VOUCHED) loosened += 1;
@@ -192,8 +230,17 @@ describe("the verdict", () => {
         const level = { ...DEFAULT_POLICY.levels[name], minimum_score: minimum };
         const named = keyMinimum === shipped[name] ? 300 : keyMinimum;
         const isMet = own >= Math.max(named, minimum ?? 300);
-        expect(isMinimumMet(name, level, own, keyMinimum)).toBe(isMet);
-        expect(isMinimumMet(name, level, own, shipped[name])).toBe(own >= (minimum ?? 300));
+        const levels = { ...DEFAULT_POLICY.levels, [name]: level };
+        const isMetBy = (minimums: number) => {
+          const query = queryAt({
+            active: createActivePolicy({ ...DEFAULT_POLICY, levels }),
+            reading: { ...UNKNOWN, scoreInternal: own },
+            minimumScores: { L0: minimums, L1: minimums, L2: minimums, L3: minimums },
+          });
+          return fillRuleInputs(query, name).isMinimumMet;
+        };
+        expect(isMetBy(keyMinimum)).toBe(isMet);
+        expect(isMetBy(shipped[name])).toBe(own >= (minimum ?? 300));
       }),
     );
   });
@@ -203,11 +250,12 @@ describe("the verdict", () => {
     fc.assert(
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
-        const withStakes = applyPolicyRules(...given, true, true);
+        const withStakes = ruleOf(given, { isVouched: true, areStakesVouched: true });
         const isRefused = risk.decisionIndex === DECISIONS.indexOf("refuse");
         const free = isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
-        expect(withStakes).toEqual(applyPolicyRules(toolLevel, free, risk, ...rest, true, false));
-        if (withStakes.verdictIndex < applyPolicyRules(...given, true, false).verdictIndex) {
+        const word = { isVouched: true };
+        expect(withStakes).toEqual(ruleOf([toolLevel, free, risk, ...rest], word));
+        if (withStakes.verdictIndex < ruleOf(given, word).verdictIndex) {
           loosened += 1;
         }
       }),
@@ -217,22 +265,13 @@ describe("the verdict", () => {
   });
 
   it("reaches up to the level and the stakes that the word names", () => {
-    const unknown: PolicyRisk & VouchableRecord & { scoreInternal: number } = {
-      ...THIN,
-      failureOptimistic: 0.02,
-      isDenied: false,
-      isRefused: false,
-      decisionIndex: DECISIONS.indexOf("escalate"),
-      scoreInternal: 500,
-    };
-    const minimums = { L0: 300, L1: 300, L2: 507, L3: 550 };
     const until = new Date(UNTIL_MS).toISOString();
     for (const level of VOUCHED_LEVELS) {
       const word = { namespace: "agent://a/*", until, up_to: level, max_stakes: 10 };
       const active = createActivePolicy(parsePolicy({ vouched: [word] }));
       const reach = (agent: string, stakes: number, nowMs: number) =>
         [false, true].map((isHandshake) =>
-          findHighestAllowedLevel(active, unknown, agent, stakes, minimums, isHandshake, nowMs),
+          findHighestAllowedLevel(queryAt({ active, agentId: agent, stakes, nowMs }), isHandshake),
         );
       expect(reach("agent://a/x", 10, UNTIL_MS - 1)).toEqual([level, level]);
       expect(reach("agent://a/x", 10.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);

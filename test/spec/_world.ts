@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
-import { ReviewDecisionCache } from "../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../src/bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type { Principal } from "../../src/contract/principal.ts";

@@ -1,39 +1,37 @@
-// Assessments that verdicts leave behind: a certain finding on a text that the operator's own keys
-// asked about tells on the agent. Others' requests are answered and leave no trace: asking is no vote,
-// else anyone could lower an agent by asking about inventions in its name.
+// Assessments of verify: a certain finding on a text counts against the agent if the operator's own (first-party)
+// keys sent it. Other keys' requests leave none: otherwise anyone could lower an agent's score by sending
+// invented texts in its name.
 import { createHash } from "node:crypto";
 
 import type { Assessment } from "../../contract/assessments.ts";
-import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest } from "../../contract/schemas/scores.ts";
-import type { ProvenanceFinding } from "./provenance.ts";
+import type { VerdictContext } from "./verdict-context.ts";
 
 const HALLUCINATION_KIND = 0;
 const UNVERIFIED_KIND = 1;
 
-/** Port of the journal's queue: takes assessments without making the verdict wait. */
+/** Port of the journal's queue of assessments; the verdict does not wait for it. */
 export interface AssessmentLog {
-  /** Never throws for want of room: what cannot be kept is dropped and counted. */
+  /** Never throws: an assessment that exceeds the capacity is dropped and counted. */
   enqueue(assessment: Assessment): void;
 }
 
-/** For bureaus that journal nothing. */
+/** Discards all assessments. */
 export const discardingAssessmentLog: AssessmentLog = { enqueue: () => undefined };
 
 /**
- * Notes the finding where it is certain (hard, or hallucinated), the text itself was sent, and the key
- * is first-party. Doubts, unknown sources and clean texts count nothing.
+ * Records the finding where it is certain (hard, or hallucinated), the request has the text itself, and the key
+ * is first-party. Doubts, unknown sources and clean texts are not recorded.
  */
 export function recordCertainFinding(
-  log: AssessmentLog,
+  { services, call, finding, nowMs }: VerdictContext,
   { agent_id, context: { content } }: VerifyRequest,
-  { isFirstParty, tenant, keyId }: Principal,
-  { hardFailureCode, reasonCode, data }: ProvenanceFinding,
-  nowMs: number,
 ): void {
+  const { isFirstParty, tenant, keyId } = call.principal;
+  const { hardFailureCode, reasonCode, data } = finding;
   if (!isFirstParty || content === undefined) return;
   if (hardFailureCode === "" && !data.is_hallucinated) return;
-  log.enqueue({
+  services.assessments.enqueue({
     agent: agent_id,
     tenant,
     keyId,

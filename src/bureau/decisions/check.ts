@@ -1,44 +1,40 @@
 // Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
 import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.ts";
-import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
-import { setVerdictTime } from "../services.ts";
-import type { BureauServices } from "../services.ts";
-import {
-  CONNECT_INDEX,
-  encodeMaxStakes,
-  LAST_OPEN_DECISION_INDEX,
-  roundEffectiveScore,
-  computeReviewedMaxStakes,
-} from "./leg.ts";
-import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { encodeMaxStakes, roundEffectiveScore, computeReviewedMaxStakes } from "./leg.ts";
+import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
-import { findHighestAllowedLevel } from "../../policy/highest-level.ts";
+import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
-import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./reviewed.ts";
+import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
 import { findReservedAgent } from "./test-agents.ts";
+import type { VerdictContext } from "./verdict-context.ts";
 
 /**
  * Scores one agent at given stakes. Returns a promise only for the reserved agent `slow`.
  * @throws ServiceFault `reserved_agent` when test agents are switched off.
  */
 export function checkAgent(
-  services: BureauServices,
+  context: VerdictContext,
   request: CheckRequest,
   call: CallContext,
 ): CheckResponse | Promise<CheckResponse> {
   const { subject, stakes } = request;
-  const measured = services.engine.check(encodeAgentKey(subject), stakes, setVerdictTime(services));
-  const reserved = findReservedAgent(subject, services.environment.isReservedEnabled);
+  const { engine, environment } = context.services;
+  context.begin(call, subject, stakes);
+  const measured = engine.check(encodeAgentKey(subject), stakes, context.nowMs);
+  const reserved = findReservedAgent(subject, environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
-  const decisionIndex = applyReviewToDecision(services, call, subject, reading, stakes);
+  context.reading = reading;
+  const decisionIndex = applyReviewToDecision(context);
   const code = selectReviewCode(reading.decisionIndex, decisionIndex);
-  const active = services.policies.findActivePolicy(call.principal.tenant);
+  const { active, times } = context;
   const reasons: string[] = [];
   const codes: LegCode[] = code === "" ? [] : [code];
-  if (decisionIndex !== CONNECT_INDEX) appendReasons(reading, stakes, reasons, codes);
+  if (decisionIndex !== DECISION.connect) appendReasons(context, reasons, codes);
   const response: CheckResponse = {
     request_id: call.requestId,
     subject,
@@ -51,22 +47,14 @@ export function checkAgent(
     reasons,
     reason_codes: codes,
     max_stakes: code === "" ? encodeMaxStakes(reading) : computeReviewedMaxStakes(code, stakes),
-    tool_level_max: findHighestAllowedLevel(
-      active,
-      reading,
-      subject,
-      stakes,
-      call.principal.minimumScores,
-      false,
-      services.nowMs,
-    ),
-    config_version: services.engine.findConfigVersion(measured.configNumber),
-    evaluated_at: services.times.evaluatedAt,
-    expires_at: code === "" ? services.times.expiresAt : services.times.evaluatedAt,
+    tool_level_max: findHighestAllowedLevel(context, false),
+    config_version: engine.findConfigVersion(measured.configNumber),
+    evaluated_at: times.evaluatedAt,
+    expires_at: code === "" ? times.expiresAt : times.evaluatedAt,
   };
   if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
-  if (response.enforced) countReviewLeg(services, call, response, stakes);
-  logLeg(services, call, reading, {
+  if (response.enforced) countReviewLeg(context, response);
+  logLeg(context, reading, {
     kindIndex: KIND_CHECK,
     legIndex: LEG_FORWARD,
     subject,
@@ -81,5 +69,5 @@ export function checkAgent(
     reviewCode: code,
   });
   if (reserved === undefined || reserved.delayMs === 0) return response;
-  return services.environment.delay(reserved.delayMs).then(() => response);
+  return environment.delay(reserved.delayMs).then(() => response);
 }

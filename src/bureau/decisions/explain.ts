@@ -5,17 +5,15 @@ import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabula
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentScoreDetails, AgentScore } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
-import { setVerdictTime } from "../services.ts";
-import type { BureauServices } from "../services.ts";
 import type { CallContext } from "../bureau.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
 import type { Vouching } from "../../contract/policy.ts";
-import type { ActivePolicy } from "../../policy/active-policy.ts";
-import { findHighestAllowedLevel } from "../../policy/highest-level.ts";
+import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { findVouching } from "../../policy/vouching.ts";
 import { encodeMaxStakes, roundEffectiveScore } from "./leg.ts";
 import { listImprovements } from "./reasons.ts";
 import { findReservedAgent } from "./test-agents.ts";
+import type { VerdictContext } from "./verdict-context.ts";
 import { scaleScoreTo100 } from "./verify.ts";
 
 /** One per order of magnitude: enough to see where the decision turns. */
@@ -23,16 +21,18 @@ const EXPLAINED_STAKES = [1, 10, 100, 1000, 10_000] as const;
 
 /** Explains any agent; an unknown one is explained as the newcomer that it is scored as. */
 export function explainAgentScore(
-  services: BureauServices,
+  context: VerdictContext,
   agentId: string,
-  { principal }: CallContext,
+  call: CallContext,
 ): AgentExplanation {
-  const nowMs = setVerdictTime(services);
-  const reserved = findReservedAgent(agentId, services.environment.isReservedEnabled);
+  const { engine, environment } = context.services;
+  context.begin(call, agentId, 0);
+  const { nowMs } = context;
+  const reserved = findReservedAgent(agentId, environment.isReservedEnabled);
   const key = encodeAgentKey(agentId);
-  const measured = services.engine.explain(key, nowMs);
+  const measured = engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
-  const active = services.policies.findActivePolicy(principal.tenant);
+  context.reading = reading;
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
@@ -41,16 +41,8 @@ export function explainAgentScore(
     score: scaleScoreTo100(scoreInternal),
     effective_score: roundEffectiveScore(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
-    tool_level_max: findHighestAllowedLevel(
-      active,
-      reading,
-      agentId,
-      0,
-      principal.minimumScores,
-      false,
-      nowMs,
-    ),
-    vouched: findBroadestVouching(active, reading, agentId, nowMs),
+    tool_level_max: findHighestAllowedLevel(context, false),
+    vouched: findBroadestVouching(context),
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,
@@ -67,12 +59,12 @@ export function explainAgentScore(
     decisions: [],
     improvements: [],
     reason_codes: [],
-    config_version: services.engine.findConfigVersion(measured.configNumber),
-    evaluated_at: services.times.evaluatedAt,
+    config_version: engine.findConfigVersion(measured.configNumber),
+    evaluated_at: context.times.evaluatedAt,
   };
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
-  const readAt = (stakes: number) => reserved?.reading ?? services.engine.check(key, stakes, nowMs);
+  const readAt = (stakes: number) => reserved?.reading ?? engine.check(key, stakes, nowMs);
   for (const stakes of EXPLAINED_STAKES) addDecisionAtStakes(explanation, stakes, readAt(stakes));
   explanation.improvements = listImprovements(explanation.reason_codes);
   return explanation;
@@ -91,14 +83,8 @@ function addDecisionAtStakes(
 }
 
 /** The entry that reaches the most sensitive level. */
-function findBroadestVouching(
-  { vouched }: ActivePolicy,
-  reading: AgentScore,
-  agentId: string,
-  nowMs: number,
-): Vouching | null {
-  const atL3 = findVouching(vouched, reading, agentId, "L3", nowMs);
-  return (atL3 ?? findVouching(vouched, reading, agentId, "L2", nowMs))?.vouching ?? null;
+function findBroadestVouching(context: VerdictContext): Vouching | null {
+  return (findVouching(context, "L3") ?? findVouching(context, "L2"))?.vouching ?? null;
 }
 
 function listScoreReasonCodes(reading: AgentScore): ReasonCode[] {

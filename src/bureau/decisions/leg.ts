@@ -1,17 +1,12 @@
 // One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/schemas/scores.ts";
-import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import type { CallContext } from "../bureau.ts";
-import type { BureauServices } from "../services.ts";
-import { findHighestAllowedLevel } from "../../policy/highest-level.ts";
-import { selectReviewCode } from "./reviewed.ts";
+import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
+import { selectReviewCode } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
-
-export const CONNECT_INDEX = DECISIONS.indexOf("connect");
-/** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
-export const LAST_OPEN_DECISION_INDEX = DECISIONS.indexOf("connect_with_verification");
+import type { VerdictContext } from "./verdict-context.ts";
 
 /** SPEC §2.8 leaves the scale open: 300-850, fractional; hundredths are far below its noise. */
 export function roundEffectiveScore(score: number): number {
@@ -24,32 +19,26 @@ export function encodeStakesBound(stakes: number): number | null {
 }
 
 /**
- * Largest stakes with a decision no stricter; of one that waits for a person the largest that would
- * open without; 0 for a refusal, null for any stakes.
+ * Largest stakes with a decision no stricter; for `escalate` the largest that would open without; 0 for a
+ * refusal, null for any stakes.
  */
 export function encodeMaxStakes(reading: AgentScore): number | null {
   return encodeStakesBound(reading.stakesMax);
 }
 
-/** A person's word is for the stakes that were asked about. */
+/** A review decision holds for the requested stakes only. */
 export function computeReviewedMaxStakes(code: ReviewCode, stakes: number): number {
   return code === "REVIEW_UPHELD" ? 0 : stakes;
 }
 
-/** The leg of one reading at these stakes; `decisionIndex` is what a person made of its decision. */
-export function buildLeg(
-  services: BureauServices,
-  { principal }: CallContext,
-  subject: string,
-  stakes: number,
-  reading: AgentScore,
-  decisionIndex: number,
-): Leg {
+/** The leg of the context's agent in a handshake; `decisionIndex` is its decision after a review. */
+export function buildLeg(context: VerdictContext, decisionIndex: number): Leg {
+  const { reading, agentId: subject, stakes } = context;
   const reasons: string[] = [];
   const code = selectReviewCode(reading.decisionIndex, decisionIndex);
   const codes: LegCode[] = code === "" ? [] : [code];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
-  if (decisionIndex !== CONNECT_INDEX) appendReasons(reading, stakes, reasons, codes);
+  if (decisionIndex !== DECISION.connect) appendReasons(context, reasons, codes);
   const scored: Leg = {
     subject,
     effective_score: roundEffectiveScore(reading.scoreEffective),
@@ -58,15 +47,7 @@ export function buildLeg(
     reasons,
     reason_codes: codes,
     max_stakes: code === "" ? encodeMaxStakes(reading) : computeReviewedMaxStakes(code, stakes),
-    tool_level_max: findHighestAllowedLevel(
-      services.policies.findActivePolicy(principal.tenant),
-      reading,
-      subject,
-      stakes,
-      principal.minimumScores,
-      true,
-      services.nowMs,
-    ),
+    tool_level_max: findHighestAllowedLevel(context, true),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;
   return scored;

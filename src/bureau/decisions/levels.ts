@@ -1,97 +1,66 @@
-// The `levels` of a verify answer: what the same question gets at every tool level, and between which
-// stakes that stays so, so that one paid read serves an agent's tools of all levels. Only for
-// requests that ask for it. The stakes named are those between which the same ruling comes about by
-// the same numbers; outside them the service has to be asked.
-import type { LevelPolicy } from "../../contract/policy.ts";
-import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
-import { TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+// `levels` of a verify response: the verdict at every tool level, and the stakes between which it holds, so that
+// one call serves an agent's tools of all levels. Only for requests that ask for it. Outside the stakes named
+// the caller has to ask again.
+import type { VerifyResponse } from "../../contract/schemas/scores.ts";
+import { TOOL_LEVELS, VERDICT, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import type { AgentScore } from "../../engine/reading.ts";
+import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
 import {
-  isReviewRequired,
-  selectMinimumScore,
-  type Ruling,
+  SOURCES_REQUIRED,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
   THIN_TOLERATED,
-} from "../../policy/rules.ts";
-import { applyReviewToRuling } from "./reviewed.ts";
-import { findVouching } from "../../policy/vouching.ts";
-import type { CallContext } from "../bureau.ts";
-import type { BureauServices } from "../services.ts";
+} from "../../policy/rulings.ts";
+import type { Ruling } from "../../policy/rulings.ts";
+import { applyReviewToRuling } from "./review-override.ts";
 import { encodeStakesBound } from "./leg.ts";
 import {
-  selectFailureCode,
+  fillLevelRules,
   isDecidedByStakes,
   isAuditSampleCandidate,
   buildAuditSampleKey,
   selectVerdictReasonCodes,
-  decideLevelRuling,
   computeStakesBound,
 } from "./level-ruling.ts";
-import type { ProvenanceFinding } from "./provenance.ts";
+import type { VerdictContext } from "./verdict-context.ts";
 
 type LevelVerdicts = NonNullable<VerifyResponse["levels"]>;
 
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 /** Closed forms and decisions are computed differently: this far apart they agree. */
 const BOUND_TOLERANCE = 1e-9;
 const STAKES_STEPS_PER_UNIT = 10_000;
 
 /**
- * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
- * score that it shows. A level is left out where its answer must be on record: flagged for review,
- * quarantined or blocked, waiting for a person or decided by one; or where an audit's lot may let it
- * through. Such a decision is one that the service makes and logs itself.
+ * The verdict of every level. `scoreReported` is the internal score in the response. A level is left out where
+ * its verdict must be recorded: flagged, quarantined or blocked, pending or decided by review, or eligible for
+ * audit sampling. The caller has to request such a level on its own.
  */
 export function buildLevelVerdicts(
-  services: BureauServices,
-  request: VerifyRequest,
-  call: CallContext,
-  reading: AgentScore,
-  finding: ProvenanceFinding,
-  asked: Ruling,
+  context: VerdictContext,
+  requestedLevel: ToolLevel,
   scoreReported: number,
 ): LevelVerdicts {
-  const active = services.policies.findActivePolicy(call.principal.tenant);
-  const { agent_id: agentId, stakes = 0 } = request;
-  const { isShadow, minimumScores } = call.principal;
+  const { services, call, rules, stakes, nowMs } = context;
   const levels: LevelVerdicts = {};
-  const mayDraw = services.auditedToday.wouldBeFirst(
-    buildAuditSampleKey(call, agentId),
-    services.nowMs,
-  );
-  const inLot = (name: ToolLevel, ruling: Ruling) =>
-    mayDraw &&
-    isAuditSampleCandidate(active, call.principal, name, reading, finding, ruling, stakes);
+  const mayBeSampled = services.auditedToday.wouldBeFirst(buildAuditSampleKey(context), nowMs);
   for (const name of TOOL_LEVELS) {
-    const level = active.policy.levels[name];
-    const vouching = findVouching(active.vouched, reading, agentId, name, services.nowMs);
-    const ruling =
-      name === request.tool_level
-        ? asked
-        : selectUnloggedRuling(
-            services,
-            agentId,
-            level,
-            reading,
-            decideLevelRuling(active, call.principal, name, reading, finding, vouching, stakes),
-          );
+    fillLevelRules(context, name);
+    const isRequested = name === requestedLevel;
+    const ruling = isRequested ? context.ruling : selectUnloggedRuling(context);
     if (ruling === undefined) continue;
-    if (name !== request.tool_level && inLot(name, ruling)) continue;
-    // A person has decided on it, which may change any moment.
-    if (applyReviewToRuling(services, request, call, name, reading, finding, ruling) !== ruling)
-      continue;
-    const bound = computeStakesBound(level, reading, ruling, vouching);
-    const [from, to] = computeConstantStakesRange(level, reading, ruling, finding, bound, stakes);
+    if (!isRequested && mayBeSampled && isAuditSampleCandidate(context, ruling)) continue;
+    // A review decision may change at any moment.
+    if (applyReviewToRuling(context, ruling) !== ruling) continue;
+    const bound = computeStakesBound(context, ruling);
+    const [from, to] = computeConstantStakesRange(context, ruling, bound);
     levels[name] = {
       verdict: VERDICTS[ruling.verdictIndex]!,
       log_reason: ruling.logReason,
-      threshold_met: scoreReported >= selectMinimumScore(level, minimumScores[name]),
-      reason_codes: selectVerdictReasonCodes(reading, ruling, finding),
+      threshold_met: scoreReported >= rules.scoreMinimum,
+      reason_codes: selectVerdictReasonCodes(context, ruling),
       max_stakes: encodeStakesBound(bound),
-      enforced: !isShadow && !level.shadow,
-      // Rounded inwards, but never past the stakes that were asked about.
+      enforced: !call.principal.isShadow && !rules.level.shadow,
+      // Rounded inwards, but never past the requested stakes.
       holds_from: Math.min(Math.ceil(from * STAKES_STEPS_PER_UNIT) / STAKES_STEPS_PER_UNIT, stakes),
       holds_to: to === Number.POSITIVE_INFINITY ? null : Math.max(encodeStakesBound(to)!, stakes),
     };
@@ -99,48 +68,42 @@ export function buildLevelVerdicts(
   return levels;
 }
 
-/** The ruling of a level that was not asked about; undefined where it must be on record. */
-function selectUnloggedRuling(
-  services: BureauServices,
-  agentId: string,
-  level: LevelPolicy,
-  reading: AgentScore,
-  ruling: Ruling,
-): Ruling | undefined {
+/** The ruling of a level that was not requested; undefined where it must be recorded. */
+function selectUnloggedRuling({
+  services,
+  agentId,
+  rules,
+  nowMs,
+}: VerdictContext): Ruling | undefined {
+  const ruling = applyPolicyRules(rules);
   if (ruling === THIN_FLAGGED) {
-    const isFirst = services.flaggedToday.wouldBeFirst(agentId, services.nowMs);
+    const isFirst = services.flaggedToday.wouldBeFirst(agentId, nowMs);
     return isFirst ? undefined : THIN_TOLERATED;
   }
-  if (ruling.isFlagged || ruling.verdictIndex >= QUARANTINE) return undefined;
-  return isReviewRequired(ruling, level, reading) ? undefined : ruling;
+  if (ruling.isFlagged || ruling.verdictIndex >= VERDICT.QUARANTINE) return undefined;
+  return isReviewRequired(ruling, rules) ? undefined : ruling;
 }
 
-/** Stakes, lowest and highest, between which a level rules the same by the same numbers. */
+/** Lowest and highest stakes between which a level gives the same ruling by the same numbers. */
 function computeConstantStakesRange(
-  level: LevelPolicy,
-  reading: AgentScore,
+  { rules, reading, stakes }: VerdictContext,
   ruling: Ruling,
-  finding: ProvenanceFinding,
   bound: number,
-  stakes: number,
 ): readonly [number, number] {
   const { stakesFrom: from, stakesTo: to } = reading;
-  if (!level.enforce || !level.counts_stakes) return [from, to];
+  if (!rules.level.enforce || !rules.level.counts_stakes) return [from, to];
   if (isDecidedByStakes(ruling)) {
     const isOpen = ruling.logReason === STAKES_NEED_VERIFICATION;
     return [stakes, isOpen ? computeUpperStakes(reading.stakesMax, to, stakes) : to];
   }
-  if (ruling.verdictIndex === 0) return [from, computeUpperStakes(bound, to, stakes)];
-  // Rules that come after the stakes name a challenge only where the stakes have not drawn one.
-  const isOfRecord =
-    selectFailureCode(finding) === "" && ruling.logReason !== SOURCES_REQUIRED_LABEL;
-  if (isOfRecord || ruling.verdictIndex >= QUARANTINE) return [from, to];
+  if (ruling.verdictIndex === VERDICT.ALLOW) return [from, computeUpperStakes(bound, to, stakes)];
+  // Rules after the stakes name a challenge only where the stakes have not caused one.
+  const isByRecord = rules.failureCode === "" && ruling.logReason !== SOURCES_REQUIRED.logReason;
+  if (isByRecord || ruling.verdictIndex >= VERDICT.QUARANTINE) return [from, to];
   return [from, computeUpperStakes(reading.stakesClear, to, stakes)];
 }
 
-const SOURCES_REQUIRED_LABEL = "VERIFIED_SOURCES_REQUIRED";
-
-/** The smaller of both; a computed bound a little lower than it is, and not below what was asked. */
+/** The smaller of both; a computed bound is lowered by its tolerance, but not below the requested stakes. */
 function computeUpperStakes(bound: number, to: number, stakes: number): number {
   return bound >= to ? to : Math.max(bound * (1 - BOUND_TOLERANCE), stakes);
 }

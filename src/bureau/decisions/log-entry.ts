@@ -1,5 +1,5 @@
-// Decision log entries, one for every leg that the bureau answers with. One entry object per
-// BureauServices is filled anew each time: the log copies what it keeps.
+// Fills decision log entries, one for every leg of a response. One entry object is reused for all: the log
+// copies what it keeps.
 import {
   DECISION_KINDS,
   DECISION_LEGS,
@@ -10,11 +10,11 @@ import {
 import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { ReviewCode } from "../../contract/vocabulary.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import type { CallContext } from "../bureau.ts";
-import type { BureauServices } from "../services.ts";
-import { OVERTURNED, type Ruling } from "../../policy/rules.ts";
+import { OVERTURNED } from "../../policy/rulings.ts";
+import { selectFailureCode } from "./provenance.ts";
+import type { VerdictContext } from "./verdict-context.ts";
 
 export const KIND_VERIFY = DECISION_KINDS.indexOf("verify");
 export const KIND_CHECK = DECISION_KINDS.indexOf("check");
@@ -22,9 +22,9 @@ export const KIND_HANDSHAKE = DECISION_KINDS.indexOf("handshake");
 export const LEG_FORWARD = DECISION_LEGS.indexOf("a_to_b");
 export const LEG_BACKWARD = DECISION_LEGS.indexOf("b_to_a");
 /** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
-const LAST_OPEN_DECISION_INDEX = DECISIONS.indexOf("connect_with_verification");
+export const LAST_OPEN_DECISION_INDEX = DECISION.connect_with_verification;
 
-/** Decision log of a bureau whose decisions are not kept. */
+/** Discards all decisions. */
 export const discardingDecisionLog: DecisionLog = {
   mayRecord: () => false,
   record: () => undefined,
@@ -82,12 +82,10 @@ export function createDecisionEntry(): DecisionEntry {
 
 /** Members common to every kind: the caller, and the engine's numbers. */
 function fillCommonFields(
-  services: BureauServices,
-  call: CallContext,
+  { entry, call, nowMs }: VerdictContext,
   reading: AgentScore,
   isReserved: boolean,
 ): DecisionEntry {
-  const { entry } = services;
   entry.requestId = call.requestId;
   entry.traceId = call.traceId ?? "";
   entry.principal = call.principal;
@@ -102,44 +100,39 @@ function fillCommonFields(
   entry.scoreInternal = reading.scoreInternal;
   entry.scoreEffective = reading.scoreEffective;
   entry.stakesMax = reading.stakesMax;
-  entry.evaluatedAtMs = services.nowMs;
+  entry.evaluatedAtMs = nowMs;
   return entry;
 }
 
-/** Logs one verify. */
+/** Logs one verify. `context.rules` must be those of the requested level. */
 export function logVerify(
-  services: BureauServices,
+  context: VerdictContext,
   request: VerifyRequest,
-  call: CallContext,
-  reading: AgentScore,
-  ruling: Ruling,
-  hardFailureCode: string,
-  scoreMinimum: number,
   response: VerifyResponse,
-  isReserved: boolean,
 ): void {
-  const isLetThrough = ruling.verdictIndex === 0;
-  // What a person let through is always on record.
-  const mayBeLeftOut = isLetThrough && !ruling.isFlagged && ruling !== OVERTURNED;
-  if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
-  const entry = fillCommonFields(services, call, reading, isReserved);
+  const { services, ruling, reading, nowMs } = context;
+  const isAllowed = ruling.verdictIndex === VERDICT.ALLOW;
+  // An overturned request is always recorded.
+  const mayBeSampled = isAllowed && !ruling.isFlagged && ruling !== OVERTURNED;
+  if (mayBeSampled && !services.decisions.mayRecord(nowMs)) return;
+  const entry = fillCommonFields(context, reading, context.reserved !== undefined);
   entry.kindIndex = KIND_VERIFY;
   entry.legIndex = LEG_FORWARD;
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
   entry.isEnforced = response.enforced;
-  entry.isAllowed = isLetThrough;
-  // A quarantined request waits for a person as much as a flagged one (SPEC §8.2).
-  entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
+  entry.isAllowed = isAllowed;
+  // A quarantined request is pending review, as a flagged one is (SPEC §8.2).
+  entry.isFlagged = ruling.isFlagged || ruling.verdictIndex === VERDICT.QUARANTINE;
   entry.subject = request.agent_id;
   entry.viewer = "";
   entry.action = request.action;
   entry.sessionSeconds = request.context.session_duration_sec ?? -1;
-  entry.stakes = request.stakes ?? 0;
-  entry.scoreMinimum = scoreMinimum;
+  entry.stakes = context.stakes;
+  entry.scoreMinimum = context.rules.scoreMinimum;
   entry.logReason = ruling.logReason;
-  entry.failureCode = hardFailureCode;
+  entry.failureCode = selectFailureCode(context.finding);
   entry.reasonCodes = response.reason_codes;
   entry.configVersion = response.config_version;
   entry.policyVersion = response.policy_version;
@@ -147,7 +140,7 @@ export function logVerify(
   services.decisions.record(entry);
 }
 
-/** One leg of a check or a handshake, as it is answered. */
+/** One leg of a check or a handshake, as in the response. */
 export interface AnsweredLeg {
   readonly kindIndex: number;
   readonly legIndex: number;
@@ -155,36 +148,32 @@ export interface AnsweredLeg {
   readonly viewer: string;
   readonly stakes: number;
   readonly reasonCodes: readonly string[];
-  /** Of the combined answer, not of this leg. */
+  /** Of the combined response, not of this leg. */
   readonly decisionIndex: number;
   readonly configVersion: string;
   readonly policyVersion: string;
   readonly isEnforced: boolean;
   readonly isReserved: boolean;
-  /** What a person made of the leg; empty where nobody did. */
+  /** Set where a review decision replaced the decision of the leg. */
   readonly reviewCode: ReviewCode | "";
 }
 
 /** Logs one leg of a check or a handshake. */
-export function logLeg(
-  services: BureauServices,
-  call: CallContext,
-  reading: AgentScore,
-  leg: AnsweredLeg,
-): void {
-  const isLetThrough = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
-  const mayBeLeftOut = isLetThrough && leg.reviewCode === "";
-  if (mayBeLeftOut && !services.decisions.mayRecord(services.nowMs)) return;
-  const entry = fillCommonFields(services, call, reading, leg.isReserved);
+export function logLeg(context: VerdictContext, reading: AgentScore, leg: AnsweredLeg): void {
+  const { services, nowMs } = context;
+  const isOpen = leg.decisionIndex <= LAST_OPEN_DECISION_INDEX;
+  const mayBeSampled = isOpen && leg.reviewCode === "";
+  if (mayBeSampled && !services.decisions.mayRecord(nowMs)) return;
+  const entry = fillCommonFields(context, reading, leg.isReserved);
   entry.kindIndex = leg.kindIndex;
   entry.legIndex = leg.legIndex;
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
   entry.isEnforced = leg.isEnforced;
-  entry.isAllowed = isLetThrough;
-  // SPEC §8.2: an escalated connection waits for a person's decision.
-  entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
+  entry.isAllowed = isOpen;
+  // SPEC §8.2: an escalated connection is pending review.
+  entry.isFlagged = leg.decisionIndex === DECISION.escalate;
   entry.subject = leg.subject;
   entry.viewer = leg.viewer;
   entry.action = "";

@@ -1,7 +1,6 @@
-// Port of the provenance assessor: findings on a request's content and sources (SPEC §2.2 context,
-// §2.3 provenance_data). Only positive evidence sets a flag: a digest alone proves nothing about
-// truth, and a source that is not registered is unknown, not false. `withoutVault` is the assessor
-// while nothing is registered; a vault answers behind the same port.
+// Port of the provenance assessor: findings on a request's content and sources (SPEC §2.2 context, §2.3
+// provenance_data), and the assessor without registered sources. Only positive evidence sets a flag: a digest
+// alone proves nothing about truth, and a source that is not registered is unknown, not false.
 import { createHash } from "node:crypto";
 
 import type { VerifyContext, VerifyResponse } from "../../contract/schemas/scores.ts";
@@ -13,13 +12,18 @@ export interface ProvenanceFinding {
   readonly reasonCode: FindingCode | "HALLUCINATION_SIGNAL" | "";
   /** Broken evidence (not merely missing): the code that becomes `log_reason`, or empty. */
   readonly hardFailureCode: FindingCode | "";
-  /** A doubt that the policy answers with CHALLENGE (DOUBTS of policy.ts), when there is one. */
+  /** A doubt that the policy answers with CHALLENGE (DOUBT_CODES of policy/rules.ts), when there is one. */
   readonly softFailureCode?: FindingCode | "";
   /**
    * 0 to 1: how far a doubt lowers the reported score. A hard failure lowers it in full, whatever
    * stands here.
    */
   readonly penalty?: number;
+}
+
+/** Code of broken or doubtful provenance; empty for neither. */
+export function selectFailureCode(finding: ProvenanceFinding): FindingCode | "" {
+  return finding.hardFailureCode || (finding.softFailureCode ?? "");
 }
 
 /**
@@ -82,7 +86,7 @@ function buildUnknownSourcesFinding(sources: readonly string[]): ProvenanceFindi
   };
 }
 
-/** The assessor of a bureau in which no source has been registered. */
+/** Assesses without registered sources. */
 export const emptyVaultAssessor = {
   assess(context: VerifyContext): ProvenanceFinding {
     if (isContentAltered(context)) return HASH_MISMATCH;

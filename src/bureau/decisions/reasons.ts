@@ -64,8 +64,7 @@ const REASON_SENTENCE_BY_INDEX: readonly ReasonSentence[] = REASON_CODES.map(
  * never goes without one: when the engine names none, the general rate of failure is the reason.
  */
 export function appendReasons(
-  reading: AgentScore,
-  stakes: number,
+  { reading, stakes }: { readonly reading: AgentScore; readonly stakes: number },
   reasons: string[],
   codes: LegCode[],
 ): void {

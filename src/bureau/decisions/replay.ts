@@ -2,28 +2,34 @@
 // logged decision again from its log entry alone, by the same engine and the same policy. Under its
 // own config it gives the same bits; under another, the difference.
 import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
-import type { LevelPolicy, Policy } from "../../contract/policy.ts";
+import type { Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import {
+  DECISION,
+  DECISIONS,
+  REGIMES,
+  TIERS,
+  VERDICT,
+  VERDICTS,
+} from "../../contract/vocabulary.ts";
 import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { selectStricterDecisionIndex } from "./handshake.ts";
-import { isEligibleForAuditSample } from "../../policy/audit.ts";
+import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
+import { fillRuleInputs } from "../../policy/policy-query.ts";
+import { applyPolicyRules, createRuleInputs, isReviewRequired } from "../../policy/rules.ts";
+import type { RuleInputs } from "../../policy/rules.ts";
 import {
-  isReviewRequired,
   AUDIT_SAMPLED,
-  applyPolicyRules,
-  isMinimumMet,
   OVERTURNED,
   type Ruling,
   THIN_FLAGGED,
   THIN_TOLERATED,
   UPHELD,
-} from "../../policy/rules.ts";
-import type { RuleInputs } from "../../policy/rule-trace.ts";
-import { areStakesVouched, buildVouchedNamespaces, findVouching } from "../../policy/vouching.ts";
-import { applyLoggedReviewReason } from "./reviewed.ts";
+} from "../../policy/rulings.ts";
+import { buildVouchedNamespaces } from "../../policy/vouching.ts";
+import { applyLoggedReviewReason } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
 
 type ReplayedLeg = Partial<ReplayableLeg>;
@@ -67,7 +73,7 @@ function computeReviewedDecisionIndex(
   { leg_decision: decision }: ReplayedLeg,
   leg: ReplayableLeg,
 ): number {
-  const index = DECISIONS.indexOf(decision!);
+  const index = DECISION[decision!];
   // Of a verify it is the verdict that was decided on.
   return leg.kind === "verify" ? index : applyLoggedReviewReason(index, leg.log_reason);
 }
@@ -103,82 +109,63 @@ function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string
   return { ...judged, reason_codes: codes };
 }
 
-/** What the rules were given: the policy as verify applied it to a reading. */
+/** Inputs of the rules as verify filled them: the key's minimum and the failure code are as logged. */
 export function buildRuleInputs(
   services: BureauServices,
   leg: ReplayableLeg,
   reading: AgentScore,
 ): RuleInputs {
   const policy = findDecisionPolicy(services, leg);
-  const toolLevel = leg.tool_level!;
-  const level = policy.levels[toolLevel];
-  const { scoreInternal } = reading;
-  const decidedMs = Date.parse(leg.evaluated_at);
-  const vouched = buildVouchedNamespaces(policy);
-  const vouching = findVouching(vouched, reading, leg.subject, toolLevel, decidedMs);
-  return {
-    toolLevel,
-    level,
-    risk: reading,
-    scoreInternal: Math.round(scoreInternal),
-    scoreMinimum: leg.minimum_score,
-    isMinimumMet: isMinimumMet(toolLevel, level, scoreInternal, leg.minimum_score),
-    // As it was logged: codes of older versions have their rules still.
-    failureCode: (leg.hard_failure ?? "") as FindingCode | "",
-    // Whether sources were verified is not logged; it mattered only where it decided.
-    areSourcesVerified: leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
-    allowUpTo: level.allow_up_to,
-    isVouched: vouching !== undefined,
-    areStakesVouched: areStakesVouched(vouching, leg.stakes),
-  };
+  const { minimum_score: minimum } = leg;
+  const rules = fillRuleInputs(
+    {
+      active: { policy, vouched: buildVouchedNamespaces(policy) },
+      reading,
+      agentId: leg.subject,
+      stakes: leg.stakes,
+      minimumScores: { L0: minimum, L1: minimum, L2: minimum, L3: minimum },
+      // Vouchings as they stood when the decision was made.
+      nowMs: Date.parse(leg.evaluated_at),
+      rules: createRuleInputs(),
+    },
+    leg.tool_level!,
+  );
+  rules.scoreMinimum = minimum;
+  // As it was logged: codes of older versions still have their rules.
+  rules.failureCode = (leg.hard_failure ?? "") as FindingCode | "";
+  // Whether sources were verified is not logged; it mattered only where it decided.
+  rules.areSourcesVerified = leg.log_reason !== "VERIFIED_SOURCES_REQUIRED";
+  return rules;
 }
 
-/**
- * The policy as verify applied it: the key's minimum and broken provenance are as logged, and the
- * operator's word is as it stood when the decision was made.
- */
+/** The verdict of a verify under another config; recorded samples and reviews stay where they still apply. */
 function replayRuling(
   services: BureauServices,
   leg: ReplayableLeg,
   reading: AgentScore,
 ): ReplayedLeg {
-  const inputs = buildRuleInputs(services, leg, reading);
-  const { toolLevel, level } = inputs;
-  const decided = applyPolicyRules(
-    toolLevel,
-    level,
-    reading,
-    inputs.isMinimumMet,
-    inputs.failureCode,
-    inputs.areSourcesVerified,
-    inputs.allowUpTo,
-    inputs.isVouched,
-    inputs.areStakesVouched,
-  );
-  // Flagged once a day: the log says whether this was the first.
-  const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
-  // A lot that was drawn stays drawn, as long as the record would still be held back.
-  const isLot =
-    leg.log_reason === AUDIT_SAMPLED.logReason &&
-    isEligibleForAuditSample(level, decided, leg.stakes);
-  const ruling = isLot
-    ? AUDIT_SAMPLED
-    : isRepeat
-      ? THIN_TOLERATED
-      : applyLoggedReview(decided, leg, level, reading);
+  const rules = buildRuleInputs(services, leg, reading);
+  const ruling = applyLoggedOverride(applyPolicyRules(rules), leg, rules);
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
 }
 
-/** What a person decided stands, as long as the record would still be held back for it. */
-function applyLoggedReview(
+function applyLoggedOverride(
   decided: Ruling,
-  { log_reason: reason }: ReplayableLeg,
-  level: LevelPolicy,
-  reading: AgentScore,
+  { log_reason: reason, stakes }: ReplayableLeg,
+  rules: RuleInputs,
 ): Ruling {
-  if (reason === UPHELD.logReason && isReviewRequired(decided, level, reading)) return UPHELD;
-  const isHeld = decided.verdictIndex > 0 && decided.verdictIndex < UPHELD.verdictIndex;
-  return reason === OVERTURNED.logReason && isHeld ? OVERTURNED : decided;
+  if (
+    reason === AUDIT_SAMPLED.logReason &&
+    isEligibleForAuditSample(rules.level, decided, stakes)
+  ) {
+    return AUDIT_SAMPLED;
+  }
+  // Flagged once a day: the log says whether this was the first.
+  if (decided === THIN_FLAGGED && reason === THIN_TOLERATED.logReason) return THIN_TOLERATED;
+  if (reason === UPHELD.logReason && isReviewRequired(decided, rules)) return UPHELD;
+  const isWithheld =
+    decided.verdictIndex > VERDICT.ALLOW && decided.verdictIndex < UPHELD.verdictIndex;
+  return reason === OVERTURNED.logReason && isWithheld ? OVERTURNED : decided;
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */
@@ -191,7 +178,7 @@ function findDecisionPolicy({ policies }: BureauServices, leg: ReplayableLeg): P
 
 function listLegReasonCodes(reading: AgentScore, stakes: number): string[] {
   const codes: ReasonCode[] = [];
-  if (reading.decisionIndex > 0) appendReasons(reading, stakes, [], codes);
+  if (reading.decisionIndex > 0) appendReasons({ reading, stakes }, [], codes);
   return codes;
 }
 

@@ -8,7 +8,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentScore } from "../../engine/reading.ts";
-import { traceRules } from "../../policy/rule-trace.ts";
+import { traceRules } from "../../policy/rules.ts";
 import type { BureauServices } from "../services.ts";
 import { rescoreLoggedLeg, buildRuleInputs } from "./replay.ts";
 import {

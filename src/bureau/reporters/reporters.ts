@@ -18,7 +18,7 @@ import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
 import { extractNamespace, type RegistryEvent } from "../../contract/namespaces.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 import { NonceStore } from "./nonces.ts";
-import { ClusterNonces } from "./shared-nonces.ts";
+import { ClusterNonces } from "./cluster-nonces.ts";
 
 /**
  * Verifies one Ed25519 signature on a pool thread.

@@ -23,7 +23,7 @@ import type { Dispute } from "../../contract/reviews/disputes.ts";
 import type { ReviewClaimRequest, ReviewDecisionRequest } from "../../contract/schemas/reviews.ts";
 import type { ReviewLog } from "../../ledger/ledger.ts";
 import { type DisputedDecision, buildDisputeEvent } from "./disputing.ts";
-import { ReviewWaiters } from "./waiting.ts";
+import { ReviewWaiters } from "./review-waiters.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 /** Reviews that are being opened; beyond it an opening is tried again with the next call. */

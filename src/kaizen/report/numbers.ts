@@ -2,7 +2,7 @@
 // bins with their intervals, weights before and after. All from the run's record; nothing is judged
 // anew, a gate's verdict stands in the record.
 import type { ScoringModel } from "../../engine/config.ts";
-import { computeWilsonInterval } from "../../policy/interval.ts";
+import { computeWilsonInterval } from "../../policy/confidence-interval.ts";
 import { findGateQuestion, listGateBounds, listGateIntervals } from "../gates/register.ts";
 import type { GateBound, GatePolicy, GateResult, IntervalMark } from "../gates/register.ts";
 import type { RunChartData, ModelChartData } from "../model/run-charts.ts";

@@ -3,7 +3,7 @@
 // differ by shape and dash as well.
 import type { IntervalMark } from "../gates/register.ts";
 import type { RunChartData, ModelChartData } from "../model/run-charts.ts";
-import { computeWilsonInterval } from "../../policy/interval.ts";
+import { computeWilsonInterval } from "../../policy/confidence-interval.ts";
 
 export const REPORT_PLOT_WIDTH = 460;
 export const REPORT_PLOT_HEIGHT = 300;

@@ -5,7 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
-import { ReviewDecisionCache } from "../../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";

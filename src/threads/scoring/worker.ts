@@ -3,7 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
 import { PolicyBook } from "../../policy/policy-book.ts";
-import { ReviewDecisionCache } from "../../bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../bureau/reviews/decision-cache.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Assessment } from "../../contract/assessments.ts";

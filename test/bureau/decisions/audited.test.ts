@@ -6,7 +6,7 @@ import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
-import { isInAuditSample } from "../../../src/policy/audit.ts";
+import { isInAuditSample } from "../../../src/policy/audit-sample.ts";
 import { NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const ONE_IN = 4;

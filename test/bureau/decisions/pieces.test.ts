@@ -10,7 +10,7 @@ import {
 } from "../../../src/bureau/decisions/handshake.ts";
 import { emptyVaultAssessor } from "../../../src/bureau/decisions/provenance.ts";
 import { listImprovements, appendReasons } from "../../../src/bureau/decisions/reasons.ts";
-import { VerdictTimes } from "../../../src/bureau/decisions/verdict-times.ts";
+import { VerdictTimes } from "../../../src/bureau/decisions/verdict-context.ts";
 import { scaleScoreTo100 } from "../../../src/bureau/decisions/verify.ts";
 import { DECISIONS, REASON_CODES } from "../../../src/contract/vocabulary.ts";
 import type { ReasonCode } from "../../../src/contract/vocabulary.ts";
@@ -70,7 +70,7 @@ function reasonsOf(
 ): { reasons: string[]; codes: ReasonCode[] } {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
-  appendReasons(reading, stakes, reasons, codes);
+  appendReasons({ reading, stakes }, reasons, codes);
   return { reasons, codes };
 }
 

@@ -1,9 +1,9 @@
 // The queue and the desks of several threads against a journal that can fail: one review a day, who
 // may decide and when, expiry by a fake clock, readers that wait, and a tenant that is full.
 import { describe, expect, it } from "vitest";
-import { ReviewDecisionCache } from "../../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../../src/bureau/reviews/decision-cache.ts";
 import { ReviewQueue } from "../../../src/bureau/reviews/queue.ts";
-import { REVIEW_WAITERS_MAX } from "../../../src/bureau/reviews/waiting.ts";
+import { REVIEW_WAITERS_MAX } from "../../../src/bureau/reviews/review-waiters.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { parseReviewClaim, parseReviewDecision } from "../../../src/contract/parse/reviews.ts";
 import { ReviewBook } from "../../../src/contract/reviews/book.ts";

@@ -6,7 +6,7 @@ import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts"
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { createActivePolicy } from "../../../src/policy/active-policy.ts";
-import { isInAuditSample } from "../../../src/policy/audit.ts";
+import { isInAuditSample } from "../../../src/policy/audit-sample.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";

@@ -4,7 +4,7 @@ import type { ScoringConfig } from "../../../engine/config.ts";
 import { DEFAULT_POLICY } from "../../../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../../../contract/vocabulary.ts";
 import type { AgentScore } from "../../../engine/reading.ts";
-import { applyPolicyRules } from "../../../policy/rules.ts";
+import { applyPolicyRules, createRuleInputs } from "../../../policy/rules.ts";
 import { computeDenialThreshold } from "../../model/holdout.ts";
 import type { Forecast, Holdout } from "../../model/holdout.ts";
 import type { AttackScript, AttackLegs } from "./scripts.ts";
@@ -63,9 +63,9 @@ function decideVerdictIndex(
   reading: Readonly<AgentScore>,
   side: LegSide,
 ): number {
-  const rules = DEFAULT_POLICY.levels[level];
-  return applyPolicyRules(level, rules, reading, true, "", true, selectAllowBound(level, side))
-    .verdictIndex;
+  const rules = createRuleInputs(level, DEFAULT_POLICY.levels[level], reading);
+  rules.allowUpTo = selectAllowBound(level, side);
+  return applyPolicyRules(rules).verdictIndex;
 }
 
 const isAllowedAtThreshold = (

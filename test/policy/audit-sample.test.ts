@@ -5,8 +5,8 @@ import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { RequestIdGenerator } from "../../src/http/codec/request-id.ts";
 import type { FindingCode } from "../../src/contract/vocabulary.ts";
 import { createActivePolicy } from "../../src/policy/active-policy.ts";
-import { isEligibleForAuditSample, isInAuditSample } from "../../src/policy/audit.ts";
-import { applyPolicyRules } from "../../src/policy/rules.ts";
+import { isEligibleForAuditSample, isInAuditSample } from "../../src/policy/audit-sample.ts";
+import { applyPolicyRules, createRuleInputs } from "../../src/policy/rules.ts";
 import type { PolicyRisk } from "../../src/policy/rules.ts";
 
 const LEVEL = { ...DEFAULT_POLICY.levels.L2, audit_one_in: 20, audit_max_stakes: 5 };
@@ -22,11 +22,17 @@ const RISKY: PolicyRisk = {
 describe("what takes part", () => {
   const ruled = (
     risk: Partial<PolicyRisk>,
-    isMet = true,
-    code: FindingCode | "" = "",
-    isSourced = true,
+    isMinimumMet = true,
+    failureCode: FindingCode | "" = "",
+    areSourcesVerified = true,
     level = LEVEL,
-  ) => applyPolicyRules("L2", level, { ...RISKY, ...risk }, isMet, code, isSourced);
+  ) =>
+    applyPolicyRules({
+      ...createRuleInputs("L2", level, { ...RISKY, ...risk }),
+      isMinimumMet,
+      failureCode,
+      areSourcesVerified,
+    });
 
   it("is what risk, doubt or small stakes hold back", () => {
     for (const risk of [{}, { isThin: true }, { failureProbability: 0, decisionIndex: 1 }]) {

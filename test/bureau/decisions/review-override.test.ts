@@ -1,7 +1,7 @@
 // Decisions of people as verify, check and handshake go by them, over the real engine: what is let
 // through and blocked, what beats a person's word, and how a logged decision is judged again.
 import { beforeEach, describe, expect, it } from "vitest";
-import { ReviewDecisionCache } from "../../../src/bureau/reviews/desk.ts";
+import { ReviewDecisionCache } from "../../../src/bureau/reviews/decision-cache.ts";
 import type { DecisionEntry } from "../../../src/contract/decisions.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../../src/contract/policy.ts";

@@ -1,6 +1,6 @@
 // The interval of a share, by known values and by what it is for.
 import { describe, expect, it } from "vitest";
-import { computeWilsonInterval } from "../../src/policy/interval.ts";
+import { computeWilsonInterval } from "../../src/policy/confidence-interval.ts";
 
 describe("Wilson's interval", () => {
   it("is that of the textbook, within 0 to 1 and never empty", () => {

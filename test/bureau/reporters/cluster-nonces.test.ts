@@ -3,7 +3,7 @@ import { randomFillSync } from "node:crypto";
 import { expect, test } from "vitest";
 import { KeyRegistry } from "../../../src/bureau/reporters/key-registry.ts";
 import { NONCE_TTL_MS } from "../../../src/bureau/reporters/nonces.ts";
-import { ClusterNonces } from "../../../src/bureau/reporters/shared-nonces.ts";
+import { ClusterNonces } from "../../../src/bureau/reporters/cluster-nonces.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const AGENT = "agent://acme/a";

@@ -1,0 +1,77 @@
+// Queries to a tenant's policy: fills the rule inputs of one tool level from an agent's score, and finds the
+// most sensitive level that the policy allows. Pure; allocates nothing.
+import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
+import type { LevelPolicy } from "../contract/policy.ts";
+import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { ActivePolicy } from "./active-policy.ts";
+import { applyPolicyRules } from "./rules.ts";
+import type { PolicyRisk, RuleInputs } from "./rules.ts";
+import { findVouching } from "./vouching.ts";
+import type { VouchableRecord, VouchingQuery } from "./vouching.ts";
+
+const L1 = TOOL_LEVELS.indexOf("L1");
+
+/** The part of a score that a policy reads. */
+export type PolicyScore = PolicyRisk & VouchableRecord & { readonly scoreInternal: number };
+
+/** A request as a policy sees it. One object is reused on the hot path. */
+export interface PolicyQuery extends VouchingQuery {
+  readonly active: Pick<ActivePolicy, "policy" | "vouched">;
+  readonly reading: PolicyScore;
+  readonly stakes: number;
+  /** Of the API key. */
+  readonly minimumScores: Readonly<Record<ToolLevel, number>>;
+  /** Inputs of the level that was filled last. */
+  readonly rules: RuleInputs;
+}
+
+/** Higher of the key's and the policy's minimum internal score. */
+function selectMinimumScore(level: LevelPolicy, keyMinimum: number): number {
+  return Math.max(keyMinimum, level.minimum_score ?? 0);
+}
+
+/** Fills the inputs of the rules for one level, with provenance that holds. */
+export function fillRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleInputs {
+  const { rules, reading, stakes } = query;
+  const level = query.active.policy.levels[toolLevel];
+  const keyMinimum = query.minimumScores[toolLevel];
+  // The default minimum of a key follows from the shipped bounds. Under a policy with other bounds it would
+  // change nothing, so it is reported (`threshold_met`) and not enforced.
+  const enforcedMinimum = keyMinimum === MINIMUM_SCORES_DEFAULT[toolLevel] ? 0 : keyMinimum;
+  const vouching = findVouching(query, toolLevel);
+  rules.toolLevel = toolLevel;
+  rules.level = level;
+  rules.risk = reading;
+  rules.scoreInternal = Math.round(reading.scoreInternal);
+  rules.scoreMinimum = selectMinimumScore(level, keyMinimum);
+  rules.isMinimumMet = rules.scoreInternal >= selectMinimumScore(level, enforcedMinimum);
+  rules.failureCode = "";
+  rules.areSourcesVerified = true;
+  rules.allowUpTo = level.allow_up_to;
+  rules.isVouched = vouching !== undefined;
+  rules.areStakesVouched = vouching !== undefined && stakes <= vouching.stakesMax;
+  rules.vouchedStakesMax = vouching === undefined ? 0 : vouching.stakesMax;
+  return rules;
+}
+
+/** Fills the inputs of one level for a handshake: its own bound, and no minimum score. */
+export function fillHandshakeRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleInputs {
+  const rules = fillRuleInputs(query, toolLevel);
+  rules.isMinimumMet = true;
+  rules.allowUpTo = rules.level.allow_handshake_up_to;
+  return rules;
+}
+
+/**
+ * "L3", "L2", or "L1" where the policy allows neither, for requests that name no level of their own (check,
+ * handshake, explain).
+ */
+export function findHighestAllowedLevel(query: PolicyQuery, isHandshake: boolean): ToolLevel {
+  for (let index = TOOL_LEVELS.length - 1; index > L1; index -= 1) {
+    const name = TOOL_LEVELS[index]!;
+    const rules = isHandshake ? fillHandshakeRuleInputs(query, name) : fillRuleInputs(query, name);
+    if (applyPolicyRules(rules).verdictIndex === VERDICT.ALLOW) return name;
+  }
+  return "L1";
+}

@@ -1,0 +1,53 @@
+// Rulings of the policy: verdict and label of each rule, shared objects that callers compare by identity.
+// Only a ruling for broken provenance is created for a request.
+import { VERDICT } from "../contract/vocabulary.ts";
+import type { LogReason } from "../contract/vocabulary.ts";
+
+const { ALLOW, CHALLENGE, QUARANTINE, BLOCK } = VERDICT;
+
+/** One outcome of the policy: the verdict, and the label of the rule that decided it. */
+export interface Ruling {
+  /** Index into VERDICTS. */
+  readonly verdictIndex: number;
+  readonly logReason: LogReason;
+  /** SPEC §8.2: allowed, but marked in the log for a reviewer. */
+  readonly isFlagged: boolean;
+}
+
+export function createRuling(
+  verdictIndex: number,
+  logReason: LogReason,
+  isFlagged = false,
+): Ruling {
+  return Object.freeze({ verdictIndex, logReason, isFlagged });
+}
+
+export const SUFFICIENT = createRuling(ALLOW, "TRUST_SUFFICIENT");
+export const TOLERATED = createRuling(ALLOW, "RISK_TOLERATED");
+export const RISK_FLAGGED = createRuling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
+export const THIN_TOLERATED = createRuling(ALLOW, "THIN_FILE_TOLERATED");
+export const THIN_FLAGGED = createRuling(ALLOW, "THIN_FILE_FLAGGED", true);
+/** A vouching replaces the rule on thin records. */
+export const VOUCHED = createRuling(ALLOW, "VOUCHED");
+/** Challenged by its record, and allowed by the audit sample (audit-sample.ts). */
+export const AUDIT_SAMPLED = createRuling(ALLOW, "AUDIT_SAMPLE", true);
+export const DENIED_FLAGGED = createRuling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
+export const THIN_RECORD = createRuling(CHALLENGE, "THIN_FILE");
+export const RISK_ABOVE_BOUND = createRuling(CHALLENGE, "RISK_ABOVE_BOUND");
+export const BELOW_MINIMUM = createRuling(CHALLENGE, "BELOW_TENANT_MINIMUM");
+export const SOURCES_REQUIRED = createRuling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
+export const RISK_ABOVE_BORDER = createRuling(QUARANTINE, "RISK_ABOVE_BORDER");
+export const REFUSED = createRuling(BLOCK, "REFUSE_RULE");
+/** A reviewer has allowed what was withheld, or has upheld it. */
+export const OVERTURNED = createRuling(ALLOW, "REVIEW_OVERTURNED");
+export const UPHELD = createRuling(BLOCK, "REVIEW_UPHELD");
+/** Label of a challenge at stakes at which `check` connects with verification. */
+export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
+export const STAKES_VERIFICATION = createRuling(CHALLENGE, STAKES_NEED_VERIFICATION);
+/** Ruling on the decision of `check` at the stakes given, by its index into DECISIONS. */
+export const RULING_BY_DECISION: readonly Ruling[] = [
+  SUFFICIENT,
+  STAKES_VERIFICATION,
+  createRuling(CHALLENGE, "STAKES_NEED_APPROVAL"),
+  REFUSED,
+];
