@@ -230,10 +230,10 @@ describe("the verdict", () => {
         const level = { ...DEFAULT_POLICY.levels[name], minimum_score: minimum };
         const named = keyMinimum === shipped[name] ? 300 : keyMinimum;
         const isMet = own >= Math.max(named, minimum ?? 300);
-        const levels = { ...DEFAULT_POLICY.levels, [name]: level };
+        const policyLevels = { ...DEFAULT_POLICY.levels, [name]: level };
         const isMetBy = (minimums: number) => {
           const query = queryAt({
-            active: createActivePolicy({ ...DEFAULT_POLICY, levels }),
+            active: createActivePolicy({ ...DEFAULT_POLICY, levels: policyLevels }),
             reading: { ...UNKNOWN, scoreInternal: own },
             minimumScores: { L0: minimums, L1: minimums, L2: minimums, L3: minimums },
           });

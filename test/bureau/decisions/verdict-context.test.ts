@@ -111,7 +111,7 @@ it("answers deferred and immediate requests of two tenants as each on its own", 
         next!();
         await Promise.resolve();
       }
-      expect(await Promise.all(together)).toEqual(alone);
+      expect(await Promise.all(together.map((each) => Promise.resolve(each)))).toEqual(alone);
       for (const { request, tenant, policy } of logged) {
         const { tenant: asking } = asked[Number(request.slice("request-".length))]!;
         expect([tenant, policy]).toEqual([asking, activeByTenant.get(asking)!.version]);
