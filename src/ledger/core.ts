@@ -335,7 +335,7 @@ export class LedgerCore {
 }
 
 /** Time (epoch ms) of the first record of the newest segment that has one; undefined without. */
-export function readNewestSegmentStartMs(files: FileLayer, directory: string): number | undefined {
+function readNewestSegmentStartMs(files: FileLayer, directory: string): number | undefined {
   for (const { name } of parseSegmentNames(files.list(directory)).toReversed()) {
     const path = join(directory, name);
     const frame = readFileRange(files, path, SEGMENT_HEADER_BYTES, FRAME_HEAD_BYTES);
@@ -347,11 +347,7 @@ export function readNewestSegmentStartMs(files: FileLayer, directory: string): n
 }
 
 /** Time (epoch ms) of the record at `lsn`, the last one; undefined where there is none. */
-export function readLastRecordMs(
-  files: FileLayer,
-  directory: string,
-  lsn: number,
-): number | undefined {
+function readLastRecordMs(files: FileLayer, directory: string, lsn: number): number | undefined {
   if (lsn === 0) return undefined;
   const reader = new JournalReader(files, directory);
   let ms: number | undefined;

@@ -8,7 +8,7 @@ const BEARER = /\b(Bearer|Basic) +(?!tr_)[\w.~+/=-]{8,}/gi;
 const CENSOR = "[redacted]";
 
 /** The line of JSON without what must not be in it. */
-export function redactSecrets(line: string, secrets: readonly string[]): string {
+function redactSecrets(line: string, secrets: readonly string[]): string {
   let clean = line;
   for (const secret of secrets) {
     // As it stands in JSON: quotes and backslashes have a backslash before them there.
@@ -100,7 +100,7 @@ const PLAIN = /^[\w./:@+-]+$/;
 const CONTROLS = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** `12:30:59.123 WARN  event member=value ...`, with a line break at its end. */
-export function formatHumanLogLine(line: string): string {
+function formatHumanLogLine(line: string): string {
   const { level, time, message, ...facts } = JSON.parse(line) as Record<string, unknown>;
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(LEVEL_WIDTH)} `;
   let text = head + escapeTerminalText(String(message));
