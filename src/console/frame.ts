@@ -1,5 +1,5 @@
 // The frame around every page: navigation, who is logged in, and the page itself, loaded when opened.
-import { html, useEffect, useRef, useState, type VNode } from "./html.ts";
+import { html, readInputValue, useEffect, useRef, useState, type VNode } from "./html.ts";
 import { linkTo, type PageLocation, usePageLocation } from "./location.ts";
 import { Login } from "./login.ts";
 import { PAGE_GROUPS, PAGES, type PageEntry } from "./pages.ts";
@@ -83,7 +83,7 @@ function NavigationGroup({ group, current }: { group: string; current: string })
 function Account({ who }: { who: Session }): VNode {
   const [chosen, choose] = useState<Theme>(readTheme);
   const pick = (event: Event) => {
-    const next = (event.target as HTMLSelectElement).value as Theme;
+    const next = readInputValue(event) as Theme;
     setTheme(next);
     choose(next);
   };

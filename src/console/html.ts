@@ -5,6 +5,8 @@ import { useCallback, useEffect, useId, useMemo, useRef, useState } from "preact
 
 /** Markup as a tagged template. Values become text nodes and properties, never markup. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;
+/** Text of the control that sent the event. */
+export const readInputValue = (event: Event): string => (event.target as HTMLInputElement).value;
 export type Children = ComponentChildren;
 export type { VNode };
 export { render, useCallback, useEffect, useId, useMemo, useRef, useState };

@@ -1,5 +1,5 @@
 // Logging in by a key. The key is sent once and kept nowhere; the browser then holds a session's cookie.
-import { html, useState, type VNode } from "./html.ts";
+import { html, readInputValue, useState, type VNode } from "./html.ts";
 import { logIn } from "./session.ts";
 
 export function Login({ wrong }: { wrong?: string }): VNode {
@@ -29,7 +29,7 @@ export function Login({ wrong }: { wrong?: string }): VNode {
         required
         value=${key}
         placeholder="tr_live_…"
-        onInput=${(event: Event) => setKey((event.target as HTMLInputElement).value)}
+        onInput=${(event: Event) => setKey(readInputValue(event))}
       />
       <button type="submit" class="primary" disabled=${isBusy}>Log in</button>
       <p role="alert" class="deny">${told}</p>

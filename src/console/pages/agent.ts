@@ -12,16 +12,9 @@ import { CurlCommand } from "../parts/actions.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, FactList, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { Tag, UntrustedText, Time } from "../parts/words.ts";
+import { Tag, TIER_TONES, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
-
-const TIER_TONES: Readonly<Record<string, "allow" | "warn" | "deny">> = {
-  A: "allow",
-  B: "allow",
-  C: "warn",
-  D: "deny",
-};
 
 export default function AgentDetailsPage(): VNode {
   const [{ id = "" }] = usePageParameters();

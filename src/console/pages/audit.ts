@@ -1,5 +1,4 @@
-// Audit: who did what, in the console and by the API: changes of keys, policies and configs, reviews, refused
-// access. The filter is in the address.
+// Audit page: changes of keys, policies and configs, review decisions and denied access, with filters.
 import { querySql } from "../api.ts";
 import { formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
@@ -15,13 +14,13 @@ import {
   buildAuditTimelineSql,
   describeAuditEvent,
 } from "./audit/events.ts";
-import { CurlCommand, CopyButton } from "../parts/actions.ts";
+import { CopyButton } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
 import { Chart } from "../parts/chart.ts";
-import { Failure, Loading } from "../parts/notices.ts";
-import { Card, FactList, Grid, Page } from "../parts/page.ts";
+import { Card, FactList, Grid } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
-import { TextInput } from "../parts/text-input.ts";
+import { type PageFilter, PageFilters } from "../parts/fields.ts";
+import { ListPage } from "../parts/list-page.ts";
 import { AgentLink, Tag, UntrustedText, Time } from "../parts/words.ts";
 import { useData } from "../use-data.ts";
 
@@ -34,17 +33,14 @@ const POINTS_MIN = 3;
 
 interface AuditData {
   readonly rows: readonly AuditEvent[];
-  readonly counts: readonly {
-    readonly event: string;
-    readonly n: number;
-  }[];
+  readonly counts: readonly { readonly event: string; readonly n: number }[];
   readonly times: readonly { readonly at: number; readonly n: number }[];
 }
 
 export default function AuditPage(): VNode {
   const [parameters] = usePageParameters();
   const { row: _, ...filter } = parameters;
-  const { value, error, reload } = useData<AuditData>(
+  const data = useData<AuditData>(
     async (signal) => ({
       rows: await querySql<AuditEvent>(buildAuditRowsSql(filter), signal),
       counts: await querySql(buildAuditCountsSql(filter), signal),
@@ -52,80 +48,45 @@ export default function AuditPage(): VNode {
     }),
     [JSON.stringify(filter)],
   );
-  return html`<${Page}
+  return html`<${ListPage}
     title="Audit"
     lead=${LEAD}
-    tools=${html`<button type="button" onClick=${reload}>Refresh</button>`}
-  >
-    <${AuditFilters} parameters=${parameters} />
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${
-      value === undefined
-        ? error === undefined && html`<${Loading} />`
-        : html`<${AuditTrail} value=${value} parameters=${parameters} />`
-    }
-    <${CurlCommand} method="POST" path="/v1/query" body=${{ sql: buildAuditRowsSql(filter) }} />
-  <//>`;
+    tools=${html`<button type="button" onClick=${data.reload}>Refresh</button>`}
+    filters=${html`<${PageFilters} filters=${FILTERS} resets=${["before", "row"]} canClear />`}
+    data=${data}
+    draw=${(value: AuditData) => html`<${AuditTrail} value=${value} parameters=${parameters} />`}
+    curl=${{ method: "POST", path: "/v1/query", body: { sql: buildAuditRowsSql(filter) } }}
+  />`;
 }
 
-const FIELDS: readonly (readonly [name: string, label: string, placeholder: string])[] = [
-  ["event", "Event", "policy.set"],
-  ["actor", "By key", "id of a key"],
-  ["tenant", "Tenant", "any"],
-  ["text", "In the detail", "words"],
+const FILTERS: readonly PageFilter[] = [
+  {
+    name: "since",
+    label: "Last",
+    options: Object.entries(TIME_SPANS).map(([name, [words]]) => [name, words]),
+    fallback: DEFAULT_TIME_SPAN,
+  },
+  {
+    name: "via",
+    label: "Through",
+    options: [
+      ["", "any way"],
+      ["console", "the console"],
+      ["api", "the API"],
+    ],
+  },
+  { name: "event", label: "Event", placeholder: "policy.set" },
+  { name: "actor", label: "By key", placeholder: "id of a key" },
+  { name: "tenant", label: "Tenant", placeholder: "any" },
+  { name: "text", label: "In the detail", type: "search", placeholder: "words" },
 ];
 
-function AuditFilters({ parameters }: { parameters: PageParameters }): VNode {
-  const [, set] = usePageParameters();
-  const change = (name: string, value: string) =>
-    set({ [name]: value || undefined, before: undefined, row: undefined });
-  const choice = (name: string, label: string, value: string, options: [string, string][]) =>
-    html`<div class="field">
-      <label for=${`audit-${name}`}>${label}</label>
-      <select
-        id=${`audit-${name}`}
-        value=${value}
-        onChange=${(event: Event) => change(name, (event.target as HTMLSelectElement).value)}
-      >
-        ${options.map(([each, words]) => html`<option value=${each}>${words}</option>`)}
-      </select>
-    </div>`;
-  const spans = Object.entries(TIME_SPANS).map(([name, [words]]): [string, string] => [
-    name,
-    words,
-  ]);
-  const ways: [string, string][] = [
-    ["", "any way"],
-    ["console", "the console"],
-    ["api", "the API"],
-  ];
-  return html`<div class="filters audit">
-    ${choice("since", "Last", parameters["since"] ?? DEFAULT_TIME_SPAN, spans)}
-    ${choice("via", "Through", parameters["via"] ?? "", ways)}
-    ${FIELDS.map(
-      ([name, label, placeholder]) =>
-        html`<div class="field">
-          <label for=${`audit-${name}`}>${label}</label>
-          <${TextInput}
-            id=${`audit-${name}`}
-            type=${name === "text" ? "search" : "text"}
-            value=${parameters[name] ?? ""}
-            placeholder=${placeholder}
-            onDone=${(text: string) => change(name, text)}
-          />
-        </div>`,
-    )}
-    <a class="button" href=${linkTo("audit")}>Clear</a>
-  </div>`;
+interface AuditTrailProps {
+  readonly value: AuditData;
+  readonly parameters: PageParameters;
 }
 
-function AuditTrail({
-  value,
-  parameters,
-}: {
-  value: AuditData;
-  parameters: PageParameters;
-}): VNode {
+function AuditTrail({ value, parameters }: AuditTrailProps): VNode {
   const rows = value.rows.slice(0, AUDIT_ROWS_MAX);
   const at = rows.findIndex(({ position }) => String(position) === parameters["row"]);
   const last = rows.at(-1)?.position;
@@ -217,13 +178,8 @@ function renderAccessPath(via: string | null, actor: string | null): VNode {
 }
 
 /** One event with all that is known. */
-function AuditEntry({
-  entry,
-  parameters,
-}: {
-  entry: AuditEvent;
-  parameters: PageParameters;
-}): VNode {
+function AuditEntry(props: { entry: AuditEvent; parameters: PageParameters }): VNode {
+  const { entry, parameters } = props;
   const detail = JSON.stringify(parseEventDetail(entry.detail), null, 2);
   const close = html`
     <${CopyButton} text=${detail} label="Copy JSON" />

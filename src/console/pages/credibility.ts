@@ -4,11 +4,11 @@ import { formatDuration, formatNumber, formatPercent } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
 import { CurlCommand, ConfirmDialog } from "../parts/actions.ts";
-import { Failure, Loading, Notice } from "../parts/notices.ts";
+import { Failure, Loading, Notice, renderLoaded } from "../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
-import { TextInput } from "../parts/text-input.ts";
+import { type PageFilter, PageFilters } from "../parts/fields.ts";
 import { useData, usePolledData } from "../use-data.ts";
 import { VouchingGraph } from "./credibility/vouching-graph.ts";
 import { ReporterCard } from "./credibility/reporter.ts";
@@ -67,43 +67,23 @@ function CredibilityMetrics({ status }: { status: CredibilityStatusReply }): VNo
   <//>`;
 }
 
+const FILTERS: readonly PageFilter[] = [
+  { name: "around", label: "Around", placeholder: "agent://…" },
+  {
+    name: "limit",
+    label: "At most",
+    options: SIZES.map((size) => [size, `${size} reporters`]),
+    fallback: "200",
+  },
+  { name: "kind", label: "In the table", options: [["", "all kinds"], ...VOUCHING_NODE_KINDS] },
+];
+
 function GraphFilters({ isDisabled }: { isDisabled: boolean }): VNode {
-  const [{ kind = "", around = "", limit = "200" }, set] = usePageParameters();
-  const valueOf = (event: Event) => (event.target as HTMLInputElement).value;
-  return html`<div class="filters">
-    <div class="field">
-      <label for="around">Around</label>
-      <${TextInput}
-        id="around"
-        value=${around}
-        placeholder="agent://…"
-        isDisabled=${isDisabled}
-        onDone=${(text: string) => set({ around: text || undefined })}
-      />
-    </div>
-    <div class="field">
-      <label for="limit">At most</label>
-      <select
-        id="limit"
-        value=${limit}
-        onChange=${(event: Event) => set({ limit: valueOf(event) })}
-      >
-        ${SIZES.map((size) => html`<option value=${size}>${size} reporters</option>`)}
-      </select>
-    </div>
-    <div class="field">
-      <label for="kind">In the table</label>
-      <select
-        id="kind"
-        value=${kind}
-        onChange=${(event: Event) => set({ kind: valueOf(event) || undefined })}
-      >
-        <option value="">all kinds</option>
-        ${VOUCHING_NODE_KINDS.map((each) => html`<option value=${each}>${each}</option>`)}
-      </select>
-    </div>
-    ${around !== "" && html`<button type="button" onClick=${() => set({ around: undefined })}>Show all</button>`}
-  </div>`;
+  const [{ around }, set] = usePageParameters();
+  const filters = FILTERS.map((filter) => ({ ...filter, isDisabled }));
+  return html`<${PageFilters} filters=${filters}>
+    ${around !== undefined && html`<button type="button" onClick=${() => set({ around: undefined })}>Show all</button>`}
+  <//>`;
 }
 
 const COLUMNS: readonly Column<VouchingNode>[] = [
@@ -181,7 +161,8 @@ const getStatus = (signal: AbortSignal) => getDocument<CredibilityStatusReply>(P
 export default function CredibilityPage(): VNode {
   const [{ around, limit = "200" }, set] = usePageParameters();
   const [isAsking, setIsAsking] = useState(false);
-  const { value, error, reload } = usePolledData(getStatus, EVERY_MS);
+  const polled = usePolledData(getStatus, EVERY_MS);
+  const { value, reload } = polled;
   const path = buildPathWithQuery(`${PATH}/graph`, { around, limit });
   const graph = useData(
     (signal) => getDocument<VouchingGraphReply>(path, {}, signal),
@@ -215,9 +196,7 @@ export default function CredibilityPage(): VNode {
         <//>`
       }`}
   >
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${value === undefined && error === undefined && html`<${Loading} />`}
-    ${value !== undefined && html`<${CredibilityMetrics} status=${value} />`}
+    ${renderLoaded(polled, (status) => html`<${CredibilityMetrics} status=${status} />`)}
     <${GraphFilters} isDisabled=${graph.value?.reporters === 0} />
     ${graph.error !== undefined && html`<${Failure} error=${graph.error} onRetry=${() => set({ around: undefined })} />`}
     ${graph.value === undefined && graph.error === undefined && html`<${Loading} />`}

@@ -5,10 +5,12 @@ import type { MessageOf } from "../../contract/schemas/schema.ts";
 import { getDocument, type QueryParameters as Asked, buildPathWithQuery } from "../api.ts";
 import { ActiveFilters, FacetList, buildDecisionQuery, RANGES } from "./decisions/facets.ts";
 import { formatNumber, formatPercent } from "../format.ts";
-import { html, useEffect, useMemo, useState, type VNode } from "../html.ts";
+import { html, readInputValue, useEffect, useMemo, useState, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, parsePlace, usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
 import { Chart } from "../parts/chart.ts";
+import { Select } from "../parts/fields.ts";
+import { Pager } from "../parts/list-page.ts";
 import { Empty, Failure, Loading, Notice } from "../parts/notices.ts";
 import { Card, Grid, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
@@ -87,18 +89,14 @@ function DecisionSearch({
       placeholder="agent://namespace/name"
       value=${text}
       maxlength="512"
-      onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)}
+      onInput=${(event: Event) => setText(readInputValue(event))}
     />
-    <select
-      aria-label="Time range"
+    <${Select}
+      label="Time range"
       value=${parameters["range"] ?? ""}
-      onChange=${(event: Event) => {
-        const range = (event.target as HTMLSelectElement).value || undefined;
-        onChange({ range, since: undefined, before: undefined, behind: undefined });
-      }}
-    >
-      ${RANGES.map(([name, label]) => html`<option value=${name}>${label}</option>`)}
-    </select>
+      options=${RANGES}
+      onValue=${(range: string) => onChange({ range, since: undefined, before: undefined, behind: undefined })}
+    />
   </form>`;
 }
 
@@ -192,7 +190,9 @@ function DecisionEntries({ asked, parameters, onChange }: DecisionEntriesProps):
       onChoose=${(_: LoggedLeg, row: number) => go(row)}
       empty=${behind === undefined ? NONE : "No older decisions."}
     />
-    <${Pager} behind=${behind} next=${value.next} onChange=${onChange} />
+    <${Pager} parameter="behind" next=${value.next}>
+      <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
+    <//>
     <${CurlCommand} path=${path} />`;
 }
 
@@ -203,21 +203,6 @@ function IncompleteNotice({ isComplete }: { isComplete: boolean }): VNode | null
   return html`<${Notice} kind="warn">
     Older decisions still wait to be stored; those listed are the newest.
   <//>`;
-}
-
-interface PagerProps {
-  readonly behind: string | undefined;
-  readonly next: string | null;
-  readonly onChange: ChangeParameters;
-}
-
-function Pager({ behind, next, onChange }: PagerProps): VNode {
-  const go = (place: string | undefined) => onChange({ behind: place, at: undefined });
-  return html`<p class="tools">
-    ${behind !== undefined && html`<button type="button" onClick=${() => go(undefined)}>Newest</button>`}
-    ${next !== null && html`<button type="button" onClick=${() => go(next)}>Older</button>`}
-    <span class="dim small"><kbd>j</kbd> <kbd>k</kbd> choose, <kbd>Enter</kbd> opens</span>
-  </p>`;
 }
 
 function EntryCounts({

@@ -9,8 +9,10 @@ import { formatBytes, formatNumber } from "../format.ts";
 import { html, type VNode } from "../html.ts";
 import { linkTo, usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
-import { Failure, Loading } from "../parts/notices.ts";
-import { Card, Field, MetricTile, MetricTiles, Page } from "../parts/page.ts";
+import { type PageFilter, PageFilters } from "../parts/fields.ts";
+import { Pager } from "../parts/list-page.ts";
+import { renderLoaded } from "../parts/notices.ts";
+import { Card, MetricTile, MetricTiles, Page } from "../parts/page.ts";
 import { type Column, Table } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { hasAnyScope } from "../session.ts";
@@ -20,6 +22,9 @@ import { SourceCards } from "./evidence/source.ts";
 const PATH = "/v1/evidence";
 const STATES = ["active", "revoked", "retracted", "recorded_false"];
 const PAGE_ROWS = 100;
+const NONE_FOUND = "No source begins so, here. Change the search, or look at older ones.";
+const NO_SOURCES =
+  "No sources yet: PUT /v1/evidence/{source_id} or “trustrank evidence add” registers one.";
 
 const COLUMNS: readonly Column<EvidenceRecord>[] = [
   {
@@ -70,47 +75,22 @@ async function readUnindexedCount(signal: AbortSignal): Promise<number | undefin
   return found === null ? undefined : Number(found[1]);
 }
 
-function EvidenceFilters({ tenants }: { tenants: readonly string[] }): VNode {
-  const [chosen, set] = usePageParameters();
-  const change = (name: string, isReplacing: boolean) => (event: Event) => {
-    const { value } = event.target as HTMLInputElement;
-    set({ [name]: value || undefined, before: undefined, id: undefined }, isReplacing);
-  };
-  return html`<div class="filters">
-    <${Field} label="Search" id="evidence-search">
-      <input
-        id="evidence-search"
-        type="search"
-        placeholder="beginning of an id or a title"
-        value=${chosen["prefix"] ?? ""}
-        maxlength="512"
-        onInput=${change("prefix", true)}
-      />
-    <//>
-    <${Field} label="State" id="evidence-state">
-      <select id="evidence-state" value=${chosen["state"] ?? ""} onChange=${change("state", false)}>
-        <option value="">any</option>
-        ${STATES.map((state) => html`<option value=${state}>${state}</option>`)}
-      </select>
-    <//>
-    ${
-      tenants.length > 0 &&
-      html`<${Field} label="Tenant" id="evidence-tenant">
-        <select
-          id="evidence-tenant"
-          value=${chosen["tenant"] ?? ""}
-          onChange=${change("tenant", false)}
-        >
-          <option value="">my own</option>
-          ${tenants.map((tenant) => html`<option value=${tenant}>${tenant}</option>`)}
-        </select>
-      <//>`
-    }
-  </div>`;
+function listSourceFilters(tenants: readonly string[]): PageFilter[] {
+  const common: PageFilter[] = [
+    {
+      name: "prefix",
+      label: "Search",
+      type: "typing",
+      placeholder: "beginning of an id or a title",
+    },
+    { name: "state", label: "State", options: [["", "any"], ...STATES] },
+  ];
+  if (tenants.length === 0) return common;
+  return [...common, { name: "tenant", label: "Tenant", options: [["", "my own"], ...tenants] }];
 }
 
 function ThresholdsCard({ tenant }: { tenant: string | undefined }): VNode {
-  const { value, error, reload } = useData(
+  const data = useData(
     (signal) =>
       getDocument<{ model: string; thresholds: KindThreshold[] }>(
         "/v1/vault/thresholds",
@@ -120,38 +100,31 @@ function ThresholdsCard({ tenant }: { tenant: string | undefined }): VNode {
     [tenant],
   );
   return html`<${Card} title="Where texts are doubted">
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${
-      value !== undefined &&
-      html`<${Table} label="thresholds" columns=${THRESHOLD_COLUMNS} rows=${value.thresholds} />
-        <p class="dim small">
-          Risk by model <code>${value.model}</code>. Labels of one's own texts (<code
-            >POST /v1/vault/labels</code
-          >) replace the shipped thresholds once there are enough.
-        </p>`
-    }
+    ${renderLoaded(
+      data,
+      ({ model, thresholds }) =>
+        html`<${Table} label="thresholds" columns=${THRESHOLD_COLUMNS} rows=${thresholds} />
+          <p class="dim small">
+            Risk by model <code>${model}</code>. Labels of one's own texts (<code
+              >POST /v1/vault/labels</code
+            >) replace the shipped thresholds once there are enough.
+          </p>`,
+    )}
     <${CurlCommand} path=${buildPathWithQuery("/v1/vault/thresholds", { tenant })} />
   <//>`;
 }
 
-/** Ways to other pages of the list, and to a first proof. */
+/** Buttons to other pages of the list, and a link to a first proof. */
 function SourcePager({ list }: { list: EvidenceList }): VNode {
-  const [chosen, set] = usePageParameters();
+  const [chosen] = usePageParameters();
   const [first] = list.records;
-  return html`<div class="tools">
-    ${chosen["before"] !== undefined && html`<button type="button" onClick=${() => set({ before: undefined })}>Newest</button>`}
-    ${
-      list.next_before !== undefined &&
-      html`<button type="button" onClick=${() => set({ before: String(list.next_before) })}>
-        Older
-      </button>`
-    }
+  return html`<${Pager} parameter="before" next=${list.next_before}>
     ${
       chosen["id"] === undefined &&
       first !== undefined &&
       html`<a href=${linkTo("evidence", { ...chosen, id: first.source_id })}>Check the newest</a>`
     }
-  </div>`;
+  <//>`;
 }
 
 function EvidenceMetrics({ list }: { list: EvidenceList }): VNode {
@@ -180,7 +153,7 @@ export default function EvidencePage(): VNode {
   const [chosen, set] = usePageParameters();
   const { prefix, state, tenant, before, id } = chosen;
   const asked = { prefix, state, tenant, before, limit: PAGE_ROWS };
-  const { value, error, reload } = useData(
+  const data = useData(
     (signal) => getDocument<EvidenceList>(PATH, asked, signal),
     [prefix, state, tenant, before],
   );
@@ -190,38 +163,34 @@ export default function EvidencePage(): VNode {
     const list = await getDocument<{ tenants: { tenant: string }[] }>("/v1/tenants", {}, signal);
     return list.tenants.map((each) => each.tenant);
   }, []);
-  const records = value?.records ?? [];
-  const at = records.findIndex((row) => row.source_id === id);
   const isSearched = (prefix ?? state) !== undefined;
   return html`<${Page}
     title="Evidence"
     lead="Sources that agents may cite. Each record is a leaf of one tree, whose root the bureau signs."
   >
-    ${value !== undefined && html`<${EvidenceMetrics} list=${value} />`}
+    ${data.value !== undefined && html`<${EvidenceMetrics} list=${data.value} />`}
     <${Card} title="Sources">
-      <${EvidenceFilters} tenants=${tenants.value ?? []} />
-      ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-      ${value === undefined && error === undefined && html`<${Loading} />`}
-      ${
-        value !== undefined &&
-        html`<${Table}
-          label="sources"
-          columns=${COLUMNS}
-          rows=${records}
-          keyOf=${(row: EvidenceRecord) => row.index}
-          chosen=${at}
-          onChoose=${(row: EvidenceRecord) => set({ id: row.source_id })}
-          empty=${
-            isSearched
-              ? "No source begins so, here. Change the search, or look at older ones."
-              : "No sources yet: PUT /v1/evidence/{source_id} or “trustrank evidence add” registers one."
-          }
-        />`
-      }
-      ${value !== undefined && html`<${SourcePager} list=${value} />`}
+      <${PageFilters}
+        filters=${listSourceFilters(tenants.value ?? [])}
+        resets=${["before", "id"]}
+      />
+      ${renderLoaded(
+        data,
+        (list) =>
+          html`<${Table}
+              label="sources"
+              columns=${COLUMNS}
+              rows=${list.records}
+              keyOf=${(row: EvidenceRecord) => row.index}
+              chosen=${list.records.findIndex((row) => row.source_id === id)}
+              onChoose=${(row: EvidenceRecord) => set({ id: row.source_id })}
+              empty=${isSearched ? NONE_FOUND : NO_SOURCES}
+            />
+            <${SourcePager} list=${list} />`,
+      )}
       <${CurlCommand} path=${buildPathWithQuery(PATH, asked)} />
     <//>
-    ${id !== undefined && html`<${SourceCards} key=${`${tenant} ${id}`} id=${id} tenant=${tenant} onChange=${reload} />`}
+    ${id !== undefined && html`<${SourceCards} key=${`${tenant} ${id}`} id=${id} tenant=${tenant} onChange=${data.reload} />`}
     <${ThresholdsCard} tenant=${tenant} />
   <//>`;
 }

@@ -1,13 +1,13 @@
-// The keys of the API: who may ask what, when each was last used, and the ways to make, change, rotate and revoke one.
-// The filter and the chosen key are in the address; a secret never is.
+// Keys page: API keys with their scopes and last use, and the dialogs that create, change and revoke them.
+// The address holds the filters and the selected key, never a secret.
 import { getDocument } from "../api.ts";
 import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
-import { CurlCommand } from "../parts/actions.ts";
-import { Failure, Loading } from "../parts/notices.ts";
-import { Card, MetricTile, MetricTiles, Page } from "../parts/page.ts";
-import { type Column, Table } from "../parts/table.ts";
+import { type PageFilter, PageFilters } from "../parts/fields.ts";
+import { ListCard, ListPage } from "../parts/list-page.ts";
+import { MetricTile, MetricTiles } from "../parts/page.ts";
+import type { Column } from "../parts/table.ts";
 import { Tag, UntrustedText, Time } from "../parts/words.ts";
 import { readSession } from "../session.ts";
 import { useData } from "../use-data.ts";
@@ -41,11 +41,8 @@ export default function KeysPage(): VNode {
   const [parameters, set] = usePageParameters();
   const [doing, setDoing] = useState<KeyAction>();
   const [made, setMade] = useState<KeyWithSecret>();
-  const { value, error, reload } = useData(
-    (signal) => getDocument<{ keys: ListedKey[] }>(PATH, undefined, signal),
-    [],
-  );
-  const keys = value?.keys ?? [];
+  const data = useData((signal) => getDocument<{ keys: ListedKey[] }>(PATH, undefined, signal), []);
+  const keys = data.value?.keys ?? [];
   const target = keys.find(({ key_id: id }) => id === parameters["key"]);
   const dialog: KeyDialogProps = {
     target,
@@ -53,29 +50,24 @@ export default function KeysPage(): VNode {
     tenants: listTenants(keys),
     onSecret: setMade,
     onDone: ({ key_id: key }) => {
-      reload();
+      data.reload();
       set({ key });
     },
     onClose: () => setDoing(undefined),
   };
   const tools = html`
-    <button type="button" onClick=${reload}>Refresh</button>
+    <button type="button" onClick=${data.reload}>Refresh</button>
     <button type="button" class="primary" onClick=${() => setDoing("create")}>New key…</button>
   `;
-  return html`<${Page} title="Keys" lead=${LEAD} tools=${tools}>
-    ${made !== undefined && html`<${SecretCard} made=${made} onStored=${() => setMade(undefined)} />`}
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${
-      value === undefined
-        ? error === undefined && html`<${Loading} />`
-        : html`<${KeySection}
-            keys=${keys}
-            parameters=${parameters}
-            target=${target}
-            onDo=${setDoing}
-          />`
-    }
-    <${CurlCommand} path=${PATH} />
+  return html`<${ListPage}
+    title="Keys"
+    lead=${LEAD}
+    tools=${tools}
+    filters=${made !== undefined && html`<${SecretCard} made=${made} onStored=${() => setMade(undefined)} />`}
+    data=${data}
+    draw=${() => html`<${KeySection} ...${{ keys, parameters, target }} onDo=${setDoing} />`}
+    curl=${{ path: PATH }}
+  >
     <${KeyDialog} doing=${doing} ...${dialog} />
   <//>`;
 }
@@ -104,21 +96,20 @@ function KeySection({ keys, parameters, target, onDo }: KeySectionProps): VNode 
   const at = rows.findIndex((row) => row === target);
   return html`
     <${KeyCounts} keys=${keys} />
-    <${KeyFilters} keys=${keys} parameters=${parameters} />
+    <${PageFilters} filters=${listKeyFilters(keys)} canClear />
     ${
       target !== undefined &&
       html`<${KeyCard} target=${target} onDo=${onDo} onClose=${() => set({ key: undefined })} />`
     }
-    <${Card} title=${`${formatNumber(rows.length)} ${rows.length === 1 ? "key" : "keys"}`}>
-      <${Table}
-        label="keys"
-        columns=${buildKeyColumns(parameters)}
-        rows=${rows}
-        keyOf=${({ key_id: id }: ListedKey) => id}
-        chosen=${at < 0 ? undefined : at}
-        empty=${EMPTY}
-      />
-    <//>
+    <${ListCard}
+      noun="key"
+      label="keys"
+      columns=${buildKeyColumns(parameters)}
+      rows=${rows}
+      keyOf=${({ key_id: id }: ListedKey) => id}
+      chosen=${at < 0 ? undefined : at}
+      empty=${EMPTY}
+    />
   `;
 }
 
@@ -146,47 +137,19 @@ function KeyCounts({ keys }: { keys: readonly ListedKey[] }): VNode {
   <//>`;
 }
 
-interface KeyFiltersProps {
-  readonly keys: readonly ListedKey[];
-  readonly parameters: PageParameters;
-}
-
-function KeyFilters({ keys, parameters }: KeyFiltersProps): VNode {
-  const [, set] = usePageParameters();
-  const choice = (name: string, label: string, value: string, options: [string, string][]) =>
-    html`<div class="field">
-      <label for=${`keys-${name}`}>${label}</label>
-      <select
-        id=${`keys-${name}`}
-        value=${value}
-        onChange=${(event: Event) =>
-          set({ [name]: (event.target as HTMLSelectElement).value || undefined })}
-      >
-        ${options.map(([each, words]) => html`<option value=${each}>${words}</option>`)}
-      </select>
-    </div>`;
-  const named = (names: readonly string[]) => names.map((each): [string, string] => [each, each]);
-  const any: [string, string] = ["", "any"];
-  const tenants = named(listTenants(keys));
-  return html`<div class="filters">
-    <div class="field">
-      <label for="keys-text">Find</label>
-      <input
-        id="keys-text"
-        type="search"
-        value=${parameters["text"] ?? ""}
-        placeholder="id, label, tenant"
-        autocomplete="off"
-        spellcheck=${false}
-        onInput=${(event: Event) =>
-          set({ text: (event.target as HTMLInputElement).value || undefined }, true)}
-      />
-    </div>
-    ${choice("state", "State", readStateFilter(parameters), Object.entries(KEY_STATE_LABELS))}
-    ${choice("tenant", "Tenant", parameters["tenant"] ?? "", [any, ...tenants])}
-    ${choice("scope", "May", parameters["scope"] ?? "", [any, ...named(SCOPES)])}
-    <a class="button" href=${linkTo("keys")}>Clear</a>
-  </div>`;
+function listKeyFilters(keys: readonly ListedKey[]): PageFilter[] {
+  const any = ["", "any"] as const;
+  return [
+    { name: "text", label: "Find", type: "typing", placeholder: "id, label, tenant" },
+    {
+      name: "state",
+      label: "State",
+      options: Object.entries(KEY_STATE_LABELS),
+      fallback: readStateFilter({}),
+    },
+    { name: "tenant", label: "Tenant", options: [any, ...listTenants(keys)] },
+    { name: "scope", label: "May", options: [any, ...SCOPES] },
+  ];
 }
 
 function listTenants(keys: readonly ListedKey[]): string[] {

@@ -4,7 +4,7 @@ import { getDocument } from "../api.ts";
 import { html, useEffect, useState, type VNode } from "../html.ts";
 import { usePageParameters } from "../location.ts";
 import { CurlCommand } from "../parts/actions.ts";
-import { Failure, Loading } from "../parts/notices.ts";
+import { renderLoaded } from "../parts/notices.ts";
 import { Card, Page } from "../parts/page.ts";
 import { Time } from "../parts/words.ts";
 import { type BacktestProgress, useBacktest, BacktestStarter } from "./policy/backtest-starter.ts";
@@ -22,7 +22,7 @@ import { DraftCard } from "./policy/draft-card.ts";
 import { BacktestResults, DEFAULT_QUESTION } from "./policy/findings.ts";
 import { SaveDialog } from "./policy/save-dialog.ts";
 import { PolicyDifferences, PolicyVersions } from "./policy/versions.ts";
-import { TextInput } from "../parts/text-input.ts";
+import { TextInput } from "../parts/fields.ts";
 import { useData } from "../use-data.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
@@ -32,7 +32,7 @@ const LEAD =
 
 export default function PolicyPage(): VNode {
   const [{ tenant = "" }] = usePageParameters();
-  const { value, error, reload } = useData(
+  const data = useData(
     (signal) => getDocument<PolicyDocument>("/v1/policy", { tenant }, signal),
     [tenant],
   );
@@ -41,12 +41,10 @@ export default function PolicyPage(): VNode {
     lead=${LEAD}
     tools=${html`<${TenantField} tenant=${tenant} />`}
   >
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${
-      value === undefined
-        ? error === undefined && html`<${Loading} />`
-        : html`<${PolicyEditor} key=${value.tenant} live=${value} onSaved=${reload} />`
-    }
+    ${renderLoaded(
+      data,
+      (live) => html`<${PolicyEditor} key=${live.tenant} live=${live} onSaved=${data.reload} />`,
+    )}
   <//>`;
 }
 

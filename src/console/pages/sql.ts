@@ -2,7 +2,16 @@
 // question, so that a link asks it again.
 import { ApiError, fetchApiResponse, sendDocument } from "../api.ts";
 import { downloadBlob } from "../download.ts";
-import { html, useCallback, useEffect, useId, useRef, useState, type VNode } from "../html.ts";
+import {
+  html,
+  readInputValue,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type VNode,
+} from "../html.ts";
 import { usePageParameters } from "../location.ts";
 import { CurlCommand, CopyButton } from "../parts/actions.ts";
 import { Empty, Failure, Loading } from "../parts/notices.ts";
@@ -98,7 +107,7 @@ function SqlEditor({ sql, onSql, onAsk, running }: SqlEditorProps): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    onAsk((event.target as HTMLTextAreaElement).value);
+    onAsk(readInputValue(event));
   };
   // An answer that has come meanwhile is none to be ended.
   const end = () =>
@@ -114,7 +123,7 @@ function SqlEditor({ sql, onSql, onAsk, running }: SqlEditorProps): VNode {
       spellcheck=${false}
       autocapitalize="off"
       value=${sql}
-      onInput=${(event: Event) => onSql((event.target as HTMLTextAreaElement).value)}
+      onInput=${(event: Event) => onSql(readInputValue(event))}
       onKeyDown=${onKeyDown}
     ></textarea>
     <div class="tools">

@@ -1,5 +1,4 @@
-// Usage and tenants: who reads and reports how much, day by day, and how much of its quota each tenant has used.
-// The days, what is shown and the chosen tenant are in the address.
+// Usage page: paid reads and reported outcomes by day and tenant, and the share of each quota in use.
 import type { UsageReport } from "../../contract/schemas/service.ts";
 import type { TenantList } from "../../contract/schemas/tenants.ts";
 import { ApiError, fetchApiResponse, getDocument, buildPathWithQuery } from "../api.ts";
@@ -7,12 +6,12 @@ import { downloadBlob } from "../download.ts";
 import { formatNumber } from "../format.ts";
 import { html, useState, type VNode } from "../html.ts";
 import { linkTo, type PageParameters, usePageParameters } from "../location.ts";
-import { CurlCommand } from "../parts/actions.ts";
 import { Bars } from "../parts/bars.ts";
 import { Chart } from "../parts/chart.ts";
-import { Failure, Loading } from "../parts/notices.ts";
-import { Card, MetricTile, MetricTiles, Grid, Page } from "../parts/page.ts";
-import { type Column, Table } from "../parts/table.ts";
+import { type PageFilter, PageFilters } from "../parts/fields.ts";
+import { ListCard, ListPage } from "../parts/list-page.ts";
+import { Card, MetricTile, MetricTiles, Grid } from "../parts/page.ts";
+import type { Column } from "../parts/table.ts";
 import { UntrustedText, Time } from "../parts/words.ts";
 import { readSession } from "../session.ts";
 import { useData } from "../use-data.ts";
@@ -57,7 +56,7 @@ export default function UsagePage(): VNode {
   const [parameters] = usePageParameters();
   const days = computeFirstAndLastDay(readRange(parameters), Date.now());
   const asked = { ...days, group_by: "day,tenant" };
-  const { value, error, reload } = useData(
+  const data = useData(
     async (signal): Promise<UsageData> => {
       const [report, tenants] = await Promise.all([
         getDocument<UsageReport>(PATH, asked, signal),
@@ -69,24 +68,35 @@ export default function UsagePage(): VNode {
   );
   const tools = html`
     <${CsvDownload} days=${days} />
-    <button type="button" onClick=${reload}>Refresh</button>
+    <button type="button" onClick=${data.reload}>Refresh</button>
   `;
-  return html`<${Page} title="Usage" lead=${LEAD} tools=${tools}>
-    <${UsageFilters} parameters=${parameters} />
-    ${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${
-      value === undefined
-        ? error === undefined && html`<${Loading} />`
-        : html`<${UsageSections}
-            loaded=${value}
-            days=${days}
-            parameters=${parameters}
-            onChange=${reload}
-          />`
-    }
-    <${CurlCommand} path=${buildPathWithQuery(PATH, asked)} />
-  <//>`;
+  const sections = (loaded: UsageData) =>
+    html`<${UsageSections} ...${{ loaded, days, parameters }} onChange=${data.reload} />`;
+  return html`<${ListPage}
+    title="Usage"
+    lead=${LEAD}
+    tools=${tools}
+    filters=${html`<${PageFilters} filters=${FILTERS} canClear />`}
+    data=${data}
+    draw=${sections}
+    curl=${{ path: buildPathWithQuery(PATH, asked) }}
+  />`;
 }
+
+const FILTERS: readonly PageFilter[] = [
+  {
+    name: "range",
+    label: "Time",
+    options: Object.entries(RANGE_LABELS),
+    fallback: readRange({}),
+  },
+  {
+    name: "show",
+    label: "Tenants",
+    options: Object.entries(TENANT_FILTER_LABELS),
+    fallback: readTenantFilter({}),
+  },
+];
 
 async function loadTenants(signal: AbortSignal): Promise<UsageData["tenants"]> {
   try {
@@ -120,26 +130,6 @@ function CsvDownload({ days }: { days: UsageDays }): VNode {
   `;
 }
 
-function UsageFilters({ parameters }: { parameters: PageParameters }): VNode {
-  const [, set] = usePageParameters();
-  const choice = (name: string, label: string, value: string, options: Record<string, string>) =>
-    html`<div class="field">
-      <label for=${`usage-${name}`}>${label}</label>
-      <select
-        id=${`usage-${name}`}
-        value=${value}
-        onChange=${(event: Event) => set({ [name]: (event.target as HTMLSelectElement).value })}
-      >
-        ${Object.entries(options).map(([each, words]) => html`<option value=${each}>${words}</option>`)}
-      </select>
-    </div>`;
-  return html`<div class="filters">
-    ${choice("range", "Time", readRange(parameters), RANGE_LABELS)}
-    ${choice("show", "Tenants", readTenantFilter(parameters), TENANT_FILTER_LABELS)}
-    <a class="button" href=${linkTo("usage")}>Clear</a>
-  </div>`;
-}
-
 interface UsageSectionsProps {
   readonly loaded: UsageData;
   readonly days: UsageDays;
@@ -169,16 +159,15 @@ function UsageSections({ loaded, days, parameters, onChange }: UsageSectionsProp
         onClose=${() => set({ tenant: undefined })}
       />`
     }
-    <${Card} title=${`${formatNumber(rows.length)} ${rows.length === 1 ? "tenant" : "tenants"}`}>
-      <${Table}
-        label="tenants"
-        columns=${buildTenantColumns(parameters)}
-        rows=${rows}
-        keyOf=${({ tenant }: TenantUsageRow) => tenant}
-        chosen=${target === undefined ? undefined : rows.indexOf(target)}
-        empty=${EMPTY}
-      />
-    <//>
+    <${ListCard}
+      noun="tenant"
+      label="tenants"
+      columns=${buildTenantColumns(parameters)}
+      rows=${rows}
+      keyOf=${({ tenant }: TenantUsageRow) => tenant}
+      chosen=${target === undefined ? undefined : rows.indexOf(target)}
+      empty=${EMPTY}
+    />
     ${doing === "set" && target !== undefined && html`<${SetQuotaDialog} ...${dialog} />`}
     ${doing === "remove" && target !== undefined && html`<${RemoveQuotaDialog} ...${dialog} />`}
   `;

@@ -1,8 +1,17 @@
 // Actions: the same request as curl, copying, and dialogs that ask before something is done.
-import { html, useEffect, useId, useRef, useState, type Children, type VNode } from "../html.ts";
+import {
+  html,
+  readInputValue,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type Children,
+  type VNode,
+} from "../html.ts";
 import { Failure } from "./notices.ts";
 
-interface CurlCommandProps {
+export interface CurlCommandProps {
   readonly method?: string;
   /** With its query, such as `/v1/decisions?limit=50`. */
   readonly path: string;
@@ -132,7 +141,7 @@ function TextField({ label, value, onValue }: TextFieldProps): VNode {
       maxlength="200"
       autocomplete="off"
       spellcheck=${false}
-      onInput=${(event: Event) => onValue((event.target as HTMLInputElement).value)}
+      onInput=${(event: Event) => onValue(readInputValue(event))}
     />
   </div>`;
 }

@@ -1,6 +1,7 @@
 // Words instead of data, or beside it: waiting, failures with what to do, notices.
 import { ApiError } from "../api.ts";
 import { type Children, html, type VNode } from "../html.ts";
+import type { LoadedData } from "../use-data.ts";
 
 export function Loading(): VNode {
   return html`<p class="dim loading" role="status">Loading…</p>`;
@@ -30,6 +31,15 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
     ${onRetry !== undefined && html`<button type="button" onClick=${onRetry}>Try again</button>`}
     ${problem?.requestId !== undefined && html`<p class="dim small">request ${problem.requestId}</p>`}
   </div>`;
+}
+
+/** Draws a loaded value; before the first one its progress. A failure appears above the last value. */
+export function renderLoaded<Value>(
+  { value, error, reload }: LoadedData<Value>,
+  draw: (value: Value) => Children,
+): VNode {
+  return html`${error !== undefined && html`<${Failure} error=${error} onRetry=${reload} />`}
+  ${value === undefined ? error === undefined && html`<${Loading} />` : draw(value)}`;
 }
 
 type NoticeKind = "info" | "good" | "warn" | "bad";

@@ -87,22 +87,3 @@ export function FactList({ facts }: { facts: readonly (readonly [Children, Child
     )}
   </dl>`;
 }
-
-interface FieldProps {
-  readonly label: string;
-  /** Of the control that is its child. */
-  readonly id: string;
-  readonly hint?: Children;
-  readonly error?: string | undefined;
-  readonly children?: Children;
-}
-
-/** A labelled control of a form; the control carries `id` itself. */
-export function Field({ label, id, hint, error, children }: FieldProps): VNode {
-  return html`<div class="field">
-    <label for=${id}>${label}</label>
-    ${children}
-    ${hint !== undefined && html`<span class="dim small" id=${`${id}-hint`}>${hint}</span>`}
-    ${error !== undefined && html`<span class="deny small" role="alert">${error}</span>`}
-  </div>`;
-}

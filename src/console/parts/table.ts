@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly isLong?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** Names it for those who do not see it. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];

@@ -39,6 +39,13 @@ const TONE_BY_WORD: Readonly<Record<string, string>> = {
   revoked: "deny",
 };
 
+export const TIER_TONES: Readonly<Record<string, "allow" | "warn" | "deny">> = {
+  A: "allow",
+  B: "allow",
+  C: "warn",
+  D: "deny",
+};
+
 /** A word in a pill, coloured by what it means; `tone` overrides that. */
 export function Tag({ word, tone }: { word: string; tone?: string }): VNode {
   return html`<span class=${`tag ${tone ?? TONE_BY_WORD[word] ?? ""}`}

@@ -5,6 +5,7 @@ import { html, type VNode } from "../../html.ts";
 import { usePageParameters } from "../../location.ts";
 import { CurlCommand } from "../../parts/actions.ts";
 import { Chart } from "../../parts/chart.ts";
+import { Select } from "../../parts/fields.ts";
 import { Empty, Failure, Loading } from "../../parts/notices.ts";
 import { Card, Grid } from "../../parts/page.ts";
 import { useData } from "../../use-data.ts";
@@ -19,13 +20,12 @@ export function AgentHistoryCharts({ id, path }: { id: string; path: string }): 
     (signal) => getDocument<{ days: AgentDay[] }>(`${path}/history`, { days }, signal),
     [id, days],
   );
-  const range = html`<select
-    aria-label="days shown"
+  const range = html`<${Select}
+    label="days shown"
     value=${days}
-    onChange=${(event: Event) => setParameters({ days: (event.target as HTMLSelectElement).value })}
-  >
-    ${RANGES.map((each) => html`<option value=${each}>${each} days</option>`)}
-  </select>`;
+    options=${RANGES.map((each) => [each, `${each} days`])}
+    onValue=${(chosen: string) => setParameters({ days: chosen })}
+  />`;
   if (error !== undefined) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (value === undefined) return html`<${Card} title="Days"><${Loading} /><//>`;
   const curl = html`<${CurlCommand} path=${buildPathWithQuery(`${path}/history`, { days })} />`;

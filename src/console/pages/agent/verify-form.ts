@@ -2,11 +2,12 @@
 // The request is a real one: it is counted and logged.
 import { sendDocument } from "../../api.ts";
 import { formatNumber } from "../../format.ts";
-import { html, useState, type VNode } from "../../html.ts";
+import { html, readInputValue, useState, type VNode } from "../../html.ts";
 import { linkTo, usePageParameters } from "../../location.ts";
 import { CurlCommand, CopyButton } from "../../parts/actions.ts";
 import { Failure } from "../../parts/notices.ts";
-import { FactList, Field } from "../../parts/page.ts";
+import { Field, SelectField } from "../../parts/fields.ts";
+import { FactList } from "../../parts/page.ts";
 import { Tag } from "../../parts/words.ts";
 import type { VerifyResponse } from "../../../contract/schemas/scores.ts";
 
@@ -35,8 +36,8 @@ export function VerifyForm({ id }: { id: string }): VNode {
       setState({ error: error as Error, isBusy: false });
     }
   };
-  const change = (name: string) => (event: Event) => {
-    setParameters({ [name]: (event.target as HTMLInputElement).value || undefined }, true);
+  const change = (name: string, value: string) => {
+    setParameters({ [name]: value }, true);
     setState({ isBusy: false });
   };
   return html`<${VerifyFields}
@@ -63,8 +64,8 @@ interface VerifyFieldsProps {
   readonly stakes: string;
   readonly isBusy: boolean;
   readonly onAsk: (event: Event) => Promise<void>;
-  /** A handler that puts the control's value into the address. */
-  readonly onChange: (name: string) => (event: Event) => void;
+  /** Puts a control's value into the address. */
+  readonly onChange: (name: string, value: string) => void;
 }
 
 function VerifyFields(props: VerifyFieldsProps): VNode {
@@ -76,14 +77,16 @@ function VerifyFields(props: VerifyFieldsProps): VNode {
         value=${action}
         maxlength="128"
         required
-        onInput=${onChange("action")}
+        onInput=${(event: Event) => onChange("action", readInputValue(event))}
       />
     <//>
-    <${Field} label="Tool level" id="ask-level">
-      <select id="ask-level" value=${level} onChange=${onChange("level")}>
-        ${LEVELS.map((each) => html`<option value=${each}>${each}</option>`)}
-      </select>
-    <//>
+    <${SelectField}
+      id="ask-level"
+      label="Tool level"
+      value=${level}
+      options=${LEVELS}
+      onValue=${(chosen: string) => onChange("level", chosen)}
+    />
     <${Field} label="Stakes" id="ask-stakes">
       <input
         id="ask-stakes"
@@ -92,7 +95,7 @@ function VerifyFields(props: VerifyFieldsProps): VNode {
         step="any"
         value=${stakes}
         placeholder="not known"
-        onInput=${onChange("stakes")}
+        onInput=${(event: Event) => onChange("stakes", readInputValue(event))}
       />
     <//>
     <button type="submit" class="primary" disabled=${isBusy}>Ask</button>

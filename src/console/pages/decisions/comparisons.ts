@@ -9,6 +9,7 @@ import type { MessageOf } from "../../../contract/schemas/schema.ts";
 import { getDocument, sendDocument } from "../../api.ts";
 import { html, useEffect, useState, type VNode } from "../../html.ts";
 import { CurlCommand } from "../../parts/actions.ts";
+import { SelectField } from "../../parts/fields.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { UntrustedText } from "../../parts/words.ts";
@@ -53,27 +54,22 @@ export function ReplayForm({ path, config, onConfig }: ReplayFormProps): VNode {
   );
   const [asked, setAsked] = useState(config);
   useEffect(() => setAsked(config), [config]);
-  const others = (configs.value?.configs ?? []).filter((each) => each.replayable && !each.in_force);
+  const others = (configs.value?.configs ?? [])
+    .filter((each) => each.replayable && !each.in_force)
+    .map(({ version, shipped }) => [version, `${version}${shipped ? " (shipped)" : ""}`]);
   const body = config === undefined || config === "active" ? {} : { config };
   const submit = (event: Event) => {
     event.preventDefault();
     onConfig(asked ?? "active");
   };
   return html`<form class="filters" onSubmit=${submit}>
-      <div class="field">
-        <label for="replay-config">Under which scoring config</label>
-        <select
-          id="replay-config"
-          value=${asked ?? "active"}
-          onChange=${(event: Event) => setAsked((event.target as HTMLSelectElement).value)}
-        >
-          <option value="active">the live one</option>
-          ${others.map(
-            ({ version, shipped }) =>
-              html`<option value=${version}>${version}${shipped ? " (shipped)" : ""}</option>`,
-          )}
-        </select>
-      </div>
+      <${SelectField}
+        id="replay-config"
+        label="Under which scoring config"
+        value=${asked ?? "active"}
+        options=${[["active", "the live one"], ...others]}
+        onValue=${setAsked}
+      />
       <button type="submit" class="primary">Judge again</button>
     </form>
     ${config !== undefined && html`<${ReplayResult} path=${path} body=${body} key=${config} />`}

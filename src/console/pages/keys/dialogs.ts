@@ -2,10 +2,10 @@
 // The page shows a new secret once; the dialogs do not keep it.
 import { sendDocument } from "../../api.ts";
 import { formatDuration } from "../../format.ts";
-import { html, useId, useState, type VNode } from "../../html.ts";
+import { html, readInputValue, useId, useState, type VNode } from "../../html.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
-import { Field } from "../../parts/page.ts";
+import { Field, SelectField } from "../../parts/fields.ts";
 import { readSession } from "../../session.ts";
 import { DAY_MS, type ListedKey, type KeyWithSecret, SCOPE_WORDS, SCOPES } from "./key-states.ts";
 import type { Scope } from "../../../contract/vocabulary.ts";
@@ -109,20 +109,13 @@ export function RotateKeyDialog({ target, onSecret, onDone, onClose }: KeyDialog
       The key keeps its id, scopes and expiry. Its holder puts the new text in place of the old.
     </p>
     <${OwnKeyNotice} target=${target!} />
-    <${Field} id=${id} label="The present secret works on">
-      <select
-        id=${id}
-        value=${overlapMs}
-        onChange=${(event: Event) => setOverlapMs(Number((event.target as HTMLSelectElement).value))}
-      >
-        ${OVERLAPS_MS.map(
-          (each) =>
-            html`<option value=${each}>
-              ${each === 0 ? "not at all: it has leaked" : formatDuration(each)}
-            </option>`,
-        )}
-      </select>
-    <//>
+    <${SelectField}
+      id=${id}
+      label="The present secret works on"
+      value=${overlapMs}
+      options=${OVERLAPS_MS.map((each) => [each, each === 0 ? "not at all: it has leaked" : formatDuration(each)])}
+      onValue=${(chosen: string) => setOverlapMs(Number(chosen))}
+    />
   <//>`;
 }
 
@@ -206,8 +199,6 @@ const ENDS: readonly (readonly [string, string])[] = [
   ["at", "at a time"],
 ];
 
-const readInputValue = (event: Event) => (event.target as HTMLInputElement).value;
-
 export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode {
   const id = useId();
   const set = (change: Partial<KeyDraft>) => onDraft({ ...draft, ...change });
@@ -241,15 +232,13 @@ export function KeyForm({ draft, onDraft, isNew, tenants }: KeyFormProps): VNode
         <span>First party: its unsigned reports count as the reporters' that they name</span>
       </label>`
     }
-    <${Field} id=${`${id}-ends`} label="Ends">
-      <select
-        id=${`${id}-ends`}
-        value=${draft.ends}
-        onChange=${(event: Event) => set({ ends: readInputValue(event) })}
-      >
-        ${ENDS.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
-      </select>
-    <//>
+    <${SelectField}
+      id=${`${id}-ends`}
+      label="Ends"
+      value=${draft.ends}
+      options=${ENDS}
+      onValue=${(ends: string) => set({ ends })}
+    />
     ${
       draft.ends === "at" &&
       html`<${Field} id=${`${id}-at`} label="Ends at, by this browser's clock">

@@ -4,6 +4,7 @@ import type { Backtest, BacktestList } from "../../../contract/schemas/backtest.
 import { useEffect, useState, html, type VNode } from "../../html.ts";
 import { formatPercent } from "../../format.ts";
 import { CurlCommand } from "../../parts/actions.ts";
+import { SelectField } from "../../parts/fields.ts";
 import { Empty, Failure, Notice } from "../../parts/notices.ts";
 import type { DraftCheck } from "./draft.ts";
 
@@ -146,20 +147,13 @@ interface WindowFieldsProps {
 /** Over which outcomes. */
 function WindowFields({ window, onWindow }: WindowFieldsProps): VNode {
   return html`
-    <div class="field">
-      <label for="days">Outcomes of</label>
-      <select
-        id="days"
-        value=${window.days ?? ""}
-        onChange=${(event: Event) => {
-          const { value } = event.target as HTMLSelectElement;
-          onWindow({ ...window, days: value === "" ? undefined : Number(value) });
-        }}
-      >
-        <option value="">all history</option>
-        ${DAYS.map((days) => html`<option value=${days}>the last ${days} days</option>`)}
-      </select>
-    </div>
+    <${SelectField}
+      id="days"
+      label="Outcomes of"
+      value=${window.days ?? ""}
+      options=${[["", "all history"], ...DAYS.map((days) => [days, `the last ${days} days`])]}
+      onValue=${(days: string) => onWindow({ ...window, days: days === "" ? undefined : Number(days) })}
+    />
     <label>
       <input
         type="checkbox"

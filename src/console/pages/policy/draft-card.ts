@@ -1,6 +1,6 @@
 // Editor of the draft: a form with the common rules of each level, the whole policy as JSON, and its errors.
 import type { Policy, LevelPolicy } from "../../../contract/policy.ts";
-import { html, useId, useRef, type VNode } from "../../html.ts";
+import { html, readInputValue, useId, useRef, type VNode } from "../../html.ts";
 import { Failure } from "../../parts/notices.ts";
 import { Card } from "../../parts/page.ts";
 import {
@@ -47,7 +47,7 @@ export function DraftCard(props: DraftCardProps): VNode {
         spellcheck=${false}
         autocapitalize="off"
         value=${text}
-        onInput=${(event: Event) => onText((event.target as HTMLTextAreaElement).value)}
+        onInput=${(event: Event) => onText(readInputValue(event))}
       ></textarea>
     </details>
   <//>`;
@@ -202,7 +202,7 @@ function RuleControl({ rule, level, value, isWrong, onValue }: RuleControlProps)
     aria-label=${label}
     aria-invalid=${invalid}
     value=${value}
-    onChange=${(event: Event) => onValue((event.target as HTMLSelectElement).value)}
+    onChange=${(event: Event) => onValue(readInputValue(event))}
   >
     ${rule.as.map((word) => html`<option value=${word}>${word}</option>`)}
   </select>`;

@@ -8,6 +8,7 @@ import type {
 } from "../../../contract/schemas/backtest.ts";
 import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
+import { SelectField } from "../../parts/fields.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Card, MetricTile, MetricTiles, Grid } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
@@ -114,29 +115,20 @@ function describeUnvouched({ unvouched, counts_unvouched: areCounted }: Backtest
 
 function QuestionFilters({ question, level, onChoice }: BacktestResultsProps): VNode {
   return html`<div class="filters">
-    <div class="field">
-      <label for="question">Asked as</label>
-      <select
-        id="question"
-        value=${question}
-        onChange=${(event: Event) =>
-          onChoice({ question: (event.target as HTMLSelectElement).value })}
-      >
-        ${Object.entries(QUESTION_LABELS).map(
-          ([name, words]) => html`<option value=${name}>${words}</option>`,
-        )}
-      </select>
-    </div>
-    <div class="field">
-      <label for="level">Level</label>
-      <select
-        id="level"
-        value=${level}
-        onChange=${(event: Event) => onChoice({ level: (event.target as HTMLSelectElement).value })}
-      >
-        ${LEVELS.map((each) => html`<option value=${each}>${each}</option>`)}
-      </select>
-    </div>
+    <${SelectField}
+      id="question"
+      label="Asked as"
+      value=${question}
+      options=${Object.entries(QUESTION_LABELS)}
+      onValue=${(chosen: string) => onChoice({ question: chosen })}
+    />
+    <${SelectField}
+      id="level"
+      label="Level"
+      value=${level}
+      options=${LEVELS}
+      onValue=${(chosen: string) => onChoice({ level: chosen })}
+    />
   </div>`;
 }
 

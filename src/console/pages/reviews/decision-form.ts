@@ -1,10 +1,11 @@
 // Form of a review decision (note, duration, stakes limit), and the dialog that decides several reviews.
-import { html, useRef, useState, type VNode } from "../../html.ts";
+import { html, readInputValue, useRef, useState, type VNode } from "../../html.ts";
 import type { ReviewActions, DecisionTerms } from "./review-actions.ts";
 import type { QueuedReviewWithRisk } from "./queue.ts";
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
 import { formatNumber } from "../../format.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
+import { SelectField } from "../../parts/fields.ts";
 
 export const NOTE_ID = "review-note";
 const HOLD_DAYS = [1, 7, 30, 90];
@@ -63,7 +64,7 @@ export function DecisionForm({
         maxlength="500"
         placeholder="Why, for those who look at it later. Esc leaves the field."
         value=${terms.note}
-        onInput=${(event: Event) => setTerms({ ...terms, note: readTermValue(event).replaceAll("\n", " ") })}
+        onInput=${(event: Event) => setTerms({ ...terms, note: readInputValue(event).replaceAll("\n", " ") })}
         onKeyDown=${blurOnEscape}
       ></textarea>
     </div>
@@ -77,16 +78,13 @@ function TermsFields({
   setTerms,
 }: Omit<DecisionFormProps, "entry" | "handlers">): VNode {
   return html`<div class="filters">
-    <div class="field">
-      <label for="review-days">Holds for</label>
-      <select
-        id="review-days"
-        value=${terms.days}
-        onChange=${(event: Event) => setTerms({ ...terms, days: Number(readTermValue(event)) })}
-      >
-        ${HOLD_DAYS.map((days) => html`<option value=${days}>${days === 1 ? "1 day" : `${days} days`}</option>`)}
-      </select>
-    </div>
+    <${SelectField}
+      id="review-days"
+      label="Holds for"
+      value=${terms.days}
+      options=${HOLD_DAYS.map((days) => [days, days === 1 ? "1 day" : `${days} days`])}
+      onValue=${(days: string) => setTerms({ ...terms, days: Number(days) })}
+    />
     <div class="field">
       <label for="review-stakes">Up to stakes</label>
       <input
@@ -96,7 +94,7 @@ function TermsFields({
         step="any"
         placeholder="any"
         value=${terms.upTo}
-        onInput=${(event: Event) => setTerms({ ...terms, upTo: readTermValue(event) })}
+        onInput=${(event: Event) => setTerms({ ...terms, upTo: readInputValue(event) })}
         onKeyDown=${blurOnEscape}
       />
     </div>
@@ -107,7 +105,7 @@ function TermsFields({
         maxlength="64"
         placeholder="the key's id"
         value=${actions.who}
-        onInput=${(event: Event) => actions.setWho(readTermValue(event))}
+        onInput=${(event: Event) => actions.setWho(readInputValue(event))}
         onKeyDown=${blurOnEscape}
       />
     </div>
@@ -117,10 +115,6 @@ function TermsFields({
 /** Esc goes back to the keys of the queue. */
 function blurOnEscape(event: KeyboardEvent): void {
   if (event.key === "Escape") (event.target as HTMLElement).blur();
-}
-
-function readTermValue(event: Event): string {
-  return (event.target as HTMLInputElement).value;
 }
 
 interface TypedTerms {

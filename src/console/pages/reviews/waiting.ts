@@ -1,6 +1,6 @@
 // Waiting reviews: the queue beside the evidence on one of them, decided by keys.
 import { formatDuration, formatNumber, formatPercent } from "../../format.ts";
-import { html, useMemo, useRef, useState, type VNode } from "../../html.ts";
+import { html, readInputValue, useMemo, useRef, useState, type VNode } from "../../html.ts";
 import { linkTo, usePageParameters } from "../../location.ts";
 import { CurlCommand } from "../../parts/actions.ts";
 import { Failure, Loading, Notice } from "../../parts/notices.ts";
@@ -108,7 +108,7 @@ interface QueueFiltersProps {
 }
 
 function QueueFilters({ kind, order, set }: QueueFiltersProps): VNode {
-  const value = (event: Event) => (event.target as HTMLSelectElement).value;
+  const value = (event: Event) => readInputValue(event);
   return html`<div class="tools">
     <label class="small">
       Show${" "}

@@ -2,7 +2,7 @@
 import type { MessageOf } from "../../../contract/schemas/schema.ts";
 import type { QuerySchema } from "../../../contract/schemas/service.ts";
 import { buildApiUrl, ApiError, getDocument, buildPathWithQuery } from "../../api.ts";
-import { html, useId, useState, type VNode } from "../../html.ts";
+import { html, readInputValue, useId, useState, type VNode } from "../../html.ts";
 import { Failure, Loading } from "../../parts/notices.ts";
 import { useData } from "../../use-data.ts";
 
@@ -34,7 +34,7 @@ export function Explorer({ onAsk }: ExplorerProps): VNode {
       value=${sought}
       autocomplete="off"
       spellcheck=${false}
-      onInput=${(event: Event) => setSought((event.target as HTMLInputElement).value)}
+      onInput=${(event: Event) => setSought(readInputValue(event))}
     />
     ${found.length === 0 && html`<p class="dim">No view or column is named so.</p>`}
     <ul class="views">

@@ -2,9 +2,10 @@
 import type { UsageReport } from "../../../contract/schemas/service.ts";
 import { querySql, sendDocument } from "../../api.ts";
 import { formatNumber, formatPercent } from "../../format.ts";
-import { html, type VNode, useId, useState } from "../../html.ts";
+import { html, readInputValue, type VNode, useId, useState } from "../../html.ts";
 import { linkTo } from "../../location.ts";
-import { Card, FactList, Field } from "../../parts/page.ts";
+import { Field } from "../../parts/fields.ts";
+import { Card, FactList } from "../../parts/page.ts";
 import { type Column, Table } from "../../parts/table.ts";
 import { UntrustedText, Time } from "../../parts/words.ts";
 import { useData } from "../../use-data.ts";
@@ -185,7 +186,7 @@ export function SetQuotaDialog({ row, onDone, onClose }: QuotaDialogProps): VNod
         min="0"
         step="1"
         value=${typed}
-        onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)}
+        onInput=${(event: Event) => setTyped(readInputValue(event))}
       />
     <//>
     ${
