@@ -5,22 +5,21 @@ import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 
 import { openKeyring } from "../http/access/keyring.ts";
-import { buildVouchingWarning } from "../http/access/vouching.ts";
+import { buildVouchingWarning } from "../http/access/vouching-warning.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import {
   claimDataDirectory,
   readCurrentOwner,
   resolveDataPaths,
   RESTORING_FILE,
+  type DataPaths,
 } from "../journal/data-directory.ts";
-import type { DataPaths } from "../journal/data-directory.ts";
 import { formatOwner, readOwner } from "../journal/ownership/owner.ts";
 import { findServer, isDirectoryOwned } from "../journal/ownership/server-address.ts";
 import { measureDiskSpace } from "../ledger/disk/reserve.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { readKnownDurablePosition } from "../ledger/snapshot/high-water.ts";
-import { repairJournal } from "../journal/repair.ts";
-import type { JournalRepairReport } from "../journal/repair.ts";
+import { repairJournal, type JournalRepairReport } from "../journal/repair.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { type JournalVerification, verifyJournal } from "../journal/verify.ts";
 import {

@@ -3,26 +3,24 @@
 // every route; handlers hold no copy of it.
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
-import { DurationEstimate } from "./duration-estimate.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, type ExchangeServices } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { RequestRecorder } from "./metrics/recorder.ts";
 import type { Principal } from "../contract/principal.ts";
-import { ApiDocumentation } from "./openapi/pages.ts";
-import { withReplyDeadline } from "./reply-deadline.ts";
+import { ApiDocumentation } from "./openapi/api-documentation.ts";
 import { negotiateReplyFormat } from "./codec/negotiation.ts";
-import { EventLoopYield } from "./turns.ts";
+import { EventLoopYield } from "./event-loop-yield.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { buildFaultReply, dropOverriddenHeaders } from "./codec/reply.ts";
 import { RequestIdGenerator } from "./codec/request-id.ts";
 import type { RequestWatch } from "./request-watch.ts";
 import { ASYNC_DEADLINE_MS, isExactPathPost, type Route, RouteTable } from "./route.ts";
 import type { RequestAdmission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
-import { LoadShedder } from "./turning-away.ts";
-import type { ExchangeServices } from "./exchange.ts";
+import { LoadShedder } from "./load-shedder.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
 import { enforceQuota } from "./access/quotas.ts";
 import { UsageMeter } from "./access/usage.ts";
+import { withDeadline } from "../concurrency/deadline.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
 const PENDING_ANSWERS_MAX = 10_000;
@@ -300,4 +298,37 @@ export class Application implements HttpApplication {
 
 function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+// Estimate of the duration of a route's asynchronous answers, to refuse a deadline that cannot be
+// met before doing the work. It decays a little with each refusal, so a slow hour cannot lock
+// callers out: with nothing admitted there would be nothing to learn from.
+const SAMPLE_WEIGHT = 0.1;
+const REFUSAL_DECAY = 0.9;
+
+export class DurationEstimate {
+  #ms = 0;
+
+  add(elapsedMs: number): void {
+    this.#ms += (elapsedMs - this.#ms) * SAMPLE_WEIGHT;
+  }
+
+  /** True when an answer within `deadlineMs` is not to be expected. */
+  isBeyond(deadlineMs: number): boolean {
+    if (this.#ms <= deadlineMs) return false;
+    this.#ms *= REFUSAL_DECAY;
+    return true;
+  }
+}
+
+// Deadline of a reply that is computed asynchronously.
+const LATE_DETAIL =
+  "the answer did not come in time; a change may still take effect, repeat its id";
+
+/** `reply`; cancels its stream when it arrives too late. @throws ServiceFault `deadline_exceeded` after `ms`. */
+export function withReplyDeadline(reply: Promise<Reply>, ms: number): Promise<Reply> {
+  return withDeadline(reply, ms, () => {
+    reply.then(({ stream }) => stream?.cancel()).catch(() => undefined);
+    throw new ServiceFault("deadline_exceeded", LATE_DETAIL);
+  });
 }

@@ -3,26 +3,25 @@
 // relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
 import type { Exposition } from "../platform/prometheus.ts";
-import type { SeriesCounts } from "./metrics/pulse.ts";
+import { type SeriesCounts, collectThreadCounts, type ThreadCounts } from "./metrics/recorder.ts";
 import { renderScrape } from "./metrics/scrape.ts";
 import { ConnectionLimit } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
 import type { Route } from "./route.ts";
-import type {
-  HttpAdapterName,
-  HttpServer,
-  ListenOptions,
-  Peer,
-  Reply,
-  RequestHead,
+import {
+  type HttpAdapterName,
+  type HttpServer,
+  type ListenOptions,
+  type Peer,
+  type Reply,
+  type RequestHead,
+  SERVER_LIMITS,
 } from "./server/port.ts";
 import type { HttpDependencies } from "./services.ts";
 import type { SocketFile } from "../platform/socket-file.ts";
-import { collectThreadCounts, type ThreadCounts } from "./thread-counts.ts";
 import { listenUws } from "./server/uws.ts";
 import { loadUws } from "./server/uws-binary.ts";
-import { SERVER_LIMITS } from "./server/port.ts";
 
 export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions, "connections"> {
   adapter: HttpAdapterName;

@@ -8,7 +8,7 @@ import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewUpdate } from "../contract/reviews/events.ts";
-import type { SeriesCounts } from "../http/metrics/pulse.ts";
+import type { SeriesCounts } from "../http/metrics/recorder.ts";
 import { openSeriesSampler } from "./health/sampler.ts";
 import { SeriesBuffer } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";

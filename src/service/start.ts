@@ -15,10 +15,8 @@ import { type RemoteEventHandlers, parseStoredKey } from "./cluster/remote-event
 import { JournalSegmentFiles } from "./cluster/segments.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
-import { Console } from "../http/console/console.ts";
-import { createConsoleLink } from "../http/console/link.ts";
-import { KaizenReportLinks } from "../http/access/report-links.ts";
-import { SharedReportLinks } from "../http/access/shared-reports.ts";
+import { Console, createConsoleLink } from "../http/console/console.ts";
+import { KaizenReportLinks, SharedReportLinks } from "../http/access/report-links.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { collectMetrics } from "./health/figures.ts";
 import { buildServiceStatus } from "./health/status.ts";

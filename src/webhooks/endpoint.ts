@@ -3,7 +3,11 @@
 // second's events once more, and loses none.
 import { isDeepStrictEqual } from "node:util";
 import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
-import { WEBHOOK_TEST_EVENT, type WebhookPause } from "../contract/webhooks/events.ts";
+import {
+  WEBHOOK_TEST_EVENT,
+  type WebhookPause,
+  WEBHOOK_DEAD_MAX,
+} from "../contract/webhooks/events.ts";
 import {
   serializeEvent,
   type WebhookEventSource,
@@ -12,9 +16,12 @@ import {
 } from "./event.ts";
 import type { DeadLetter, AttemptRecord, StoredEndpoint, WebhookFiles } from "./files.ts";
 import { INITIAL_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type PendingDelivery } from "./outbox.ts";
-import { describeEndpoint, type EndpointMetrics, collectEndpointMetrics } from "./fares.ts";
-import { findPauseReason } from "./pausing.ts";
-import type { DeliveryAttempt, WebhookSender } from "./post.ts";
+import {
+  describeEndpoint,
+  type EndpointMetrics,
+  collectEndpointMetrics,
+} from "./endpoint-status.ts";
+import type { DeliveryAttempt, WebhookSender } from "./sender.ts";
 import { buildSignedHeaders } from "./signature.ts";
 
 /** Attempts kept for people to see. */
@@ -303,4 +310,25 @@ export class WebhookEndpoint {
     this.#hasNewDead = true;
     log("webhook_dead_letter", `${event.type} ${event.id} for ${this.stored.id}: ${detail}`);
   }
+}
+
+// Reasons for which an endpoint stops being told by itself, judged after each attempt.
+/** An endpoint that fails for so long is told no more. */
+const FAILING_MS_MAX = 72 * 3_600_000;
+/** By the rules of Standard Webhooks: the receiver wants no more of it. */
+const GONE = 410;
+
+/**
+ * Why an endpoint with so many dead letters, which has failed since then (epoch ms), stops after an
+ * attempt; undefined: it goes on.
+ */
+export function findPauseReason(
+  { status }: DeliveryAttempt,
+  dead: number,
+  failingSinceMs: number | undefined,
+  nowMs: number,
+): WebhookPause | undefined {
+  if (status === GONE) return "gone";
+  if (dead >= WEBHOOK_DEAD_MAX) return "dead_full";
+  return nowMs - (failingSinceMs ?? nowMs) >= FAILING_MS_MAX ? "failing" : undefined;
 }

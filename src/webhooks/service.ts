@@ -23,11 +23,10 @@ import {
 import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { AllowedNetworks } from "./address.ts";
 import { WebhookEndpoint, type WebhookEndpointOptions } from "./endpoint.ts";
-import { serializeEvent, type WebhookEventSource } from "./event.ts";
-import { sumEndpointMetrics, type WebhookMetrics } from "./fares.ts";
+import { serializeEvent, type WebhookEventSource, CachedEventSource } from "./event.ts";
+import { sumEndpointMetrics, type WebhookMetrics } from "./endpoint-status.ts";
 import { type StoredEndpoint, WebhookFiles } from "./files.ts";
-import type { WebhookSender } from "./post.ts";
-import { CachedEventSource } from "./remembered-source.ts";
+import type { WebhookSender } from "./sender.ts";
 import { WEBHOOK_SECRET_BYTES, formatSecret } from "./signature.ts";
 import { findUrlFault } from "./target.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { type MetricName, METRICS } from "../../src/http/metrics/figures.ts";
+import { type MetricName, METRICS } from "../../src/http/metrics/metric-values.ts";
 import { promtool } from "./_promtool.ts";
 import { needs } from "../_needs.ts";
 

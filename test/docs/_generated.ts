@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ATTACKS } from "../attack/attacks.ts";
-import { METRICS } from "../../src/http/metrics/figures.ts";
+import { METRICS } from "../../src/http/metrics/metric-values.ts";
 import type { MetricDescription } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { RouteAccess } from "../../src/http/route-description.ts";

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { METRICS } from "../../src/http/metrics/figures.ts";
+import { METRICS } from "../../src/http/metrics/metric-values.ts";
 import { buildOpenApiDocument } from "../../src/http/openapi/document.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { Setting } from "../../src/service/settings/setting-kinds.ts";

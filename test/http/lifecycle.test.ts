@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { assertBinaryHash } from "../../src/http/server/uws-binary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
-import { DurationEstimate } from "../../src/http/duration-estimate.ts";
+import { DurationEstimate } from "../../src/http/application.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { call, problemIn } from "./_client.ts";
 import {

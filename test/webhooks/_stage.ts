@@ -6,7 +6,7 @@ import { parseNetworks } from "../../src/webhooks/address.ts";
 import { resolveSegmentsDirectory } from "../../src/store/decisions/segments.ts";
 import { DecisionEvents } from "../../src/threads/webhooks/decision-events.ts";
 import type { WebhookEventSource } from "../../src/webhooks/event.ts";
-import { createWebhookSender, type WebhookSender } from "../../src/webhooks/post.ts";
+import { createWebhookSender, type WebhookSender } from "../../src/webhooks/sender.ts";
 import { WebhookService } from "../../src/webhooks/service.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 import { NOW_MS } from "../store/_decisions.ts";

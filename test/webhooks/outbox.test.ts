@@ -2,13 +2,14 @@
 // back by another, and a day of attempts before an event is a dead letter.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RETRY_PERIOD_MS, computeRetryDelayMs } from "../../src/webhooks/backoff.ts";
-import type { OutgoingWebhookEvent } from "../../src/webhooks/event.ts";
 import {
+  RETRY_PERIOD_MS,
+  computeRetryDelayMs,
   DELIVERIES_IN_FLIGHT_MAX,
   Outbox,
   type PendingDelivery,
 } from "../../src/webhooks/outbox.ts";
+import type { OutgoingWebhookEvent } from "../../src/webhooks/event.ts";
 
 const START_MS = Date.UTC(2026, 3, 1);
 const HOUR_MS = 3_600_000;

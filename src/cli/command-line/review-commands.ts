@@ -1,7 +1,6 @@
 // Flags of the commands by which people work through the review queue.
-import { REVIEW_DECISIONS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
-import type { ReviewDecision } from "../../contract/vocabulary.ts";
-import { REVIEW_LIST_STATES } from "../../http/routes/review-page.ts";
+import { REVIEW_DECISIONS, REVIEW_LEVELS, type ReviewDecision } from "../../contract/vocabulary.ts";
+import { REVIEW_LIST_STATES } from "../../http/routes/reviews.ts";
 import * as commands from "../commands.ts";
 import { resolveDataAccess } from "../data-access.ts";
 import { type Command, parseCount, Option, parseTimeMs, addAccessOptions } from "./flags.ts";

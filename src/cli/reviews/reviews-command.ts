@@ -6,7 +6,7 @@ import { describeReview } from "../../contract/reviews/description.ts";
 import type { ReviewDecision } from "../../contract/vocabulary.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { QueuedReview } from "../../contract/schemas/reviews.ts";
-import { selectReviewPage } from "../../http/routes/review-page.ts";
+import { selectReviewPage } from "../../http/routes/reviews.ts";
 import { createLog } from "../../platform/log.ts";
 import { type ServiceCore, openServiceCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";

@@ -17,11 +17,6 @@ import {
   INSTALLED_KEY_ID,
   createInstalledKeyHolder,
   type InstalledKeyHolder,
-} from "./installed-key.ts";
-import { describeKey, readKeyFile, type StoredKey, upsertKey, writeKeyFile } from "./key-file.ts";
-import { readBearerToken, generateApiKey, generateKeySecret, parseApiKey } from "./key-format.ts";
-import type { KeyAppender, KeyringOptions, RotatedKey } from "./keyring-options.ts";
-import {
   hashSecret,
   type KeyringEntry,
   createKeyringEntry,
@@ -30,6 +25,28 @@ import {
   updateKeyringEntry,
   findMatchingSecret,
 } from "./key-holder.ts";
+import { describeKey, readKeyFile, type StoredKey, upsertKey, writeKeyFile } from "./key-file.ts";
+import { readBearerToken, generateApiKey, generateKeySecret, parseApiKey } from "./key-format.ts";
+
+/** Puts the stored form of a key on record for every node; resolves once it is durable. */
+export type KeyAppender = (stored: StoredKey) => Promise<unknown>;
+
+export interface KeyringOptions {
+  dataDir: string;
+  now: () => number;
+  /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
+  environment?: string;
+  /** Runs once per key that was made, changed or revoked, ahead of the answer to its caller. */
+  onChange?: (stored: StoredKey) => void;
+}
+
+/** A key with another secret. */
+export interface RotatedKey {
+  /** Its text, shown this once. */
+  key: string;
+  description: KeyDescription;
+  undo: () => Promise<void>;
+}
 
 const HEADER_LENGTH_MAX = 512;
 const DEFAULT_ENVIRONMENT = "live";

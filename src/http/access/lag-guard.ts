@@ -4,7 +4,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { RateClass } from "./rate-limits.ts";
-import { INSTALLED_KEY_ID } from "./installed-key.ts";
+import { INSTALLED_KEY_ID } from "./key-holder.ts";
 
 /** Reads of scores go on for so many times the bound of other requests: they change nothing. */
 export const SCORE_READS_FACTOR = 3;

@@ -8,7 +8,7 @@ import {
   type RefusalCount,
   formatSourceKey,
 } from "./refusals.ts";
-import type { LabelledMetricValue } from "../metrics/figures.ts";
+import type { LabelledMetricValue } from "../metrics/metric-values.ts";
 import type { Log } from "../../platform/log.ts";
 
 /** Least time between two records of one source. */

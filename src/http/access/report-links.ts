@@ -1,11 +1,14 @@
 // Links to one report that open in a browser, where no key can be sent: signed for one run and a few
 // minutes, with a key that lives as long as the process. They read, and only that run.
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual, createHash } from "node:crypto";
+import { ServiceFault } from "../../contract/faults.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { SigningKeys } from "../../contract/signing-keys.ts";
 
 /** Life of a link. */
 export const KAIZEN_REPORT_LINK_LIFE_MS = 15 * 60_000;
 
-const TOKEN = /^([1-9]\d{9,11})\.([\w-]{43})$/;
+const KAIZEN_TOKEN = /^([1-9]\d{9,11})\.([\w-]{43})$/;
 
 export interface KaizenReportLink {
   /** Path and query, below the address of the service. */
@@ -35,7 +38,7 @@ export class KaizenReportLinks {
 
   /** Whether a token was made here, for this run, and has not expired. */
   isTokenValid(runId: string, token: string): boolean {
-    const [, expiry, signature] = TOKEN.exec(token) ?? [];
+    const [, expiry, signature] = KAIZEN_TOKEN.exec(token) ?? [];
     if (expiry === undefined || signature === undefined) return false;
     if (Number(expiry) * 1000 <= this.#clock()) return false;
     const own = this.#computeMac(runId, Number(expiry));
@@ -55,4 +58,80 @@ export function computeLinkMac(key: Uint8Array, text: string): string {
 /** Whether two seals, both of 43 characters, are one; how far they agree shows in no timing. */
 export function isSameMac(given: string, own: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(own));
+}
+
+// Links that share the report on one agent with whoever was refused, who has no key: sealed with what
+// follows from the bureau's own key, so that they outlive a restart and end with a rotation. A link
+// is worth no more than the API key that made it: it ends with that one.
+/** No statement by this type is ever shown to anybody: its signature is a secret. */
+const SECRET_TYPE = "shared-report-secret+jws";
+/** Reports that are read by links at one time: whoever has a link may ask as often as they like. */
+export const SHARED_READS_MAX = 8;
+const SHARED_TOKEN = /^([\w-]{1,4096})\.([\w-]{43})$/;
+
+/** What a link opens, and who answers for it. */
+export interface SharedReportGrant {
+  readonly tenant: string;
+  readonly agent: string;
+  /** Of the API key that made the link. */
+  readonly keyId: string;
+}
+
+export interface SharedReportLinksOptions {
+  readonly signingKeys: Pick<SigningKeys, "sign">;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** Undefined for a key that is not valid now. */
+  readonly findValidPrincipal: (keyId: string) => Principal | undefined;
+}
+
+export class SharedReportLinks {
+  readonly #options: SharedReportLinksOptions;
+  #activeReadCount = 0;
+
+  constructor(options: SharedReportLinksOptions) {
+    this.#options = options;
+  }
+
+  /** A link's token; `expiresMs` is a whole second. */
+  createToken({ tenant, agent, keyId }: SharedReportGrant, validSec: number) {
+    const expirySec = Math.ceil(this.#options.clock() / 1000) + validSec;
+    const text = JSON.stringify([tenant, agent, keyId, expirySec]);
+    const part = Buffer.from(text).toString("base64url");
+    return { token: `${part}.${this.#computeMac(part)}`, expiresMs: expirySec * 1000 };
+  }
+
+  /** What a token opens; undefined when it was not made here, has expired, or its key is gone. */
+  verifyToken(token: string): SharedReportGrant | undefined {
+    const [, part = "", seal = ""] = SHARED_TOKEN.exec(token) ?? [];
+    if (part === "" || !isSameMac(seal, this.#computeMac(part))) return undefined;
+    const text = Buffer.from(part, "base64url").toString();
+    const [tenant, agent, keyId, expirySec] = JSON.parse(text) as [string, string, string, number];
+    if (expirySec * 1000 <= this.#options.clock()) return undefined;
+    if (this.#options.findValidPrincipal(keyId) === undefined) return undefined;
+    return { tenant, agent, keyId };
+  }
+
+  /**
+   * Runs a read by a link.
+   * @throws ServiceFault `overloaded` while too many others run.
+   */
+  async runLimited<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#activeReadCount >= SHARED_READS_MAX) {
+      throw new ServiceFault("overloaded", "too many shared reports are read now");
+    }
+    this.#activeReadCount += 1;
+    try {
+      return await work();
+    } finally {
+      this.#activeReadCount -= 1;
+    }
+  }
+
+  /** Ed25519 signs the same text alike each time: a secret that needs no file. */
+  #computeMac(part: string): string {
+    const { jws } = this.#options.signingKeys.sign(SECRET_TYPE, {});
+    const key = createHash("sha256").update(jws).digest();
+    return computeLinkMac(key, `agent report\n${part}`);
+  }
 }

@@ -3,12 +3,11 @@
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Exchange } from "../exchange.ts";
-import { formatStatusLine } from "../server/status-lines.ts";
-import type { Reply } from "../server/port.ts";
+import { formatStatusLine, type Reply } from "../server/port.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { type WireFormat, MEDIA_TYPES } from "./negotiation.ts";
-import { encodeVerdictHead } from "./verdict-head.ts";
 import { encodeVerifyJson } from "./verify-writer.ts";
+import { writeRequestId } from "./request-id.ts";
 
 /** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
 export function buildVerdictReply<Response extends VerdictLifetime>(
@@ -125,4 +124,23 @@ function parseExpiryMs(text: string): number {
 
 function clampMaxAgeSec(remainingMs: number): number {
   return Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
+}
+
+// Header lines of a verdict with the request id that ends them, as bytes: one buffer per thread,
+// overwritten by the next reply.
+/** Three lines, and a request id of 128 characters at most. */
+const HEAD_BYTES = 512;
+
+const headBuffer = Buffer.from(new ArrayBuffer(HEAD_BYTES));
+const headViews: (Uint8Array | undefined)[] = [];
+let lastHeadLines = "";
+
+/** Header lines and the request id that ends them; valid until the next call like the body. */
+export function encodeVerdictHead(lines: string, requestId: string): Uint8Array {
+  if (lines !== lastHeadLines) {
+    headBuffer.write(lines, "latin1");
+    lastHeadLines = lines;
+  }
+  const length = lines.length + writeRequestId(requestId, headBuffer, lines.length);
+  return (headViews[length] ??= new Uint8Array(headBuffer.buffer, 0, length));
 }

@@ -13,7 +13,8 @@ import {
   isCsrfTokenValid,
   SESSION_MS_MAX,
 } from "./sessions.ts";
-import { FailedLoginLimiter } from "./login-tries.ts";
+import { FailedLoginLimiter } from "./failed-login-limiter.ts";
+import { INSTALLED_KEY_ID } from "../access/key-holder.ts";
 
 /** `loopback`: to this machine, and through a named proxy that ends TLS. `on`: to all named hosts. */
 export const CONSOLE_MODES = ["off", "loopback", "on"] as const;
@@ -172,4 +173,20 @@ export class Console {
 
 function stripPort(host: string): string {
   return host.replace(/:\d{1,5}$/, "");
+}
+
+// The link with which whoever started the service opens its console: good once, for minutes, on this
+// machine. Its token is behind `#`, so that no server and no proxy sees it.
+/** Undefined where no browser on this machine could open it, or no key may log in. */
+export function createConsoleLink(
+  door: Console | undefined,
+  keyring: Keyring,
+  url: string,
+): string | undefined {
+  if (door?.isOpenHere !== true || !url.startsWith("http://")) return undefined;
+  const admins = keyring.list().filter(({ scopes }) => scopes.includes("admin"));
+  const ids = [INSTALLED_KEY_ID, ...admins.map(({ key_id }) => key_id)];
+  const keyId = ids.find((id) => keyring.findValidPrincipal(id) !== undefined);
+  if (keyId === undefined) return undefined;
+  return `${url}/console#login=${door.sessions.issueLink(keyId)}`;
 }

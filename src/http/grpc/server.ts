@@ -11,7 +11,7 @@ import {
 import net from "node:net";
 import type { HttpLogger } from "../services.ts";
 import type { Peer, Reply, RequestHead } from "../server/port.ts";
-import { type EnvoyCheckAnswer, buildCheckAnswer } from "./answer.ts";
+import { type EnvoyCheckAnswer, buildCheckAnswer } from "./check-answer.ts";
 import {
   GRPC_CALLS_MAX,
   GRPC_CONNECTIONS_MAX,
@@ -26,7 +26,7 @@ import {
   type EnvoyCheckResponse,
   loadCheckMessages,
 } from "./messages.ts";
-import { buildRequestHead, type EnvoyCheckCall } from "./question.ts";
+import { buildRequestHead, type EnvoyCheckCall } from "./check-request.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check";

@@ -7,8 +7,27 @@ import {
   Histograms,
 } from "../../platform/histogram.ts";
 import { ConnectionLimit } from "../server/connections.ts";
-import { type SeriesCounts, TIMED_ROUTES } from "./pulse.ts";
 import { AnswerTallies, type AnswerTallyCounts } from "./tallies.ts";
+import type { AdditiveMetricValues } from "./metric-values.ts";
+
+// Counts of one serving thread for a chart by the second: few enough numbers to cross between threads
+// every second. A scrape takes everything, which is tens of thousands of cells.
+/** Routes whose answer is a verdict or a decision: their times are the latency of the series. */
+export const TIMED_ROUTES: ReadonlySet<string> = new Set([
+  "verify",
+  "check",
+  "handshake",
+  "gateway_authorize",
+  "gateway_authorize_post",
+  "authzen_evaluation",
+]);
+
+/** Data only: it crosses between threads. All counts are since the thread's start. */
+export interface SeriesCounts {
+  readonly tallies: AnswerTallyCounts;
+  /** Times of the timed routes together, whatever they answered. */
+  readonly durations: HistogramCounts;
+}
 
 export const STATUS_FIRST = 100;
 /** Statuses of one route, and their classes. */
@@ -93,4 +112,22 @@ export class RequestRecorder {
       connections: { open, max, refused, closedIdle },
     };
   }
+}
+
+// Counts of one serving thread, for the thread that reports the whole.
+/** Data only: it crosses between threads. */
+export interface ThreadCounts {
+  metrics: RequestCounts;
+  /** Added to the service's figures of the same name. */
+  figures?: AdditiveMetricValues;
+}
+
+/** Counters of a thread. */
+interface ThreadCounters {
+  readonly metrics: RequestRecorder;
+  readonly pendingCount: number;
+}
+
+export function collectThreadCounts({ metrics, pendingCount }: ThreadCounters): ThreadCounts {
+  return { metrics: metrics.counts(pendingCount) };
 }

@@ -3,7 +3,7 @@
 import { type Decision, DECISIONS, REASON_CLASSES, VERDICTS } from "../../contract/vocabulary.ts";
 import { DURATION_BOUNDS_SEC } from "../../platform/histogram.ts";
 import type { ServiceSeries } from "../../contract/schemas/series.ts";
-import type { SeriesCounts } from "./pulse.ts";
+import type { SeriesCounts } from "./recorder.ts";
 import { decodeVerdictCell } from "./verdict-cells.ts";
 
 /** Seconds that are kept. */

@@ -12,7 +12,7 @@ import type { StoredReview } from "../../contract/reviews/book.ts";
 import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
-import type { SharedReportLinks } from "../access/shared-reports.ts";
+import type { SharedReportLinks } from "../access/report-links.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";

@@ -11,7 +11,7 @@ import type { Exchange } from "../exchange.ts";
 import { buildProblem } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { verifyAndCount, isRequestAllowed, parseVerifyMembers } from "../verdict-effect.ts";
+import { verifyAndCount, isRequestAllowed, parseVerifyMembers } from "../metered-verify.ts";
 
 const EVALUATION = "/access/v1/evaluation";
 const EVALUATIONS = "/access/v1/evaluations";

@@ -22,8 +22,11 @@ import { parseBodyFormat, MEDIA_TYPES } from "../codec/negotiation.ts";
 import { buildBodyReply } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { scoreVerifyBatch } from "../codec/verify-batch.ts";
-import type { VerifyBatchResult, VerifyBatchTask } from "../codec/verify-batch.ts";
+import {
+  scoreVerifyBatch,
+  type VerifyBatchResult,
+  type VerifyBatchTask,
+} from "../codec/verify-batch.ts";
 import { formatCheckJson, formatHandshakeJson } from "../codec/verdict-writer.ts";
 import { scanVerifyRequest } from "../codec/verify-scan.ts";
 import {
@@ -32,7 +35,7 @@ import {
   buildVerdictReply,
   VerifyReply,
 } from "../codec/verdict-reply.ts";
-import { countVerify } from "../verdict-effect.ts";
+import { countVerify } from "../metered-verify.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 

@@ -1,28 +1,25 @@
 // Route table: the one list of routes that are served, documented, guarded and counted.
 import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
-import { AGENT_ROUTES } from "../agents/routes.ts";
+import { AGENT_ROUTES } from "./agents.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
-import { BACKTEST_ROUTES } from "./backtests.ts";
-import { CLUSTER_ROUTES } from "../cluster/routes.ts";
+import { BACKTEST_ROUTES, POLICY_ROUTES } from "./policy.ts";
+import { CLUSTER_ROUTES } from "./cluster.ts";
 import { CONSOLE_ROUTES } from "../console/routes.ts";
-import { CREDIBILITY_ROUTES } from "./credibility.ts";
+import { CREDIBILITY_ROUTES, KAIZEN_ROUTES } from "./kaizen.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
-import { OPENAPI_ROUTES } from "./description.ts";
+import { OPENAPI_ROUTES } from "./openapi.ts";
 import { EXPORT_ROUTES } from "./exports.ts";
-import { EVIDENCE_ROUTES } from "./sources.ts";
+import { EVIDENCE_ROUTES } from "./evidence.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
-import { KAIZEN_ROUTES } from "./kaizen.ts";
 import { NAMESPACE_ROUTES } from "./namespaces.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
-import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { QUOTA_ROUTES } from "./quotas.ts";
-import { REPORTER_ROUTES } from "./reporters.ts";
+import { REPORTER_ROUTES, SIGNING_KEY_ROUTES } from "./reporters.ts";
 import { REPORT_ROUTES } from "../reports/routes.ts";
 import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
-import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 

@@ -6,8 +6,7 @@ import type { Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import { HeadReader, splitTarget } from "./framing.ts";
 import type { ConnectionLimit } from "./connections.ts";
-import { encodeParserErrorReply, writeReply } from "./node-reply.ts";
-import { RequestPipeline } from "./pipeline.ts";
+import { encodeParserErrorReply, writeReply, RequestPipeline } from "./node-reply.ts";
 import {
   type RequestAdmission,
   CLOSE_GRACE_MS,

@@ -3,6 +3,7 @@
 // so the suite in test/http runs unchanged over every adapter.
 import type { FaultCode } from "../../contract/faults.ts";
 import type { ConnectionLimit } from "./connections.ts";
+import { STATUS_CODES } from "node:http";
 
 /**
  * Head of a request, given to the application before the body: copied out of the server's own
@@ -161,3 +162,13 @@ export interface HttpServer {
 }
 
 export const CLOSE_GRACE_MS = 8000;
+
+// Status codes with their reason phrases, as sent by both adapters.
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([code, phrase]) => [Number(code), `${code} ${phrase}`]),
+);
+
+/** `404 Not Found` for 404. */
+export function formatStatusLine(status: number): string {
+  return STATUS_LINES.get(status) ?? String(status);
+}

@@ -10,7 +10,7 @@ import {
   SERVER_LIMITS,
 } from "./port.ts";
 import type { ConnectionLimit } from "./connections.ts";
-import { ReplyBackpressure } from "./reply-pace.ts";
+import { ReplyBackpressure } from "./reply-backpressure.ts";
 import { UwsCall, type UwsHost } from "./uws-call.ts";
 import {
   type HttpRequest,

@@ -1,6 +1,6 @@
 // Health of a node by its place along the ordered log of its cluster: readiness, state and figures.
 import type { StreamState } from "../../contract/schemas/series.ts";
-import type { MetricValues } from "../../http/metrics/figures.ts";
+import type { MetricValues } from "../../http/metrics/metric-values.ts";
 import type { StreamMetrics } from "../../stream/metrics.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 

@@ -2,7 +2,7 @@
 // log, vault, kaizen, pools, clock. The names are those of the table of metrics (src/http/metrics).
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { TableUse } from "../../engine/table-use.ts";
-import type { MetricValues } from "../../http/metrics/figures.ts";
+import type { MetricValues } from "../../http/metrics/metric-values.ts";
 import type { KaizenMetrics } from "../../kaizen/service/health-metrics.ts";
 import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
@@ -11,7 +11,7 @@ import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
-import type { WebhookMetrics } from "../../webhooks/fares.ts";
+import type { WebhookMetrics } from "../../webhooks/endpoint-status.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import type { ServiceCore } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";

@@ -3,10 +3,9 @@
 import type { TableUse } from "../../engine/table-use.ts";
 import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admission.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
-import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
-import type { OpenLedger } from "../../ledger/client.ts";
+import { QUEUE_RECORDS_MAX, type OpenLedger } from "../../ledger/client.ts";
 import type { NamespaceOwners } from "../../contract/namespaces.ts";
-import { buildVouchingWarning } from "../../http/access/vouching.ts";
+import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";

@@ -1,6 +1,6 @@
 // Sampler of the series: asks each second what the HTTP threads have counted. A thread that is slow to
 // answer is asked again only once it has: the next point then stands for a longer time.
-import type { SeriesCounts } from "../../http/metrics/pulse.ts";
+import type { SeriesCounts } from "../../http/metrics/recorder.ts";
 import type { SeriesBuffer } from "../../http/metrics/series.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { OpenStore } from "../../store/client.ts";

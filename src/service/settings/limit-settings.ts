@@ -1,5 +1,5 @@
 // Settings of limits: how much room callers may take, how fast, and how long what they sent is kept.
-import { QUEUE_MS_MAX_DEFAULT } from "../../http/server/queue-watch.ts";
+import { QUEUE_MS_MAX_DEFAULT } from "../../http/server/overload-detector.ts";
 import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
 import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {

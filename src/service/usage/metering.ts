@@ -1,6 +1,6 @@
 // Metering of a service: memory for each HTTP thread, the meter of the main one, the keeper that
 // journals what they count, and the quotas that are held against it.
-import { INSTALLED_KEY_ID } from "../../http/access/installed-key.ts";
+import { INSTALLED_KEY_ID } from "../../http/access/key-holder.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import { createQuotaMemory } from "../../http/access/quota-memory.ts";
 import { QuotaGuard } from "../../http/access/quotas.ts";

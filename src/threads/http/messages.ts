@@ -7,12 +7,11 @@ import type { ReviewCalls, ReviewUpdate, ReviewRuling } from "../../contract/rev
 import type { SharedLag } from "../../http/access/lag-guard.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
-import type { SeriesCounts } from "../../http/metrics/pulse.ts";
+import type { SeriesCounts, ThreadCounts } from "../../http/metrics/recorder.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import type { HttpAdapterName, Reply, RequestHead } from "../../http/server/port.ts";
 import type { HttpLogger } from "../../http/services.ts";
 import type { WatchedBatch, WatchShares } from "../../http/request-watch.ts";
-import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import type { LedgerPortTransfer } from "../../ledger/port-transfer.ts";
 import type { VaultFinding } from "../../vault/assessment/findings.ts";

@@ -19,7 +19,7 @@ import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
-import { OPENAPI_ROUTES } from "../../http/routes/description.ts";
+import { OPENAPI_ROUTES } from "../../http/routes/openapi.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";

@@ -9,11 +9,10 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { ReviewCalls, ReviewUpdate } from "../../contract/reviews/events.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
-import type { SeriesCounts } from "../../http/metrics/pulse.ts";
+import type { SeriesCounts, ThreadCounts } from "../../http/metrics/recorder.ts";
 import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningHttpServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
-import type { ThreadCounts } from "../../http/thread-counts.ts";
 import { encodeReply, PendingCalls } from "../../concurrency/calls.ts";
 import { createPendingMessageFlag, raisePendingMessageFlag } from "./doorbell.ts";
 import {

@@ -6,7 +6,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Webhooks } from "../../contract/webhooks/port.ts";
 import type { Log } from "../../platform/log.ts";
 import { hasWebhookEndpoints } from "../../webhooks/files.ts";
-import type { WebhookMetrics } from "../../webhooks/fares.ts";
+import type { WebhookMetrics } from "../../webhooks/endpoint-status.ts";
 import type {
   MessageFromWebhookThread,
   MessageToWebhookThread,

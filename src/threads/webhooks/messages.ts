@@ -1,5 +1,5 @@
 // Messages between the main thread and the thread that tells webhooks.
-import type { WebhookMetrics } from "../../webhooks/fares.ts";
+import type { WebhookMetrics } from "../../webhooks/endpoint-status.ts";
 import type { Webhooks } from "../../contract/webhooks/port.ts";
 import { type EncodedFault } from "../../contract/encoded-fault.ts";
 

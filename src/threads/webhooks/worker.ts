@@ -10,7 +10,7 @@ import { LedgerMetrics } from "../../ledger/metrics.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
 import { NO_NETWORKS, parseNetworks } from "../../webhooks/address.ts";
-import { createWebhookSender } from "../../webhooks/post.ts";
+import { createWebhookSender } from "../../webhooks/sender.ts";
 import { WebhookService } from "../../webhooks/service.ts";
 import { openThreadClock } from "../clock.ts";
 import { DecisionEvents } from "./decision-events.ts";

@@ -7,7 +7,7 @@ import {
   SESSION_IDLE_MS,
   SESSION_MS_MAX,
 } from "../../../src/http/console/sessions.ts";
-import { INSTALLED_KEY_ID } from "../../../src/http/access/installed-key.ts";
+import { INSTALLED_KEY_ID } from "../../../src/http/access/key-holder.ts";
 import { describeServers } from "../_servers.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { ApiDocumentation } from "../../../src/http/openapi/pages.ts";
+import { ApiDocumentation } from "../../../src/http/openapi/api-documentation.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 

@@ -2,7 +2,7 @@
 // and every gateway's profile.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildOpenApiDocument } from "../../../src/http/openapi/document.ts";
-import { parseStepUp, formatStepUpChallenge } from "../../../src/http/routes/step-up.ts";
+import { parseStepUp, formatStepUpChallenge } from "../../../src/http/routes/gateway.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { call, problemIn } from "../_client.ts";
 import { describeAdapters, openTestServer, type TestServer } from "../_setup.ts";

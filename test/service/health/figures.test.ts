@@ -1,6 +1,6 @@
 // Figures of the service under the names of the table of metrics.
 import { expect, test } from "vitest";
-import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/figures.ts";
+import { buildMetricFamilies, METRICS } from "../../../src/http/metrics/metric-values.ts";
 import { LedgerMetrics } from "../../../src/ledger/metrics.ts";
 import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {

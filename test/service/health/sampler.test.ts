@@ -1,7 +1,6 @@
 // The sampler of the series: one question at a time, and an end.
 import { expect, test } from "vitest";
-import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
-import type { SeriesCounts } from "../../../src/http/metrics/pulse.ts";
+import { RequestRecorder, type SeriesCounts } from "../../../src/http/metrics/recorder.ts";
 import { SeriesBuffer } from "../../../src/http/metrics/series.ts";
 import { LedgerMetrics } from "../../../src/ledger/metrics.ts";
 import { openSeriesSampler } from "../../../src/service/health/sampler.ts";

@@ -4,7 +4,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { NO_NETWORKS, parseNetworks } from "../../src/webhooks/address.ts";
-import { createWebhookSender } from "../../src/webhooks/post.ts";
+import { createWebhookSender } from "../../src/webhooks/sender.ts";
 import { findUrlFault } from "../../src/webhooks/target.ts";
 
 const LOCAL = parseNetworks("127.0.0.1");

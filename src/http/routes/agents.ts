@@ -11,7 +11,7 @@ import { AGENT_ORDERS } from "../../contract/schemas/agents.ts";
 import { TIERS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
-import { LIST_QUERY, selectVisibleTenant } from "../routes/decisions.ts";
+import { LIST_QUERY, selectVisibleTenant } from "./decisions.ts";
 import type { Reply } from "../server/port.ts";
 
 const SHARED = { isSynchronous: false, deadlineMs: 10_000 } as const;

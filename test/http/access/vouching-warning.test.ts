@@ -1,7 +1,7 @@
 // The warning of a service in which nothing is vouched for, and the cases in which it is silent.
 import { expect, test } from "vitest";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
-import { buildVouchingWarning } from "../../../src/http/access/vouching.ts";
+import { buildVouchingWarning } from "../../../src/http/access/vouching-warning.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 let made = 0;

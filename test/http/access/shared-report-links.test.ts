@@ -1,7 +1,7 @@
 // Links that share a report: good for one agent of one tenant, until their time, for as long as the key
 // that made them and the bureau's own; and a bound on how many are read at once.
 import { describe, expect, it } from "vitest";
-import { SHARED_READS_MAX, SharedReportLinks } from "../../../src/http/access/shared-reports.ts";
+import { SHARED_READS_MAX, SharedReportLinks } from "../../../src/http/access/report-links.ts";
 import { principal } from "../../bureau/_harness.ts";
 
 const START_MS = Date.parse("2026-03-01T12:00:00.500Z");

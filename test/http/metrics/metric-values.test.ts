@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { REASON_CLASSES, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
-import { buildMetricFamilies, addThreadValues } from "../../../src/http/metrics/figures.ts";
+import { buildMetricFamilies, addThreadValues } from "../../../src/http/metrics/metric-values.ts";
 import { RequestRecorder } from "../../../src/http/metrics/recorder.ts";
-import { collectRequestMetrics } from "../../../src/http/metrics/requests.ts";
+import { collectRequestMetrics } from "../../../src/http/metrics/scrape.ts";
 import {
   REASON_CLASS_BY_LABEL,
   VERDICT_CELL_COUNT,

@@ -6,7 +6,7 @@ import { selectEchoedRequestId } from "./codec/request-id.ts";
 import { buildFaultReply } from "./codec/reply.ts";
 import type { RouteTable } from "./route.ts";
 import type { RequestAdmission, Reply, RequestHead } from "./server/port.ts";
-import { OverloadDetector } from "./server/queue-watch.ts";
+import { OverloadDetector } from "./server/overload-detector.ts";
 import type { HttpServices } from "./services.ts";
 
 /** Stands in the text of the refusal for what each one has of its own. */

@@ -2,7 +2,7 @@
 // few requests is answered beside any flood.
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { OverloadDetector } from "../../../src/http/server/queue-watch.ts";
+import { OverloadDetector } from "../../../src/http/server/overload-detector.ts";
 
 const ROUND_MS_MAX = 25;
 const MANY = 1000;
