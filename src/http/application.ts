@@ -46,7 +46,10 @@ export class Application implements HttpApplication {
   constructor(dependencies: HttpDependencies, routes: readonly Route[]) {
     this.#table = new RouteTable(routes);
     this.exactPosts = routes
-      .filter(({ method, path, isSynchronous }) => isExactPathPost(method, path) && isSynchronous)
+      .filter(
+        ({ method, path, isSynchronous }) =>
+          isExactPathPost(method, path) && isSynchronous === true,
+      )
       .map((route) => route.path);
     const names = [...routes.map((route) => route.name), UNMATCHED_ROUTE];
     this.#metrics = new RequestRecorder(names, dependencies.tallies);
@@ -114,13 +117,13 @@ export class Application implements HttpApplication {
     exchange.routeIndex = index;
     exchange.parameter = match.parameter;
     exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
-    exchange.keepsBody = !route.isSynchronous;
+    exchange.keepsBody = route.isSynchronous !== true;
     if (known !== undefined) exchange.principal = known;
     if (route.access !== "none") this.#authorize(exchange, route, known);
     if (route.rateClass !== undefined) this.#limit(exchange, route.rateClass);
     if (route.rateClass === "score") enforceQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = negotiateReplyFormat(head.accept);
-    if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
+    if (head.wantsTiming || head.deadlineMs !== undefined || route.isSynchronous !== true) {
       this.#startClock(exchange, route);
     }
   }
@@ -152,7 +155,7 @@ export class Application implements HttpApplication {
   /** Deadline of the route, shortened by `X-Deadline-Ms`; refuses now if it cannot be met. */
   #startClock(exchange: Exchange, route: Route): void {
     exchange.startedMs = this.#monotonic();
-    if (!route.isSynchronous) {
+    if (route.isSynchronous !== true) {
       exchange.deadlineMs = route.deadlineMs ?? ASYNC_DEADLINE_MS;
       if (this.#pendingCount >= PENDING_ANSWERS_MAX) {
         throw new ServiceFault("overloaded", "too many requests are under way");
@@ -300,9 +303,8 @@ function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-// Estimate of the duration of a route's asynchronous answers, to refuse a deadline that cannot be
-// met before doing the work. It decays a little with each refusal, so a slow hour cannot lock
-// callers out: with nothing admitted there would be nothing to learn from.
+// Estimated duration of a route's asynchronous replies, to reject a deadline that cannot be met. It decays with each
+// rejection, so that a slow hour cannot lock callers out: with nothing admitted there is nothing to measure.
 const SAMPLE_WEIGHT = 0.1;
 const REFUSAL_DECAY = 0.9;
 
@@ -321,7 +323,6 @@ export class DurationEstimate {
   }
 }
 
-// Deadline of a reply that is computed asynchronously.
 const LATE_DETAIL =
   "the answer did not come in time; a change may still take effect, repeat its id";
 

@@ -1,5 +1,5 @@
-// Turns of the event loop, given out one at a time: a long answer is worked on in slices, and between
-// two of them everybody else is answered, however many long answers there are.
+// Yields to the event loop, one waiter per iteration: a long reply is computed in slices, and other requests are
+// answered between two of them.
 
 export class EventLoopYield {
   readonly #waiting: (() => void)[] = [];

@@ -11,7 +11,7 @@ import { selectEchoedRequestId } from "./codec/request-id.ts";
 import { parseTraceId } from "./codec/trace-context.ts";
 import type { RequestAdmission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { RequestObservation } from "./request-watch.ts";
-import type { HttpServices } from "./services.ts";
+import { type HttpServices, MISSING_SERVICE_DETAILS, type OptionalService } from "./services.ts";
 
 /** Principal on routes that need no key. */
 const ANONYMOUS_PRINCIPAL: Principal = {
@@ -107,6 +107,35 @@ export class Exchange implements RequestAdmission {
   readDocument(): unknown {
     const format = parseBodyFormat(this.head.contentType);
     return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
+  }
+
+  /** The same, or an empty object where the request has no body. */
+  readOptionalDocument(): unknown {
+    return this.body.length === 0 ? {} : this.readDocument();
+  }
+
+  /** Parameters of the query, decoded. An adapter may set the query after the admission. */
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.head.query);
+  }
+
+  /**
+   * A service that this process may run without.
+   * @throws ServiceFault `not_found`.
+   */
+  require<Name extends OptionalService>(name: Name): NonNullable<HttpServices[Name]> {
+    const service = this.services[name];
+    if (service !== undefined) return service;
+    throw new ServiceFault("not_found", MISSING_SERVICE_DETAILS[name]);
+  }
+
+  /** Writes an event to `audit_events`; resolves when it is durable. */
+  async recordAuditEvent(event: string, tenant: string, detail: object): Promise<void> {
+    const { notes, clock } = this.services;
+    const { keyId: actor, via } = this.principal;
+    const marked = via === undefined ? detail : { ...detail, via };
+    const recorded_at = clock();
+    await notes.recordNote("audit_events", { recorded_at, event, tenant, actor, detail: marked });
   }
 
   /** The body through a parser of plain JSON, which may decline; not called for other formats. */

@@ -1,5 +1,5 @@
-// Refusal of requests that have waited too long already, made with as little work as can be: while
-// the queue is long, each saved microsecond is one for a request that is answered.
+// Load shedding: rejects paid reads that have waited too long, with as little work as possible. While the queue is
+// long, each saved microsecond goes to a request that is answered.
 import { ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { selectEchoedRequestId } from "./codec/request-id.ts";

@@ -1,5 +1,5 @@
-// Effect of a verdict for callers that only let through or not (gateways, AuthZEN), and the one
-// call behind them: the same `Bureau.verify` as `POST /v1/trust/verify`, metered the same.
+// Verify for gateways and AuthZEN: the same `Bureau.verify` as `POST /v1/trust/verify`, metered the same, reduced
+// to allowed or not.
 import type { VerifyRequest, VerifyResponse } from "../contract/schemas/scores.ts";
 import { parseVerifyRequest } from "../contract/parse/requests.ts";
 import type { Exchange } from "./exchange.ts";

@@ -1,6 +1,5 @@
-// Watch over a share of the requests, for the access log and for traces: when each began, how it ended,
-// and for whom. Made only where one of the two is wanted; each serving thread has its own, and hands what
-// it saw on in batches, because the log and the way to the collector are the main thread's.
+// Observation of a sampled share of the requests, for the access log and for traces. Created only when one of the
+// two is enabled. Each serving thread has its own and sends batches to the main thread, which owns log and exporter.
 import { randomFillSync } from "node:crypto";
 import type { Exchange } from "./exchange.ts";
 import { parseTraceContext, type TraceContext } from "./codec/trace-context.ts";

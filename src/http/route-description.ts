@@ -31,8 +31,8 @@ export interface RouteDescription {
   readonly requestHeaders?: readonly RequestHeader[];
   /** Status -> its content. Problems are common to all routes and not listed. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
-  /** Answered in the callback that completed the body; holds for all reads of scores. */
-  readonly isSynchronous: boolean;
+  /** Answered in the callback that completed the body; holds for all reads of scores. False by default. */
+  readonly isSynchronous?: boolean;
   /** True where `Accept` is not negotiated: probes and scrapers send all sorts. */
   readonly isFixedFormat?: boolean;
   /** True where it may wait for something to happen: its times say nothing of the next answer. */

@@ -152,6 +152,27 @@ export interface HttpDependencies {
   vault?: EvidenceVault;
 }
 
+/** Services that a process may run without, and the detail of the 404 that their routes then answer. */
+export const MISSING_SERVICE_DETAILS = {
+  backtests: "this service makes no back-tests",
+  console: "no route has this path",
+  credibility: "this service runs without credibility",
+  kaizen: "this service runs without kaizen",
+  namespaces: "this service keeps no namespaces",
+  policies: "this service runs with the shipped policy alone",
+  quotas: "this service keeps no quotas",
+  reporters: "this service keeps no reporter keys",
+  reviews: "this service keeps no reviews",
+  segments: "this process is no node of a cluster",
+  series: "this service keeps no series",
+  sharedReports: "this service shares no reports",
+  signingKeys: "this service has no signing key",
+  status: "this service tells no status",
+  vault: "this bureau keeps no evidence vault",
+  webhooks: "this service tells no webhooks",
+} as const satisfies Partial<Record<keyof HttpDependencies, string>>;
+export type OptionalService = keyof typeof MISSING_SERVICE_DETAILS;
+
 /** Services for handlers. */
 export interface HttpServices extends HttpDependencies {
   readonly metrics: RequestRecorder;

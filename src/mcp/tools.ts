@@ -1,5 +1,5 @@
-// Tools of the MCP face: what an agent may ask the bureau, each one request to the running service
-// with the caller's own key, so that its scopes, its limits and the decision log hold as for anyone.
+// Tools of the MCP server: each is one request to the running service with the caller's own key, so that its scopes,
+// limits and the decision log apply.
 import { REASON_CODES } from "../contract/vocabulary.ts";
 import type { ReasonCode } from "../contract/vocabulary.ts";
 import type { CallKind, RequestSender } from "../client/transport.ts";

@@ -1,5 +1,5 @@
-// Addresses that may be told (SSRF): public unicast, and what the operator allows. Whoever registers an
-// endpoint must not reach the metadata of a cloud, this machine or its network through the service.
+// Addresses that webhooks may connect to (SSRF protection): public unicast, and networks that the operator allows.
+// An endpoint must not reach cloud metadata, this host or its network through the service.
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /** Special purposes by IANA's registry; and Azure's own server, which has a public address. */

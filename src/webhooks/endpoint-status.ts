@@ -1,4 +1,4 @@
-// Accounts of how endpoints fare: one endpoint as an operator sees it, and all of them as metrics.
+// Status of webhook endpoints: the description of one for operators, and metrics over all.
 import type { Webhook } from "../contract/schemas/webhooks.ts";
 import type { StoredEndpoint } from "./files.ts";
 import type { Outbox } from "./outbox.ts";

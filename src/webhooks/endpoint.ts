@@ -1,6 +1,5 @@
-// One endpoint at work: reads events from their sources into its outbox, sends them, keeps how far it
-// got. Nothing here waits for another endpoint. What is sent is written down after it: a crash sends a
-// second's events once more, and loses none.
+// One webhook endpoint: reads events from their sources into its outbox, sends them, stores its cursors. No
+// endpoint waits for another. State is saved after sending: a crash repeats up to a second of events and loses none.
 import { isDeepStrictEqual } from "node:util";
 import type { Webhook, WebhookTested } from "../contract/schemas/webhooks.ts";
 import {
@@ -312,8 +311,9 @@ export class WebhookEndpoint {
   }
 }
 
-// Reasons for which an endpoint stops being told by itself, judged after each attempt.
-/** An endpoint that fails for so long is told no more. */
+// Automatic pause, checked after each attempt.
+
+/** An endpoint that has failed for this long is paused. */
 const FAILING_MS_MAX = 72 * 3_600_000;
 /** By the rules of Standard Webhooks: the receiver wants no more of it. */
 const GONE = 410;

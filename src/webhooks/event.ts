@@ -61,8 +61,8 @@ export function serializeEvent(event: OutgoingWebhookEvent): string {
   return JSON.stringify({ type, timestamp: new Date(atMs).toISOString(), tenant, data });
 }
 
-// Source that remembers its last answer until the next tick: endpoints that have caught up stand at the
-// same place, and one read serves them all.
+// Cache of a source's last read until the next tick: endpoints that have caught up share one read.
+
 export class CachedEventSource implements WebhookEventSource {
   readonly name: string;
   readonly types: readonly WebhookEventType[];

@@ -1,5 +1,5 @@
-// Files of webhooks: the list of endpoints with their secrets, and for each endpoint a file of how far it
-// was told. Each is replaced as a whole. A file that is read again tells events again, never none.
+// Webhook files: the list of endpoints with their secrets, and a state file for each endpoint. Each is replaced as
+// a whole. Reading an older file repeats events and loses none.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../contract/parse/json-object.ts";

@@ -1,5 +1,5 @@
-// One attempt: a POST to a checked address, bounded in time and in what is read of the answer. Redirects
-// are answers like others: a receiver that has moved must be told at its new place.
+// One delivery attempt: a POST to a checked address, bounded in time and in bytes read of the response. Redirects
+// are not followed: a receiver that has moved must be registered at its new URL.
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";

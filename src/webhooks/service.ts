@@ -1,5 +1,5 @@
-// Endpoints of one service: registration, and the turn of each at every tick. The list of endpoints is on
-// disk before a change is answered.
+// Webhook endpoints of one service: registration, and the tick of each. The list of endpoints is on disk before a
+// change is answered.
 import { invalidRequest, ServiceFault } from "../contract/faults.ts";
 import type {
   Webhook,

@@ -1,6 +1,6 @@
-// Targets of webhooks: the URL of an endpoint as an operator gives it, and the addresses that its name has
-// when it is told. The name is resolved once for each connection, every address is looked at, and the
-// connection goes to one of those: a name that changes in between changes nothing.
+// Targets of webhooks: the URL that an operator registers, and the addresses that its name resolves to at delivery.
+// The name is resolved once per connection, every address is checked, and the connection uses one of those (no DNS
+// rebinding).
 import { isIP } from "node:net";
 import { isAllowedAddress, type AllowedNetworks } from "./address.ts";
 

@@ -1,6 +1,5 @@
 // Queries of lists of agents and outcomes -> filters. Bad values are `invalid_parameter` and name what
 // there is.
-import { ServiceFault } from "../faults.ts";
 import { AGENT_ID_BYTES_MAX } from "../limits.ts";
 import {
   AGENT_ORDERS,
@@ -9,7 +8,7 @@ import {
   type OutcomeFilter,
 } from "../schemas/agents.ts";
 import { TIERS } from "../vocabulary.ts";
-import { parseLimit } from "./parameters.ts";
+import { parseLimit, readChoice, readTextParameter, throwInvalidParameter } from "./parameters.ts";
 
 const DAY_MS = 86_400_000;
 const HISTORY_DAYS_MAX = 400;
@@ -20,8 +19,8 @@ const CURSOR_PATTERN = /^(-?\d{1,20}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)~(.+)$/s;
 /** @throws ServiceFault `invalid_parameter` naming the parameter. */
 export function parseAgentQuery(query: URLSearchParams): Omit<AgentFilter, "tenant"> {
   return {
-    prefix: readAgentParameter(query, "prefix"),
-    contains: readAgentParameter(query, "contains"),
+    prefix: readTextParameter(query, "prefix", AGENT_ID_BYTES_MAX),
+    contains: readTextParameter(query, "contains", AGENT_ID_BYTES_MAX),
     tier: readChoice(query, "tier", TIERS),
     order: readChoice(query, "order", AGENT_ORDERS) ?? "name",
     after: parseAgentCursor(query.get("after")),
@@ -43,8 +42,8 @@ export function parseOutcomeQuery(query: URLSearchParams): Omit<OutcomeFilter, "
     );
   }
   return {
-    subject: readAgentParameter(query, "subject"),
-    reporter: readAgentParameter(query, "reporter"),
+    subject: readTextParameter(query, "subject", AGENT_ID_BYTES_MAX),
+    reporter: readTextParameter(query, "reporter", AGENT_ID_BYTES_MAX),
     before: before === null ? undefined : Number(before),
     limit: parseLimit(query.get("limit")),
   };
@@ -67,31 +66,4 @@ function parseAgentCursor(text: string | null): AgentListCursor | undefined {
     return throwInvalidParameter("`after` must be `next` of the page before");
   }
   return { value: Number(value), agent };
-}
-
-function readChoice<const Word extends string>(
-  query: URLSearchParams,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  return (
-    words.find((word) => word === text) ??
-    throwInvalidParameter(
-      `\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`,
-    )
-  );
-}
-
-function readAgentParameter(query: URLSearchParams, name: string): string | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  const bytes = Buffer.byteLength(text);
-  if (bytes >= 1 && bytes <= AGENT_ID_BYTES_MAX) return text;
-  return throwInvalidParameter(`\`${name}\` must be 1 to ${AGENT_ID_BYTES_MAX} bytes`);
-}
-
-function throwInvalidParameter(detail: string): never {
-  throw new ServiceFault("invalid_parameter", detail);
 }

@@ -7,11 +7,15 @@ import {
   type DecisionListCursor,
   DECISION_EFFECTS,
 } from "../decisions.ts";
-import { ServiceFault } from "../faults.ts";
 import { isToken } from "../identifiers.ts";
 import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
-import { parseSinceMs } from "./parameters.ts";
+import {
+  parseSinceMs,
+  readChoice,
+  readTextParameter,
+  throwInvalidParameter,
+} from "./parameters.ts";
 
 const CODE_LENGTH_MAX = 64;
 const CURSOR_PATTERN = /^(\d{1,15})~([01])~(.+)$/;
@@ -75,38 +79,7 @@ function parseTimeParameterMs(name: string, text: string, orElse = ""): number {
   }
 }
 
-function readChoice<const Word extends string>(
-  query: URLSearchParams,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  return (
-    words.find((word) => word === text) ??
-    throwInvalidParameter(
-      `\`${name}\` must be one of ${words.map((word) => `\`${word}\``).join(", ")}`,
-    )
-  );
-}
-
 function readBooleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const word = readChoice(query, name, ["true", "false"]);
   return word === undefined ? undefined : word === "true";
-}
-
-function readTextParameter(
-  query: URLSearchParams,
-  name: string,
-  bytesMax: number,
-): string | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  const bytes = Buffer.byteLength(text);
-  if (bytes >= 1 && bytes <= bytesMax) return text;
-  return throwInvalidParameter(`\`${name}\` must be 1 to ${bytesMax} bytes`);
-}
-
-function throwInvalidParameter(detail: string): never {
-  throw new ServiceFault("invalid_parameter", detail);
 }

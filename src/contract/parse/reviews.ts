@@ -48,21 +48,6 @@ export function parseDisputeForm(text: string): DisputeRequest {
   return parseDispute(Object.fromEntries(fields.filter(([, value]) => value !== "")));
 }
 
-/**
- * One of the words that a parameter may be; undefined where it is left out.
- * @throws ServiceFault `invalid_parameter`.
- */
-export function parseChoice<Word extends string>(
-  name: string,
-  text: string | null,
-  words: readonly Word[],
-): Word | undefined {
-  if (text === null) return undefined;
-  const word = words.find((each) => each === text);
-  if (word !== undefined) return word;
-  throw new ServiceFault("invalid_parameter", `\`${name}\` must be one of ${words.join(", ")}`);
-}
-
 /** `wait`: whole seconds that a reader waits for the decision; 0 when left out. */
 export function parseWaitSec(text: string | null): number {
   if (text === null) return 0;

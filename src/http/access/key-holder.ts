@@ -108,9 +108,8 @@ export function hashSecret(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
 }
 
-// The operator's own admin key from the environment: a string of his choice, of which only the digest
-// is held, for the life of the process. The environment stays its only source, so nothing here can
-// change, rotate or revoke it.
+// Admin key from the environment: only its digest is held, for the life of the process. It cannot be changed,
+// rotated or revoked here.
 const SECRET_LENGTH_MIN = 32;
 /** Key id of the operator's own key; no generated id has a hyphen. */
 export const INSTALLED_KEY_ID = "installed-admin";

@@ -1,6 +1,6 @@
-// Guard of a cluster's node that is cut off: what another node has revoked is not known here until the log
-// is read, so that keys are believed only for so long. Its bound is the longest life of a revoked key.
-// Every answer of a node tells how old the state is that it was made from.
+// Rejects API keys on a cluster node that has lost the ordered log: a revocation by another node is unknown here
+// until the log is read. The bound is the longest time that a revoked key keeps working. Every reply carries the
+// age of the state that it was computed from.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { RateClass } from "./rate-limits.ts";

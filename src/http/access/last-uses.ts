@@ -1,5 +1,5 @@
-// Last use of each key and tenant, out of what the usage meters count anyway: to the second since the
-// start of the process, to the day before. Nothing is written for it and no request pays for it.
+// Last use of each key and tenant, derived from the usage meters: to the second for this process, to the day
+// for earlier ones. Nothing is written for it.
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import type { TenantDescription } from "../../contract/schemas/tenants.ts";

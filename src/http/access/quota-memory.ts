@@ -1,5 +1,5 @@
-// Board of quotas in shared memory: the main thread writes what each tenant may read in a month and has
-// read, every HTTP thread looks at it before a paid read. No message and no lock.
+// Monthly quotas in shared memory: the main thread writes limit and use of each tenant, every HTTP thread reads
+// them before a paid read. No messages, no locks.
 import { TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 
 /*

@@ -1,6 +1,5 @@
-// Monthly quotas of tenants: the guard of one HTTP thread in front of its paid reads, and the port of
-// those who set them. A quota is looked up, never counted here: the main thread writes what is used a
-// few times a second (service/usage/quota-keeper.ts).
+// Monthly quotas: the check of one HTTP thread before its paid reads, and the port through which routes set them.
+// Nothing is counted here: the main thread writes the use several times a second (service/usage/quota-keeper.ts).
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";

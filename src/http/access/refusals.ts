@@ -1,6 +1,6 @@
-// Counts of refused authorisations on their way to the audit trail: reason, key and origin.
-// Gathered for a moment and bounded, so that a flood costs a map entry, not a record each. Holds no
-// secret and no header: a key is named by its id, and only when the id is one of ours.
+// Counts of refused authorizations (reason, key, network) that one thread sends to the audit trail. Collected for
+// a second and bounded, so that a flood costs a map entry each, not a record. Holds no secret and no header: a key
+// is named by its id, and only when the id exists.
 import type { FaultCode } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { RequestHead } from "../server/port.ts";

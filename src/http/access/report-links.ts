@@ -60,10 +60,9 @@ export function isSameMac(given: string, own: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(own));
 }
 
-// Links that share the report on one agent with whoever was refused, who has no key: sealed with what
-// follows from the bureau's own key, so that they outlive a restart and end with a rotation. A link
-// is worth no more than the API key that made it: it ends with that one.
-/** No statement by this type is ever shown to anybody: its signature is a secret. */
+// Links that share one agent's report with a reader without an API key. The MAC key is derived from the service's
+// signing key, so that links survive a restart and end with a rotation. A link ends with the API key that made it.
+/** No statement of this type is ever published: its signature is a secret. */
 const SECRET_TYPE = "shared-report-secret+jws";
 /** Reports that are read by links at one time: whoever has a link may ask as often as they like. */
 export const SHARED_READS_MAX = 8;

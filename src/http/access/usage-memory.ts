@@ -1,5 +1,5 @@
-// Memory in which one HTTP thread counts usage and the main thread reads it: no message is needed, and
-// what a thread has counted outlives it. One writer, one reader, no locks.
+// Usage counters of one HTTP thread in shared memory, read by the main thread. One writer, one reader, no locks;
+// the counts survive the thread.
 import assert from "node:assert/strict";
 import { USAGE_KINDS, type UsageCounts } from "../../contract/usage.ts";
 

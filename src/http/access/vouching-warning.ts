@@ -1,5 +1,5 @@
-// Warning of a bureau in which nobody is vouched for: its keys may report outcomes, but each counts
-// as a stranger, so that no agent can build a record.
+// Start-up warning for a deployment without a first-party key: every unsigned outcome counts as unvouched, so
+// that no agent can build a record.
 import type { StoredKey } from "./key-file.ts";
 
 const UNVOUCHED_WARNING =

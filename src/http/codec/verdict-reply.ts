@@ -126,8 +126,7 @@ function clampMaxAgeSec(remainingMs: number): number {
   return Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
 }
 
-// Header lines of a verdict with the request id that ends them, as bytes: one buffer per thread,
-// overwritten by the next reply.
+// Header lines of a verdict, then the request id, as bytes: one buffer per thread, overwritten by the next reply.
 /** Three lines, and a request id of 128 characters at most. */
 const HEAD_BYTES = 512;
 

@@ -8,8 +8,7 @@ import { createRequire, stripTypeScriptTypes } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-// Packages that the console's pages run on, and which of their files a browser takes. Their contents are
-// pinned by the lock file.
+// Browser files of the console's packages; their contents are pinned by the lock file.
 export interface VendorFile {
   /** Below `vendor/`. */
   readonly name: string;

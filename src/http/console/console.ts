@@ -1,6 +1,6 @@
-// The console's door: where it is served, who may log in, and whether a request comes from its own page.
-// The cookie counts below /console alone; every other path takes keys only, so that no page elsewhere
-// can make a browser ask them.
+// Access checks of the console: hosts that serve it, login, and the same-origin check of its requests.
+// The session cookie is read below /console only. All other paths take API keys, so that a page of another site
+// cannot use a browser's session.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { Scope } from "../../contract/vocabulary.ts";
@@ -175,9 +175,9 @@ function stripPort(host: string): string {
   return host.replace(/:\d{1,5}$/, "");
 }
 
-// The link with which whoever started the service opens its console: good once, for minutes, on this
-// machine. Its token is behind `#`, so that no server and no proxy sees it.
-/** Undefined where no browser on this machine could open it, or no key may log in. */
+// Login link that the start prints: valid once, for minutes, on this host. The token is in the fragment, so that no
+// server and no proxy sees it.
+/** Undefined where no browser on this host could open it, or no key may log in. */
 export function createConsoleLink(
   door: Console | undefined,
   keyring: Keyring,

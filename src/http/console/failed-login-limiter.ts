@@ -1,4 +1,4 @@
-// Wrong logins by address: after some in a minute further ones are refused unread, right or wrong.
+// Limit of failed console logins per address: after five in a minute, further attempts are rejected unread.
 import { ServiceFault } from "../../contract/faults.ts";
 
 const FAILURES_MAX = 5;

@@ -4,7 +4,6 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX, EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseConsoleLogin } from "../../contract/parse/requests.ts";
-import type { Console } from "./console.ts";
 import type { ActiveConsoleSession } from "./sessions.ts";
 import { CONSOLE_HEADERS } from "../openapi/headers.ts";
 import type { Exchange } from "../exchange.ts";
@@ -53,7 +52,7 @@ export const IMMUTABLE_CACHE_CONTROL = "private, max-age=31536000, immutable";
 const API_PREFIX = "/console/api";
 /** Longer than any route's own; that one cuts it off. */
 const API_DEADLINE_MS = 180_000;
-const SHARED = { access: "none", isSynchronous: false, isFixedFormat: true } as const;
+const SHARED = { access: "none", isFixedFormat: true } as const;
 const SESSION_ROUTE = { ...SHARED, path: "/console/session" } as const;
 const SESSION_RESPONSES = {
   200: {
@@ -132,7 +131,7 @@ export const CONSOLE_ROUTES: readonly Route[] = [
       204: { description: "Nobody is logged in", isEmpty: true, headers: CONSOLE_HEADERS },
     },
     handle: (exchange) => {
-      const session = requireConsole(exchange).find(exchange.head);
+      const session = exchange.require("console").find(exchange.head);
       return session === undefined
         ? buildNoContentReply(exchange)
         : buildSessionReply(exchange, session);
@@ -155,20 +154,15 @@ export const CONSOLE_ROUTES: readonly Route[] = [
   ...(["GET", "POST", "PUT", "PATCH", "DELETE"] as const).map(createConsoleApiRoute),
 ];
 
-function requireConsole({ services }: Exchange): Console {
-  if (services.console !== undefined) return services.console;
-  throw new ServiceFault("not_found", "no route has this path");
-}
-
 async function handleConsolePage(exchange: Exchange): Promise<Reply> {
-  const door = requireConsole(exchange);
+  const door = exchange.require("console");
   door.checkHost(exchange.head);
   const reply = exchange.text(200, "text/html; charset=utf-8", await door.assets.document());
   return { ...reply, headers: [...reply.headers, ...CONSOLE_PAGE_HEADER_LINES] };
 }
 
 async function handleConsoleFile(exchange: Exchange): Promise<Reply> {
-  const door = requireConsole(exchange);
+  const door = exchange.require("console");
   door.checkHost(exchange.head);
   const asset = await door.assets.find(exchange.parameter);
   if (asset === undefined) throw new ServiceFault("not_found", "no file has this name");
@@ -182,7 +176,7 @@ async function handleConsoleFile(exchange: Exchange): Promise<Reply> {
 }
 
 function handleLogIn(exchange: Exchange): Reply {
-  const door = requireConsole(exchange);
+  const door = exchange.require("console");
   const { head } = exchange;
   // Before the body is looked at: elsewhere there is nothing to be told about it.
   door.checkHost(head);
@@ -194,7 +188,7 @@ function handleLogIn(exchange: Exchange): Reply {
 }
 
 function handleLogOut(exchange: Exchange): Reply {
-  const door = requireConsole(exchange);
+  const door = exchange.require("console");
   door.admit(exchange.head);
   return buildNoContentReply(exchange, "Set-Cookie", door.logOut(exchange.head));
 }
@@ -223,7 +217,7 @@ function buildSessionReply(
 /** The same request without the prefix, asked by the session's key. */
 async function handleConsoleApi(exchange: Exchange): Promise<Reply> {
   const { head, services, body } = exchange;
-  const { principal } = requireConsole(exchange).admit(head);
+  const { principal } = exchange.require("console").admit(head);
   const path = head.path.slice(API_PREFIX.length);
   if (path.startsWith("/console")) throw new ServiceFault("not_found", "no route has this path");
   const asked: RequestHead = {

@@ -1,6 +1,5 @@
-// Sessions of the console: who is logged in, by which key. In the main thread's memory alone: a
-// restart logs out. The key itself is not kept; each request asks the keyring anew, so that a key that
-// was revoked, has expired or got another secret ends its sessions at once.
+// Console sessions, in the main thread's memory only: a restart logs everyone out. A session stores the key's id,
+// not the key, and checks it on each request: revocation, expiry and rotation end its sessions at once.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { Principal } from "../../contract/principal.ts";
 import type { Keyring } from "../access/keyring.ts";

@@ -1,6 +1,6 @@
-// The gateway route's reply as Envoy's answer. A verdict, and a refusal of what was asked, are
-// decisions and deny; a fault on our side of the wire (key, limits, deadline, overload) is a status
-// of the call, so that Envoy's own `failure_mode_allow` decides, as it does when nobody answers.
+// The gateway route's reply as Envoy's check response. Verdicts and invalid requests deny. Faults on our side (key,
+// limits, deadline, overload) become a gRPC status, so that Envoy's `failure_mode_allow` decides as if the service
+// were down.
 import type { Problem } from "../../contract/schemas/service.ts";
 import type { GatewayDenial } from "../../contract/schemas/scores.ts";
 import { PROBLEM_MEDIA_TYPE } from "../codec/reply.ts";

@@ -1,6 +1,6 @@
-// Envoy's question as the head of `GET /v1/gateway/authorize`, so that key, limits, deadline and
-// verdict are the same as over HTTP. Per member it says whose word counts: the operator's (metadata
-// of the call, extensions of the route), Envoy's own (method, certificate), never the end client's.
+// Envoy's check request as the head of `GET /v1/gateway/authorize`, so that key, limits, deadline and verdict are
+// the same as over HTTP. Sources in order of trust: the operator (call metadata, route extensions), Envoy (method,
+// certificate); never the end client.
 import type { RequestHead } from "../server/port.ts";
 import { parseAgentFromUri, type CallerSource } from "./caller.ts";
 import type { EnvoyCheckRequest } from "./messages.ts";

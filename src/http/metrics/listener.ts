@@ -1,5 +1,4 @@
-// A listener of its own for /metrics, without a key: a scraper inside the machine or the cluster needs
-// none, and a port that serves nothing else can be kept from everybody else by a firewall.
+// HTTP listener for /metrics without a key, on a port of its own that a firewall can restrict to scrapers.
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

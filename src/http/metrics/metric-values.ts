@@ -1,5 +1,4 @@
-// Figures of a scrape: values under the names of the table of metrics. The parts of the service give
-// them as data; this adds up those of several threads and lays them out as families.
+// Values of a scrape by metric name: adds the values of several threads and builds the metric families.
 import { addHistogramCounts, type HistogramCounts } from "../../platform/histogram.ts";
 import type { FamilySample, MetricFamily } from "../../platform/prometheus.ts";
 import { EVIDENCE_METRICS } from "./evidence-metrics.ts";

@@ -10,9 +10,9 @@ import { ConnectionLimit } from "../server/connections.ts";
 import { AnswerTallies, type AnswerTallyCounts } from "./tallies.ts";
 import type { AdditiveMetricValues } from "./metric-values.ts";
 
-// Counts of one serving thread for a chart by the second: few enough numbers to cross between threads
-// every second. A scrape takes everything, which is tens of thousands of cells.
-/** Routes whose answer is a verdict or a decision: their times are the latency of the series. */
+// Counts for the per-second series: few enough to send between threads every second. A scrape sends tens of
+// thousands of cells.
+/** Routes whose reply is a verdict or a decision: their times are the latency of the series. */
 export const TIMED_ROUTES: ReadonlySet<string> = new Set([
   "verify",
   "check",
@@ -114,7 +114,7 @@ export class RequestRecorder {
   }
 }
 
-// Counts of one serving thread, for the thread that reports the whole.
+// Counts that a serving thread sends to the thread that answers scrapes.
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {
   metrics: RequestCounts;

@@ -42,8 +42,8 @@ export async function renderScrape(
   return renderMetrics(families, accept?.includes("application/openmetrics-text") === true);
 }
 
-// Figures of the serving threads together: what was asked, how it was answered and how long it took.
-/** Figures over the threads, which are in their order. */
+// Request metrics summed over the serving threads.
+/** `threads` in their order. */
 export function collectRequestMetrics(
   routeNames: readonly string[],
   threads: readonly RequestCounts[],

@@ -1,5 +1,5 @@
-// Metrics of the parts beside: weights and their re-fits, pools, callers' SQL, the clock. Names
-// without their prefix.
+// Metrics of configs and re-fits, thread pools, reviews, webhooks, queries, usage and the clock. Names without
+// prefix.
 import { defineCounter, defineGauge } from "./metric.ts";
 
 export const SERVICE_METRICS = {

@@ -1,5 +1,4 @@
-// Metrics of a node's place in its cluster; absent where the process is the whole bureau. Names without
-// their prefix.
+// Metrics of a cluster node; absent without a cluster. Names without prefix.
 import { defineCounter, defineDurationHistogram, defineGauge } from "./metric.ts";
 
 export const STREAM_METRICS = {

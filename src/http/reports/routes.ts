@@ -1,7 +1,6 @@
 // Routes for those who were refused: the report on one agent, signed, as data or as a page; the link
 // that shares it; and the dispute, which joins the queue of reviews. A report holds what one tenant
 // knows from its own decisions, and the score, which is the same for all.
-import type { ReviewQueue } from "../../bureau/reviews/queue.ts";
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { parseScoredId } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
@@ -12,7 +11,6 @@ import type { StoredReview } from "../../contract/reviews/book.ts";
 import type { DisputeReceipt, DisputeRequest } from "../../contract/schemas/disputes.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { Principal } from "../../contract/principal.ts";
-import type { SharedReportLinks } from "../access/report-links.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
@@ -36,7 +34,7 @@ const FORMAT = {
   values: FORMATS,
 } as const;
 const PAGE = { mediaType: HTML_MEDIA_TYPE, headers: PAGE_HEADERS } as const;
-const SHARED = { isSynchronous: false, deadlineMs: DEADLINE_MS, isFixedFormat: true } as const;
+const SHARED = { deadlineMs: DEADLINE_MS, isFixedFormat: true } as const;
 
 export const REPORT_ROUTES: readonly Route[] = [
   {
@@ -62,7 +60,6 @@ export const REPORT_ROUTES: readonly Route[] = [
     query: DECISION_TENANT_QUERY,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReportLinkRequest" },
     responses: { 201: { description: "The link", schema: "ReportLink" } },
-    isSynchronous: false,
     handle: shareReport,
   },
   {
@@ -109,13 +106,13 @@ function readAgentReport(exchange: Exchange): Promise<Reply> {
 }
 
 function readSharedReport(exchange: Exchange): Promise<Reply> {
-  const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
+  const token = exchange.query.get("token") ?? "";
   const { tenant, agent } = verifySharedLink(exchange, token);
   const asked = { tenant, agent, link: token };
   const principal = { ...exchange.principal, tenant };
-  return requireSharedReports(exchange).runLimited(() =>
-    buildReportReply(exchange, asked, principal),
-  );
+  return exchange
+    .require("sharedReports")
+    .runLimited(() => buildReportReply(exchange, asked, principal));
 }
 
 async function buildReportReply(
@@ -136,17 +133,15 @@ async function buildReportReply(
 }
 
 function shareReport(exchange: Exchange): Reply {
-  const isEmpty = exchange.body.length === 0;
   const { valid_sec: validSec = REPORT_LINK_SEC_DEFAULT } = parseReportLink(
-    isEmpty ? {} : exchange.readDocument(),
+    exchange.readOptionalDocument(),
   );
   const agent = parseScoredId(exchange.decodedParameter());
   const tenant = resolveReportTenant(exchange);
   const { keyId } = exchange.principal;
-  const { token, expiresMs } = requireSharedReports(exchange).createToken(
-    { tenant, agent, keyId },
-    validSec,
-  );
+  const { token, expiresMs } = exchange
+    .require("sharedReports")
+    .createToken({ tenant, agent, keyId }, validSec);
   const url = `/v1/shared-reports?token=${token}`;
   const expires_at = new Date(expiresMs).toISOString();
   return exchange.document(201, { url, token, expires_at, tenant });
@@ -174,7 +169,7 @@ async function handleDispute(exchange: Exchange): Promise<Reply> {
     stakes: leg?.stakes ?? 0,
     reason: leg?.log_reason ?? leg?.reason_codes[0] ?? "",
   };
-  const review = await requireReviewQueue(exchange).openDispute(about, {
+  const review = await exchange.require("reviews").openDispute(about, {
     statement: request.statement,
     contact: request.contact ?? null,
     request_id: request.decision ?? null,
@@ -234,21 +229,11 @@ async function findDisputedLeg(
 }
 
 function verifySharedLink(exchange: Exchange, token: string) {
-  const shared = requireSharedReports(exchange).verifyToken(token);
+  const shared = exchange.require("sharedReports").verifyToken(token);
   if (shared !== undefined) return shared;
   // Not 401: no key would help.
   const detail = "the link has expired, was taken back, or is not one of this service";
   throw new ServiceFault("not_found", detail);
-}
-
-function requireSharedReports({ services }: Exchange): SharedReportLinks {
-  if (services.sharedReports !== undefined) return services.sharedReports;
-  throw new ServiceFault("not_found", "this service shares no reports");
-}
-
-function requireReviewQueue({ services: { reviews } }: Exchange): ReviewQueue {
-  if (reviews !== undefined) return reviews;
-  throw new ServiceFault("not_found", "this service keeps no reviews");
 }
 
 /** The key's tenant; an administrator may name another. */

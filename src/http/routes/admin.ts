@@ -33,7 +33,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRequest" },
     responses: { 201: { description: "The key, shown once", schema: "KeyCreated" } },
-    isSynchronous: false,
     handle: createKey,
   },
   {
@@ -43,7 +42,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Every key ever made with its last use, without secrets",
     access: "admin",
     responses: { 200: { description: "The keys", schema: "KeyList" } },
-    isSynchronous: false,
     handle: listKeys,
   },
   {
@@ -53,7 +51,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Every tenant that has a key, a quota or a use, with its sums of 90 days",
     access: "admin",
     responses: { 200: { description: "The tenants, by name", schema: "TenantList" } },
-    isSynchronous: false,
     handle: listTenants,
   },
   {
@@ -65,7 +62,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyPatch" },
     responses: { 200: { description: "The key as it is now", schema: "KeyDescription" } },
-    isSynchronous: false,
     handle: changeKey,
   },
   {
@@ -77,7 +73,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRotation" },
     responses: { 200: { description: "The key, its new text shown once", schema: "KeyCreated" } },
-    isSynchronous: false,
     handle: rotateKey,
   },
   {
@@ -88,7 +83,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     summary: "Revokes a key at once and for good",
     access: "admin",
     responses: { 200: { description: "The revoked key", schema: "KeyRevoked" } },
-    isSynchronous: false,
     handle: revokeKey,
   },
   {
@@ -106,7 +100,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
       },
     },
     responses: { 200: { description: "The sums", schema: "UsageReport" } },
-    isSynchronous: false,
     handle: handleUsage,
   },
 ];
@@ -169,10 +162,8 @@ async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());
   const { keyring } = exchange.services;
   const { scopes, expires_at: expiresAtMs = null } = request;
-  const excess = listPrivilegeErrors(exchange.principal, findCallerExpiryMs(exchange), {
-    scopes,
-    expiresAtMs,
-  });
+  const granted = { scopes, expiresAtMs };
+  const excess = listPrivilegeErrors(exchange.principal, findCallerExpiryMs(exchange), granted);
   if (excess.length > 0) throw invalidRequest(excess);
   const { key, description } = await keyring.create(convertKeyRequest(request));
   try {
@@ -243,23 +234,13 @@ async function revokeKey(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, { ...description, ...(effective && { effective }) });
 }
 
-/** Row of `audit_events`, durable before the change is answered. */
-async function auditKeyChange(
+/** Event of `audit_events`, durable before the change is answered. */
+function auditKeyChange(
   exchange: Exchange,
   event: string,
   detail: KeyDescription & { readonly before?: KeyDescription },
 ): Promise<void> {
-  const { notes, clock } = exchange.services;
-  const { keyId: actor, via } = exchange.principal;
-  const { tenant } = detail;
-  const marked = via === undefined ? detail : { ...detail, via };
-  await notes.recordNote("audit_events", {
-    recorded_at: clock(),
-    event,
-    tenant,
-    actor,
-    detail: marked,
-  });
+  return exchange.recordAuditEvent(event, detail.tenant, detail);
 }
 
 function convertKeyRequest(request: KeyRequest): NewKey {

@@ -14,7 +14,7 @@ import type { Route } from "../route.ts";
 import { LIST_QUERY, selectVisibleTenant } from "./decisions.ts";
 import type { Reply } from "../server/port.ts";
 
-const SHARED = { isSynchronous: false, deadlineMs: 10_000 } as const;
+const SHARED = { deadlineMs: 10_000 } as const;
 
 export const AGENT_ROUTES: readonly Route[] = [
   {
@@ -65,7 +65,7 @@ export const AGENT_ROUTES: readonly Route[] = [
 ];
 
 async function listAgents(exchange: Exchange): Promise<Reply> {
-  const choices = parseAgentQuery(new URLSearchParams(exchange.head.query));
+  const choices = parseAgentQuery(exchange.query);
   const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
   const { agentDirectory } = exchange.services.store;
   const { agents, total, last, asOfMs } = await agentDirectory.read("agents", filter);
@@ -80,7 +80,7 @@ async function listAgents(exchange: Exchange): Promise<Reply> {
 
 async function readHistory(exchange: Exchange): Promise<Reply> {
   const agent = parseScoredId(exchange.decodedParameter());
-  const asked = new URLSearchParams(exchange.head.query).get("days");
+  const asked = exchange.query.get("days");
   const from = parseFirstDay(asked, exchange.services.clock());
   const filter = { agent, from, tenant: selectVisibleTenant(exchange) };
   const days = await exchange.services.store.agentDirectory.read("days", filter);
@@ -88,7 +88,7 @@ async function readHistory(exchange: Exchange): Promise<Reply> {
 }
 
 async function listOutcomes(exchange: Exchange): Promise<Reply> {
-  const choices = parseOutcomeQuery(new URLSearchParams(exchange.head.query));
+  const choices = parseOutcomeQuery(exchange.query);
   const filter = { ...choices, tenant: selectVisibleTenant(exchange) };
   const outcomes = await exchange.services.store.agentDirectory.read("outcomes", filter);
   const last = outcomes.length < filter.limit ? undefined : outcomes.at(-1);

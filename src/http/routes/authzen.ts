@@ -41,7 +41,6 @@ export const AUTHZEN_ROUTES: readonly Route[] = [
     rateClass: "score",
     body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "AuthzenEvaluations" },
     responses: { 200: { description: "The decisions", schema: "AuthzenDecisions" } },
-    isSynchronous: false,
     handle: handleEvaluations,
   },
   {

@@ -24,7 +24,6 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     summary: "Files of this node's journal, for a node that copies it",
     access: "admin",
     responses: { 200: { description: "In order", schema: "JournalSegments" } },
-    isSynchronous: false,
     handle: listSegments,
   },
   {
@@ -35,7 +34,6 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     summary: "One file of the journal as it is by now; who reads it verifies it",
     access: "admin",
     responses: { 200: { description: "The file", mediaType: OCTET_STREAM } },
-    isSynchronous: false,
     isFixedFormat: true,
     handle: readSegment,
   },

@@ -3,7 +3,8 @@
 // all.
 import { DECISION_KINDS, type DecisionFilter, DECISION_EFFECTS } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { isPlainText } from "../../contract/identifiers.ts";
+import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { parseDecisionQuery, formatDecisionCursor } from "../../contract/parse/decision-query.ts";
 import { parseLimit, parseSinceMs } from "../../contract/parse/parameters.ts";
 import { parseProvenanceRecord, parseReplayRequest } from "../../contract/parse/requests.ts";
@@ -48,7 +49,7 @@ const DECISION_FILTER_QUERY = {
 
 export const DECISION_TENANT_QUERY = { tenant: "For an administrator: whose decision" } as const;
 
-const SHARED = { isSynchronous: false, deadlineMs: READ_DEADLINE_MS } as const;
+const SHARED = { deadlineMs: READ_DEADLINE_MS } as const;
 
 export const DECISION_ROUTES: readonly Route[] = [
   {
@@ -60,7 +61,6 @@ export const DECISION_ROUTES: readonly Route[] = [
     rateClass: "outcomes",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ProvenanceRecord" },
     responses: { 202: { description: "Durable; among the rows soon", schema: "Accepted" } },
-    isSynchronous: false,
     handle: recordProvenance,
   },
   {
@@ -135,7 +135,7 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 }
 
 async function listDecisions(exchange: Exchange): Promise<Reply> {
-  const query = new URLSearchParams(exchange.head.query);
+  const query = exchange.query;
   const filter = { ...readDecisionFilter(exchange), limit: parseLimit(query.get("limit")) };
   const { legs, isComplete } = await exchange.services.store.readDecisionPage(filter);
   const last = legs.at(-1);
@@ -164,7 +164,7 @@ async function countDecisions(exchange: Exchange): Promise<Reply> {
 
 /** What the query chooses among the rows that the caller sees. */
 function readDecisionFilter(exchange: Exchange): Omit<DecisionFilter, "limit"> {
-  const choices = parseDecisionQuery(new URLSearchParams(exchange.head.query));
+  const choices = parseDecisionQuery(exchange.query);
   return { ...choices, tenant: selectVisibleTenant(exchange) };
 }
 
@@ -182,8 +182,7 @@ async function readDecision(exchange: Exchange): Promise<Reply> {
 }
 
 async function replayDecision(exchange: Exchange): Promise<Reply> {
-  const isEmpty = exchange.body.length === 0;
-  const { config } = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
+  const { config } = parseReplayRequest(exchange.readOptionalDocument());
   const configVersion = config === "active" ? undefined : config;
   const legs = await findDecisionLegs(exchange);
   return exchange.document(200, exchange.services.bureau.replayDecision(legs, configVersion));
@@ -202,7 +201,7 @@ async function traceDecision(exchange: Exchange): Promise<Reply> {
  * administrator names the tenant where it was several tenants'.
  */
 export async function findDecisionLegs(exchange: Exchange): Promise<ReplayableLeg[]> {
-  const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
+  const named = exchange.query.get("tenant") ?? undefined;
   const { legs: found, isComplete } = await exchange.services.store.readDecisionPage({
     tenant: selectVisibleTenant(exchange) ?? named,
     requestId: exchange.decodedParameter(),
@@ -228,7 +227,7 @@ export async function findDecisionLegs(exchange: Exchange): Promise<ReplayableLe
 }
 
 export function readListFilter(exchange: Exchange): DecisionFilter {
-  const query = new URLSearchParams(exchange.head.query);
+  const query = exchange.query;
   const filter: DecisionFilter = {
     tenant: selectVisibleTenant(exchange),
     limit: parseLimit(query.get("limit")),
@@ -241,8 +240,23 @@ export function readListFilter(exchange: Exchange): DecisionFilter {
 }
 
 export function readSinceMs(exchange: Exchange): number | undefined {
-  const since = new URLSearchParams(exchange.head.query).get("since");
+  const since = exchange.query.get("since");
   return since === null ? undefined : parseSinceMs(since);
+}
+
+/**
+ * The tenant that the query names, by default the key's.
+ * @throws ServiceFault `insufficient_scope` for another tenant without `admin`; `invalid_parameter`.
+ */
+export function resolveNamedTenant({ query, principal }: Exchange): string {
+  const named = query.get("tenant") ?? principal.tenant;
+  if (named === principal.tenant) return named;
+  if (!principal.scopes.has("admin")) {
+    throw new ServiceFault("insufficient_scope", "only `admin` may name another `tenant`");
+  }
+  if (isPlainText(named, TENANT_LENGTH_MAX)) return named;
+  const detail = `\`tenant\` must be 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
+  throw new ServiceFault("invalid_parameter", detail);
 }
 
 /** Tenant whose rows the caller sees; undefined: every tenant. */

@@ -1,19 +1,19 @@
 // Routes of the evidence vault: sources are registered, read and revoked, never downloaded. Writing
 // takes the scope `evidence:write`; reading any key, which sees its tenant's sources and public
 // ones. Writes are answered once durable.
-import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
-import { isPlainText } from "../../contract/identifiers.ts";
-import { EVIDENCE_BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
+import { invalidRequest } from "../../contract/faults.ts";
+import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { listFieldErrors } from "../../contract/parse/faults-of.ts";
-import { parseLimit } from "../../contract/parse/parameters.ts";
+import { parseLimit, readChoice, throwInvalidParameter } from "../../contract/parse/parameters.ts";
 import {
   parseEvidenceBatch,
   parseEvidenceRequest,
   parseTextLabels,
 } from "../../contract/parse/requests.ts";
 import { sourceId } from "../../contract/schemas/schema.ts";
-import type { EvidenceQuery, EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
+import type { EvidenceQuery, EvidenceRegistrar } from "../../contract/sources.ts";
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
+import { resolveNamedTenant } from "./decisions.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -36,7 +36,6 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "evidence:write",
     body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "EvidenceBatch" },
     responses: { 200: { description: "The records, in order", schema: "EvidenceBatchResult" } },
-    isSynchronous: false,
     deadlineMs: 30_000,
     handle: handleEvidenceBatch,
   },
@@ -55,14 +54,11 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     },
     responses: { 200: { description: "The records", schema: "EvidenceList" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(
-        200,
-        requireVault(exchange).list(
-          resolveEvidenceTenant(exchange),
-          parseEvidenceListQuery(exchange),
-        ),
-      ),
+    handle: (exchange) => {
+      const tenant = resolveNamedTenant(exchange);
+      const filter = parseEvidenceListQuery(exchange.query);
+      return exchange.document(200, exchange.require("vault").list(tenant, filter));
+    },
   },
   {
     name: "register_evidence",
@@ -75,7 +71,6 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
       201: { description: "Registered", schema: "EvidenceRecord" },
       200: { description: "A repeat, or a new version", schema: "EvidenceRecord" },
     },
-    isSynchronous: false,
     handle: handleEvidenceRegistration,
   },
   {
@@ -87,14 +82,11 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The record", schema: "EvidenceProof" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(
-        200,
-        requireVault(exchange).read(
-          parseSourceIdParameter(exchange),
-          resolveEvidenceTenant(exchange),
-        ),
-      ),
+    handle: (exchange) => {
+      const id = parseSourceIdParameter(exchange);
+      const tenant = resolveNamedTenant(exchange);
+      return exchange.document(200, exchange.require("vault").read(id, tenant));
+    },
   },
   {
     name: "revoke_evidence",
@@ -104,7 +96,6 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "evidence:write",
     query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
-    isSynchronous: false,
     handle: handleEvidenceRevocation,
   },
   {
@@ -115,7 +106,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "key",
     responses: { 200: { description: "The signed root", schema: "SignedRoot" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, requireVault(exchange).readSignedRoot()),
+    handle: (exchange) => exchange.document(200, exchange.require("vault").readSignedRoot()),
   },
   {
     name: "label_texts",
@@ -125,14 +116,11 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     access: "evidence:write",
     body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "TextLabels" },
     responses: { 200: { description: "Scores and thresholds", schema: "LabelResult" } },
-    isSynchronous: false,
     deadlineMs: LABELS_DEADLINE_MS,
     handle: async (exchange) => {
       const { items } = parseTextLabels(exchange.readDocument());
-      return exchange.document(
-        200,
-        await requireVault(exchange).recordLabels(items, createRegistrar(exchange)),
-      );
+      const registrar = createRegistrar(exchange);
+      return exchange.document(200, await exchange.require("vault").recordLabels(items, registrar));
     },
   },
   {
@@ -144,30 +132,24 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     query: EVIDENCE_TENANT_QUERY,
     responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(
-        200,
-        requireVault(exchange).listThresholds(resolveEvidenceTenant(exchange)),
-      ),
+    handle: (exchange) => {
+      const tenant = resolveNamedTenant(exchange);
+      return exchange.document(200, exchange.require("vault").listThresholds(tenant));
+    },
   },
 ];
 
 async function handleEvidenceRegistration(exchange: Exchange): Promise<Reply> {
   const source_id = parseSourceIdParameter(exchange);
   const item = Object.assign({ source_id }, parseEvidenceRequest(exchange.readDocument()));
-  const [made] = await requireVault(exchange).register([item], createRegistrar(exchange));
+  const [made] = await exchange.require("vault").register([item], createRegistrar(exchange));
   return exchange.document(made!.isNew ? 201 : 200, made!.record);
 }
 
 async function handleEvidenceBatch(exchange: Exchange): Promise<Reply> {
   const { items } = parseEvidenceBatch(exchange.readDocument());
-  const made = await requireVault(exchange).register(items, createRegistrar(exchange));
+  const made = await exchange.require("vault").register(items, createRegistrar(exchange));
   return exchange.document(200, { records: made.map(({ record }) => record) });
-}
-
-function requireVault({ services }: Exchange): EvidenceVault {
-  if (services.vault !== undefined) return services.vault;
-  throw new ServiceFault("not_found", "this bureau keeps no evidence vault");
 }
 
 function parseSourceIdParameter(exchange: Exchange): string {
@@ -177,42 +159,19 @@ function parseSourceIdParameter(exchange: Exchange): string {
   return id;
 }
 
-/** @throws ServiceFault `insufficient_scope`, `invalid_parameter` */
-function resolveEvidenceTenant({ head, principal }: Exchange): string {
-  const asked = new URLSearchParams(head.query).get("tenant");
-  if (asked === null || asked === principal.tenant) return principal.tenant;
-  if (!principal.scopes.has("admin")) {
-    throw new ServiceFault("insufficient_scope", "only `admin` names another `tenant`");
-  }
-  if (isPlainText(asked, TENANT_LENGTH_MAX)) return asked;
-  const detail = `\`tenant\` is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
-  throw new ServiceFault("invalid_parameter", detail);
-}
-
 /** @throws ServiceFault `invalid_parameter` */
-function parseEvidenceListQuery({ head }: Exchange): EvidenceQuery {
-  const given = new URLSearchParams(head.query);
-  const [prefix, state, before] = [given.get("prefix"), given.get("state"), given.get("before")];
-  const limit = given.get("limit");
-  const known = EVIDENCE_STATES.find((each) => each === state);
+function parseEvidenceListQuery(query: URLSearchParams): EvidenceQuery {
+  const [prefix, before, limit] = [query.get("prefix"), query.get("before"), query.get("limit")];
+  const state = readChoice(query, "state", EVIDENCE_STATES);
   if (prefix !== null && prefix.length > PREFIX_LENGTH_MAX) {
-    throw new ServiceFault(
-      "invalid_parameter",
-      `\`prefix\` has at most ${PREFIX_LENGTH_MAX} characters`,
-    );
-  }
-  if (state !== null && known === undefined) {
-    throw new ServiceFault(
-      "invalid_parameter",
-      `\`state\` must be one of ${EVIDENCE_STATES.join(", ")}`,
-    );
+    throwInvalidParameter(`\`prefix\` has at most ${PREFIX_LENGTH_MAX} characters`);
   }
   if (before !== null && !/^\d{1,15}$/.test(before)) {
-    throw new ServiceFault("invalid_parameter", "`before` must be the `next_before` of a page");
+    throwInvalidParameter("`before` must be the `next_before` of a page");
   }
   return {
     ...(prefix === null ? {} : { prefix }),
-    ...(known === undefined ? {} : { state: known }),
+    ...(state === undefined ? {} : { state }),
     ...(before === null ? {} : { before: Number(before) }),
     ...(limit === null ? {} : { limit: parseLimit(limit) }),
   };
@@ -221,13 +180,10 @@ function parseEvidenceListQuery({ head }: Exchange): EvidenceQuery {
 /** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
 async function handleEvidenceRevocation(exchange: Exchange): Promise<Reply> {
   const id = parseSourceIdParameter(exchange);
-  const tenant = resolveEvidenceTenant(exchange);
-  const record = await requireVault(exchange).revoke(id, { ...createRegistrar(exchange), tenant });
-  const { notes, clock } = exchange.services;
-  const { keyId: actor, via } = exchange.principal;
-  const detail = { source_id: id, ...(via === undefined ? {} : { via }) };
-  const event = "evidence.revoked";
-  await notes.recordNote("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  const tenant = resolveNamedTenant(exchange);
+  const registrar = { ...createRegistrar(exchange), tenant };
+  const record = await exchange.require("vault").revoke(id, registrar);
+  await exchange.recordAuditEvent("evidence.revoked", tenant, { source_id: id });
   return exchange.document(200, record);
 }
 

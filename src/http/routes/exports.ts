@@ -1,7 +1,7 @@
 // Routes of exports: the days that a view has rows of, and its rows as Parquet files, one for each day
 // or one in all. A key sees its own tenant's rows; an administrator's key sees all.
 import { ServiceFault } from "../../contract/faults.ts";
-import { parseDay } from "../../contract/parse/parameters.ts";
+import { parseDay, readChoice } from "../../contract/parse/parameters.ts";
 import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS } from "../../contract/views.ts";
 import type { ExportView } from "../../contract/views.ts";
 import type { ExportOptions } from "../../store/store.ts";
@@ -28,7 +28,6 @@ const SHARED = {
   method: "GET",
   access: "analytics:read",
   parameter: { description: "The view", values: EXPORT_VIEWS },
-  isSynchronous: false,
   deadlineMs: DEADLINE_MS,
 } as const;
 
@@ -64,7 +63,7 @@ async function listExportDays(exchange: Exchange): Promise<Reply> {
 
 async function exportFile(exchange: Exchange): Promise<Reply> {
   const view = parseExportView(exchange);
-  const given = new URLSearchParams(exchange.head.query).get("day");
+  const given = exchange.query.get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
   const bytes = await exchange.services.store.exportParquet(view, day, readExportOptions(exchange));
   return buildBodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
@@ -78,10 +77,6 @@ function parseExportView(exchange: Exchange): ExportView {
 }
 
 function readExportOptions(exchange: Exchange): ExportOptions {
-  const given = new URLSearchParams(exchange.head.query).get("by") ?? "recorded";
-  const by = EXPORT_DAYS.find((each) => each === given);
-  if (by === undefined) {
-    throw new ServiceFault("invalid_parameter", "`by` must be `recorded` or `settled`");
-  }
+  const by = readChoice(exchange.query, "by", EXPORT_DAYS) ?? "recorded";
   return { sinceMs: readSinceMs(exchange) ?? 0, tenant: selectVisibleTenant(exchange), by };
 }

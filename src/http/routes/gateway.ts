@@ -1,7 +1,7 @@
 // `/v1/gateway/authorize`: the verdict in the form for gateways that ask before they forward.
 // Status and headers carry it, because nginx sees nothing else; gateways differ in their use of a
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
-import { ServiceFault } from "../../contract/faults.ts";
+import { throwInvalidParameter } from "../../contract/parse/parameters.ts";
 import type { GatewayDenial, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
@@ -102,7 +102,6 @@ export const GATEWAY_ROUTES: readonly Route[] = [
     path: "/v1/gateway/authorize",
     query: QUERY,
     // Not for the answer, which comes at once: adapters pass a `POST`'s query only then.
-    isSynchronous: false,
     handle: handleAuthorize,
   },
   ...ENVOY_METHODS.map(createEnvoyRoute),
@@ -116,10 +115,10 @@ function createEnvoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
 }
 
 function handleAuthorize(exchange: Exchange): Reply | Promise<Reply> {
-  const query = new URLSearchParams(exchange.head.query);
+  const query = exchange.query;
   for (const name of Object.keys(QUERY)) {
     if (query.getAll(name).length > 1) {
-      throw new ServiceFault("invalid_parameter", `query parameter \`${name}\` is repeated`);
+      throwInvalidParameter(`query parameter \`${name}\` is repeated`);
     }
   }
   return authorizeForProfile(exchange, query.get("profile") ?? "", query);
@@ -137,7 +136,7 @@ function authorizeForProfile(
 ): Reply | Promise<Reply> {
   if (!Object.hasOwn(PROFILES, profile)) {
     const names = Object.keys(PROFILES).join(", ");
-    throw new ServiceFault("invalid_parameter", `\`profile\` must be one of ${names}`);
+    throwInvalidParameter(`\`profile\` must be one of ${names}`);
   }
   const stepUp = readStepUpRequirement(exchange, query);
   const request = parseVerifyMembers(collectVerifyMembers(exchange, query));
@@ -262,9 +261,8 @@ function buildVerdictHeaders(
   ];
 }
 
-// Step-up authentication (RFC 9470): the answer to a CHALLENGE for gateways whose clients can come
-// back with a stronger login. What would be strong enough is the operator's to say, in the words of
-// its own identity provider; the verdict only says that the present one is not.
+// Step-up authentication (RFC 9470): a CHALLENGE answered with 401 names the login that is strong enough, in
+// the terms of the operator's identity provider.
 const ACR_VALUES_LENGTH_MAX = 256;
 /** Visible ASCII without `"` and `\`: one word, or several with single spaces. */
 const ACR_VALUES = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
@@ -288,21 +286,23 @@ export function parseStepUp(
   maxAgeSec: string | undefined,
 ): StepUpRequirement | undefined {
   if (challenge !== undefined && challenge !== "deny" && challenge !== "step-up") {
-    throw createParameterFault("`challenge` must be one of deny, step-up");
+    throwInvalidParameter("`challenge` must be one of deny, step-up");
   }
   const isGiven = acrValues !== undefined || maxAgeSec !== undefined;
   if (challenge !== "step-up") {
-    if (isGiven) throw createParameterFault("`acr_values` and `max_age` need `challenge=step-up`");
+    if (isGiven) throwInvalidParameter("`acr_values` and `max_age` need `challenge=step-up`");
     return undefined;
   }
-  if (!isGiven)
-    throw createParameterFault("`challenge=step-up` needs `acr_values`, `max_age` or both");
-  if (acrValues !== undefined && !isAcrValues(acrValues)) {
+  if (!isGiven) throwInvalidParameter("`challenge=step-up` needs `acr_values`, `max_age` or both");
+  if (
+    acrValues !== undefined &&
+    !(acrValues.length <= ACR_VALUES_LENGTH_MAX && ACR_VALUES.test(acrValues))
+  ) {
     const form = `1 to ${ACR_VALUES_LENGTH_MAX} characters of visible ASCII without quotes`;
-    throw createParameterFault(`\`acr_values\` must be ${form}`);
+    throwInvalidParameter(`\`acr_values\` must be ${form}`);
   }
   if (maxAgeSec !== undefined && !MAX_AGE.test(maxAgeSec)) {
-    throw createParameterFault("`max_age` must be whole seconds");
+    throwInvalidParameter("`max_age` must be whole seconds");
   }
   return { acrValues, maxAgeSec };
 }
@@ -319,12 +319,4 @@ export function formatStepUpChallenge(
   if (acrValues !== undefined) parameters.push(`acr_values="${acrValues}"`);
   if (maxAgeSec !== undefined) parameters.push(`max_age="${Number(maxAgeSec)}"`);
   return `Bearer ${parameters.join(", ")}`;
-}
-
-function isAcrValues(text: string): boolean {
-  return text.length <= ACR_VALUES_LENGTH_MAX && ACR_VALUES.test(text);
-}
-
-function createParameterFault(detail: string): ServiceFault {
-  return new ServiceFault("invalid_parameter", detail);
 }

@@ -7,14 +7,13 @@ import {
   parseKaizenRollbackRequest,
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
-import type { ConfigSummary, Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
+import type { ConfigSummary, RunRecord } from "../../kaizen/kaizen.ts";
 import { HTML_MEDIA_TYPE } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
 import { PAGE_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { GRAPH_NODES_MAX, parseGraphLimit } from "../../contract/parse/parameters.ts";
-import type { Credibility } from "../../kaizen/kaizen.ts";
 
 const RUN_DEADLINE_MS = 300_000;
 const VERSION = /^c-[0-9a-f]{16}$/;
@@ -33,7 +32,6 @@ export const KAIZEN_ROUTES: readonly Route[] = [
       200: { description: "Promoted or not, and every gate's numbers", schema: "KaizenRun" },
       202: { description: "Under way (`wait` false)", schema: "KaizenRun" },
     },
-    isSynchronous: false,
     deadlineMs: RUN_DEADLINE_MS,
     handle: startRun,
   },
@@ -46,7 +44,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Status and runs", schema: "KaizenRuns" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const kaizen = requireKaizen(exchange);
+      const kaizen = exchange.require("kaizen");
       return exchange.document(200, { ...kaizen.status(), runs: kaizen.runs() });
     },
   },
@@ -59,8 +57,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     responses: { 200: { description: "The run", schema: "KaizenRun" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(200, addNumbersAndReportLink(exchange, requireRun(exchange))),
+    handle: (exchange) => exchange.document(200, describeRun(exchange, requireRun(exchange))),
   },
   {
     name: "kaizen_report_link",
@@ -101,7 +98,6 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenPromoteRequest" },
     responses: { 200: { description: "The run, promoted", schema: "KaizenRun" } },
-    isSynchronous: false,
     handle: handlePromotion,
   },
   {
@@ -112,7 +108,6 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenRollbackRequest" },
     responses: { 200: { description: "What is live now", schema: "KaizenRollback" } },
-    isSynchronous: false,
     handle: handleRollback,
   },
   {
@@ -124,10 +119,9 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The configs, the live one first", schema: "ConfigList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const configs = requireKaizen(exchange).configs.list();
-      return exchange.document(200, {
-        configs: configs.map((each) => markReplayable(exchange, each)),
-      });
+      const configs = exchange.require("kaizen").configs.list();
+      const marked = configs.map((each) => markReplayable(exchange, each));
+      return exchange.document(200, { configs: marked });
     },
   },
   {
@@ -146,12 +140,6 @@ export const KAIZEN_ROUTES: readonly Route[] = [
   },
 ];
 
-function requireKaizen(exchange: Exchange): Kaizen {
-  const { kaizen } = exchange.services;
-  if (kaizen !== undefined) return kaizen;
-  throw new ServiceFault("not_found", "this service runs without kaizen");
-}
-
 /** A page in a browser: nothing is loaded by it, and its address is told to nobody. */
 const RUN_PAGE_HEADER_LINES = [
   "Content-Security-Policy",
@@ -163,7 +151,7 @@ const RUN_PAGE_HEADER_LINES = [
 ];
 
 function buildRunPageReply(exchange: Exchange, id: string): Reply {
-  const page = requireKaizen(exchange).report(id);
+  const page = exchange.require("kaizen").report(id);
   if (page === undefined) throw new ServiceFault("not_found", "no such run");
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...RUN_PAGE_HEADER_LINES];
   return exchange.text(200, "text/html; charset=utf-8", page);
@@ -171,7 +159,7 @@ function buildRunPageReply(exchange: Exchange, id: string): Reply {
 
 function readReportByLink(exchange: Exchange): Reply {
   const id = exchange.decodedParameter();
-  const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
+  const token = exchange.query.get("token") ?? "";
   if (exchange.services.reportLinks?.isTokenValid(id, token) === true)
     return buildRunPageReply(exchange, id);
   const detail = "the link has expired or is not one of this service: ask for the run again";
@@ -180,21 +168,17 @@ function readReportByLink(exchange: Exchange): Reply {
 }
 
 /** A run with its numbers for programs that draw, and the link that opens its report. */
-function addNumbersAndReportLink(
+function describeRun(
   exchange: Exchange,
   run: RunRecord | Pick<RunRecord, "run_id" | "state">,
 ): object {
   const report = exchange.services.reportLinks?.createLink(run.run_id);
-  const numbers = "findings" in run ? requireKaizen(exchange).numbers(run) : undefined;
-  return {
-    ...run,
-    ...(numbers && { numbers }),
-    ...(report && { report }),
-  };
+  const numbers = "findings" in run ? exchange.require("kaizen").numbers(run) : undefined;
+  return { ...run, ...(numbers && { numbers }), ...(report && { report }) };
 }
 
 function requireRun(exchange: Exchange): RunRecord {
-  const run = requireKaizen(exchange).find(exchange.decodedParameter());
+  const run = exchange.require("kaizen").find(exchange.decodedParameter());
   if (run === undefined) throw new ServiceFault("not_found", "no such run");
   return run;
 }
@@ -203,7 +187,7 @@ async function startRun(exchange: Exchange): Promise<Reply> {
   const { dry_run, holdout_days, sign_off, as_of, wait } = parseKaizenRunRequest(
     exchange.readDocument(),
   );
-  const started = requireKaizen(exchange).start({
+  const started = exchange.require("kaizen").start({
     isDryRun: dry_run,
     isSignedOff: sign_off,
     startedBy: exchange.principal.tenant,
@@ -211,49 +195,34 @@ async function startRun(exchange: Exchange): Promise<Reply> {
     ...(as_of === undefined ? {} : { asOfMs: as_of }),
   });
   if (started === undefined) throw new ServiceFault("overloaded", "a run is under way");
-  if (wait) return exchange.document(200, addNumbersAndReportLink(exchange, await started.done));
-  return exchange.document(
-    202,
-    addNumbersAndReportLink(exchange, { run_id: started.id, state: "running" }),
-  );
+  const run = wait ? await started.done : ({ run_id: started.id, state: "running" } as const);
+  return exchange.document(wait ? 200 : 202, describeRun(exchange, run));
 }
 
 async function handlePromotion(exchange: Exchange): Promise<Reply> {
   const { reason } = parseKaizenPromoteRequest(exchange.readDocument());
   const by = exchange.principal.keyId;
-  const run = await requireKaizen(exchange).promote(exchange.decodedParameter(), { by, reason });
+  const run = await exchange.require("kaizen").promote(exchange.decodedParameter(), { by, reason });
   if (run === undefined) throw new ServiceFault("not_found", "no such run");
   const { run_id, champion_version: config_from, challenger_version: config_to } = run;
-  await auditKaizenChange(exchange, "kaizen.promoted", { run_id, config_from, config_to, reason });
-  return exchange.document(200, addNumbersAndReportLink(exchange, run));
+  const detail = { run_id, config_from, config_to, reason };
+  await exchange.recordAuditEvent("kaizen.promoted", exchange.principal.tenant, detail);
+  return exchange.document(200, describeRun(exchange, run));
 }
 
 async function handleRollback(exchange: Exchange): Promise<Reply> {
   const { reason } = parseKaizenRollbackRequest(exchange.readDocument());
-  const done = await requireKaizen(exchange).rollback(reason);
+  const done = await exchange.require("kaizen").rollback(reason);
   if (done === undefined) throw new ServiceFault("not_found", "there is no promotion to take back");
-  await auditKaizenChange(exchange, "kaizen.rolled_back", { ...done, reason });
+  const detail = { ...done, reason };
+  await exchange.recordAuditEvent("kaizen.rolled_back", exchange.principal.tenant, detail);
   return exchange.document(200, done);
 }
 
-/** Row of `audit_events`, durable before the change is answered. */
-async function auditKaizenChange(exchange: Exchange, event: string, detail: object): Promise<void> {
-  const { notes, clock } = exchange.services;
-  const { keyId: actor, tenant, via } = exchange.principal;
-  const marked = via === undefined ? detail : { ...detail, via };
-  await notes.recordNote("audit_events", {
-    recorded_at: clock(),
-    event,
-    tenant,
-    actor,
-    detail: marked,
-  });
-}
-
 function readConfig(exchange: Exchange): Reply {
-  const configs = requireKaizen(exchange).configs;
+  const configs = exchange.require("kaizen").configs;
   const version = exchange.decodedParameter();
-  const against = new URLSearchParams(exchange.head.query).get("against") ?? undefined;
+  const against = exchange.query.get("against") ?? undefined;
   if (against !== undefined && against !== "active" && !VERSION.test(against)) {
     const detail = "`against` must be `active` or the version of a config, `c-` and 16 hex digits";
     throw new ServiceFault("invalid_parameter", detail);
@@ -268,8 +237,9 @@ function markReplayable<Config extends ConfigSummary>({ services }: Exchange, co
   return { ...config, replayable: services.bureau.holdsConfig(config.version) };
 }
 
-// Routes of reporter credibility: its present state, a refresh at once, and the graph of reporters.
-/** A batch over ten million outcomes is half a minute. */
+// Reporter credibility: status, refresh, and the graph of reporters.
+
+/** A batch over ten million outcomes takes half a minute. */
 const BATCH_DEADLINE_MS = 300_000;
 
 export const CREDIBILITY_ROUTES: readonly Route[] = [
@@ -281,7 +251,7 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     responses: { 200: { description: "Switch and last batch", schema: "CredibilityStatus" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, requireCredibility(exchange).status()),
+    handle: (exchange) => exchange.document(200, exchange.require("credibility").status()),
   },
   {
     name: "credibility_refresh",
@@ -290,10 +260,9 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
     summary: "Computes every reporter's credibility from the whole history, now",
     access: "kaizen:run",
     responses: { 200: { description: "What changed", schema: "CredibilityBatch" } },
-    isSynchronous: false,
     deadlineMs: BATCH_DEADLINE_MS,
     handle: async (exchange) =>
-      exchange.document(200, await requireCredibility(exchange).refresh()),
+      exchange.document(200, await exchange.require("credibility").refresh()),
   },
   {
     name: "credibility_graph",
@@ -312,16 +281,10 @@ export const CREDIBILITY_ROUTES: readonly Route[] = [
 ];
 
 function showGraph(exchange: Exchange): Reply {
-  const query = new URLSearchParams(exchange.head.query);
+  const query = exchange.query;
   const limit = parseGraphLimit(query.get("limit"));
   const around = query.get("around") ?? undefined;
-  const graph = requireCredibility(exchange).graph(limit, around);
+  const graph = exchange.require("credibility").graph(limit, around);
   if (graph !== undefined) return exchange.document(200, graph);
   throw new ServiceFault("not_found", "the last batch kept no such reporter");
-}
-
-function requireCredibility(exchange: Exchange): Credibility {
-  const { credibility } = exchange.services;
-  if (credibility !== undefined) return credibility;
-  throw new ServiceFault("not_found", "this service runs without credibility");
 }

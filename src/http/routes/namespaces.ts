@@ -1,7 +1,5 @@
 // Routes of namespaces, for operators: which tenant owns which. The namespace is percent-encoded in
 // the path.
-import type { Namespaces } from "../../bureau/reporters/namespaces.ts";
-import { ServiceFault } from "../../contract/faults.ts";
 import { parseNamespace } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseNamespaceGrant, parseNamespaceTransfer } from "../../contract/parse/requests.ts";
@@ -19,7 +17,7 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The namespaces, by name", schema: "NamespaceList" } },
     isSynchronous: true,
     handle: (exchange) =>
-      exchange.document(200, { namespaces: requireNamespaces(exchange).list() }),
+      exchange.document(200, { namespaces: exchange.require("namespaces").list() }),
   },
   {
     name: "grant_namespace",
@@ -29,7 +27,6 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceGrant" },
     responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
-    isSynchronous: false,
     handle: handleNamespaceGrant,
   },
   {
@@ -40,7 +37,6 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     access: "admin",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceTransfer" },
     responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
-    isSynchronous: false,
     handle: handleNamespaceTransfer,
   },
   {
@@ -50,39 +46,27 @@ export const NAMESPACE_ROUTES: readonly Route[] = [
     summary: "Takes a namespace back; keys of its owner retire at once",
     access: "admin",
     responses: { 200: { description: "The namespace as it was", schema: "Namespace" } },
-    isSynchronous: false,
     handle: async (exchange) =>
       exchange.document(
         200,
-        await requireNamespaces(exchange).revoke(
-          parseNamespaceParameter(exchange),
-          exchange.principal,
-        ),
+        await exchange
+          .require("namespaces")
+          .revoke(parseNamespace(exchange.decodedParameter()), exchange.principal),
       ),
   },
 ];
 
-function requireNamespaces(exchange: Exchange): Namespaces {
-  const { namespaces } = exchange.services;
-  if (namespaces !== undefined) return namespaces;
-  throw new ServiceFault("not_found", "this service keeps no namespaces");
-}
-
 async function handleNamespaceGrant(exchange: Exchange): Promise<Reply> {
-  const namespace = parseNamespaceParameter(exchange);
+  const namespace = parseNamespace(exchange.decodedParameter());
   const { tenant } = parseNamespaceGrant(exchange.readDocument());
-  const owned = await requireNamespaces(exchange).grant(namespace, tenant, exchange.principal);
+  const owned = await exchange.require("namespaces").grant(namespace, tenant, exchange.principal);
   return exchange.document(200, owned);
 }
 
 async function handleNamespaceTransfer(exchange: Exchange): Promise<Reply> {
-  const namespace = parseNamespaceParameter(exchange);
+  const namespace = parseNamespace(exchange.decodedParameter());
   const { tenant, keep_keys: keepsKeys } = parseNamespaceTransfer(exchange.readDocument());
   const to = { tenant, keepsKeys };
-  const owned = await requireNamespaces(exchange).transfer(namespace, to, exchange.principal);
+  const owned = await exchange.require("namespaces").transfer(namespace, to, exchange.principal);
   return exchange.document(200, owned);
-}
-
-function parseNamespaceParameter(exchange: Exchange): string {
-  return parseNamespace(exchange.decodedParameter());
 }

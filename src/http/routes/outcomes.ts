@@ -28,7 +28,6 @@ import { parseBodyFormat, isNdjson, MEDIA_TYPES, assertNdjson } from "../codec/n
 import { buildBodyReply, buildProblem } from "../codec/reply.ts";
 import { normalizeTraceparent } from "../codec/trace-context.ts";
 import type { Route } from "../route.ts";
-import { requireReporterKeys } from "./reporters.ts";
 import type { Reply } from "../server/port.ts";
 
 const SOURCE_DEFAULT = "upload";
@@ -47,7 +46,6 @@ export const OUTCOME_ROUTES: readonly Route[] = [
       201: { description: "Recorded", schema: "OutcomeReceipt" },
       200: { description: "A repeat: the first receipt", schema: "OutcomeReceipt" },
     },
-    isSynchronous: false,
     handle: reportOutcome,
   },
   {
@@ -61,7 +59,6 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },
     requestHeaders: ["X-JWS-Signature"],
     responses: { 200: { description: "One item per outcome", schema: "OutcomeBatchResponse" } },
-    isSynchronous: false,
     deadlineMs: 10_000,
     handle: reportOutcomes,
   },
@@ -78,7 +75,6 @@ export const OUTCOME_ROUTES: readonly Route[] = [
         "known before the outcome: kaizen learns nothing about stakes from such rows.",
     },
     responses: { 200: { description: "What became of the lines", schema: "ImportReport" } },
-    isSynchronous: false,
     deadlineMs: 30_000,
     handle: importOutcomes,
   },
@@ -116,7 +112,7 @@ function readSignedBody(exchange: Exchange): SignedBody | undefined {
     if (!isNdjson(contentType) && parseBodyFormat(contentType) !== "json") {
       throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
     }
-    return requireReporterKeys(exchange).parseSignedBody(signature, exchange.body);
+    return exchange.require("reporters").parseSignedBody(signature, exchange.body);
   }
   if (reporters?.isSignatureRequired === true) {
     throw new ServiceFault("signature_required", "send `x-jws-signature`");
@@ -180,7 +176,7 @@ function retryStaleItems(
   const { reporters, bureau } = exchange.services;
   const rows = parseOutcomeBatch(exchange.body, isLines);
   const again = async (row: SignedOutcomeItem): Promise<BatchItem> => {
-    const signed = requireReporterKeys(exchange).parseSignedBody(row.signature, row.body);
+    const signed = exchange.require("reporters").parseSignedBody(row.signature, row.body);
     const call = { body: row.body, idempotencyKey: undefined, traceparent: undefined, signed };
     return bureau.recordOutcome(parseOutcome(row.body), { ...exchange.call(), ...call });
   };
@@ -243,7 +239,7 @@ function describeBatchItem(exchange: Exchange, item: BatchItem) {
 
 async function importOutcomes(exchange: Exchange): Promise<Reply> {
   assertNdjson(exchange.head.contentType);
-  const source = new URLSearchParams(exchange.head.query).get("source") ?? SOURCE_DEFAULT;
+  const source = exchange.query.get("source") ?? SOURCE_DEFAULT;
   if (!isPlainText(source, IMPORT_SOURCE_LENGTH_MAX)) {
     const detail = `\`source\` must be 1 to ${IMPORT_SOURCE_LENGTH_MAX} bytes of plain text`;
     throw new ServiceFault("invalid_parameter", detail);

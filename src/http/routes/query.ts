@@ -43,7 +43,6 @@ export const QUERY_ROUTES: readonly Route[] = [
         headers: ["X-As-Of-Position", "X-As-Of-Time"],
       },
     },
-    isSynchronous: false,
     // Lines are none of the formats that routes have in common.
     isFixedFormat: true,
     deadlineMs: STREAM_DEADLINE_MS,
@@ -57,7 +56,6 @@ export const QUERY_ROUTES: readonly Route[] = [
     summary: "Ends a query of the same key, which is then answered with code `cancelled`",
     access: "analytics:read",
     responses: { 200: { description: "It is ended", schema: "QueryCancelled" } },
-    isSynchronous: false,
     handle: handleQueryCancel,
   },
   {
@@ -67,7 +65,6 @@ export const QUERY_ROUTES: readonly Route[] = [
     summary: "The views that can be queried, with the meaning of every column",
     access: "analytics:read",
     responses: { 200: { description: "The views", schema: "QuerySchema" } },
-    isSynchronous: false,
     deadlineMs: QUERY_DEADLINE_MS,
     handle: handleQuerySchema,
   },
@@ -78,7 +75,7 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   const isStreamed = wantsNdjson(exchange.head.accept);
   if (!isStreamed) exchange.replyFormat = negotiateReplyFormat(exchange.head.accept);
   const { sql, format, query_id: id } = parseQueryRequest(exchange.readDocument());
-  const position = new URLSearchParams(exchange.head.query).get("min_position");
+  const position = exchange.query.get("min_position");
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
   const asker = [selectVisibleTenant(exchange), listWithheldViews(exchange)] as const;

@@ -5,7 +5,6 @@ import { isPlainText } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
 import { parseQuotaRequest } from "../../contract/parse/requests.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
-import type { Quotas } from "../access/quotas.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -14,7 +13,6 @@ const ONE_QUOTA_ROUTE = {
   path: "/v1/quotas/{tenant}",
   parameter: { description: "The tenant", example: "acme" },
   access: "admin",
-  isSynchronous: false,
 } as const;
 
 export const QUOTA_ROUTES: readonly Route[] = [
@@ -26,7 +24,7 @@ export const QUOTA_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "The quotas, by tenant", schema: "QuotaList" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, { quotas: requireQuotas(exchange).list() }),
+    handle: (exchange) => exchange.document(200, { quotas: exchange.require("quotas").list() }),
   },
   {
     ...ONE_QUOTA_ROUTE,
@@ -47,36 +45,27 @@ export const QUOTA_ROUTES: readonly Route[] = [
   },
 ];
 
-function requireQuotas(exchange: Exchange): Quotas {
-  const { quotas } = exchange.services;
-  if (quotas !== undefined) return quotas;
-  throw new ServiceFault("not_found", "this service keeps no quotas");
-}
-
 async function setQuota(exchange: Exchange): Promise<Reply> {
   const tenant = parseTenantParameter(exchange);
   const { paid_reads_per_month: limit } = parseQuotaRequest(exchange.readDocument());
-  const quota = await requireQuotas(exchange).set(tenant, limit);
+  const quota = await exchange.require("quotas").set(tenant, limit);
   await auditQuotaChange(exchange, "quota.set", quota);
   return exchange.document(200, quota);
 }
 
 async function removeQuota(exchange: Exchange): Promise<Reply> {
-  const quota = await requireQuotas(exchange).remove(parseTenantParameter(exchange));
+  const quota = await exchange.require("quotas").remove(parseTenantParameter(exchange));
   await auditQuotaChange(exchange, "quota.removed", quota);
   return exchange.document(200, quota);
 }
 
-/** Row of `audit_events`, durable before the change is answered. */
-async function auditQuotaChange(
+/** Event of `audit_events`, durable before the change is answered. */
+function auditQuotaChange(
   exchange: Exchange,
   event: string,
   { tenant, paid_reads_per_month }: QuotaDescription,
 ): Promise<void> {
-  const { notes, clock } = exchange.services;
-  const { keyId: actor, via } = exchange.principal;
-  const detail = { paid_reads_per_month, ...(via === undefined ? {} : { via }) };
-  await notes.recordNote("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
+  return exchange.recordAuditEvent(event, tenant, { paid_reads_per_month });
 }
 
 function parseTenantParameter(exchange: Exchange): string {

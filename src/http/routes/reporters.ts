@@ -1,7 +1,5 @@
 // Routes of reporters' signing keys (evidence 1.5): a nonce to sign, registration, list and
 // revocation. The agent identifier is percent-encoded in the path.
-import type { ReporterKeys } from "../../bureau/reporters/reporter-keys.ts";
-import { ServiceFault } from "../../contract/faults.ts";
 import { parseAgentId } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import {
@@ -11,7 +9,6 @@ import {
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import type { SigningKeys } from "../../contract/signing-keys.ts";
 
 export const REPORTER_ROUTES: readonly Route[] = [
   {
@@ -22,7 +19,6 @@ export const REPORTER_ROUTES: readonly Route[] = [
     access: "keys:write",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRequest" },
     responses: { 200: { description: "The key", schema: "ReporterKey" } },
-    isSynchronous: false,
     handle: handleReporterKeyRegistration,
   },
   {
@@ -34,10 +30,10 @@ export const REPORTER_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The keys", schema: "ReporterKeyList" } },
     isSynchronous: true,
     handle: (exchange) => {
-      const agent = parseAgentParameter(exchange);
+      const agent = parseAgentId(exchange.decodedParameter());
       return exchange.document(200, {
         agent_id: agent,
-        keys: requireReporterKeys(exchange).list(agent),
+        keys: exchange.require("reporters").list(agent),
       });
     },
   },
@@ -48,11 +44,12 @@ export const REPORTER_ROUTES: readonly Route[] = [
     summary: "A nonce that the agent's next key must sign; good once and for five minutes",
     access: "keys:write",
     responses: { 201: { description: "The nonce", schema: "ReporterKeyNonce" } },
-    isSynchronous: false,
     handle: async (exchange) =>
       exchange.document(
         201,
-        requireReporterKeys(exchange).issueNonce(parseAgentParameter(exchange), exchange.principal),
+        exchange
+          .require("reporters")
+          .issueNonce(parseAgentId(exchange.decodedParameter()), exchange.principal),
       ),
   },
   {
@@ -63,41 +60,26 @@ export const REPORTER_ROUTES: readonly Route[] = [
     access: "keys:write",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRevocation" },
     responses: { 200: { description: "The revoked key", schema: "ReporterKey" } },
-    isSynchronous: false,
     handle: handleReporterKeyRevocation,
   },
 ];
 
-/**
- * Management of reporters' keys.
- * @throws ServiceFault `not_found` where the service has none.
- */
-export function requireReporterKeys(exchange: Exchange): ReporterKeys {
-  const { reporters } = exchange.services;
-  if (reporters !== undefined) return reporters;
-  throw new ServiceFault("not_found", "this service keeps no reporter keys");
-}
-
 async function handleReporterKeyRegistration(exchange: Exchange): Promise<Reply> {
-  const agent = parseAgentParameter(exchange);
+  const agent = parseAgentId(exchange.decodedParameter());
   const request = parseReporterKeyRequest(exchange.readDocument());
-  const key = await requireReporterKeys(exchange).register(agent, request, exchange.principal);
+  const key = await exchange.require("reporters").register(agent, request, exchange.principal);
   return exchange.document(200, key);
 }
 
 async function handleReporterKeyRevocation(exchange: Exchange): Promise<Reply> {
-  const agent = parseAgentParameter(exchange);
+  const agent = parseAgentId(exchange.decodedParameter());
   const request = parseReporterKeyRevocation(exchange.readDocument());
-  const key = await requireReporterKeys(exchange).revoke(agent, request, exchange.principal);
+  const key = await exchange.require("reporters").revoke(agent, request, exchange.principal);
   return exchange.document(200, key);
 }
 
-function parseAgentParameter(exchange: Exchange): string {
-  return parseAgentId(exchange.decodedParameter());
-}
+// The service's own signing keys: the published JWK set, and rotation.
 
-// Routes of the bureau's own signing keys: the published set, for whoever verifies what it has signed,
-// and the rotation.
 export const SIGNING_KEY_ROUTES: readonly Route[] = [
   {
     name: "signing_keys",
@@ -108,7 +90,8 @@ export const SIGNING_KEY_ROUTES: readonly Route[] = [
     responses: { 200: { description: "A JWK set", schema: "SigningKeySet" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) => exchange.document(200, requireSigningKeys(exchange).listPublishedKeys()),
+    handle: (exchange) =>
+      exchange.document(200, exchange.require("signingKeys").listPublishedKeys()),
   },
   {
     name: "rotate_signing_key",
@@ -117,19 +100,9 @@ export const SIGNING_KEY_ROUTES: readonly Route[] = [
     summary: "Lets another key sign from now on; what the former signed verifies for ever",
     access: "admin",
     responses: { 200: { description: "The published set", schema: "SigningKeySet" } },
-    isSynchronous: false,
-    handle: handleSigningKeyRotation,
+    handle: async (exchange) => {
+      const keys = await exchange.require("signingKeys").rotate(exchange.principal.keyId);
+      return exchange.document(200, keys);
+    },
   },
 ];
-
-async function handleSigningKeyRotation(exchange: Exchange): Promise<Reply> {
-  return exchange.document(
-    200,
-    await requireSigningKeys(exchange).rotate(exchange.principal.keyId),
-  );
-}
-
-function requireSigningKeys({ services }: Exchange): SigningKeys {
-  if (services.signingKeys !== undefined) return services.signingKeys;
-  throw new ServiceFault("not_found", "this service has no signing key");
-}

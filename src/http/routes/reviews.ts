@@ -1,7 +1,6 @@
 // Routes of human review (SPEC §8.2). The queue: agents that are held back until a person has looked,
 // one review for each agent, level and day, whose decision changes what the policy does. And what
 // people make of single decisions, for the record alone.
-import type { ReviewQueue } from "../../bureau/reviews/queue.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parseReviewResolution } from "../../contract/parse/requests.ts";
@@ -9,7 +8,6 @@ import {
   parseReviewClaim,
   parseReviewDecision,
   parseWaitSec,
-  parseChoice,
 } from "../../contract/parse/reviews.ts";
 import { type StoredReview, computeReviewState } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
@@ -25,10 +23,11 @@ import {
   DECISION_TENANT_QUERY,
   selectVisibleTenant,
 } from "./decisions.ts";
-import { parseLimit } from "../../contract/parse/parameters.ts";
+import { parseLimit, readChoice } from "../../contract/parse/parameters.ts";
 
-// Pages of the review queue: which reviews a query asks for, and where the next page begins.
-/** What `state` may be; `all` for the whole queue. */
+// Pages of the review queue: filter and cursor.
+
+/** Values of `state`; `all` for the whole queue. */
 export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 
 /** Whether a query is for the queue, not for flagged decisions. */
@@ -47,9 +46,9 @@ export function selectReviewPage(
   tenant: string | undefined,
   nowMs: number,
 ): { reviews: StoredReview[]; next: string | null } {
-  const state = parseChoice("state", query.get("state"), REVIEW_LIST_STATES) ?? "all";
-  const level = parseChoice("level", query.get("level"), REVIEW_LEVELS);
-  const kind = parseChoice("kind", query.get("kind"), REVIEW_KINDS);
+  const state = readChoice(query, "state", REVIEW_LIST_STATES) ?? "all";
+  const level = readChoice(query, "level", REVIEW_LEVELS);
+  const kind = readChoice(query, "kind", REVIEW_KINDS);
   const agent = query.get("agent");
   const limit = parseLimit(query.get("limit"));
   const after = query.get("after");
@@ -95,7 +94,7 @@ const OPENED_MS_MAX = 1000;
 
 const REVIEW_ID = "Id of the review, or of a decision where one is settled by it";
 
-const SHARED = { isSynchronous: false, parameter: REVIEW_ID } as const;
+const SHARED = { parameter: REVIEW_ID } as const;
 
 export const REVIEW_ROUTES: readonly Route[] = [
   {
@@ -115,7 +114,6 @@ export const REVIEW_ROUTES: readonly Route[] = [
       after: "The queue: goes on after this, the `next` of the page before",
     },
     responses: { 200: { description: "The reviews", schema: "ReviewList" } },
-    isSynchronous: false,
     deadlineMs: READ_DEADLINE_MS,
     handle: listReviews,
   },
@@ -169,18 +167,13 @@ export const REVIEW_ROUTES: readonly Route[] = [
   },
 ];
 
-function requireReviewQueue({ services: { reviews } }: Exchange): ReviewQueue {
-  if (reviews !== undefined) return reviews;
-  throw new ServiceFault("not_found", "this service keeps no reviews");
-}
-
 async function listReviews(exchange: Exchange): Promise<Reply> {
-  const query = new URLSearchParams(exchange.head.query);
+  const query = exchange.query;
   if (isQueueQuery(query)) {
     const nowMs = exchange.services.clock();
-    const { waiters } = requireReviewQueue(exchange);
+    const { waiters } = exchange.require("reviews");
     const { reviews, next } = selectReviewPage(
-      requireReviewQueue(exchange).listReviews(),
+      exchange.require("reviews").listReviews(),
       query,
       selectVisibleTenant(exchange),
       nowMs,
@@ -196,10 +189,10 @@ async function listReviews(exchange: Exchange): Promise<Reply> {
 }
 
 async function readReview(exchange: Exchange): Promise<Reply> {
-  const queue = requireReviewQueue(exchange);
+  const queue = exchange.require("reviews");
   const id = exchange.decodedParameter();
   const tenant = selectVisibleTenant(exchange);
-  const waitMs = 1000 * parseWaitSec(new URLSearchParams(exchange.head.query).get("wait"));
+  const waitMs = 1000 * parseWaitSec(exchange.query.get("wait"));
   const leftMs = Math.min(waitMs, exchange.deadlineMs - REPLY_RESERVE_MS);
   if (leftMs > 0 && isReviewId(id) && !queue.isKnown(id)) {
     await queue.waiters.waitForReview(id, Math.min(leftMs, OPENED_MS_MAX));
@@ -211,13 +204,12 @@ async function readReview(exchange: Exchange): Promise<Reply> {
 }
 
 async function handleReviewClaim(exchange: Exchange): Promise<Reply> {
-  const isEmpty = exchange.body.length === 0;
-  const request = parseReviewClaim(isEmpty ? {} : exchange.readDocument());
+  const request = parseReviewClaim(exchange.readOptionalDocument());
   const id = exchange.decodedParameter();
   const { principal } = exchange;
   return buildReviewReply(
     exchange,
-    await requireReviewQueue(exchange).claim(id, selectVisibleTenant(exchange), request, principal),
+    await exchange.require("reviews").claim(id, selectVisibleTenant(exchange), request, principal),
   );
 }
 
@@ -227,17 +219,12 @@ async function handleReviewDecision(exchange: Exchange): Promise<Reply> {
   const { principal } = exchange;
   return buildReviewReply(
     exchange,
-    await requireReviewQueue(exchange).decide(
-      id,
-      selectVisibleTenant(exchange),
-      request,
-      principal,
-    ),
+    await exchange.require("reviews").decide(id, selectVisibleTenant(exchange), request, principal),
   );
 }
 
 function buildReviewReply(exchange: Exchange, review: StoredReview): Reply {
-  const waiting = requireReviewQueue(exchange).waiters.countForReview(review.id);
+  const waiting = exchange.require("reviews").waiters.countForReview(review.id);
   return exchange.document(200, describeReview(review, exchange.services.clock(), waiting));
 }
 

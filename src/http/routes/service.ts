@@ -134,7 +134,7 @@ async function handleMetrics(exchange: Exchange): Promise<Reply> {
 function handleServiceSeries(exchange: Exchange): Reply {
   const { series: kept } = exchange.services;
   if (kept === undefined) throw new ServiceFault("not_found", "this service keeps no series");
-  const since = new URLSearchParams(exchange.head.query).get("since");
+  const since = exchange.query.get("since");
   return exchange.document(200, kept.read(since === null ? 0 : parseSinceMs(since)));
 }
 

@@ -1,5 +1,4 @@
 // Routes of webhooks, for operators: endpoints that are told of events, and what came of telling them.
-import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX, WEBHOOK_IDS_BYTES_MAX } from "../../contract/limits.ts";
 import {
   parseWebhookPatch,
@@ -14,11 +13,20 @@ import type { Route } from "../route.ts";
 const TEST_MS = 20_000;
 const SHARED = {
   access: "admin",
-  isSynchronous: false,
 } as const;
 const ID = {
   parameter: { description: "`id` of the endpoint", example: "wh_0123456789abcdef0123" },
 };
+
+/** Handler that answers 200 with the document that `call` resolves with; `id` is the path's parameter. */
+function answerWith(
+  call: (webhooks: Webhooks, id: string, exchange: Exchange) => Promise<object>,
+): Route["handle"] {
+  return async (exchange) => {
+    const id = exchange.decodedParameter();
+    return exchange.document(200, await call(exchange.require("webhooks"), id, exchange));
+  };
+}
 
 export const WEBHOOK_ROUTES: readonly Route[] = [
   {
@@ -31,7 +39,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     responses: { 201: { description: "The endpoint, told from now on", schema: "WebhookCreated" } },
     handle: async (exchange) => {
       const request = parseWebhookRequest(exchange.readDocument());
-      return exchange.document(201, await requireWebhooks(exchange).create(request));
+      return exchange.document(201, await exchange.require("webhooks").create(request));
     },
   },
   {
@@ -41,7 +49,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks",
     summary: "Every endpoint, without secrets",
     responses: { 200: { description: "The endpoints", schema: "WebhookList" } },
-    handle: async (exchange) => exchange.document(200, await requireWebhooks(exchange).list()),
+    handle: answerWith((webhooks) => webhooks.list()),
   },
   {
     ...SHARED,
@@ -51,8 +59,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks/{id}",
     summary: "One endpoint: what it is told, and how it fares",
     responses: { 200: { description: "The endpoint", schema: "Webhook" } },
-    handle: async (exchange) =>
-      exchange.document(200, await requireWebhooks(exchange).read(exchange.decodedParameter())),
+    handle: answerWith((webhooks, id) => webhooks.read(id)),
   },
   {
     ...SHARED,
@@ -63,11 +70,9 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Changes URL, events or description; stops an endpoint or lets it go on",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "WebhookPatch" },
     responses: { 200: { description: "The endpoint as it is now", schema: "Webhook" } },
-    handle: async (exchange) => {
-      const patch = parseWebhookPatch(exchange.readDocument());
-      const id = exchange.decodedParameter();
-      return exchange.document(200, await requireWebhooks(exchange).change(id, patch));
-    },
+    handle: answerWith((webhooks, id, exchange) =>
+      webhooks.change(id, parseWebhookPatch(exchange.readDocument())),
+    ),
   },
   {
     ...SHARED,
@@ -77,8 +82,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks/{id}",
     summary: "Takes an endpoint away, with all that waits for it",
     responses: { 200: { description: "The endpoint as it was", schema: "Webhook" } },
-    handle: async (exchange) =>
-      exchange.document(200, await requireWebhooks(exchange).remove(exchange.decodedParameter())),
+    handle: answerWith((webhooks, id) => webhooks.remove(id)),
   },
   {
     ...SHARED,
@@ -88,11 +92,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks/{id}/secret",
     summary: "Makes another secret; for a day the former one signs beside it",
     responses: { 200: { description: "The endpoint with its secret", schema: "WebhookCreated" } },
-    handle: async (exchange) =>
-      exchange.document(
-        200,
-        await requireWebhooks(exchange).renewSecret(exchange.decodedParameter()),
-      ),
+    handle: answerWith((webhooks, id) => webhooks.renewSecret(id)),
   },
   {
     ...SHARED,
@@ -103,8 +103,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Sends one `webhook.test` now and says what came of it",
     responses: { 200: { description: "What came of it", schema: "WebhookTested" } },
     deadlineMs: TEST_MS,
-    handle: async (exchange) =>
-      exchange.document(200, await requireWebhooks(exchange).test(exchange.decodedParameter())),
+    handle: answerWith((webhooks, id) => webhooks.test(id)),
   },
   {
     ...SHARED,
@@ -114,11 +113,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks/{id}/deliveries",
     summary: "The newest 50 attempts to tell an endpoint",
     responses: { 200: { description: "Attempts, newest first", schema: "WebhookDeliveries" } },
-    handle: async (exchange) =>
-      exchange.document(
-        200,
-        await requireWebhooks(exchange).deliveries(exchange.decodedParameter()),
-      ),
+    handle: answerWith((webhooks, id) => webhooks.deliveries(id)),
   },
   {
     ...SHARED,
@@ -128,8 +123,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     path: "/v1/webhooks/{id}/dead",
     summary: "Events that were tried for a day in vain",
     responses: { 200: { description: "Dead letters, oldest first", schema: "WebhookDead" } },
-    handle: async (exchange) =>
-      exchange.document(200, await requireWebhooks(exchange).dead(exchange.decodedParameter())),
+    handle: answerWith((webhooks, id) => webhooks.dead(id)),
   },
   {
     ...SHARED,
@@ -140,16 +134,8 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     summary: "Sends dead letters again, as new; all of them or those named",
     body: { kind: "document", bytesMax: WEBHOOK_IDS_BYTES_MAX, schema: "WebhookRedeliveryRequest" },
     responses: { 200: { description: "How many wait again", schema: "WebhookRedelivery" } },
-    handle: async (exchange) => {
-      const { webhook_ids: ids } = parseWebhookRedelivery(exchange.readDocument());
-      const id = exchange.decodedParameter();
-      return exchange.document(200, await requireWebhooks(exchange).redeliver(id, ids));
-    },
+    handle: answerWith((webhooks, id, exchange) =>
+      webhooks.redeliver(id, parseWebhookRedelivery(exchange.readDocument()).webhook_ids),
+    ),
   },
 ];
-
-function requireWebhooks(exchange: Exchange): Webhooks {
-  const { webhooks } = exchange.services;
-  if (webhooks !== undefined) return webhooks;
-  throw new ServiceFault("not_found", "this service tells no webhooks");
-}

@@ -1,5 +1,5 @@
-// Count of open connections of one serving thread, with its bound. Each takes a descriptor, and a
-// process without one for its files ends: a stranger who only connects must not come so far.
+// Connection limit of one serving thread. Each connection takes a file descriptor, and the process fails without
+// free ones, so that new connections are closed at the bound.
 
 /** Share of the bound from which replies of the native server end their connection. */
 const NEAR_LIMIT_SHARE = 0.75;

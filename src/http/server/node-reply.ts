@@ -1,5 +1,5 @@
-// Writes replies on node:http: whole, as a stream at the pace of the client, and by hand where the parser has
-// refused what came and there is no request.
+// Writes replies on node:http, whole or streamed, and by hand where the parser rejected the request. Serializes the
+// pipelined requests of one connection.
 import type http from "node:http";
 import { type BodySink, pumpBody } from "./body-pump.ts";
 import { type Reply, formatStatusLine } from "./port.ts";
@@ -52,10 +52,9 @@ export function encodeParserErrorReply(error: NodeJS.ErrnoException, reply: Repl
   return Buffer.concat([Buffer.from(lines.join("\r\n")), body]);
 }
 
-// Turns of the requests on one connection of node:http, which parses and announces every request that
-// a peer has sent, whether or not it reads the replies. One is answered at a time; those behind it
-// wait, and the connection is not read while several do.
-/** Requests that wait before the connection is no longer read. One read may bring some more. */
+// Pipelined requests: node:http parses and announces every request that a peer has sent, whether or not it reads
+// the replies. One is answered at a time; the connection is not read while several wait.
+/** Waiting requests from which the connection is no longer read. One read may bring several more. */
 const WAITING_REQUESTS_MAX = 16;
 
 export class RequestPipeline {

@@ -1,7 +1,6 @@
-// Watch over the time that requests wait for their turn of the event loop, and the choice of those
-// that are turned away while it stays too long. A moment's pause (a collection, a long answer) turns
-// nobody away: as CoDel does, it looks at the least wait over a while (Nichols and Jacobson 2012;
-// for servers, "Fail at Scale", ACM Queue 2015).
+// Overload detection from the time that requests wait for the event loop, and the choice of those that are shed.
+// A short pause (garbage collection, one long reply) sheds nothing: as in CoDel, the minimum wait over an interval
+// counts (Nichols and Jacobson 2012; for servers, "Fail at Scale", ACM Queue 2015).
 
 /** Milliseconds that a round may take for long, if the operator does not say otherwise. */
 export const QUEUE_MS_MAX_DEFAULT = 25;

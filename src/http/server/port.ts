@@ -163,7 +163,7 @@ export interface HttpServer {
 
 export const CLOSE_GRACE_MS = 8000;
 
-// Status codes with their reason phrases, as sent by both adapters.
+// Status lines, as both adapters send them.
 const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, phrase]) => [Number(code), `${code} ${phrase}`]),
 );

@@ -1,7 +1,6 @@
-// Pace of replies on the native server: what a peer does not read is not buffered for it. The server
-// itself keeps all that was written, and reads on: a peer that sends requests and never reads would
-// grow the process without bound. A reply that its socket does not take stays open instead; while it
-// is open the server closes a connection on which further requests come.
+// Backpressure of replies on the native server, which buffers everything written and keeps reading: a peer that
+// sends requests and never reads would grow the process without bound. A reply that its socket does not accept stays
+// open, and while it is open the server closes a connection on which further requests arrive.
 import type { HttpResponse } from "./uws-binary.ts";
 
 /** Of all replies held, bytes; beyond it the connection is closed. */

@@ -198,9 +198,9 @@ export class UwsCall implements Peer {
   }
 }
 
-// Writing of replies to uWebSockets.js beyond the plain one: header lines in one crossing, and bodies
-// that are streamed.
-/** Answer where a reply cannot be made. */
+// Replies with headers in one native call, and streamed bodies.
+
+/** Reply where none can be built. */
 export const INTERNAL_FAILURE_REPLY: Reply = {
   status: 500,
   headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
