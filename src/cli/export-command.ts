@@ -4,13 +4,11 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { DATED_VIEWS, EXPORT_VIEWS } from "../contract/views.ts";
-import type { ExportDay, ExportView } from "../contract/views.ts";
+import { DATED_VIEWS, EXPORT_VIEWS, type ExportDay, type ExportView } from "../contract/views.ts";
 import { moveDurably } from "../platform/files.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { writeReplica } from "../store/replica.ts";
-import { runOnFilesOrServer } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
+import { writeReplica } from "../store/exports.ts";
+import { runOnFilesOrServer, type DataAccess } from "./data-access.ts";
 import {
   type ExportSource,
   createServerExportSource,

@@ -1,18 +1,17 @@
-// Calls to the store thread: whose SQL they carry, what they may look at, who answers them, how their
-// answers cross between threads.
-import { SCORED_VIEWS } from "../contract/views.ts";
+// Handlers of calls to the store thread: which service answers each, and which rows must be fresh first.
 import { ServiceFault } from "../contract/faults.ts";
-import type { JournalFollower } from "./core.ts";
+import { SCORED_VIEWS } from "../contract/views.ts";
+import type { StoreDecisionLog } from "./decision-log.ts";
+import { readAgentDirectory } from "./directory.ts";
 import type { StoreExports } from "./exports.ts";
-import { readAgentDirectory } from "./directory/directory.ts";
+import type { JournalFollower } from "./journal-follower.ts";
 import type { StoreCall } from "./messages.ts";
-import { describeViews } from "./query/catalogue.ts";
 import { STREAM_WORK_MS } from "./query/row-streams.ts";
-import type { StoreDecisionLog } from "./records.ts";
+import { describeViews } from "./query/views.ts";
 import { readUnjournaledNotes } from "./rows/notes.ts";
-import { findSignedRecords } from "./rows/signed-lookup.ts";
+import { findSignedRecords } from "./rows/outcomes.ts";
 import { readUsageRows } from "./rows/usage.ts";
-import type { CallerCall } from "./sandbox/messages.ts";
+import type { CallerCall } from "./sandbox/process.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 
 /** Different notes of older versions given out at once. */
@@ -48,7 +47,7 @@ export function createStoreEndedFault(): ServiceFault {
 }
 
 /** What the store's own calls are answered from. */
-export interface StoreCallServices {
+interface StoreCallServices {
   readonly core: JournalFollower;
   readonly records: StoreDecisionLog;
   readonly exports: StoreExports;

@@ -9,13 +9,6 @@ import type { MigratedNote } from "../contract/notes.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
-import {
-  type OpenStore,
-  INITIAL_STORE_STATE,
-  type StoreOptions,
-  buildStoreThreadData,
-} from "./options.ts";
-import type { RowStreamHandle } from "./query/row-streams.ts";
 import type {
   DecisionPage,
   ExportOptions,
@@ -27,12 +20,18 @@ import type {
   StreamedRows,
   UsageRange,
 } from "./store.ts";
-import { createStreamedRows } from "./streamed-rows.ts";
 import { createStoreEndedFault } from "./calls.ts";
 import { PendingCalls } from "../concurrency/calls.ts";
+import {
+  type OpenStore,
+  INITIAL_STORE_STATE,
+  type StoreOptions,
+  buildStoreThreadData,
+} from "./options.ts";
+import type { RowStreamHandle } from "./query/row-streams.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { PositionWaiters } from "./waiting.ts";
-import { createAgentDirectory } from "./directory/client.ts";
+import { createAgentDirectory } from "./directory.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
 
 export {
@@ -45,7 +44,7 @@ export {
 export type { OpenStore } from "./options.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
-export const STORE_READS_MAX = 16;
+const STORE_READS_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const SIGNED_LOOKUPS_MAX = 1000;
 /** Reads of the decision log waiting or running; queries do not count. */
@@ -308,4 +307,34 @@ class StoreClient implements OpenStore {
     this.#firstStateReceived.reject(createStoreEndedFault());
     this.#positionWaiters.rejectAll(createStoreEndedFault());
   }
+}
+
+/** Sends a call to the store thread. */
+type StoreCaller = <T>(call: StoreCall) => Promise<T>;
+
+function createStreamedRows(opened: RowStreamHandle, ask: StoreCaller): StreamedRows {
+  const { id: stream, columns, asOf } = opened;
+  const fetch = () => {
+    const part = ask<Uint8Array | undefined>({ name: "nextPart", stream });
+    // `next` reports its error.
+    part.catch(() => undefined);
+    return part;
+  };
+  let ahead = fetch();
+  let isOver = false;
+  return {
+    columns,
+    asOf,
+    async next() {
+      const part = await ahead;
+      if (part === undefined) isOver = true;
+      else ahead = fetch();
+      return part;
+    },
+    cancel() {
+      if (isOver) return;
+      isOver = true;
+      ask({ name: "closeStream", stream }).catch(() => undefined);
+    },
+  };
 }

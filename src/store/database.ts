@@ -1,11 +1,10 @@
-// The database's files over their life: opened, opened again after an error, set aside and made anew.
-// An error that ends a database (memory, the disk) mostly leaves its files whole, so they are opened
-// again before they are condemned; and condemned files are kept, never deleted in silence.
+// Database lifecycle and its connections: open, reopen after an error, set aside and rebuild.
+// An error that ends an instance (memory, disk) mostly leaves its files intact, so they are reopened
+// before they are rejected; rejected files are kept, never deleted silently.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { DatabaseConnections } from "./connections.ts";
 import { DATABASE_FILE, moveDatabaseAside } from "./files.ts";
-import type { KeptRows } from "./kept.ts";
+import type { KeptRows } from "./kept-rows.ts";
 import { migrateOldSpool, restoreCarriedRows, saveCarriedRows } from "./rebuild-carry-over.ts";
 import {
   type AppliedPosition,
@@ -14,8 +13,9 @@ import {
   readAppliedPosition,
 } from "./rows/outcomes.ts";
 import { createSchema, isDatabaseEmpty } from "./schema.ts";
+import { type Connection, type DuckDatabase, openDatabase, type SpillOptions } from "./duckdb.ts";
 
-export interface DatabaseLifecycleOptions {
+interface DatabaseLifecycleOptions {
   readonly directory: string;
   /** The one directory in which the database may write. */
   readonly exportDirectory: string;
@@ -240,4 +240,61 @@ function acceptsStatements({ writer }: DatabaseConnections): Promise<boolean> {
 
 function takeFirstLine(text: string): string {
   return text.split("\n", 1)[0] as string;
+}
+
+export class DatabaseConnections {
+  readonly writer: Connection;
+  readonly reader: Connection;
+  readonly lookupReader: Connection;
+  /** Of the decision log. */
+  readonly #logReader: Connection;
+  readonly #database: DuckDatabase;
+
+  private constructor(database: DuckDatabase, connections: readonly Connection[]) {
+    this.#database = database;
+    [this.writer, this.reader, this.lookupReader, this.#logReader] = connections as [
+      Connection,
+      Connection,
+      Connection,
+      Connection,
+    ];
+  }
+
+  /** @throws DuckDB's error when the file does not open. */
+  static async open(
+    path: string,
+    memoryMegabytes: number,
+    exportDirectory: string,
+    timeZone: string | undefined,
+    spill?: SpillOptions,
+  ): Promise<DatabaseConnections> {
+    const more = spill && { spill };
+    const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone, more);
+    const connections = [];
+    for (let count = 0; count < 4; count++) connections.push(await database.connect());
+    return new DatabaseConnections(database, connections);
+  }
+
+  /** One more connection; the caller has to close it. */
+  openAnother(): Promise<Connection> {
+    return this.#database.connect();
+  }
+
+  /** The same database with the decision log's own connection to read it. */
+  withLogReader(): DatabaseConnections {
+    const { writer, lookupReader } = this;
+    return new DatabaseConnections(this.#database, [
+      writer,
+      this.#logReader,
+      lookupReader,
+      this.reader,
+    ]);
+  }
+
+  /** Connections before instance, or the file stays locked. */
+  close(): void {
+    for (const connection of [this.#logReader, this.lookupReader, this.reader, this.writer])
+      connection.close();
+    this.#database.close();
+  }
 }

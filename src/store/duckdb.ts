@@ -4,6 +4,7 @@
 import { createRequire } from "node:module";
 import type * as DuckDB from "@duckdb/node-api";
 import { formatUtcTimestamp, LocalTimeFormatter } from "./local-time.ts";
+import { quoteLiteral } from "./view.ts";
 
 // Required, not imported: to learn the names that this package exports, `import` scans its 180 files
 // before it loads them, which costs every store thread a tenth of a second of CPU.
@@ -36,7 +37,7 @@ export type RowAppender = Pick<
   | "endRow"
 > & { appendInstant(epochMs: number): void; appendTexts(values: readonly string[]): void };
 
-export interface StreamColumn {
+interface StreamColumn {
   name: string;
   type: string;
 }
@@ -118,13 +119,12 @@ export async function openDatabase(
   const connection = await instance.connect();
   const localTimes = new LocalTimeFormatter(timeZone);
   try {
-    const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
-    await connection.run(`SET GLOBAL TimeZone = ${quoted(timeZone)}`);
-    // Given at creation, DuckDB 1.5 tells this bound and does not keep it.
+    await connection.run(`SET GLOBAL TimeZone = ${quoteLiteral(timeZone)}`);
+    // Set at creation, DuckDB 1.5 reports this bound but does not enforce it.
     if (spill) await connection.run(`SET max_temp_directory_size = '${spill.megabytes}MiB'`);
     // Order matters: with external access off neither directory can be set any more. A list cannot
     // be given at creation, so all three follow at once.
-    await connection.run(`SET allowed_directories = [${quoted(`${exportDirectory}/`)}]`);
+    await connection.run(`SET allowed_directories = [${quoteLiteral(`${exportDirectory}/`)}]`);
     await connection.run("SET enable_external_access = false");
     await connection.run("SET lock_configuration = true");
   } catch (error) {
@@ -177,7 +177,7 @@ class DuckConnection implements Connection {
     });
     try {
       fill(target);
-      // Closing flushes too, but tells of no error: rows would be missing.
+      // Closing flushes too, but reports no error: rows would be missing.
       appender.flushSync();
     } catch (error) {
       appender.clear();
@@ -220,7 +220,7 @@ class DuckConnection implements Connection {
       const result = await prepared.stream();
       const converter = createJsonConverter(onText, this.#localTimes);
       const atEnd = async () => {
-        // A failure between two chunks looks like the end: only the transaction tells.
+        // A failure between two chunks looks like the end: only the transaction shows it.
         await this.#connection.run("SELECT 1").catch(throwLateFailure);
       };
       return openRowStream(result, () => prepared.destroySync(), converter, atEnd);
@@ -237,6 +237,43 @@ class DuckConnection implements Connection {
   close(): void {
     this.#connection.closeSync();
   }
+}
+
+/** The first value of a statement's first row as a number; NaN without a row. */
+export async function readNumber(connection: Connection, sql: string): Promise<number> {
+  const [row] = await connection.rows(sql);
+  return Number(row?.[0]);
+}
+
+/** A value of a row: integers are bigint, numbers doubles; a time that is not finite is null. */
+type CellValue = string | number | bigint | boolean | null | { readonly epochMs: number };
+
+/** Appends values in column order. */
+export function appendValues(appender: RowAppender, ...values: CellValue[]): void {
+  for (const value of values) {
+    if (value === null) appender.appendNull();
+    else if (typeof value === "string") appender.appendVarchar(value);
+    else if (typeof value === "number") appender.appendDouble(value);
+    else if (typeof value === "bigint") appender.appendBigInt(value);
+    else if (typeof value === "boolean") appender.appendBoolean(value);
+    else appender.appendInstant(value.epochMs);
+  }
+}
+
+/** Appends rows inside the open transaction; `write` appends the values of one. */
+export async function appendRows<Row>(
+  connection: Connection,
+  table: string,
+  rows: readonly Row[],
+  write: (appender: RowAppender, row: Row) => void,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await connection.append(table, (appender) => {
+    for (const row of rows) {
+      write(appender, row);
+      appender.endRow();
+    }
+  });
 }
 
 function throwLateFailure(error: Error): never {
@@ -281,7 +318,7 @@ function createJsonConverter(
   localTimes: LocalTimeFormatter,
 ): DuckDB.DuckDBValueConverter<DuckDB.Json> {
   return (value, type, converter) => {
-    // Most values are plain, and are told from the rest by less than the general conversion does.
+    // Fast path: most values are plain, and testing for that costs less than the general conversion.
     if (value === null || typeof value === "boolean") return value;
     if (typeof value === "string") {
       onText(value.length);

@@ -1,30 +1,17 @@
 // Messages between the main thread and the store thread.
 import type { DecisionFilter } from "../contract/decisions.ts";
-import type { ExportView } from "../contract/views.ts";
+import type { EncodedFault } from "../contract/encoded-fault.ts";
 import type { SignedId } from "../contract/signed-records.ts";
+import type { ExportView } from "../contract/views.ts";
 import type { SpoolPosition } from "./decisions/segments.ts";
-import type { AgentDirectoryRequest } from "./directory/asks.ts";
 import type { QueryRights } from "./query/guard.ts";
-import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
-import { type EncodedFault } from "../contract/encoded-fault.ts";
-
-export interface StoreThreadData {
-  journal: string;
-  store: string;
-  memoryMegabytes: number;
-  /** Without a ledger that announces positions: read the journal's end once, by itself. */
-  isStandalone: boolean;
-  /** Decisions of other threads come through these. */
-  rings: readonly SharedArrayBuffer[];
-  /** Name of this node of a cluster; empty where there is none. */
-  node: string;
-  decisionsKeptDays: number;
-  outcomesKeptDays: number;
-  provenanceKeptDays: number;
-  timeZone: string;
-  /** Limit on the memory of the process for callers' SQL; not used on its own. */
-  queryMemoryMegabytes: number;
-}
+import type {
+  AgentDirectoryRequest,
+  ExportOptions,
+  QueryLimits,
+  StoreEvents,
+  UsageRange,
+} from "./store.ts";
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =

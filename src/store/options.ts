@@ -1,9 +1,9 @@
 // Options of the store thread with their defaults, and its port as the main thread sees it.
-import type { MessagePort } from "node:worker_threads";
 import type { MigratedNote } from "../contract/notes.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import type { StoreState, StoreThreadData } from "./messages.ts";
+import type { StoreState } from "./messages.ts";
 import type { Store } from "./store.ts";
+import type { MessagePort } from "node:worker_threads";
 
 export const STORE_MEMORY_MEGABYTES = 512;
 export const QUERY_MEMORY_MEGABYTES = 1024;
@@ -58,6 +58,16 @@ export interface OpenStore extends Store {
 }
 
 /** Start data of the thread. */
+export interface StoreThreadData extends Required<
+  Omit<StoreOptions, "dataDir" | "log" | "onJournalEndLost" | "entry" | "node" | "timeZone">
+> {
+  journal: string;
+  store: string;
+  /** Name of this node of a cluster; empty where there is none. */
+  node: string;
+  timeZone: string;
+}
+
 export function buildStoreThreadData(options: StoreOptions, paths: DataPaths): StoreThreadData {
   return {
     journal: paths.journal,

@@ -4,23 +4,23 @@
 // alone: they become kept files, and rows that wait to be journaled.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { Connection } from "./duckdb.ts";
+import { readNumber, type Connection } from "./duckdb.ts";
 import { moveDurably } from "../platform/files.ts";
-import { insertParquetRows, type KeptRows } from "./kept.ts";
+import { insertParquetRows, type KeptRows } from "./kept-rows.ts";
 import { EVENT_TABLES } from "./rows/events.ts";
 import { quoteLiteral } from "./view.ts";
 
 const DAY_MS = 86_400_000;
 const OLD_SPOOL_SUFFIX = ".spool";
 
-export interface CarryOverResult {
+interface CarryOverResult {
   /** Tables of which rows were saved for the new database. */
   readonly saved: readonly string[];
   /** Tables that exist and could not be read. */
   readonly lost: readonly string[];
 }
 
-export interface CarryOverOptions {
+interface CarryOverOptions {
   readonly keptRows: KeptRows;
   /** The one directory in which the database may write. */
   readonly exportDirectory: string;
@@ -110,10 +110,8 @@ async function saveOldDecisions(
   connection: Connection,
   { keptRows, nowMs }: CarryOverOptions,
 ): Promise<void> {
-  const [row] = await connection.rows(
-    `SELECT coalesce(min(evaluated_ms), ${nowMs}) FROM decision_rows`,
-  );
-  const cutoffMs = Math.floor(Number(row?.[0]) / DAY_MS) * DAY_MS;
+  const oldest = `SELECT coalesce(min(evaluated_ms), ${nowMs}) FROM decision_rows`;
+  const cutoffMs = Math.floor((await readNumber(connection, oldest)) / DAY_MS) * DAY_MS;
   await keptRows.save(connection, "days", cutoffMs);
   await keptRows.save(connection, "rows", nowMs);
 }

@@ -4,7 +4,7 @@
 //
 // House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on each
 // of them); DDL is followed by a CHECKPOINT.
-import { buildDecisionTableSql } from "./decisions/rows.ts";
+import { buildDecisionTableSql } from "./decisions/table.ts";
 import type { Connection } from "./duckdb.ts";
 import { buildEventTableSql } from "./rows/events.ts";
 import { buildJournalTableSql } from "./rows/journal.ts";

@@ -1,11 +1,18 @@
-// Port of the outcome store: SQL for analysts over the journal's records. Derived data: it may lag,
-// it may be deleted, it is rebuilt from the journal. No score waits for it.
-import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
-import type { UsageRow } from "../contract/usage.ts";
-import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
-import type { ExportDay, ExportView } from "../contract/views.ts";
+// Port of the outcome store: SQL over the journal's records.
+// Derived data: it may lag, it may be deleted, it is rebuilt from the journal. No score waits for it.
+import type { DecisionFilter, DecisionCounts } from "../contract/decisions.ts";
+import type {
+  AgentDay,
+  AgentDaysFilter,
+  AgentFilter,
+  AgentPage,
+  OutcomeFilter,
+  RecordedOutcome,
+} from "../contract/schemas/agents.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
-import type { AgentDirectory } from "./directory/client.ts";
+import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { UsageRow } from "../contract/usage.ts";
+import type { ExportView, ExportDay } from "../contract/views.ts";
 
 export interface QueryLimits {
   rowsMax: number;
@@ -109,13 +116,45 @@ export interface UsageRange {
   tenant?: string | undefined;
   /** Only sums of each tenant, without days and keys. */
   isByTenant?: boolean;
-  /** Rows of this meter are told apart; those of all others are added up under the name of none. */
+  /** Rows of this meter are listed separately; all others are summed under an empty name. */
   meter: string;
   rowsMax: number;
 }
 
 /** A review: the decision, and a person's resolution of it. */
 export type ReviewRow = Record<string, unknown>;
+
+/** One question to the lists of agents and outcomes. */
+export type AgentDirectoryRequest =
+  | { list: "agents"; filter: AgentFilter }
+  | { list: "outcomes"; filter: OutcomeFilter }
+  | { list: "days"; filter: AgentDaysFilter };
+
+/** The answer to each. */
+export interface AgentDirectoryResults {
+  /** Scores of a reading that is not old; they are read anew behind it. */
+  agents: AgentPage;
+  outcomes: RecordedOutcome[];
+  days: AgentDay[];
+}
+
+export type AgentDirectoryFilter<List extends AgentDirectoryRequest["list"]> = Extract<
+  AgentDirectoryRequest,
+  { list: List }
+>["filter"];
+
+/** Port of the lists. */
+export interface AgentDirectory {
+  /**
+   * One page, or one agent's days.
+   * @throws ServiceFault `overloaded` when too many reads wait, `store_unavailable` when the store
+   *   cannot answer.
+   */
+  read<List extends AgentDirectoryRequest["list"]>(
+    list: List,
+    filter: AgentDirectoryFilter<List>,
+  ): Promise<AgentDirectoryResults[List]>;
+}
 
 export interface Store {
   /**

@@ -3,31 +3,31 @@
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { listSegmentCopies, listSegments, type DecisionSegment } from "./decisions/segments.ts";
-import { pruneDecisions } from "./decisions/rows.ts";
-import { compactProjectionProgress, recordProjectionProgress } from "./decisions/taken.ts";
-import { tryCheckpoint, type JournalFollower } from "./core.ts";
-import type { Connection } from "./duckdb.ts";
+import { pruneDecisions } from "./decisions/table.ts";
+import { compactProjectionProgress, recordProjectionProgress } from "./decisions/projector.ts";
+import { tryCheckpoint, type JournalFollower } from "./journal-follower.ts";
+import { readNumber, type Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { compactCallRows, countSpareCallRows } from "./rows/review-queue.ts";
 import { deleteReplacedUsageRows, countReplacedUsageRows } from "./rows/usage.ts";
 
 const DAY_MS = 86_400_000;
 /** Compressed segments beyond this, the oldest, go before their time; their rows stay. */
-export const COMPRESSED_BYTES_MAX = 64 * 1024 * 1024 * 1024;
+const COMPRESSED_BYTES_MAX = 64 * 1024 * 1024 * 1024;
 
-/** Rows about what is taken that are not worth a compaction. */
+/** Spare progress rows that are not worth a compaction. */
 const TAKEN_ROWS_SPARE = 1000;
 /** Replaced rows of usage that are not: some hours of one busy key. */
 const USAGE_ROWS_SPARE = 10_000;
 /** Counts of calls that wait for a review that are not: a row for each review and five seconds. */
 const CALL_ROWS_SPARE = 10_000;
 
-export interface CompressedSegmentTotals {
+interface CompressedSegmentTotals {
   readonly count: number;
   readonly bytes: number;
 }
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   readonly core: JournalFollower;
   /** Of rows of the decision log. */
   readonly keptDays: number;
@@ -139,8 +139,8 @@ export class Upkeep {
 
   async #compact(writer: Connection): Promise<void> {
     const names = this.#listRestorableNames();
-    const [row] = await writer.rows("SELECT count(*) FROM spool_taken");
-    const isTaken = Number(row?.[0]) > 2 * names.size + TAKEN_ROWS_SPARE;
+    const takenCount = await readNumber(writer, "SELECT count(*) FROM spool_taken");
+    const isTaken = takenCount > 2 * names.size + TAKEN_ROWS_SPARE;
     const isUsage = (await countReplacedUsageRows(writer)) > USAGE_ROWS_SPARE;
     const areCalls = (await countSpareCallRows(writer)) > CALL_ROWS_SPARE;
     if (!isTaken && !isUsage && !areCalls) return;
@@ -152,7 +152,7 @@ export class Upkeep {
     await tryCheckpoint(writer);
   }
 
-  /** Names of all that can be taken again. */
+  /** Names of all files that can be ingested again. */
   #listRestorableNames(): ReadonlySet<string> {
     const { keptRows, keptDirectory } = this.#core;
     return new Set([

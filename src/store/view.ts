@@ -4,7 +4,7 @@
 export const CATALOG = "outcomes";
 
 /** SQL of a table in FROM. */
-export type TableFormatter = (table: BaseTable) => string;
+type TableFormatter = (table: BaseTable) => string;
 
 export interface ViewDefinition {
   sql: (from: TableFormatter) => string;
@@ -25,7 +25,7 @@ interface TenantConditions {
 }
 
 /**
- * Scores are the same for everybody, but a list of all agents would tell the names of other tenants'.
+ * Scores do not depend on the tenant, but a list of all agents would reveal names of other tenants'.
  * A tenant sees the agents of its namespaces, and those that its outcomes and decisions name.
  */
 function buildKnownAgentsCondition({ tenant, owned, named }: TenantConditions): string {

@@ -1,6 +1,6 @@
 // Entry of the process that runs callers' SQL. Composition only; the work is in store/sandbox/server.ts.
 import * as fs from "node:fs";
-import type { MessageToSandbox } from "../store/sandbox/messages.ts";
+import type { MessageToSandbox } from "../store/sandbox/process.ts";
 import { SandboxServer } from "../store/sandbox/server.ts";
 
 const OOM_SCORE = "1000";

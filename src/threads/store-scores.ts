@@ -9,7 +9,7 @@ import { openEngineReader } from "../engine/reader.ts";
 import type { AgentScoreDetails } from "../engine/reading.ts";
 import { readAgentIdentifiers, AGENT_LISTING_SLOT } from "../engine/roster.ts";
 import type { ScoreRow } from "../store/rows/scores.ts";
-import type { ScoreSource } from "../store/score-keeper.ts";
+import type { ScoreSource } from "../store/score-refresh.ts";
 
 export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
   const engine = openEngineReader(memory, AGENT_LISTING_SLOT);

@@ -1,5 +1,5 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
-// Composition only; the work is in store/loop.ts and store/core.ts.
+// Composition only; the work is in store/thread.ts and store/journal-follower.ts.
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { diskFileLayer } from "../platform/files.ts";
 import { JournalReader } from "../journal/reader.ts";
@@ -9,11 +9,12 @@ import { lowerThreadPriority } from "../platform/thread-priority.ts";
 import { openThreadClock } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
 import { decodeStoreRows } from "./store-payloads.ts";
-import { JournalFollower } from "../store/core.ts";
-import { serveStore } from "../store/loop.ts";
-import type { MessageFromStore, StoreThreadData } from "../store/messages.ts";
-import type { MessageFromSandbox } from "../store/sandbox/messages.ts";
-import { StoreDecisionLog } from "../store/records.ts";
+import { JournalFollower } from "../store/journal-follower.ts";
+import { serveStore } from "../store/thread.ts";
+import type { StoreThreadData } from "../store/options.ts";
+import type { MessageFromStore } from "../store/messages.ts";
+import type { MessageFromSandbox } from "../store/sandbox/process.ts";
+import { StoreDecisionLog } from "../store/decision-log.ts";
 
 interface StoreWorkerData extends StoreThreadData {
   ledgerPort: MessagePort;

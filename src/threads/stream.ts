@@ -1,8 +1,7 @@
 // Entry of the stream thread: connects to the ordered log and serves the ledger thread. Composition only;
 // the work is in stream/serve.ts.
 import { parentPort, type MessagePort, workerData } from "node:worker_threads";
-import { OutgoingSegments } from "../store/decisions/outgoing.ts";
-import { SegmentCopies } from "../store/decisions/copies.ts";
+import { OutgoingSegments, SegmentCopies } from "../store/decisions/node-copies.ts";
 import type { SpoolPosition } from "../store/decisions/segments.ts";
 import { DecisionCollector } from "../stream/decisions/collecting.ts";
 import { type DecisionParts, DECISION_PART_BYTES_MAX } from "../stream/decisions/parts.ts";

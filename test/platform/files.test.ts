@@ -9,7 +9,7 @@ import {
   replaceFile,
   replaceFileAsync,
 } from "../../src/platform/files.ts";
-import { SegmentCopies } from "../../src/store/decisions/copies.ts";
+import { SegmentCopies } from "../../src/store/decisions/node-copies.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 
 afterEach(() => vi.restoreAllMocks());

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { JournalFollower } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/journal-follower.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, fillJournal, openJournal, openStoreCore } from "./_fixtures.ts";
 

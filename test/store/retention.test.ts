@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { diskFileLayer } from "../../src/platform/files.ts";
 import { JournalReader } from "../../src/journal/reader.ts";
-import { JournalFollower } from "../../src/store/core.ts";
+import { JournalFollower } from "../../src/store/journal-follower.ts";
 import { decodeStoreRows } from "../../src/threads/store-payloads.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, LIMITS, openJournal } from "./_fixtures.ts";

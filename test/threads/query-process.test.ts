@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ServiceFault } from "../../src/contract/faults.ts";
-import type { JournalFollower } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/journal-follower.ts";
 import { stretched } from "../_patience.ts";
 import { catchUp, fillJournal, openStoreCore } from "../store/_fixtures.ts";
 import { openSandbox, type OpenSandbox } from "../store/sandbox/_sandbox.ts";

@@ -12,7 +12,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import { moveDurably } from "../../platform/files.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { type ParquetColumn, writeParquet } from "../../store/rows/parquet.ts";
+import { type ParquetColumn, writeParquet } from "../../store/exports.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
 import { withStoreOnFiles } from "../file-store.ts";
 import { formatTable, printNote, printText } from "../output.ts";

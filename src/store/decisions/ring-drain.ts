@@ -1,6 +1,6 @@
 // Drains the rings of the deciding threads into the spool: urgent records at once, others by the second, and
 // denials that repeat as counts. What the disk refuses stays in the rings.
-import { RepeatedDenialCounter } from "./repeats.ts";
+import { RepeatedDenialCounter } from "./denial-counts.ts";
 import { DROP_ALLOWED_ABOVE_BYTES } from "./ring-layout.ts";
 import { DecisionRingReader } from "./ring-reader.ts";
 import type { DecisionSpool } from "./spool.ts";

@@ -12,7 +12,7 @@ export const CONTROL_BYTES = 16;
 
 /** Some 8,000 decisions of ordinary length. A power of two: positions are masked. */
 export const RING_BYTES = 4 * 1024 * 1024;
-/** Above this fill, decisions that let through are dropped: the last quarter is for denials. */
+/** Above this fill, allowed decisions are dropped: the last quarter is reserved for denials. */
 export const DROP_ALLOWED_ABOVE_BYTES = (RING_BYTES / 4) * 3;
 
 // One record. Texts follow the numbers in the order of their lengths.
@@ -42,7 +42,7 @@ export const FLAG_KNOWN = 4;
 export const FLAG_RESERVED = 8;
 export const FLAG_ENFORCED = 16;
 export const FLAG_SESSION = 32;
-/** Set by the reading end alone (repeats.ts): the record stands for several decisions. */
+/** Set only by the reading end (denial-counts.ts): the record counts several decisions. */
 export const FLAG_COUNTED = 64;
 /** The record ends with the id of the trace that its request was part of. */
 export const FLAG_TRACED = 128;

@@ -1,5 +1,5 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
-// locks and no allocation. Decisions that let through are dropped when the ring is three quarters
+// locks and no allocation. Allowed decisions are dropped when the ring is three quarters
 // full; denials have the last quarter, then wait in this thread's memory, then push back.
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
@@ -58,14 +58,14 @@ function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: num
   };
 }
 
-/** Default of legs that let through, recorded per second and thread. */
+/** Default number of allowed legs recorded per second and thread. */
 export const ALLOWED_PER_SECOND = 250;
 
-export interface DecisionRingWriterOptions {
-  /** Legs that let through beyond this number in one second are dropped and counted. */
+interface DecisionRingWriterOptions {
+  /** Allowed legs beyond this number in one second are dropped and counted. */
   allowedPerSecond?: number;
   /**
-   * Milliseconds that a denial may hold up the thread when the ring is full. 0 for a thread that
+   * Milliseconds that a denial may block the thread when the ring is full. 0 for a thread that
    * serves: there it waits in memory instead. A pool thread has no turns of an event loop to wait
    * with.
    */

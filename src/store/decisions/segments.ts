@@ -1,12 +1,23 @@
-// Decision segments: the files that every row of the decision log can be made from again. Those being
-// filled or waiting are as they were written (`.spool`), those whose rows are committed are
-// compressed (`.spool.gz`). Reading needs nothing else, so any process may project them: a cursor is
-// a segment's name and a number of bytes before compression.
+// Decision segments: the files from which every row of the decision log can be rebuilt, and their blocks.
+// A segment is uncompressed (`.spool`) until its rows are committed, then compressed (`.spool.gz`).
+// Reading needs nothing else, so any process can project them: a cursor is a segment's name and an
+// offset before compression. A block that does not verify is skipped and counted; bytes after the last
+// whole block may be a write in progress, or the torn end of a crash.
+//
+//   segment | block | block | ... | torn end of a crash |
+//   block   | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, crc32 } from "node:zlib";
 import { listDirectoryOrEmpty } from "../files.ts";
-import { type DecodedBlocks, decodeBlocks } from "./blocks.ts";
+import {
+  INPUT_COUNT,
+  NUMBER_COUNT,
+  OFFSET_LENGTHS,
+  OFFSET_NUMBERS,
+  OFFSET_TEXTS,
+  TEXT_COUNT,
+} from "./ring-layout.ts";
 
 const DECISION_SEGMENT_NAME = /^\d{15}-\d{9}$/;
 const WAITING_FILE_NAME = /^(\d{15}-\d{9})\.spool$/;
@@ -133,4 +144,111 @@ function readFileFrom(path: string, from: number): Buffer {
   } finally {
     fs.closeSync(descriptor);
   }
+}
+
+/** "TRSR"; those of earlier versions are below. */
+const MAGIC = 0x52535254;
+const HEADER_BYTES = 16;
+const ALIGNMENT = 8;
+
+/** The bytes of whole records as one block. */
+export function encodeBlock(parts: readonly Uint8Array[]): Buffer {
+  const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
+  block.writeUInt32LE(MAGIC, 0);
+  block.writeUInt32LE(block.byteLength - HEADER_BYTES, 4);
+  block.writeUInt32LE(crc32(block.subarray(HEADER_BYTES)), 8);
+  return block;
+}
+
+interface DecodedBlocks {
+  /** Records of each whole block, in the form of today. */
+  readonly records: readonly Buffer[];
+  /** Byte behind the last whole block. */
+  readonly end: number;
+  /** Stretches between whole blocks that do not verify. */
+  readonly damagedCount: number;
+}
+
+/** Reads every whole block. */
+export function decodeBlocks(bytes: Buffer): DecodedBlocks {
+  const records: Buffer[] = [];
+  let damagedCount = 0;
+  let end = 0;
+  for (let at = 0; at + HEADER_BYTES <= bytes.byteLength;) {
+    const found = decodeBlockAt(bytes, at);
+    if (found === undefined) {
+      at += ALIGNMENT;
+      continue;
+    }
+    if (at > end) damagedCount += 1;
+    records.push(found.records);
+    at = found.end;
+    end = at;
+  }
+  return { records, end, damagedCount };
+}
+
+function decodeBlockAt(bytes: Buffer, at: number): { records: Buffer; end: number } | undefined {
+  const start = at + HEADER_BYTES;
+  const length = bytes.readUInt32LE(at + 4);
+  if (length === 0 || length > bytes.byteLength - start) return undefined;
+  const magic = bytes.readUInt32LE(at);
+  // The magic first: a checksum over the rest at every eighth byte would take for ever.
+  const stored = bytes.subarray(start, start + length);
+  if (magic === MAGIC) {
+    return isChecksumValid(bytes, at, stored)
+      ? { records: stored, end: start + length }
+      : undefined;
+  }
+  const records = upgradeRecords(magic, () =>
+    isChecksumValid(bytes, at, stored) ? stored : undefined,
+  );
+  return records && { records, end: start + length };
+}
+
+function isChecksumValid(bytes: Buffer, at: number, stored: Buffer): boolean {
+  return crc32(stored) === bytes.readUInt32LE(at + 8);
+}
+
+/** "TRSQ": records of eleven texts and 29 inputs. */
+const MAGIC_OF_29 = 0x51535254;
+/** "TRSP": the same with ten texts; the eleventh length was never written. */
+const MAGIC_OF_TEN = 0x50535254;
+const OLD_INPUT_COUNT = 29;
+const OLD_OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + OLD_INPUT_COUNT);
+/** Where each input of today stood among the 29, as far as it was there. */
+const OLD_INPUT_INDEXES = [
+  0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+];
+
+/**
+ * Records of a block of an earlier version as today's; undefined for a magic that never was, or when
+ * `stored` finds that they do not verify. A record of an impossible length ends them.
+ */
+function upgradeRecords(magic: number, stored: () => Buffer | undefined): Buffer | undefined {
+  if (magic !== MAGIC_OF_29 && magic !== MAGIC_OF_TEN) return undefined;
+  const records = stored();
+  if (records === undefined) return undefined;
+  const parts: Buffer[] = [];
+  for (let at = 0; at + 4 <= records.byteLength;) {
+    const length = records.readUInt32LE(at);
+    if (length < OLD_OFFSET_TEXTS || at + length > records.byteLength) break;
+    parts.push(upgradeRecord(records.subarray(at, at + length), magic === MAGIC_OF_TEN));
+    at += length;
+  }
+  return Buffer.concat(parts);
+}
+
+function upgradeRecord(record: Buffer, isOfTen: boolean): Buffer {
+  const grown = 8 * (INPUT_COUNT - OLD_INPUT_COUNT);
+  const longer = Buffer.alloc(record.byteLength + grown);
+  record.copy(longer, 0, 0, OFFSET_NUMBERS + 8 * NUMBER_COUNT);
+  longer.writeUInt32LE(longer.byteLength, 0);
+  if (isOfTen) longer.writeUInt16LE(0, OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1));
+  const inputsAt = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
+  OLD_INPUT_INDEXES.forEach((place, i) => {
+    record.copy(longer, inputsAt + 8 * i, inputsAt + 8 * place, inputsAt + 8 * (place + 1));
+  });
+  record.copy(longer, OFFSET_TEXTS, OLD_OFFSET_TEXTS);
+  return longer;
 }

@@ -1,14 +1,13 @@
-// Spool of decisions between the rings and the table: the rings' bytes, unchanged, appended to a
-// segment and synced. Writing them costs next to nothing; turning them into rows is expensive and
-// waits for quiet. A segment outlives its rows: once they are committed it is compressed and kept for
-// as long as they are, so that the table can be made again. The number of bytes that are rows is
-// committed with them, so none is taken twice.
+// Spool of decisions between the rings and the table, and the pending copies of other nodes' segments.
+// The rings' bytes are appended to a segment unchanged and synced. That is cheap; inserting rows is
+// expensive and waits for idle time. A segment outlives its insert: it is then compressed and kept as
+// long as its rows, so that the table can be rebuilt. The number of ingested bytes is committed with the
+// rows, so none is ingested twice.
 import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { encodeBlock } from "./blocks.ts";
-import { createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
 import {
+  encodeBlock,
   formatCompressedFile,
   listSegments,
   readSegmentBlocks,
@@ -16,8 +15,11 @@ import {
   type SpoolPosition,
   WAITING_SUFFIX,
   formatWaitingFile,
+  listSegmentCopies,
 } from "./segments.ts";
 import { diskFileLayer, replaceFile } from "../../platform/files.ts";
+import { createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
+import type { ProjectionProgress } from "./projector.ts";
 
 /** A segment of this size or age (ms) takes no more. */
 const SEGMENT_SEAL_BYTES = 4 * 1024 * 1024;
@@ -36,7 +38,7 @@ interface UncompressedSegment {
 }
 
 /** Bytes of a segment that are not rows yet. */
-export interface PendingSegmentRange {
+interface PendingSegmentRange {
   readonly segment: DecisionSegment;
   /** Byte from which on they stand. */
   readonly from: number;
@@ -132,7 +134,7 @@ export class DecisionSpool {
     const oldest = this.findOldestPending();
     const found = this.#segments.find(({ segment }) => segment.name === name);
     if (found !== undefined) found.taken = to;
-    // Newer ones may be taken first: then the oldest goes on waiting.
+    // Newer ones may be ingested first: then the oldest keeps waiting.
     if (oldest === undefined || oldest.segment.name === name) this.#pendingSinceMs = nowMs;
   }
 
@@ -206,7 +208,7 @@ export class DecisionSpool {
  * @returns its bytes now.
  * @throws the file system's error; then the segment stays as it is.
  */
-export function compressSegment(directory: string, segment: DecisionSegment): number {
+function compressSegment(directory: string, segment: DecisionSegment): number {
   const path = join(directory, segment.file);
   const newestMs = readNewestDecisionMs(directory, segment);
   const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
@@ -229,4 +231,84 @@ function readNewestDecisionMs(directory: string, segment: DecisionSegment): numb
     decodeRecordsInto(columns, records);
   const times = columns.numbers[0] as number[];
   return Math.ceil(times.reduce((newest, timeMs) => Math.max(newest, timeMs), 0));
+}
+
+/** Interval in ms between two looks at the directory. */
+const SCAN_INTERVAL_MS = 1000;
+
+export class PendingCopies {
+  readonly #directory: string;
+  #pending: PendingSegmentRange[] = [];
+  /** Copies that a later one of their node follows: nothing more comes to them. */
+  #completeCopies: { readonly segment: DecisionSegment; readonly size: number }[] = [];
+  /** Sizes at which nothing whole was left to take, by name. */
+  readonly #scannedSizes = new Map<string, number>();
+  #scannedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Bytes that were no rows at the last look. */
+  get pendingBytes(): number {
+    return this.#pending.reduce((sum, { from, size }) => sum + size - from, 0);
+  }
+
+  isScanDue(nowMs: number): boolean {
+    return this.#pending.length === 0 && nowMs - this.#scannedAtMs >= SCAN_INTERVAL_MS;
+  }
+
+  /** Another database is open. */
+  reset(): void {
+    this.#pending = [];
+    this.#scannedSizes.clear();
+    this.#scannedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Finds copies with bytes beyond the database's progress. */
+  scan({ bytesByName }: ProjectionProgress, nowMs: number): void {
+    this.#scannedAtMs = nowMs;
+    const waiting = listSegmentCopies(this.#directory).filter(({ isCompressed }) => !isCompressed);
+    const sized = waiting.map((segment) => {
+      return { segment, size: readFileSizeOrZero(join(this.#directory, segment.file)) };
+    });
+    this.#pending = sized.flatMap(({ segment, size }) => {
+      const from = bytesByName.get(segment.name) ?? 0;
+      const isNew = size > Math.max(from, this.#scannedSizes.get(segment.name) ?? 0);
+      return isNew ? [{ segment, from, size }] : [];
+    });
+    const work = new Set(this.#pending.map(({ segment }) => segment));
+    this.#completeCopies = sized.filter(({ segment }, index) => {
+      return !work.has(segment) && sized[index + 1]?.segment.node === segment.node;
+    });
+  }
+
+  /** The next that has bytes which are no rows; undefined when all of the last look are done. */
+  peekNext(): PendingSegmentRange | undefined {
+    return this.#pending[0];
+  }
+
+  /** It was read as far as it had whole blocks. */
+  markIngested({ segment, size }: PendingSegmentRange): void {
+    this.#pending = this.#pending.filter((each) => each.segment.name !== segment.name);
+    this.#scannedSizes.set(segment.name, size);
+  }
+
+  /**
+   * Compresses one that takes no more and is all rows.
+   * @returns its bytes now, 0 when there was none.
+   */
+  compressOne(): number {
+    const found = this.#completeCopies.shift();
+    if (found === undefined) return 0;
+    this.#scannedSizes.delete(found.segment.name);
+    // Cut off since: what was cut off comes again.
+    if (readFileSizeOrZero(join(this.#directory, found.segment.file)) < found.size) return 0;
+    return compressSegment(this.#directory, found.segment);
+  }
+}
+
+/** 0 where it has just been removed. */
+function readFileSizeOrZero(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -5,7 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { quoteLiteral } from "../view.ts";
 
 /** Values of one pivoted expression: each is a column of the answer. */
-export const PIVOT_VALUES_MAX = 100;
+const PIVOT_VALUES_MAX = 100;
 
 /** A pivoted expression without values: its place in the text, and the query that gives them. */
 interface PivotWithoutValues {
@@ -21,7 +21,7 @@ interface SqlWord {
   readonly at: number;
 }
 
-/** The quotes, comments, words and marks of SQL; everything else is taken letter by letter. */
+/** The quotes, comments, words and marks of SQL; everything else is matched character by character. */
 const TOKEN =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|[A-Za-z_]\w*|[^]/g;
 const OPENS = "([{";

@@ -1,8 +1,7 @@
-// Runs one analyst's query within limits, on a connection of its own: rows, bytes and time are
-// bounded here, memory by the database. No query can stop the service.
+// Runs one analyst's query on its own connection within limits: rows, bytes and time are bounded here,
+// memory by the database. The time limit counts the time that DuckDB works, not the pauses of a stream.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { Connection, RowStream } from "../duckdb.ts";
-import { StatementRefused } from "../duckdb.ts";
+import { type Connection, readNumber, type RowStream, StatementRefused } from "../duckdb.ts";
 import {
   type QueryRights,
   assertReadOnly,
@@ -12,7 +11,6 @@ import {
 import { fillPivotValues, findPivotsWithoutValues } from "./pivot.ts";
 import type { SnapshotPosition, QueryLimits, QueryResult } from "../store.ts";
 import { readTenantScope, buildTenantViewSql } from "./views.ts";
-import { QueryTimeLimit } from "./watch.ts";
 
 /** Text in one answer, in UTF-16 units: beyond this the answer belongs in a stream or an export. */
 export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
@@ -96,8 +94,8 @@ async function readSnapshotPosition(
   connection: Connection,
   clock: () => number,
 ): Promise<SnapshotPosition> {
-  const [row] = await connection.rows("SELECT coalesce(max(lsn), 0) FROM outcomes.main.applied");
-  return { position: Number(row?.[0]), timeMs: clock() };
+  const sql = "SELECT coalesce(max(lsn), 0) FROM outcomes.main.applied";
+  return { position: await readNumber(connection, sql), timeMs: clock() };
 }
 
 /** Puts a tenant's own views before those over everything, for the life of the connection. */
@@ -184,10 +182,52 @@ export function createQueryCancelledFault(): ServiceFault {
   return createQueryLimitFault("cancelled", "the query was ended by the key that asked it");
 }
 
-/** `code` tells a program what ended it. */
+/** `code` lets a program distinguish the causes. */
 function createQueryLimitFault(
   code: "timeout" | "memory" | "cancelled",
   detail: string,
 ): ServiceFault {
   return new ServiceFault("query_rejected", detail, [{ pointer: "/sql", code, detail }]);
+}
+
+/** An interrupt that comes between two steps is lost, so it is repeated at this interval in ms. */
+export const INTERRUPT_REPEAT_MS = 20;
+
+export class QueryTimeLimit {
+  isInterrupted = false;
+  /** Its caller wants no answer any more. */
+  isCancelled = false;
+  readonly #connection: Connection;
+  #leftMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(connection: Connection, limitMs: number) {
+    this.#connection = connection;
+    this.#leftMs = limitMs;
+  }
+
+  /** Runs `work` within the time that is left. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    this.#timer = setTimeout(() => this.#interruptRepeatedly(), Math.max(0, this.#leftMs));
+    try {
+      return await work();
+    } finally {
+      clearTimeout(this.#timer);
+      this.#leftMs -= performance.now() - startedAt;
+    }
+  }
+
+  /** Interrupts it for its caller's sake. */
+  cancel(): void {
+    this.isCancelled = true;
+    this.#interruptRepeatedly();
+  }
+
+  #interruptRepeatedly(): void {
+    this.isInterrupted = true;
+    this.#connection.interrupt();
+    clearTimeout(this.#timer);
+    this.#timer = setInterval(() => this.#connection.interrupt(), INTERRUPT_REPEAT_MS);
+  }
 }

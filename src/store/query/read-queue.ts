@@ -1,13 +1,12 @@
 // Queue of reads of the database, one after another on a connection. A rebuild can end the running
 // read and hold up later ones.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { DatabaseConnections } from "../connections.ts";
+import type { DatabaseConnections } from "../database.ts";
 import type { Connection } from "../duckdb.ts";
 import type { QueryRights } from "./guard.ts";
-import { DatabaseSuspect, runQuery } from "./query.ts";
+import { DatabaseSuspect, runQuery, INTERRUPT_REPEAT_MS, type QueryTimeLimit } from "./query.ts";
 import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
-import { INTERRUPT_REPEAT_MS, type QueryTimeLimit } from "./watch.ts";
 import { SerialQueue } from "../../concurrency/serial-queue.ts";
 
 /** Serial queue of reads whose running one can be interrupted. */

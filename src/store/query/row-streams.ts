@@ -1,4 +1,4 @@
-// Streamed answers: a query whose rows are taken in parts, as lines of JSON, by a client that sets the
+// Streamed results: a query whose rows are read in parts, as lines of JSON, by a client that sets the
 // pace. Each has a connection and a snapshot of its own. Their number, the work that each may cost,
 // the rest that a client may take and the age of a snapshot are bounded.
 import { ServiceFault } from "../../contract/faults.ts";
@@ -11,8 +11,9 @@ import {
   type StartedQuery,
   RESULT_TEXT_MAX,
   startReadOnlyQuery,
+  INTERRUPT_REPEAT_MS,
+  QueryTimeLimit,
 } from "./query.ts";
-import { INTERRUPT_REPEAT_MS, QueryTimeLimit } from "./watch.ts";
 
 /** Open at one time, and of those for one tenant. */
 export const STREAMS_MAX = 4;

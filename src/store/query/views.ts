@@ -1,6 +1,6 @@
 // Documented views, as templates over the tables they read: once over everything, for the operator,
 // and again for a tenant's key, over the rows it may see. Both have the same columns.
-import { DECISION_VIEWS } from "../decisions/rows.ts";
+import { DECISION_VIEWS } from "../decisions/table.ts";
 import type { Connection } from "../duckdb.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
@@ -16,6 +16,7 @@ import {
   type ViewDefinition,
   VISIBLE_ROW_CONDITIONS,
 } from "../view.ts";
+import type { StoreDescription } from "../store.ts";
 
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = {
   ...OUTCOME_VIEWS,
@@ -116,3 +117,24 @@ const TENANT_NAMESPACES_SQL = `SELECT namespace FROM ${CATALOG}.main.audit_rows
     arg_max(if(event = 'namespace.revoked', '', tenant), position)
       FILTER (event LIKE 'namespace.%'),
     arg_min(tenant, position)) = $1::VARCHAR ORDER BY 1`;
+
+/** Describes every documented view. */
+export async function describeViews(connection: Connection): Promise<StoreDescription> {
+  const [zone] = await connection.rows("SELECT current_setting('TimeZone')");
+  const rows = await connection.rows(
+    `SELECT table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns()
+     WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index`,
+  );
+  const views = Object.entries(VIEWS).map(([name, { comment }]) => ({
+    name,
+    comment,
+    columns: rows
+      .filter(([table]) => table === name)
+      .map(([, column, type, about]) => ({
+        name: String(column),
+        type: String(type),
+        comment: String(about),
+      })),
+  }));
+  return { views, timeZone: String(zone?.[0]) };
+}

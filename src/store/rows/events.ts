@@ -1,14 +1,14 @@
 // Events for people: provenance reported after the fact, reviews, changes of API keys, back-tests
 // (records of the journal, see rows/notes.ts), and kaizen runs, whose source are their files.
 // Append-only; a view shows the newest row of each.
-import { findDecisionComment, buildDecisionsSql } from "../decisions/rows.ts";
+import { findDecisionComment, buildDecisionsSql } from "../decisions/table.ts";
 import type { Connection } from "../duckdb.ts";
 import type { NoteTable } from "../../contract/notes.ts";
 import type { StoreEvents } from "../store.ts";
 import type { ViewDefinition } from "../view.ts";
 
 type EventTable = keyof StoreEvents | NoteTable;
-export type EventColumn = readonly [name: string, type: string, comment: string];
+type EventColumn = readonly [name: string, type: string, comment: string];
 
 const RECORDED_AT: EventColumn = ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"];
 

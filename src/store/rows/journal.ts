@@ -1,24 +1,49 @@
 // Rows of journal records other than outcomes: signed batches, sources of the vault, the records
 // that auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
 // reporters' standings, and assessments of agents' texts.
-import type { Assessment } from "../../contract/assessments.ts";
+import { type Assessment, ASSESSMENT_KINDS } from "../../contract/assessments.ts";
 import { digestSignedBody } from "../../contract/signed-records.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { decodeAssessment } from "../../journal/assessments.ts";
 import { FRAME_KINDS, readFrameKind } from "../../journal/format.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 import { decodeBatchEvidence } from "../../journal/proof.ts";
-import type { Connection, RowAppender } from "../duckdb.ts";
+import { appendRows, appendValues, type Connection } from "../duckdb.ts";
 import type { ViewDefinition } from "../view.ts";
-import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
 import { appendNotes, type NoteRow } from "./notes.ts";
-import { appendPolicy, type PolicyRow } from "./policies.ts";
-import { appendReviewQueue, type ReviewCallRow, type ReviewEventRow } from "./review-queue.ts";
+import type { PolicyRow } from "./policies.ts";
+import {
+  appendReviewQueue,
+  type PositionedRow,
+  type ReviewCallRow,
+  type ReviewEventRow,
+} from "./review-queue.ts";
 import type { UsageRow } from "../../contract/usage.ts";
 import { UsageBatch } from "./usage.ts";
 
+const ASSESSMENT_TABLE = `CREATE TABLE assessment_rows (position BIGINT NOT NULL,
+  assessed_at TIMESTAMP NOT NULL, tenant VARCHAR NOT NULL, key_id VARCHAR NOT NULL,
+  agent VARCHAR NOT NULL, code VARCHAR NOT NULL, feature VARCHAR NOT NULL,
+  content_sha256 VARCHAR NOT NULL)`;
+
+const ASSESSMENT_VIEW: ViewDefinition = {
+  sql: (from) => `SELECT assessed_at, tenant, key_id, agent, code, feature, content_sha256, position
+    FROM ${from("assessment_rows")}`,
+  comment: "texts of agents that failed for certain when a first-party key asked, each once",
+  columns: [
+    ["assessed_at", "when the verdict was given, UTC"],
+    ["tenant", "tenant of the asking key"],
+    ["key_id", "API key that asked"],
+    ["agent", "the agent whose text it was"],
+    ["code", "the finding, as in reason_codes"],
+    ["feature", "what it counts towards: hallucination or unverified"],
+    ["content_sha256", "SHA-256 of the text, hex; the text is not kept"],
+    ["position", "its record in the evidence journal"],
+  ],
+};
+
 /** State of a source of the vault from this record on. */
-export interface SourceRow {
+interface SourceRow {
   tenant: string;
   visibility: string;
   sourceId: string;
@@ -70,7 +95,7 @@ interface SignedBatchRow {
 /** An agent's standing in one credibility batch. */
 interface StandingRow {
   agent: string;
-  /** Null for a stranger. */
+  /** Null for an unvouched reporter. */
   credibility: number | null;
   isSeed: boolean;
   signs: boolean;
@@ -78,8 +103,6 @@ interface StandingRow {
   /** Null for none. */
   cluster: number | null;
 }
-
-type PositionedRow<Row> = Row & { position: number };
 
 /** Gathers the rows of one transaction. */
 export class JournalRowBatch {
@@ -104,40 +127,33 @@ export class JournalRowBatch {
 
   /** Takes a record other than an outcome. */
   add(bytes: Buffer, at: number, position: number): void {
-    const batch =
-      readFrameKind(bytes, at) === FRAME_KINDS.evidence
-        ? decodeBatchEvidence(bytes, at)
-        : undefined;
+    const kind = readFrameKind(bytes, at);
+    const batch = kind === FRAME_KINDS.evidence ? decodeBatchEvidence(bytes, at) : undefined;
     if (batch !== undefined) {
       const { evidenceId, kid, jti, recordedAtMs, body } = batch;
-      const digest = digestSignedBody(body);
-      this.#signedBatches.push({
-        position,
-        evidenceId,
-        kid,
-        jti,
-        recordedAtMs,
-        bodyDigest: digest,
-      });
-      return;
-    }
-    if (readFrameKind(bytes, at) === FRAME_KINDS.standings) {
+      const bodyDigest = digestSignedBody(body);
+      this.#signedBatches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest });
+    } else if (kind === FRAME_KINDS.standings) {
       for (const row of decodeStandingRows(bytes, at)) this.#standings.push({ position, ...row });
-      return;
-    }
-    if (readFrameKind(bytes, at) === FRAME_KINDS.assessment) {
+    } else if (kind === FRAME_KINDS.assessment) {
       this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
-      return;
-    }
-    const described = this.#describe(bytes, at);
-    const { sources = [], audits = [], policies = [], notes = [], usage = [] } = described;
-    for (const row of described.reviewEvents ?? []) this.#reviewEvents.push({ position, ...row });
-    for (const row of described.reviewCalls ?? []) this.#reviewCalls.push({ position, ...row });
-    for (const row of sources) this.#sources.push({ position, ...row });
-    for (const row of audits) this.#audits.push({ position, ...row });
-    for (const row of policies) this.#policies.push({ position, ...row });
-    for (const row of usage) this.#usage.add(row, position);
-    for (const row of notes) if (!this.#hasExpired(row)) this.#notes.push({ position, ...row });
+    } else this.#addDescribed(this.#describe(bytes, at), position);
+  }
+
+  #addDescribed(rows: Partial<JournalRows>, position: number): void {
+    const add = <Row extends object>(to: PositionedRow<Row>[], from: readonly Row[] = []) => {
+      for (const row of from) to.push({ position, ...row });
+    };
+    add(this.#reviewEvents, rows.reviewEvents);
+    add(this.#reviewCalls, rows.reviewCalls);
+    add(this.#sources, rows.sources);
+    add(this.#audits, rows.audits);
+    add(this.#policies, rows.policies);
+    add(
+      this.#notes,
+      rows.notes?.filter((note) => !this.#hasExpired(note)),
+    );
+    for (const row of rows.usage ?? []) this.#usage.add(row, position);
   }
 
   #hasExpired({ table, event, moved }: NoteRow): boolean {
@@ -148,48 +164,33 @@ export class JournalRowBatch {
 
   /** Appends the gathered rows, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
-    await appendEach(connection, "batch_rows", this.#signedBatches, (appender, row) => {
-      appender.appendBigInt(BigInt(row.position));
-      appender.appendInstant(row.recordedAtMs);
-      for (const text of [row.evidenceId, row.kid, row.jti, row.bodyDigest]) {
-        appender.appendVarchar(text);
-      }
+    await appendRows(connection, "batch_rows", this.#signedBatches, (appender, row) => {
+      appendValues(appender, BigInt(row.position), { epochMs: row.recordedAtMs });
+      appendValues(appender, row.evidenceId, row.kid, row.jti, row.bodyDigest);
     });
-    await appendEach(connection, "source_rows", this.#sources, (appender, row) => {
-      appender.appendBigInt(BigInt(row.position));
-      appender.appendInstant(row.registeredAtMs);
-      const { sourceId, tenant, visibility, kind, title, digest, status, registeredBy } = row;
-      for (const text of [sourceId, tenant, visibility, kind, title, digest]) {
-        appender.appendVarchar(text);
-      }
-      appender.appendBigInt(BigInt(row.bytes));
-      appender.appendVarchar(status);
-      appender.appendVarchar(registeredBy);
+    await appendRows(connection, "source_rows", this.#sources, (appender, row) => {
+      appendValues(appender, BigInt(row.position), { epochMs: row.registeredAtMs }, row.sourceId);
+      appendValues(appender, row.tenant, row.visibility, row.kind, row.title, row.digest);
+      appendValues(appender, BigInt(row.bytes), row.status, row.registeredBy);
     });
-    await appendEach(connection, "audit_rows", this.#audits, (appender, row) => {
-      appender.appendBigInt(BigInt(row.position));
-      appender.appendInstant(row.recordedAtMs);
-      const { event, tenant, agent, namespace, kid, detail } = row;
-      for (const text of [event, tenant, agent, namespace, kid, detail]) {
-        if (text === null) appender.appendNull();
-        else appender.appendVarchar(text);
-      }
+    await appendRows(connection, "audit_rows", this.#audits, (appender, row) => {
+      appendValues(appender, BigInt(row.position), { epochMs: row.recordedAtMs });
+      appendValues(appender, row.event, row.tenant, row.agent, row.namespace, row.kid, row.detail);
     });
-    await appendEach(connection, "policy_rows", this.#policies, (appender, row) => {
-      appendPolicy(appender, row, row.position);
+    await appendRows(connection, "policy_rows", this.#policies, (appender, row) => {
+      appendValues(appender, BigInt(row.position), { epochMs: row.setAtMs }, row.tenant);
+      appendValues(appender, row.version, row.setBy, row.policy, row.reason);
     });
-    await appendEach(connection, "standing_rows", this.#standings, (appender, row) => {
-      appender.appendBigInt(BigInt(row.position));
-      appender.appendVarchar(row.agent);
-      if (row.credibility === null) appender.appendNull();
-      else appender.appendDouble(row.credibility);
-      for (const flag of [row.isSeed, row.signs, row.isDiscounted]) appender.appendBoolean(flag);
-      if (row.cluster === null) appender.appendNull();
-      else appender.appendBigInt(BigInt(row.cluster));
+    await appendRows(connection, "standing_rows", this.#standings, (appender, row) => {
+      appendValues(appender, BigInt(row.position), row.agent, row.credibility, row.isSeed);
+      const cluster = row.cluster === null ? null : BigInt(row.cluster);
+      appendValues(appender, row.signs, row.isDiscounted, cluster);
     });
-    await appendEach(connection, "assessment_rows", this.#assessments, (appender, row) =>
-      writeAssessment(appender, row.position, row),
-    );
+    await appendRows(connection, "assessment_rows", this.#assessments, (appender, row) => {
+      const { tenant, keyId, agent, code, kindIndex, digest } = row;
+      appendValues(appender, BigInt(row.position), { epochMs: row.assessedAtMs }, tenant, keyId);
+      appendValues(appender, agent, code, ASSESSMENT_KINDS[kindIndex]!, digest);
+    });
     await appendNotes(connection, this.#notes);
     await this.#usage.append(connection);
     await appendReviewQueue(connection, this.#reviewEvents, this.#reviewCalls);
@@ -205,21 +206,6 @@ function decodeStandingRows(bytes: Buffer, at: number): StandingRow[] {
     isDiscounted: (flags & STANDING_BITS.discounted) !== 0,
     cluster: cluster === 0 ? null : cluster,
   }));
-}
-
-async function appendEach<Row>(
-  connection: Connection,
-  table: string,
-  rows: readonly Row[],
-  write: (appender: RowAppender, row: Row) => void,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await connection.append(table, (appender) => {
-    for (const row of rows) {
-      write(appender, row);
-      appender.endRow();
-    }
-  });
 }
 
 /** In the order in which they are appended. */

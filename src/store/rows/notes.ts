@@ -2,10 +2,11 @@
 // database alone have no position: they are given out once, to be journaled, and the record that
 // comes back takes their place in the same transaction.
 import type { MigratedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
-import type { Connection, RowAppender } from "../duckdb.ts";
+import { appendRows, type Connection, type RowAppender } from "../duckdb.ts";
 import { EVENT_COLUMNS, EVENT_TABLES, convertToColumnText } from "./events.ts";
+import type { PositionedRow } from "./review-queue.ts";
 
-export const NOTE_TABLES = [
+const NOTE_TABLES = [
   "provenance",
   "reviews",
   "audit_events",
@@ -20,25 +21,23 @@ export interface NoteRow {
   readonly moved?: string | undefined;
 }
 
-type PositionedNote = NoteRow & { readonly position: number };
-
 /** Appends notes, inside the open transaction. */
 export async function appendNotes(
   connection: Connection,
-  notes: readonly PositionedNote[],
+  notes: readonly PositionedRow<NoteRow>[],
 ): Promise<void> {
   for (const table of NOTE_TABLES) {
     const rows = notes.filter((note) => note.table === table);
-    if (rows.length === 0) continue;
-    await connection.append(EVENT_TABLES[table], (appender) => {
-      for (const row of rows) appendNote(appender, row);
-    });
+    await appendRows(connection, EVENT_TABLES[table], rows, appendNote);
     for (const { moved } of rows)
       if (moved !== undefined) await deleteMovedRows(connection, table, moved);
   }
 }
 
-function appendNote(appender: RowAppender, { table, event, position }: PositionedNote): void {
+function appendNote(
+  appender: RowAppender,
+  { table, event, position }: PositionedRow<NoteRow>,
+): void {
   const row: Record<string, unknown> = { ...event, position };
   for (const [name, type] of EVENT_COLUMNS[table]) {
     const value = row[name];
@@ -48,7 +47,6 @@ function appendNote(appender: RowAppender, { table, event, position }: Positione
     else if (type === "VARCHAR[]") appender.appendTexts(value as readonly string[]);
     else appender.appendVarchar(convertToColumnText(value, type) ?? "");
   }
-  appender.endRow();
 }
 
 /** Columns without the position, and their digest as SQL: equal rows have equal digests. */

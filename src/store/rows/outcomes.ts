@@ -2,7 +2,12 @@
 // that a crash leaves either both or neither. Expired outcomes are counted, not kept: a rebuild
 // brings none of them back.
 import { decodeAgentKey, extractKeyNamespace } from "../../contract/identifiers.ts";
-import { digestSignedBody } from "../../contract/signed-records.ts";
+import {
+  digestSignedBody,
+  type SignedOutcomeEntry,
+  type SignedId,
+  type SignedRecords,
+} from "../../contract/signed-records.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import {
   FRAME_KINDS,
@@ -13,10 +18,12 @@ import {
 import { decodeOutcome, readOutcomeRecordedAtMs } from "../../journal/outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
 import type { RecordVisitor } from "../../journal/scan.ts";
-import type { Connection, RowAppender } from "../duckdb.ts";
+import { readNumber, type Connection, type RowAppender, type RowValues } from "../duckdb.ts";
 import { type RecordDescriber, JournalRowBatch } from "./journal.ts";
 import { buildDayCountsSql } from "./outcome-views.ts";
 import { SCHEMA_VERSION } from "../schema.ts";
+import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
+import { quoteLiteral } from "../view.ts";
 
 type OutcomeRecord = ReturnType<typeof decodeOutcome>;
 type OutcomeProof = NonNullable<OutcomeRecord["proof"]>;
@@ -56,13 +63,13 @@ export async function createExpiredTable(connection: Connection): Promise<void> 
   await connection.run(`CREATE TEMP TABLE ${EXPIRED_TABLE} AS FROM outcome_rows LIMIT 0`);
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   uptoLsn: number;
   /** Records of one transaction. */
   countMax: number;
   /** Outcomes recorded before (epoch ms) have expired. */
   cutoffMs: number;
-  /** The same for provenance told afterwards. */
+  /** The same for provenance reported after the fact. */
   provenanceCutoffMs: number;
   describe: RecordDescriber;
 }
@@ -139,8 +146,7 @@ export async function expireOutcomes(
   cutoffMs: number,
 ): Promise<AppliedPosition> {
   const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
-  const [row] = await connection.rows(`SELECT count(*) FROM outcome_rows WHERE ${before}`);
-  const count = Number(row?.[0]);
+  const count = await readNumber(connection, `SELECT count(*) FROM outcome_rows WHERE ${before}`);
   if (count === 0) return applied;
   const next = { ...applied, expiredCount: applied.expiredCount + count };
   await inTransaction(connection, async () => {
@@ -233,11 +239,10 @@ function appendAgent(appender: RowAppender, key: string): void {
 /** Removes provenance recorded before `cutoffMs`. @returns whether there was any. */
 export async function expireProvenance(connection: Connection, cutoffMs: number): Promise<boolean> {
   const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
-  const [row] = await connection.rows(`SELECT count(*) FROM provenance_rows WHERE ${before}`);
-  if (Number(row?.[0]) === 0) return false;
-  await inTransaction(connection, () =>
-    connection.run(`DELETE FROM provenance_rows WHERE ${before}`),
-  );
+  const table = "provenance_rows";
+  if ((await readNumber(connection, `SELECT count(*) FROM ${table} WHERE ${before}`)) === 0)
+    return false;
+  await inTransaction(connection, () => connection.run(`DELETE FROM ${table} WHERE ${before}`));
   return true;
 }
 
@@ -283,4 +288,43 @@ export async function readAppliedPosition(
   const [epoch, lsn, outcomeCount, expiredCount, recordCrc] = numbers;
   const isWhole = count === outcomeCount - expiredCount && positionMax <= lsn;
   return isWhole ? { node, epoch, lsn, outcomeCount, expiredCount, recordCrc } : undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Searches all applied records; a caller that needs more waits for it first. */
+export async function findSignedRecords(
+  connection: Connection,
+  { kid, jti, jtiMs }: SignedId,
+): Promise<SignedRecords> {
+  const from = Math.floor(jtiMs - OUTCOME_SKEW_MS_MAX);
+  const to = Math.ceil(jtiMs + OUTCOME_AGE_MS_MAX + DAY_MS);
+  // As constants, not as parameters: those are not compared with block statistics.
+  const condition = `jti = UUID ${quoteLiteral(jti)} AND kid = ${quoteLiteral(kid)}
+    AND recorded_at BETWEEN epoch_ms(${from}) AND epoch_ms(${to})`;
+  const outcomes = await connection.rows(
+    `SELECT outcome_id, position, epoch_ms(recorded_at), evidence_index, body_digest
+     FROM outcome_rows WHERE ${condition} ORDER BY position`,
+  );
+  const [batch] = await connection.rows(
+    `SELECT evidence_id, position, body_digest
+     FROM batch_rows WHERE ${condition} ORDER BY position`,
+  );
+  const alone = outcomes.find(([, , , index]) => index === null);
+  if (alone !== undefined) {
+    return { alone: { ...parseRecordedOutcome(alone), bodyDigest: String(alone[4]) } };
+  }
+  if (batch === undefined) return {};
+  const rows = new Map(outcomes.map((row) => [Number(row[3]), parseRecordedOutcome(row)]));
+  const [evidenceId, position, digest] = batch;
+  const known = { evidenceId: String(evidenceId), position: Number(position) };
+  return { batch: { ...known, bodyDigest: String(digest), rows } };
+}
+
+function parseRecordedOutcome([id, position, recordedAtMs]: RowValues): SignedOutcomeEntry {
+  return {
+    outcomeId: String(id),
+    position: Number(position),
+    recordedAtMs: Number(recordedAtMs),
+  };
 }

@@ -1,9 +1,8 @@
 // Policies as rows, one for each that was journaled, and the view over them.
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
-import type { RowAppender } from "../duckdb.ts";
 import type { ViewDefinition } from "../view.ts";
 
-/** A policy that was put in force. */
+/** A policy that was activated. */
 export interface PolicyRow {
   tenant: string;
   version: string;
@@ -21,15 +20,6 @@ export function buildPolicyTableSql(): string[] {
       tenant VARCHAR NOT NULL, version VARCHAR NOT NULL, set_by VARCHAR NOT NULL,
       policy JSON NOT NULL, reason VARCHAR)`,
   ];
-}
-
-/** The order of values is that of the table. */
-export function appendPolicy(appender: RowAppender, row: PolicyRow, position: number): void {
-  appender.appendBigInt(BigInt(position));
-  appender.appendInstant(row.setAtMs);
-  for (const text of [row.tenant, row.version, row.setBy, row.policy]) appender.appendVarchar(text);
-  if (row.reason === null) appender.appendNull();
-  else appender.appendVarchar(row.reason);
 }
 
 const buildBoundColumn = (level: string) =>

@@ -1,53 +1,12 @@
 // The review queue as rows: what was opened, claimed and decided, as the journal has it, and the view
 // that folds it into one row for each review, by the rules of contract/reviews/book.ts. Calls that are
 // counted later are rows of their own, which the daily upkeep adds up.
-import type { Connection, RowAppender } from "../duckdb.ts";
+import { appendRows, appendValues, readNumber, type Connection } from "../duckdb.ts";
 import type { ViewDefinition } from "../view.ts";
 
-/** An opening, a claim or a decision; what does not belong to it is null. */
-export interface ReviewEventRow {
-  readonly event: string;
-  readonly reviewId: string;
-  readonly tenant: string;
-  readonly agent: string;
-  readonly level: string;
-  readonly atMs: number;
-  /** The reviewer, and the key that acted; null for an opening by calls. */
-  readonly who: string | null;
-  readonly actor: string | null;
-  /** Until when a lease or a decision holds. */
-  readonly untilMs: number | null;
-  readonly decision: string | null;
-  readonly note: string | null;
-  readonly maxStakes: number | null;
-  /** Of an opening. */
-  readonly kind: string | null;
-  readonly day: string | null;
-  readonly reason: string | null;
-  readonly requestId: string | null;
-  readonly stakes: number | null;
-  readonly statement: string | null;
-  readonly contact: string | null;
-  readonly disputedRequestId: string | null;
-}
-
-/** Calls that a review stands for. */
-export interface ReviewCallRow {
-  readonly reviewId: string;
-  readonly calls: number;
-  readonly lastRequestId: string;
-  readonly lastMs: number;
-  readonly stakesMax: number;
-}
-
-type PositionedReviewRow<Row> = Row & { readonly position: number };
-
-const EVENT_TEXT_MEMBERS = [
-  "reviewId",
-  "tenant",
-  "agent",
-  "level",
-  "event",
+/** Texts of an event in append order; those that every event has come first. */
+const COMMON_TEXT_MEMBERS = ["reviewId", "tenant", "agent", "level", "event"] as const;
+const OPTIONAL_TEXT_MEMBERS = [
   "who",
   "actor",
   "decision",
@@ -60,6 +19,34 @@ const EVENT_TEXT_MEMBERS = [
   "contact",
   "disputedRequestId",
 ] as const;
+
+/**
+ * An opening, a claim or a decision; members that do not apply are null. `who` is the reviewer and
+ * `actor` the key that acted: both are null for an opening by calls.
+ */
+export interface ReviewEventRow
+  extends
+    Readonly<Record<(typeof COMMON_TEXT_MEMBERS)[number], string>>,
+    Readonly<Record<(typeof OPTIONAL_TEXT_MEMBERS)[number], string | null>> {
+  readonly atMs: number;
+  /** End of a lease, or of the time for which a decision holds. */
+  readonly untilMs: number | null;
+  readonly maxStakes: number | null;
+  /** Of an opening. */
+  readonly stakes: number | null;
+}
+
+/** Calls that a review stands for. */
+export interface ReviewCallRow {
+  readonly reviewId: string;
+  readonly calls: number;
+  readonly lastRequestId: string;
+  readonly lastMs: number;
+  readonly stakesMax: number;
+}
+
+/** A row with the position of its journal record. */
+export type PositionedRow<Row> = Row & { readonly position: number };
 
 export function buildReviewQueueTableSql(): string[] {
   return [
@@ -78,51 +65,27 @@ export function buildReviewQueueTableSql(): string[] {
 /** Appends the rows, inside the open transaction. */
 export async function appendReviewQueue(
   connection: Connection,
-  events: readonly PositionedReviewRow<ReviewEventRow>[],
-  calls: readonly PositionedReviewRow<ReviewCallRow>[],
+  events: readonly PositionedRow<ReviewEventRow>[],
+  calls: readonly PositionedRow<ReviewCallRow>[],
 ): Promise<void> {
-  if (events.length > 0) {
-    await connection.append("review_event_rows", (appender) => {
-      for (const row of events) appendEvent(appender, row);
-    });
-  }
-  if (calls.length === 0) return;
-  await connection.append("review_call_rows", (appender) => {
-    for (const row of calls) {
-      appender.appendBigInt(BigInt(row.position));
-      appender.appendBigInt(BigInt(row.calls));
-      appender.appendInstant(row.lastMs);
-      appender.appendDouble(row.stakesMax);
-      appender.appendVarchar(row.reviewId);
-      appender.appendVarchar(row.lastRequestId);
-      appender.endRow();
-    }
+  await appendRows(connection, "review_event_rows", events, (appender, row) => {
+    appendValues(appender, BigInt(row.position), { epochMs: row.atMs });
+    appendValues(appender, { epochMs: row.untilMs ?? Number.NaN }, row.stakes, row.maxStakes);
+    appendValues(appender, ...COMMON_TEXT_MEMBERS.map((name) => row[name]));
+    appendValues(appender, ...OPTIONAL_TEXT_MEMBERS.map((name) => row[name]));
+  });
+  await appendRows(connection, "review_call_rows", calls, (appender, row) => {
+    appendValues(appender, BigInt(row.position), BigInt(row.calls), { epochMs: row.lastMs });
+    appendValues(appender, row.stakesMax, row.reviewId, row.lastRequestId);
   });
 }
 
-function appendEvent(appender: RowAppender, row: PositionedReviewRow<ReviewEventRow>): void {
-  appender.appendBigInt(BigInt(row.position));
-  appender.appendInstant(row.atMs);
-  if (row.untilMs === null) appender.appendNull();
-  else appender.appendInstant(row.untilMs);
-  for (const value of [row.stakes, row.maxStakes]) {
-    if (value === null) appender.appendNull();
-    else appender.appendDouble(value);
-  }
-  for (const name of EVENT_TEXT_MEMBERS) {
-    const value = row[name];
-    if (value === null) appender.appendNull();
-    else appender.appendVarchar(value);
-  }
-  appender.endRow();
-}
-
 /** Rows of calls that others of the same review stand beside. */
-export async function countSpareCallRows(connection: Connection): Promise<number> {
-  const [row] = await connection.rows(
+export function countSpareCallRows(connection: Connection): Promise<number> {
+  return readNumber(
+    connection,
     "SELECT count(*) - count(DISTINCT review_id) FROM review_call_rows",
   );
-  return Number(row?.[0]);
 }
 
 const CALL_SUMS_SQL = `SELECT max(position) AS position, sum(calls)::BIGINT AS calls,

@@ -1,74 +1,46 @@
 // Scores as rows: every agent's as it stands, replaced as a whole, and a daily sample of them that
 // stays. They are read from the agent table; the journal alone does not give the sample back.
-import type { Connection } from "../duckdb.ts";
+import { readNumber, type Connection } from "../duckdb.ts";
 import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
 
-/** One agent's score; times are epoch ms, 0 for never. */
-export interface ScoreRow {
-  agent: string;
-  /** Empty without one. */
-  namespace: string;
-  tier: string;
-  /** Empty without history. */
-  regime: string;
-  config_version: string;
-  score: number;
-  internal_score: number;
-  effective_score: number;
-  failure_probability: number;
-  failure_optimistic: number;
-  failure_pessimistic: number;
-  outcomes: number;
-  reported: number;
-  successes_90d: number;
-  failures_90d: number;
-  successes_14d: number;
-  failures_14d: number;
-  stakes_proven: number;
-  first_seen_ms: number;
-  last_outcome_ms: number;
-  last_failure_ms: number;
-  /** -1 for a stranger. */
-  credibility: number;
-  /** 0 for none. */
-  cluster: number;
-}
+const SCORE_TEXT_COLUMNS = ["agent", "namespace", "tier", "regime", "config_version"] as const;
+const SCORE_NUMBER_COLUMNS = [
+  "score",
+  "internal_score",
+  "effective_score",
+  "failure_probability",
+  "failure_optimistic",
+  "failure_pessimistic",
+  "outcomes",
+  "reported",
+  "successes_90d",
+  "failures_90d",
+  "successes_14d",
+  "failures_14d",
+  "stakes_proven",
+  "first_seen_ms",
+  "last_outcome_ms",
+  "last_failure_ms",
+  "credibility",
+  "cluster",
+] as const;
 
-type ScoreColumn = readonly [name: keyof ScoreRow, type: "VARCHAR" | "DOUBLE"];
+/**
+ * One agent's score. Times are epoch ms, 0 for never; `namespace` is empty without one, `regime` without
+ * history; `credibility` is -1 for an unvouched reporter, `cluster` 0 for none.
+ */
+export type ScoreRow = Record<(typeof SCORE_TEXT_COLUMNS)[number], string> &
+  Record<(typeof SCORE_NUMBER_COLUMNS)[number], number>;
 
-/** Columns of `agent_rows` in append order; after them the position and the time of the reading. */
-const SCORE_COLUMNS: readonly ScoreColumn[] = [
-  ["agent", "VARCHAR"],
-  ["namespace", "VARCHAR"],
-  ["tier", "VARCHAR"],
-  ["regime", "VARCHAR"],
-  ["config_version", "VARCHAR"],
-  ["score", "DOUBLE"],
-  ["internal_score", "DOUBLE"],
-  ["effective_score", "DOUBLE"],
-  ["failure_probability", "DOUBLE"],
-  ["failure_optimistic", "DOUBLE"],
-  ["failure_pessimistic", "DOUBLE"],
-  ["outcomes", "DOUBLE"],
-  ["reported", "DOUBLE"],
-  ["successes_90d", "DOUBLE"],
-  ["failures_90d", "DOUBLE"],
-  ["successes_14d", "DOUBLE"],
-  ["failures_14d", "DOUBLE"],
-  ["stakes_proven", "DOUBLE"],
-  ["first_seen_ms", "DOUBLE"],
-  ["last_outcome_ms", "DOUBLE"],
-  ["last_failure_ms", "DOUBLE"],
-  ["credibility", "DOUBLE"],
-  ["cluster", "DOUBLE"],
-];
+/** Columns of `agent_rows` in append order, before the position and time of the score snapshot. */
+export const SCORE_COLUMNS = [...SCORE_TEXT_COLUMNS, ...SCORE_NUMBER_COLUMNS];
 
 const AS_OF_COLUMNS = ["as_of_position", "as_of_ms"];
 
 export function buildScoreTableSql(): string[] {
   const columns = [
-    ...SCORE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`),
-    ...AS_OF_COLUMNS.map((name) => `${name} DOUBLE NOT NULL`),
+    ...SCORE_TEXT_COLUMNS.map((name) => `${name} VARCHAR NOT NULL`),
+    ...[...SCORE_NUMBER_COLUMNS, ...AS_OF_COLUMNS].map((name) => `${name} DOUBLE NOT NULL`),
   ];
   return [
     `CREATE TABLE agent_rows (${columns.join(", ")})`,
@@ -164,9 +136,12 @@ export function appendScores(
   position: number,
   nowMs: number,
 ): Promise<void> {
-  const types = [...SCORE_COLUMNS.map(([, type]) => type), ...AS_OF_COLUMNS.map(() => "DOUBLE")];
+  const types = [
+    ...SCORE_TEXT_COLUMNS.map(() => "VARCHAR"),
+    ...[...SCORE_NUMBER_COLUMNS, ...AS_OF_COLUMNS].map(() => "DOUBLE"),
+  ];
   const columns = [
-    ...SCORE_COLUMNS.map(([name]) => rows.map((row) => row[name])),
+    ...SCORE_COLUMNS.map((name) => rows.map((row) => row[name])),
     rows.map(() => position),
     rows.map(() => nowMs),
   ];
@@ -174,11 +149,9 @@ export function appendScores(
 }
 
 /** The newest day of which there is a sample, as days since 1970; -1 without one. */
-export async function readLastSampledDay(connection: Connection): Promise<number> {
-  const [row] = await connection.rows(
-    "SELECT coalesce(date_diff('day', DATE '1970-01-01', max(day)), -1) FROM score_day_rows",
-  );
-  return Number(row?.[0]);
+export function readLastSampledDay(connection: Connection): Promise<number> {
+  const day = "date_diff('day', DATE '1970-01-01', max(day))";
+  return readNumber(connection, `SELECT coalesce(${day}, -1) FROM score_day_rows`);
 }
 
 /**
@@ -192,8 +165,8 @@ export async function insertDailySample(
   cutoffDay: number,
   agentsMax: number,
 ): Promise<void> {
-  const [row] = await connection.rows("SELECT count(*) FROM agent_rows");
-  const share = Math.min(1, agentsMax / Math.max(1, Number(row?.[0])));
+  const agentCount = await readNumber(connection, "SELECT count(*) FROM agent_rows");
+  const share = Math.min(1, agentsMax / Math.max(1, agentCount));
   await connection.run(
     `INSERT INTO score_day_rows SELECT DATE '1970-01-01' + ${day}, ${share}, * FROM agent_rows
      WHERE hash(agent) % 1000000 < ${Math.ceil(share * 1_000_000)}`,

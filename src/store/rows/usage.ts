@@ -8,7 +8,7 @@ import {
   type UsageRow,
   UsageSums,
 } from "../../contract/usage.ts";
-import type { Connection } from "../duckdb.ts";
+import { appendRows, appendValues, readNumber, type Connection } from "../duckdb.ts";
 import type { UsageRange } from "../store.ts";
 import { quoteLiteral, type ViewDefinition } from "../view.ts";
 
@@ -43,17 +43,9 @@ export class UsageBatch {
 
   /** Appends them, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
-    const rows = this.#sums.listRows();
-    if (rows.length === 0) return;
-    await connection.append("usage_rows", (appender) => {
-      for (const row of rows) {
-        appender.appendBigInt(BigInt(this.#position));
-        for (const text of [row.meter, row.day, row.key_id, row.tenant]) {
-          appender.appendVarchar(text);
-        }
-        for (const kind of USAGE_KINDS) appender.appendBigInt(BigInt(row[kind]));
-        appender.endRow();
-      }
+    await appendRows(connection, "usage_rows", this.#sums.listRows(), (appender, row) => {
+      appendValues(appender, BigInt(this.#position), row.meter, row.day, row.key_id, row.tenant);
+      appendValues(appender, ...USAGE_KINDS.map((kind) => BigInt(row[kind])));
     });
   }
 }
@@ -67,11 +59,9 @@ const buildLargestSumsSql = (rows: string) =>
 const NEWEST_ROWS_SQL = "SELECT meter, day, key_id, max(position) FROM usage_rows GROUP BY ALL";
 
 /** Number of rows that a newer one has replaced. */
-export async function countReplacedUsageRows(connection: Connection): Promise<number> {
-  const [row] = await connection.rows(
-    `SELECT (SELECT count(*) FROM usage_rows) - (SELECT count(*) FROM (${NEWEST_ROWS_SQL}))`,
-  );
-  return Number(row?.[0]);
+export function countReplacedUsageRows(connection: Connection): Promise<number> {
+  const newest = `SELECT count(*) FROM (${NEWEST_ROWS_SQL})`;
+  return readNumber(connection, `SELECT (SELECT count(*) FROM usage_rows) - (${newest})`);
 }
 
 /** Removes them, inside the open transaction. */

@@ -1,11 +1,53 @@
-// One life of the process that runs callers' SQL, as the store thread sees it: calls with a deadline,
-// at which the process is killed. Its end settles every call: the one at fault with its reason.
+// One instance of the query process, as the store thread sees it, and the messages between the two.
+// A call that misses its deadline kills the process. The exit settles every call: the one at fault with
+// its reason.
 import type { LimitedProcess } from "../../platform/limited-process.ts";
 import { createQueryTimeoutFault, createQueryMemoryFault } from "../query/query.ts";
-import type { MessageFromSandbox, SandboxCall } from "./messages.ts";
+import type { EncodedFault } from "../../contract/encoded-fault.ts";
 import { PendingCalls } from "../../concurrency/calls.ts";
+import type { StoreCall } from "../messages.ts";
 
-/** The process ended under a call that is not at fault: it may be made again. */
+/** Rows that the copy lacks, as a Parquet file. */
+export interface TableRowsFile {
+  readonly table: string;
+  readonly path: string;
+  /** They take the place of all rows of the table. */
+  readonly isWhole: boolean;
+}
+
+/** A caller's SQL, and the parts of its answer. */
+export type CallerCall = Extract<
+  StoreCall,
+  { name: "query" | "cancelQuery" | "openStream" | "nextPart" | "closeStream" }
+>;
+
+export type SandboxCall =
+  | {
+      name: "open";
+      /** Directory of the store's database, copied first; undefined: the copy is there. */
+      copyFrom: string | undefined;
+      directory: string;
+      /** The one directory from which files of rows may be read. */
+      partsDirectory: string;
+      timeZone: string;
+      /** Limit on the memory of the process, which it has to prove. */
+      memoryBytes: number;
+    }
+  | { name: "add"; parts: readonly TableRowsFile[] }
+  | CallerCall;
+
+export interface MessageToSandbox {
+  id: number;
+  call: SandboxCall;
+}
+
+export type MessageFromSandbox =
+  | { kind: "answer"; id: number; result: unknown }
+  | { kind: "refusal"; id: number; fault: EncodedFault }
+  /** Nothing of the copy can be trusted any more. */
+  | { kind: "broken"; detail: string };
+
+/** The process exited during a call that did not cause it: the call can be retried. */
 export class ProcessLost extends Error {}
 
 /** Starts the process; messages go to the function given. */
@@ -88,8 +130,8 @@ export class SandboxProcess {
     this.hasEnded = true;
     const late = this.#timedOutCall;
     const callerCount = this.#calls.contexts().filter(({ liable }) => liable !== undefined).length;
-    // It ended by itself: an allocation was refused where that cannot be survived, or the machine ran
-    // out of memory. With one query under way that one did it; of several it may be any.
+    // It exited by itself: a fatal allocation failure, or the host ran out of memory. A single running
+    // query is the cause; of several, it may be any.
     const isOwnEnd = late === undefined && !this.#isKilled;
     this.#calls.rejectAll((context) => {
       const { liable } = context;

@@ -1,21 +1,24 @@
 // Callers' SQL in a process of its own, over a copy of the database: started when the first query comes,
-// ended after idle minutes, killed by whoever does not stop, and started again. Nothing that a query does
+// stopped after idle minutes, killed when a query does not stop, and restarted. Nothing that a query does
 // reaches the store, whose own database runs our own SQL alone.
 import * as fs from "node:fs";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { JournalFollower } from "../core.ts";
+import type { JournalFollower } from "../journal-follower.ts";
 import type { QueryProcessMetrics } from "../messages.ts";
 import type { QueryResult } from "../store.ts";
 import { STREAM_WORK_MS, type RowStreamHandle } from "../query/row-streams.ts";
-import { TenantQueryQueue } from "./line.ts";
-import type { CallerCall } from "./messages.ts";
-import { CancellableQueries } from "./named-queries.ts";
-import { type LiableCaller, ProcessLost, SandboxProcess, type ProcessStarter } from "./process.ts";
+import { TenantQueryQueue, CancellableQueries, QueryBackoff } from "./tenant-queue.ts";
+import {
+  type CallerCall,
+  type LiableCaller,
+  ProcessLost,
+  SandboxProcess,
+  type ProcessStarter,
+} from "./process.ts";
 import { StreamTable } from "./stream-table.ts";
-import { QueryBackoff } from "./strikes.ts";
 import { DatabaseCopyTracker } from "./supply.ts";
 
-/** A query is interrupted at its limit; one that goes on is killed with its process after this. */
+/** A query is interrupted at its limit; if it does not stop, its process is killed after this. */
 const GRACE_MS = 1000;
 /** Beyond the limit of any query: no process ends for being slow to hear that one is ended. */
 const CANCEL_MS_MAX = 30_000;
@@ -40,11 +43,11 @@ export interface SandboxOptions {
   /** Limit on the memory of the process. */
   memoryBytes: number;
   timeZone: string;
-  /** Reads the scores anew where the call may look at them. */
+  /** Refreshes the scores if the call may read them. */
   readScores: (call: QueryCall | StreamCall) => Promise<void>;
   /** Makes rows of all decisions so far; returns the epoch ms up to which they are among them. */
   settle: () => Promise<number>;
-  /** Called when the figures have changed. */
+  /** Called when the metrics have changed. */
   onChange: () => void;
   log: (event: string, detail: string) => void;
   /** Without a query it ends after this long. */
@@ -142,7 +145,7 @@ export class Sandbox {
     this.#restartIdleTimer();
   }
 
-  /** Kills the process, waits for no query, and refuses those under way. */
+  /** Kills the process without waiting for queries, and rejects those in progress. */
   async end(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#idleTimer);
@@ -251,7 +254,7 @@ export class Sandbox {
     this.#options.onChange();
   }
 
-  /** The caller is told no more than that it does not work: messages of ours may name paths. */
+  /** The caller gets only a generic fault: internal messages may contain paths. */
   #hideInternalError(error: unknown): Error {
     if (error instanceof ProcessLost && !this.#isClosing) return error;
     this.#options.log("query_process_failed", String(error));

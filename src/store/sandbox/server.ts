@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isMemoryLimited } from "../../platform/limited-process.ts";
-import { DatabaseConnections } from "../connections.ts";
+import { DatabaseConnections } from "../database.ts";
 import type { SpillOptions } from "../duckdb.ts";
 import { DATABASE_FILE, WAL_FILE } from "../files.ts";
 import { ReadQueue } from "../query/read-queue.ts";
@@ -17,7 +17,7 @@ import type {
   SandboxCall,
   TableRowsFile,
   MessageToSandbox,
-} from "./messages.ts";
+} from "./process.ts";
 import { encodeFault } from "../../contract/encoded-fault.ts";
 
 /** Bytes that stay free on the disk: twice what the journal keeps for itself. */

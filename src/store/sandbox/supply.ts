@@ -1,13 +1,13 @@
 // Supply of rows for the copy of the database: what the copy holds already, and the rows that it lacks.
 // Tables only grow at their end, so that the new rows of one are those beyond the last row id; counts
-// prove it, and where they do not agree (rows expired, say) the copy is made anew.
+// prove it, and where they do not agree (after rows expire, for example) a new copy is made.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { JournalFollower } from "../core.ts";
+import type { JournalFollower } from "../journal-follower.ts";
 import { isOutOfMemory } from "../database.ts";
-import type { Connection } from "../duckdb.ts";
+import { readNumber, type Connection } from "../duckdb.ts";
 import { quoteLiteral } from "../view.ts";
-import type { TableRowsFile } from "./messages.ts";
+import type { TableRowsFile } from "./process.ts";
 
 /** Rows from which a new copy of the whole file is quicker than adding them. */
 const ADDED_ROWS_MAX = 250_000;
@@ -32,7 +32,7 @@ interface CopyContents {
 }
 
 /** Rows to add, and what the copy holds once they are. */
-export interface MissingRows {
+interface MissingRows {
   readonly parts: readonly TableRowsFile[];
   /** Call it when they are added, or will not be: their files go. */
   done(isAdded: boolean): void;
@@ -59,12 +59,12 @@ export class DatabaseCopyTracker {
     return this.#contents !== undefined && this.#contents.generation === this.#core.generation;
   }
 
-  /** The next copy is made anew. */
+  /** Forces a new copy. */
   invalidate(): void {
     this.#contents = undefined;
   }
 
-  /** Has the database copied by `run` while nobody writes to it. */
+  /** Runs `run`, which copies the database, while no write can happen. */
   async copyWhileLocked(run: () => Promise<void>): Promise<void> {
     this.invalidate();
     let failure: unknown;
@@ -84,7 +84,7 @@ export class DatabaseCopyTracker {
   /**
    * The rows that the copy lacks of what is committed now.
    * @param isCopyWelcome false: even very many rows are added one by one.
-   * @returns undefined when the copy has to be made anew.
+   * @returns undefined when a new copy is needed.
    */
   async exportMissingRows(isCopyWelcome: boolean): Promise<MissingRows | undefined> {
     const held = this.#contents;
@@ -160,8 +160,8 @@ export class DatabaseCopyTracker {
   async #readContents(connection: Connection): Promise<CopyContents> {
     const tables = new Map<string, TableExtent>();
     for (const [table, count] of await countTableRows(connection)) {
-      const [row] = await connection.rows(`SELECT coalesce(max(rowid) + 1, 0) FROM ${table}`);
-      tables.set(table, { count, nextRowId: Number(row?.[0]) });
+      const next = `SELECT coalesce(max(rowid) + 1, 0) FROM ${table}`;
+      tables.set(table, { count, nextRowId: await readNumber(connection, next) });
     }
     return { tables, ...(await this.#readStamp(connection)) };
   }
@@ -187,7 +187,7 @@ async function countTableRows(connection: Connection): Promise<Map<string, numbe
   return new Map(rows.map(([table, count]) => [String(table), Number(count)]));
 }
 
-/** Whether there are rows from a row id on: some may have taken the place of others. */
+/** Whether there are rows from a row id on: rows may have been replaced without a change in count. */
 async function hasRowsFrom(connection: Connection, table: string, rowId: number): Promise<boolean> {
   const rows = await connection.rows(`SELECT 1 FROM ${table} WHERE rowid >= ${rowId} LIMIT 1`);
   return rows.length > 0;
@@ -200,9 +200,7 @@ async function exportRowsFrom(
   path: string,
 ): Promise<{ count: number; next: number }> {
   const rows = `FROM ${table} WHERE rowid >= ${from}`;
-  const [last] = await connection.rows(`SELECT coalesce(max(rowid) + 1, ${from}) ${rows}`);
-  const [written] = await connection.rows(
-    `COPY (SELECT * ${rows}) TO ${quoteLiteral(path)} (FORMAT parquet, COMPRESSION snappy)`,
-  );
-  return { count: Number(written?.[0]), next: Number(last?.[0]) };
+  const next = await readNumber(connection, `SELECT coalesce(max(rowid) + 1, ${from}) ${rows}`);
+  const copy = `COPY (SELECT * ${rows}) TO ${quoteLiteral(path)} (FORMAT parquet, COMPRESSION snappy)`;
+  return { count: await readNumber(connection, copy), next };
 }

@@ -155,7 +155,7 @@ function parseDecisionPlace(value: unknown): DecisionCursor {
   return { segment, byte: count(byte), before: count(before), taken: count(taken) };
 }
 
-/** The columns of a record in its order (store/decisions/rows.ts), as a receiver reads them. */
+/** The columns of a record in its order (store/decisions/table.ts), as a receiver reads them. */
 function readDecisionRecord({ indexes, numbers, texts, counts }: DecisionColumns, row: number) {
   const index = (column: number) => indexes[column]![row]!;
   const number = (column: number) => numbers[column]![row]!;

@@ -10,15 +10,18 @@ import {
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
 } from "../../../src/store/decisions/ring-layout.ts";
-import type { DecisionColumns } from "../../../src/store/decisions/ring-reader.ts";
 import {
+  type DecisionColumns,
   DecisionRingReader,
   createDecisionColumns,
   decodeRecordsInto,
 } from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
-import { decodeBlocks } from "../../../src/store/decisions/blocks.ts";
-import { listSegments, readSegmentBlocks } from "../../../src/store/decisions/segments.ts";
+import {
+  decodeBlocks,
+  listSegments,
+  readSegmentBlocks,
+} from "../../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";

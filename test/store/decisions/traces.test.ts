@@ -10,7 +10,7 @@ import {
 import {
   IDENTICAL_PER_SECOND,
   RepeatedDenialCounter,
-} from "../../../src/store/decisions/repeats.ts";
+} from "../../../src/store/decisions/denial-counts.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
 import { openWith } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";

@@ -1,8 +1,8 @@
 // The process for callers' SQL over a core in the test's own thread.
 import { join } from "node:path";
 import { startLimitedProcess } from "../../../src/platform/limited-process.ts";
-import type { JournalFollower } from "../../../src/store/core.ts";
-import type { SandboxCall } from "../../../src/store/sandbox/messages.ts";
+import type { JournalFollower } from "../../../src/store/journal-follower.ts";
+import type { SandboxCall } from "../../../src/store/sandbox/process.ts";
 import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import type { Logged } from "../_fixtures.ts";

@@ -2,7 +2,7 @@
 // both are told so at once.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { JournalFollower } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/journal-follower.ts";
 import { openStoreCore } from "../_fixtures.ts";
 import { openTenants } from "../_tenants.ts";
 import { openSandbox, type OpenSandbox } from "./_sandbox.ts";

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { JournalFollower } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/journal-follower.ts";
 import { VIEWS } from "../../../src/store/query/views.ts";
 import { appendNotes } from "../../../src/store/rows/notes.ts";
 import { recordOf, runOf, NOW_MS } from "../../ledger/_fixtures.ts";

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { JournalFollower } from "../../../src/store/core.ts";
+import type { JournalFollower } from "../../../src/store/journal-follower.ts";
 import { openDatabase } from "../../../src/store/duckdb.ts";
 import { catchUp, fillJournal, openStoreCore } from "../_fixtures.ts";
 import { MEMORY_BYTES, openSandbox, type OpenSandbox } from "./_sandbox.ts";

@@ -1,7 +1,9 @@
-// Line of callers' queries: they run one at a time, and the tenants take turns, so that one with many
-// queries holds up another by no more than the one that runs. Each tenant's part, the whole and the
-// wait are bounded.
+// Fair queue of callers' queries: one runs at a time, and tenants take turns, so that a tenant with many
+// queries delays another by at most one. The count for each tenant, the total and the wait are bounded.
+// Queries can be cancelled by name, and a tenant whose query forces the process to be killed, which also
+// ends other tenants' streams, backs off exponentially (5 s, doubling to 5 min).
 import { ServiceFault } from "../../contract/faults.ts";
+import { createQueryCancelledFault } from "../query/query.ts";
 
 /** Queries of one tenant that run or wait, and of all. */
 export const SANDBOX_QUERIES_PER_TENANT_MAX = 8;
@@ -36,7 +38,7 @@ export class TenantQueryQueue {
 
   /**
    * Runs `work` when it is its turn.
-   * @param before runs first and holds up no other query; it counts as waiting.
+   * @param before runs first without blocking other queries; it counts as waiting.
    * @throws ServiceFault `rate_limited` when the tenant has too many in line, `overloaded` when all
    *   together have or the turn does not come in time; the error of `end`, and those of the work.
    */
@@ -120,4 +122,92 @@ export class TenantQueryQueue {
 
 function createOverloadedFault(detail: string): ServiceFault {
   return new ServiceFault("overloaded", detail);
+}
+
+/** @throws ServiceFault of a query that was ended. */
+type CancellationCheck = () => void;
+
+export class CancellableQueries {
+  readonly #cancels = new Map<string, () => void>();
+
+  /**
+   * Runs `work`, until it is done or `cancel` is called with the name.
+   * @throws ServiceFault `query_rejected` when it is ended, or another query of the name runs or waits;
+   *   the errors of the work.
+   */
+  run<T>(name: string | undefined, work: (wanted: CancellationCheck) => Promise<T>): Promise<T> {
+    if (name === undefined) return work(() => undefined);
+    if (this.#cancels.has(name)) {
+      return Promise.reject(
+        new ServiceFault("query_rejected", "another query by this `query_id` runs or waits"),
+      );
+    }
+    return new Promise<T>((resolve, reject) => {
+      let isWanted = true;
+      this.#cancels.set(name, () => {
+        isWanted = false;
+        this.#cancels.delete(name);
+        reject(createQueryCancelledFault());
+      });
+      const assertWanted = () => {
+        if (!isWanted) throw createQueryCancelledFault();
+      };
+      const forget = () => {
+        if (isWanted) this.#cancels.delete(name);
+      };
+      work(assertWanted).finally(forget).then(resolve, reject);
+    });
+  }
+
+  /** False when no query of the name runs or waits. */
+  cancel(name: string): boolean {
+    const cancel = this.#cancels.get(name);
+    cancel?.();
+    return cancel !== undefined;
+  }
+}
+
+const BACKOFF_MS_FIRST = 5000;
+const BACKOFF_MS_MAX = 5 * 60_000;
+/** After this long without another one it is forgotten. */
+const BACKOFF_FORGET_MS = 15 * 60_000;
+/** Tenants remembered; beyond it the oldest are forgotten. */
+const TENANTS_MAX = 10_000;
+
+interface BackoffState {
+  readonly count: number;
+  readonly untilMs: number;
+  readonly lastMs: number;
+}
+
+export class QueryBackoff {
+  /** Oldest first. */
+  readonly #stateByTenant = new Map<string, BackoffState>();
+
+  /** Notes that a query of the tenant ended the process. Times are ms of one clock. */
+  recordForcedEnd(tenant: string, nowMs: number): void {
+    const count = (this.#findState(tenant, nowMs)?.count ?? 0) + 1;
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_FIRST * 2 ** (count - 1));
+    this.#stateByTenant.delete(tenant);
+    this.#stateByTenant.set(tenant, { count, untilMs: nowMs + waitMs, lastMs: nowMs });
+    if (this.#stateByTenant.size <= TENANTS_MAX) return;
+    const [oldest] = this.#stateByTenant.keys();
+    this.#stateByTenant.delete(oldest as string);
+  }
+
+  /** @throws ServiceFault `rate_limited` while the tenant has to wait. */
+  assertMayQuery(tenant: string, nowMs: number): void {
+    const waitMs = (this.#findState(tenant, nowMs)?.untilMs ?? 0) - nowMs;
+    if (waitMs <= 0) return;
+    const seconds = Math.ceil(waitMs / 1000);
+    const detail = `a query had to be stopped by force: the next one may come in ${seconds} s`;
+    throw new ServiceFault("rate_limited", detail, [], seconds);
+  }
+
+  #findState(tenant: string, nowMs: number): BackoffState | undefined {
+    const strikes = this.#stateByTenant.get(tenant);
+    return strikes !== undefined && nowMs - strikes.lastMs < BACKOFF_FORGET_MS
+      ? strikes
+      : undefined;
+  }
 }

@@ -1,6 +1,6 @@
-// Copies of other nodes' segments, written part by part: a copy is always a beginning of what its node has written,
-// so a part that comes again is known by its place. A file beside them says how long each is that is known to be on
-// disk: behind that, a power cut may have left anything.
+// Replication of decision segments between nodes: parts of own segments to send, and copies of other nodes' segments.
+// A copy is always a prefix of its source, so a repeated part is recognized by its offset. A cursor file records the
+// length of each copy that is known to be on disk: bytes beyond it may be anything after a power cut.
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
@@ -14,12 +14,16 @@ import {
   readSegmentBlocks,
   WAITING_SUFFIX,
   formatWaitingFile,
+  readSegmentBytes,
+  type DecisionSegment,
+  parseSegmentFiles,
+  type SpoolPosition,
 } from "./segments.ts";
 
 const CURSOR_FILE = "place.json";
 
 /** A stretch of a segment of a node. */
-export interface CopyPart {
+interface CopyPart {
   readonly node: string;
   readonly segment: string;
   /** Its first byte in the segment. */
@@ -190,4 +194,102 @@ function isCopiesCursor(value: unknown): value is CopiesCursor {
       isObject(each) && typeof each["segment"] === "string" && Number.isSafeInteger(each["bytes"])
     );
   });
+}
+
+/** A stretch of a segment. */
+export interface SegmentPart {
+  readonly segment: string;
+  /** Its first byte in the segment. */
+  readonly from: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Up to where parts were read. */
+export interface SegmentCursor {
+  readonly segment: string;
+  readonly byte: number;
+}
+
+/** Before the first. */
+export const FIRST_SEGMENT_CURSOR: SegmentCursor = { segment: "", byte: 0 };
+
+export class OutgoingSegments {
+  readonly #directory: string;
+  readonly #bytesMax: number;
+  /** What is left of the segment that was read last. */
+  #lastRead:
+    | { readonly segment: string; readonly from: number; readonly bytes: Buffer }
+    | undefined;
+  /** The mark and place at which nothing was left. */
+  #exhaustedAt = "";
+
+  constructor(directory: string, bytesMax: number) {
+    this.#directory = directory;
+    this.#bytesMax = bytesMax;
+  }
+
+  /**
+   * The part behind a place; undefined while there is none. Of the segment that is being written, what lies
+   * before `mark` alone: the rest may not be on disk yet.
+   * @throws the file system's error, or that of the decompression.
+   */
+  async readPartAfter(place: SegmentCursor, mark: SpoolPosition): Promise<SegmentPart | undefined> {
+    const state = `${place.segment} ${place.byte} ${mark.name} ${mark.bytes}`;
+    if (state === this.#exhaustedAt) return undefined;
+    const held = this.#lastRead;
+    if (held?.segment === place.segment && place.byte - held.from < held.bytes.byteLength) {
+      return this.#slicePart(place);
+    }
+    for (const segment of await this.#listSegmentsFrom(place, mark)) {
+      const from = segment.name === place.segment ? place.byte : 0;
+      const bytes = this.#readBytesIfPresent(segment, from, mark);
+      // Compressed or removed just now: the next call finds it as it is then.
+      if (bytes === undefined) return undefined;
+      if (bytes.byteLength === 0) continue;
+      this.#lastRead = { segment: segment.name, from, bytes };
+      return this.#slicePart({ segment: segment.name, byte: from });
+    }
+    this.#lastRead = undefined;
+    this.#exhaustedAt = state;
+    return undefined;
+  }
+
+  /** Segments that may have something behind a place, in order. */
+  async #listSegmentsFrom(
+    place: SegmentCursor,
+    mark: SpoolPosition,
+  ): Promise<readonly DecisionSegment[]> {
+    // The common case: the segment read last has more.
+    if (place.segment === mark.name && place.byte < mark.bytes) {
+      const [open] = parseSegmentFiles([formatWaitingFile(mark.name)], "");
+      if (open !== undefined) return [open];
+    }
+    const segments = parseSegmentFiles(await fs.readdir(this.#directory), "");
+    return segments.filter(({ name, isCompressed }) => {
+      return name >= place.segment && (isCompressed || name <= mark.name);
+    });
+  }
+
+  #slicePart({ segment, byte }: SegmentCursor): SegmentPart {
+    const { from, bytes } = this.#lastRead!;
+    const at = byte - from;
+    return { segment, from: byte, bytes: bytes.subarray(at, at + this.#bytesMax) };
+  }
+
+  /** Undefined where it is not there any more; nothing of one that is damaged. */
+  #readBytesIfPresent(
+    segment: DecisionSegment,
+    from: number,
+    mark: SpoolPosition,
+  ): Buffer | undefined {
+    try {
+      const bytes = readSegmentBytes(this.#directory, segment, from);
+      const isOpen = !segment.isCompressed && segment.name === mark.name;
+      return isOpen ? bytes.subarray(0, Math.max(0, mark.bytes - from)) : bytes;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (segment.isCompressed) return Buffer.alloc(0);
+      throw error;
+    }
+  }
 }

@@ -1,27 +1,65 @@
-// Projects decision segments and kept rows into the database: those that its own table of what is
-// taken does not have. It reads files and writes rows, nothing else, so that any process can build
-// the same rows for itself; a rebuilt database takes everything again.
-import type { JournalFollower } from "../core.ts";
-import type { Connection } from "../duckdb.ts";
-import type { KeptFile } from "../kept.ts";
+// Projects decision segments and kept rows into the database, and stores its progress there: one row
+// for each step, committed with the rows that it inserted; the newest of a name counts. It only reads
+// files and writes rows, so any process can build the same rows; a rebuilt database starts from zero.
+import type { JournalFollower } from "../journal-follower.ts";
+import { appendRows, appendValues, type Connection } from "../duckdb.ts";
+import type { KeptFile } from "../kept-rows.ts";
 import { inTransaction } from "../rows/outcomes.ts";
 import { type DecisionColumns, createDecisionColumns, decodeRecordsInto } from "./ring-reader.ts";
-import { appendDecisions } from "./rows.ts";
+import { appendDecisions } from "./table.ts";
 import {
   listSegmentCopies,
   listSegments,
   readSegmentBlocks,
   type DecisionSegment,
 } from "./segments.ts";
-import {
-  recordProjectionProgress,
-  readProjectionProgress,
-  type ProjectionProgress,
-} from "./taken.ts";
+
+export interface ProjectionProgress {
+  /** Bytes of a segment that are rows, by its name. */
+  readonly bytesByName: Map<string, number>;
+  /** Names of segments and files of which everything is there. */
+  readonly doneNames: Set<string>;
+}
+
+async function readProjectionProgress(connection: Connection): Promise<ProjectionProgress> {
+  const rows = await connection.rows(
+    "SELECT file, max(bytes), bool_or(is_done) FROM spool_taken GROUP BY file",
+  );
+  const taken: ProjectionProgress = { bytesByName: new Map(), doneNames: new Set() };
+  for (const [file, bytes, isDone] of rows as [string, number, boolean][]) {
+    taken.bytesByName.set(file, bytes);
+    if (isDone) taken.doneNames.add(file);
+  }
+  return taken;
+}
+
+/** Records a step, inside the transaction of its rows. */
+export async function recordProjectionProgress(
+  connection: Connection,
+  name: string,
+  bytes: number,
+  isDone: boolean,
+): Promise<void> {
+  const values = `($1::VARCHAR, ${bytes}, ${isDone})`;
+  await connection.rows(`INSERT INTO spool_taken VALUES ${values}`, [name]);
+}
+
+/** Leaves one row for each name that still exists, inside the open transaction. */
+export async function compactProjectionProgress(
+  connection: Connection,
+  isThere: (name: string) => boolean,
+): Promise<void> {
+  const { bytesByName, doneNames } = await readProjectionProgress(connection);
+  await connection.run("DELETE FROM spool_taken");
+  const kept = [...bytesByName].filter(([name]) => isThere(name));
+  await appendRows(connection, "spool_taken", kept, (appender, [name, count]) =>
+    appendValues(appender, name, BigInt(count), doneNames.has(name)),
+  );
+}
 
 type RestorableFile = { kept: KeptFile } | { segment: DecisionSegment };
 
-export interface ProjectionStep {
+interface ProjectionStep {
   /** Byte of the segment up to which its rows are committed. */
   readonly toByte: number;
   /** Time of the oldest decision among the new rows, epoch ms; Infinity without one. */
@@ -36,7 +74,7 @@ export class DecisionProjector {
   readonly #directory: string;
   readonly #node: string;
   readonly #log: (event: string, detail: string) => void;
-  /** Of the database that `taken` was read from. */
+  /** Of the database that `progress` was read from. */
   #generation = -1;
   #missingFiles: RestorableFile[] = [];
   /** Decisions before this time (epoch ms) are in the daily counts. */
@@ -60,7 +98,7 @@ export class DecisionProjector {
     return this.#generation !== this.#core.generation;
   }
 
-  /** Files that are to be taken again: above 0 only while a database is being rebuilt. */
+  /** Files still to be ingested again: above 0 only while a database is being rebuilt. */
   get restoringCount(): number {
     return this.#missingFiles.length;
   }

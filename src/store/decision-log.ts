@@ -1,17 +1,16 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionCounts, DecisionFilter } from "../contract/decisions.ts";
-import { DecisionProjector } from "./decisions/follower.ts";
+import { DecisionProjector } from "./decisions/projector.ts";
 import { DRAIN_INTERVAL_MS, RingDrain, SPOOL_BYTES_MAX } from "./decisions/ring-drain.ts";
 import { countDecisions, readDecisions } from "./decisions/read.ts";
-import { PendingCopies } from "./decisions/copied.ts";
+import { PendingCopies, DecisionSpool } from "./decisions/spool.ts";
 import type { SpoolPosition } from "./decisions/segments.ts";
-import { DecisionSpool } from "./decisions/spool.ts";
 import { Upkeep } from "./upkeep.ts";
 import { insertKaizenRun } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import type { Connection } from "./duckdb.ts";
-import type { JournalFollower } from "./core.ts";
+import type { JournalFollower } from "./journal-follower.ts";
 import type { DecisionLogMetrics } from "./messages.ts";
 import type { DecisionPage, ReviewRow, StoreEvents } from "./store.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
@@ -33,7 +32,7 @@ const RESTORE_WAIT_MS = 3000;
 /** Longest that a read of the log waits for older decisions than the newest part to become rows. */
 const READ_WAIT_MS = 1000;
 
-export interface StoreDecisionLogOptions {
+interface StoreDecisionLogOptions {
   core: JournalFollower;
   rings: readonly SharedArrayBuffer[];
   /** Epoch ms of this start. */

@@ -1,14 +1,13 @@
 // The outcome store in its thread: one database, one connection that writes and one that answers.
 // It follows the journal up to the durable position. A database that fails is closed and opened again
-// first; one that does not open, or does not agree with the journal, is set aside and built anew.
+// first; one that does not open, or does not agree with the journal, is set aside and rebuilt.
 import * as fs from "node:fs";
 import { JournalDamaged } from "../journal/faults.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { ReadQueue } from "./query/read-queue.ts";
-import type { DatabaseConnections } from "./connections.ts";
-import { DatabaseLifecycle } from "./database.ts";
+import { type DatabaseConnections, DatabaseLifecycle } from "./database.ts";
 import type { Connection } from "./duckdb.ts";
-import { KeptRows } from "./kept.ts";
+import { KeptRows } from "./kept-rows.ts";
 import type { RecordDescriber } from "./rows/journal.ts";
 import {
   type AppliedPosition,
@@ -27,7 +26,7 @@ const CATCH_UP_RECORDS_MAX = 20_000;
 const APPLY_SHARE_MIN = 1 / 256;
 const DAY_MS = 86_400_000;
 
-export interface JournalFollowerOptions {
+interface JournalFollowerOptions {
   /** The store's directory; made when missing. */
   directory: string;
   reader: JournalReader;
@@ -35,7 +34,7 @@ export interface JournalFollowerOptions {
   describeRecord: RecordDescriber;
   /** Outcomes recorded longer ago than this are counted by day and their rows removed. */
   outcomesKeptDays: number;
-  /** Rows of provenance told longer ago are removed; as long as outcomes by default. */
+  /** Rows of provenance reported longer ago are removed; as long as outcomes by default. */
   provenanceKeptDays?: number;
   /** Epoch ms. */
   clock: () => number;
@@ -246,7 +245,7 @@ export class JournalFollower {
     });
   }
 
-  /** Ends running queries. Call it when no `follow` is under way. */
+  /** Ends running queries. Call it when no apply is in progress. */
   async close(): Promise<void> {
     await this.#stopReads();
     this.#database.close();

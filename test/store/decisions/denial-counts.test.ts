@@ -4,9 +4,12 @@ import { mkdirSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
-import { IDENTICAL_PER_SECOND, DENIAL_KINDS_MAX } from "../../../src/store/decisions/repeats.ts";
+import {
+  IDENTICAL_PER_SECOND,
+  DENIAL_KINDS_MAX,
+} from "../../../src/store/decisions/denial-counts.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreDecisionLog } from "../../../src/store/records.ts";
+import { StoreDecisionLog } from "../../../src/store/decision-log.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
 import { askCore, openStoreCore } from "../_fixtures.ts";

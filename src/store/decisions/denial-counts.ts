@@ -165,7 +165,7 @@ function findTextRange({ words }: RecordWords, at: number): readonly [from: numb
 
 /**
  * A number of 53 bits by what makes denials identical. Others may share it, by chance or by design:
- * whoever is found under it is compared.
+ * an entry found under it is compared.
  */
 function hashDenial(records: RecordWords, at: number): number {
   const { bytes, words } = records;

@@ -4,8 +4,8 @@ import {
   SANDBOX_QUERIES_MAX,
   SANDBOX_QUERIES_PER_TENANT_MAX,
   TenantQueryQueue,
-} from "../../../src/store/sandbox/line.ts";
-import { QueryBackoff } from "../../../src/store/sandbox/strikes.ts";
+  QueryBackoff,
+} from "../../../src/store/sandbox/tenant-queue.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

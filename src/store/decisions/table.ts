@@ -1,7 +1,14 @@
-// Table and view of decisions: the table takes the ring's records as they are, the view gives their
-// numbers names. Codes stay codes in the table: eleven texts a row are expensive enough.
-import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
-import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+// Table and views of decisions, with the comment on each column. The table stores the ring's records
+// unchanged, the views translate codes to words: eleven texts a row are expensive enough.
+import { DECISION_KINDS, DECISION_LEGS, DECISION_INPUTS } from "../../contract/decisions.ts";
+import {
+  DECISIONS,
+  REGIMES,
+  TIERS,
+  TOOL_LEVELS,
+  VERDICTS,
+  type FEATURES,
+} from "../../contract/vocabulary.ts";
 import type { LoggedLeg } from "../../contract/schemas/decisions.ts";
 import {
   FLAG_ENFORCED,
@@ -11,16 +18,87 @@ import {
   FLAG_RESERVED,
 } from "./ring-layout.ts";
 import type { DecisionColumns } from "./ring-reader.ts";
-import {
-  INDEX_COLUMNS,
-  INPUT_COLUMNS,
-  NAMED_INPUT_COLUMNS,
-  NUMERIC_COLUMNS,
-  TEXT_COLUMNS,
-} from "./record-columns.ts";
-import { INPUT_COMMENTS } from "./input-comments.ts";
 import type { Connection } from "../duckdb.ts";
 import { LOCAL_TIME_COMMENT, buildLocalTimeSql, type ViewDefinition } from "../view.ts";
+
+/** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (ring-layout.ts). */
+const INDEX_COLUMNS = [
+  "kind_index",
+  "leg_index",
+  "tool_level_index",
+  "verdict_index",
+  "decision_index",
+  "leg_decision_index",
+  "tier_index",
+  "regime_index",
+  "flag_bits",
+];
+const NUMERIC_COLUMNS = [
+  "evaluated_ms",
+  "stakes",
+  "failure_probability",
+  "failure_optimistic",
+  "failure_pessimistic",
+  "internal_score",
+  "effective_score",
+  "stakes_max",
+  "minimum_score",
+];
+export const INPUT_COLUMNS = DECISION_INPUTS;
+export const NAMED_INPUT_COLUMNS = INPUT_COLUMNS.filter((name) => name !== "");
+const TEXT_COLUMNS = [
+  "request_id",
+  "tenant",
+  "key_id",
+  "subject",
+  "viewer",
+  "action",
+  "log_reason",
+  "hard_failure",
+  "config_version",
+  "reason_codes",
+  "policy_version",
+];
+
+const FEATURE_COMMENTS: Readonly<Record<(typeof FEATURES)[number], string>> = {
+  momentum: "how much worse the last two weeks are than the last months",
+  recent_failure: "1 right after a failure, fading to 0",
+  viewer_short: "share of failures that the viewer met in two weeks, handshake only",
+  reciprocal_failure: "how much the subject has reported the viewer failing",
+  reciprocal_success: "how much the subject has reported the viewer succeeding",
+  stakes_novelty: "how far the stakes are above any that it has mastered",
+  evidence: "amount of evidence, as a logarithm",
+  age: "days since its first outcome, as a logarithm",
+  hallucination: "texts of it found to be invented, fading, of at most 1",
+  unverified: "texts of it that rest on broken sources, fading, of at most 1",
+  beta: "share of failures, plainly counted, against that of everybody",
+  latest_failures: "share of failures among its latest outcomes",
+  broken_record: "how long a record of successes its latest failures broke",
+  praise_strength: "how good the records are of those who reported its successes",
+  viewer_latest: "share of failures among what the viewer reported lately, handshake only",
+  viewer_record: "the viewer's own record as a subject, handshake only",
+  stakes_untested: "how far the stakes are above those that many outcomes have borne",
+};
+
+/** By column; `x_` stands before the name of a feature. */
+const INPUT_COMMENTS: Readonly<Record<string, string>> = {
+  log_odds: "log-odds of failure: the logistic of it is the expected probability",
+  log_odds_sd: "standard deviation of log_odds",
+  mean: "subject mean: the check track, or in a handshake the handshake track",
+  viewer_mean: "severity of the viewing party, handshake only",
+  evidence_weight: "weight of all outcomes about the subject, as they count now",
+  stakes_proven: "stakes up to which the subject has succeeded, fading",
+  mean_variance: "variance of mean: large while little is known",
+  base_rate: "log-odds of failure of the whole population",
+  viewer_variance: "variance of viewer_mean, handshake only",
+  batch: "outcomes ever counted about the subject; the name is that of an older version",
+  standing_bits: "marks of the subject, as bits: revoked key, seed, signs, discounted",
+  failure_weight: "weight of the subject's failures when the last outcome came in",
+  shock_days: "days since a sudden change of its behaviour, -1 without one",
+  ...Object.fromEntries(
+    Object.entries(FEATURE_COMMENTS).map(([name, comment]) => [`x_${name}`, comment]),
+  ),
+};
 
 /** Last, and empty in rows that an older schema left: -1 where no duration was given. */
 const SESSION = "session_seconds";

@@ -2,8 +2,11 @@
 // answer queries in between. A failure to apply is logged and tried again.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
-import { APPLY_RECORDS_MAX, StoreAheadOfJournal, type JournalFollower } from "./core.ts";
-import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
+import {
+  APPLY_RECORDS_MAX,
+  StoreAheadOfJournal,
+  type JournalFollower,
+} from "./journal-follower.ts";
 import {
   isCallerCall,
   runCallerCall,
@@ -12,11 +15,12 @@ import {
   selectScoreWaitsMs,
   listTransferables,
 } from "./calls.ts";
+import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
 import { StoreExports } from "./exports.ts";
 import { INITIAL_STORE_STATE } from "./options.ts";
-import type { StoreDecisionLog } from "./records.ts";
+import type { StoreDecisionLog } from "./decision-log.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
-import { ScoreRefresher, type ScoreSource } from "./score-keeper.ts";
+import { ScoreRefresher, type ScoreSource } from "./score-refresh.ts";
 import { encodeFault } from "../contract/encoded-fault.ts";
 
 const APPLY_INTERVAL_MS = 250;
@@ -25,10 +29,10 @@ const RETRY_INTERVAL_MS = 5000;
 const QUERIES_END_GRACE_MS = 2000;
 /** Interval between two checks of the rings: it bounds the loss of denials in a crash. */
 const DUE_WORK_INTERVAL_MS = 50;
-/** Interval at which the figures of the decision log are told while they change. */
+/** Interval at which changed metrics of the decision log are sent. */
 const DECISION_METRICS_INTERVAL_MS = 1000;
 
-export interface StoreLoopOptions {
+interface StoreLoopOptions {
   port: MessagePort;
   /** Where the ledger announces positions; undefined for a store on its own. */
   ledgerPort: MessagePort | undefined;
@@ -270,7 +274,7 @@ class StoreLoop {
     clearTimeout(this.#timer);
     clearInterval(this.#checkTimer);
     clearTimeout(this.#endQueriesTimer);
-    // First: a copy for it may hold up the apply.
+    // First: copying the database for it may block the apply.
     await this.#sandbox?.end();
     await this.#applying;
     await this.#ingesting;

@@ -1,9 +1,8 @@
 // Scores of all agents in the store: read from the agent table when somebody asks for them, at most so
 // often that the reading takes a small share of this thread's time, and once at the turn of a day for
 // the daily sample.
-import type { JournalFollower } from "./core.ts";
-import { tryCheckpoint } from "./core.ts";
-import { recordProjectionProgress } from "./decisions/taken.ts";
+import { type JournalFollower, tryCheckpoint } from "./journal-follower.ts";
+import { recordProjectionProgress } from "./decisions/projector.ts";
 import type { TierCounts } from "./messages.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
@@ -26,7 +25,7 @@ export interface ScoreSource {
 const AGENTS_PER_SLICE = 2048;
 /** Agents of a daily sample. */
 const SAMPLED_AGENTS_MAX = 20_000;
-/** A reading is good for this long, and for this many times what it took: then it is made anew. */
+/** A snapshot is fresh for this long, and for this many times its duration; then a new one is read. */
 const FRESH_MS_MIN = 1000;
 const FRESH_FACTOR = 10;
 /** While no outcome comes in, scores only fade. */
@@ -39,7 +38,7 @@ const FIRST_REFRESH_WAIT_MS_MAX = 50_000;
 const FIRST_SAMPLE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-export interface ScoreRefresherOptions {
+interface ScoreRefresherOptions {
   core: JournalFollower;
   /** Opens a table in shared memory; the composition injects it. */
   openSource: (engineMemory: WebAssembly.Memory) => ScoreSource;
@@ -88,7 +87,7 @@ export class ScoreRefresher {
     return this.#sampledDay !== Math.floor(nowMs / DAY_MS) && this.#isStale(nowMs);
   }
 
-  /** Reads the scores anew unless the last reading is still good; waits a bounded time for it. */
+  /** Refreshes the scores unless the last snapshot is fresh; waits a bounded time. */
   async refresh(
     waitMs = REFRESH_WAIT_MS_MAX,
     firstWaitMs = FIRST_REFRESH_WAIT_MS_MAX,
@@ -103,7 +102,7 @@ export class ScoreRefresher {
     await withDeadline(this.#refreshing, ms, () => undefined);
   }
 
-  /** Ends the reading under way, if any: the rows stay as they were before it. */
+  /** Aborts a refresh in progress: the rows stay as they were before it. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#source = undefined;

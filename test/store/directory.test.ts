@@ -6,10 +6,10 @@ import {
   AGENT_ORDERS,
   type AgentOrder,
   type AgentListCursor,
-} from "../../../src/contract/schemas/agents.ts";
-import type { OpenStore } from "../../../src/store/client.ts";
-import { LIMITS } from "../_fixtures.ts";
-import { MARK, openTenants } from "../_tenants.ts";
+} from "../../src/contract/schemas/agents.ts";
+import type { OpenStore } from "../../src/store/client.ts";
+import { LIMITS } from "./_fixtures.ts";
+import { MARK, openTenants } from "./_tenants.ts";
 
 let dataDir: string;
 let store: OpenStore;

@@ -1,6 +1,7 @@
 // Lists of agents and outcomes, and one agent's days, over the rows that a tenant may see: the same
 // rows as in its views. Pages begin behind a key; no OFFSET, so that the last page costs what the
 // first does.
+import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import type {
   AgentDay,
   AgentDaysFilter,
@@ -10,11 +11,39 @@ import type {
   ListedAgent,
   OutcomeFilter,
   RecordedOutcome,
-} from "../../contract/schemas/agents.ts";
-import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "../decisions/conditions.ts";
-import type { Connection } from "../duckdb.ts";
-import { buildTableSource, buildViewQuery } from "../query/views.ts";
-import type { AgentDirectoryRequest } from "./asks.ts";
+} from "../contract/schemas/agents.ts";
+import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "./decisions/read.ts";
+import type { Connection } from "./duckdb.ts";
+import { buildTableSource, buildViewQuery } from "./query/views.ts";
+import { SCORE_COLUMNS, type ScoreRow } from "./rows/scores.ts";
+import type {
+  AgentDirectoryRequest,
+  AgentDirectory,
+  AgentDirectoryResults,
+  AgentDirectoryFilter,
+} from "./store.ts";
+
+/** Reads waiting or running: people page through lists, and programs have SQL. */
+const DIRECTORY_READS_MAX = 16;
+
+/** The lists by way of `send`, which asks the store thread. */
+export function createAgentDirectory(
+  send: (ask: AgentDirectoryRequest) => Promise<unknown>,
+): AgentDirectory {
+  const reads = new AdmissionLimit({
+    countMax: DIRECTORY_READS_MAX,
+    detail: "too many lists are waiting",
+  });
+  return {
+    read<List extends AgentDirectoryRequest["list"]>(
+      list: List,
+      filter: AgentDirectoryFilter<List>,
+    ) {
+      const ask = { list, filter } as unknown as AgentDirectoryRequest;
+      return reads.run(() => send(ask) as Promise<AgentDirectoryResults[List]>);
+    },
+  };
+}
 
 /** Answers what was asked; `filter.tenant` decides whose rows it is answered from. */
 export function readAgentDirectory(
@@ -37,27 +66,11 @@ const AGENT_ORDER_COLUMNS: Readonly<Record<AgentOrder, { column: string; isFalli
   "-last_outcome": { column: "last_outcome_ms", isFalling: true },
 };
 
-const LISTED_AGENT_COLUMNS = [
-  "agent",
-  "namespace",
-  "tier",
-  "regime",
-  "score",
-  "internal_score",
-  "effective_score",
-  "failure_probability",
-  "failure_optimistic",
-  "failure_pessimistic",
-  "outcomes",
-  "reported",
-  "successes_90d",
-  "failures_90d",
-  "first_seen_ms",
-  "last_outcome_ms",
-  "last_failure_ms",
-  "credibility",
-  "cluster",
-] as const;
+/** Scores and counts of an agent, in the order of the reply. */
+const LISTED_NUMBERS = SCORE_COLUMNS.slice(
+  SCORE_COLUMNS.indexOf("score"),
+  SCORE_COLUMNS.indexOf("failures_90d") + 1,
+);
 
 async function readAgents(connection: Connection, filter: AgentFilter): Promise<AgentPage> {
   const { prefix, contains, tier, after, limit, tenant } = filter;
@@ -83,7 +96,7 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
     }
   }
   const rows = await connection.rows(
-    `SELECT ${LISTED_AGENT_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
+    `SELECT ${SCORE_COLUMNS.join(", ")}, CAST(${column} AS DOUBLE) FROM ${from}
      WHERE ${joinConditions(where)}
      ORDER BY ${column === NAME_ORDER_COLUMN ? "" : `${column} ${isFalling ? "DESC" : "ASC"},`} agent
      LIMIT ${limit}`,
@@ -99,17 +112,15 @@ async function readAgents(connection: Connection, filter: AgentFilter): Promise<
 }
 
 function parseAgentRow(row: unknown[]): ListedAgent {
-  const of = (name: (typeof LISTED_AGENT_COLUMNS)[number]) =>
-    row[LISTED_AGENT_COLUMNS.indexOf(name)];
+  const of = (name: keyof ScoreRow) => row[SCORE_COLUMNS.indexOf(name)];
   const text = (name: "namespace" | "regime") => (of(name) === "" ? null : of(name));
-  const figures = LISTED_AGENT_COLUMNS.slice(4, 14).map((name) => [name, of(name)]);
   const credibility = Number(of("credibility"));
   return {
     agent_id: of("agent"),
     namespace: text("namespace"),
     tier: of("tier"),
     regime: text("regime"),
-    ...Object.fromEntries(figures),
+    ...Object.fromEntries(LISTED_NUMBERS.map((name) => [name, of(name)])),
     first_seen_at: formatInstantOrNull(of("first_seen_ms")),
     last_outcome_at: formatInstantOrNull(of("last_outcome_ms")),
     last_failure_at: formatInstantOrNull(of("last_failure_ms")),

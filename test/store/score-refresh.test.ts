@@ -1,9 +1,9 @@
 // Scores in the store: read when they are asked for and not more often than is good, replaced as a
 // whole, and put on record once a day.
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { JournalFollower } from "../../src/store/core.ts";
+import type { JournalFollower } from "../../src/store/journal-follower.ts";
 import type { ScoreRow } from "../../src/store/rows/scores.ts";
-import { ScoreRefresher, type ScoreSource } from "../../src/store/score-keeper.ts";
+import { ScoreRefresher, type ScoreSource } from "../../src/store/score-refresh.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { NOW_MS, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, fillJournal, openStoreCore } from "./_fixtures.ts";

@@ -19,7 +19,7 @@ const KEPT_TABLES = {
   scores: "score_day_rows",
 } as const;
 
-export type KeptKind = keyof typeof KEPT_TABLES;
+type KeptKind = keyof typeof KEPT_TABLES;
 
 /** One file of kept rows. */
 export interface KeptFile {

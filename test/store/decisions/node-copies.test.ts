@@ -4,14 +4,14 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SegmentCopies } from "../../../src/store/decisions/copies.ts";
-import { PendingCopies } from "../../../src/store/decisions/copied.ts";
 import {
+  SegmentCopies,
   FIRST_SEGMENT_CURSOR,
   OutgoingSegments,
   type SegmentCursor,
   type SegmentPart,
-} from "../../../src/store/decisions/outgoing.ts";
+} from "../../../src/store/decisions/node-copies.ts";
+import { PendingCopies, DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRingWriter } from "../../../src/store/decisions/ring.ts";
 import {
@@ -20,8 +20,7 @@ import {
   readSegmentBytes,
   type DecisionSegment,
 } from "../../../src/store/decisions/segments.ts";
-import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreDecisionLog } from "../../../src/store/records.ts";
+import { StoreDecisionLog } from "../../../src/store/decision-log.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
 import { askCore, openStoreCore } from "../_fixtures.ts";
