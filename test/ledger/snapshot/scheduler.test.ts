@@ -70,7 +70,8 @@ test("every part of the state is read back as it was copied", async () => {
     point: () => point,
     isRefolding: () => false,
     guard: new ReplayTable(),
-    image: () => ({ layoutVersion: 1, bytes: () => table.length, parts: () => [table] }) as never,
+    image: () =>
+      ({ layoutVersion: 1, countBytes: () => table.length, viewParts: () => [table] }) as never,
     identity,
     pace: computeSnapshotPace(1),
     outcomesSaved: 0,
