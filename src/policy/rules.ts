@@ -102,9 +102,9 @@ export function isReviewRequired(
   { level, risk }: Pick<RuleInputs, "level" | "risk">,
 ): boolean {
   if (ruling === RISK_ABOVE_BORDER) return true;
-  const doStakesCount =
+  const isEscalated =
     level.enforce && level.counts_stakes && risk.decisionIndex === DECISION.escalate;
-  return doStakesCount && ruling.verdictIndex === CHALLENGE;
+  return isEscalated && ruling.verdictIndex === CHALLENGE;
 }
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */

@@ -2,7 +2,6 @@
 // day. Counted after the fold, which alone knows what was new: a commit may run over, and its key
 // then waits for as much longer. Of this process only: a start begins anew.
 
-const HOUR_MS = 3_600_000;
 /** Keys with something to wait for; the longest unheard leaves first. */
 const KEYS_MAX = 10_000;
 
@@ -97,3 +96,4 @@ export class NewcomerLimits {
 function computeRemaining(spent: number, back: number): number {
   return back >= spent ? 0 : spent - back;
 }
+import { HOUR_MS } from "../../contract/units.ts";
