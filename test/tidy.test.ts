@@ -16,7 +16,7 @@ const FOLDER_FILES_MAX = 32;
 const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>> = {
   assembly: { any: [/^assembly\//] },
   contract: { any: [] },
-  concurrency: { any: [/^src\/contract\/faults\.ts$/] },
+  concurrency: { any: [/^src\/contract\/(faults|encoded-fault)\.ts$/] },
   markup: { any: [/^src\/contract\//] },
   platform: { any: [/^src\/concurrency\//] },
   engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },

@@ -5,7 +5,7 @@ import type { NamespaceReader } from "../contract/namespaces.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
-import type { AssessmentLog } from "./decisions/assessments.ts";
+import type { AssessmentLog } from "../contract/assessments.ts";
 import type { FirstOfDayTracker } from "./decisions/first-of-day.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { ReviewDecisionSource } from "./reviews/decision-cache.ts";

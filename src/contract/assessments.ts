@@ -19,3 +19,9 @@ export interface Assessment {
   /** Time of the verdict, epoch ms. */
   readonly assessedAtMs: number;
 }
+
+/** Port of the journal's queue of assessments; the verdict does not wait for it. */
+export interface AssessmentLog {
+  /** Never throws: an assessment that exceeds the capacity is dropped and counted. */
+  enqueue(assessment: Assessment): void;
+}

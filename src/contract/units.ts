@@ -1,4 +1,4 @@
-// Units of time in milliseconds, and the range of internal scores (SPEC §2.3).
+// A day in milliseconds, and the range of internal scores (SPEC §2.3).
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
 

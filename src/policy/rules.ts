@@ -24,6 +24,7 @@ import {
   REFUSED,
   STAKES_VERIFICATION,
   RULING_BY_DECISION,
+  selectFailureVerdictIndex,
 } from "./rulings.ts";
 import type { Ruling } from "./rulings.ts";
 
@@ -91,7 +92,7 @@ export function createRuleInputs(
   };
 }
 
-const { ALLOW, CHALLENGE, QUARANTINE, BLOCK } = VERDICT;
+const { ALLOW, CHALLENGE } = VERDICT;
 
 /**
  * Whether a ruling holds the request until a reviewer has decided: a denial by the threshold, or a
@@ -109,35 +110,6 @@ export function isReviewRequired(
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
 export const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
-
-/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
-const HARD_FAILURE_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
-  L0: CHALLENGE,
-  L1: CHALLENGE,
-  L2: QUARANTINE,
-  L3: BLOCK,
-};
-
-/**
- * Provenance findings that may be mistaken: a score, a near copy, a source that changed its state.
- * They challenge at sensitive levels; every other code is a hard failure.
- */
-const DOUBT_CODES: ReadonlySet<string> = new Set([
-  "CITATION_DOUBTFUL",
-  "CITATIONS_CHANGED",
-  "CONTENT_NEAR_RECORDED_FALSE",
-  "MIXED_SCRIPTS",
-  "SOME_SOURCES_UNKNOWN",
-  "SOURCE_RETRACTED",
-  "SOURCE_REVOKED",
-  "UNSUPPORTED_CONTENT",
-]);
-const DOUBT_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
-  L0: ALLOW,
-  L1: ALLOW,
-  L2: CHALLENGE,
-  L3: CHALLENGE,
-};
 
 /** Index into RISK_LEVELS of a failure probability; the bounds are 5, 15 and 40 %. */
 export function computeRiskIndex(failureProbability: number): number {
@@ -213,12 +185,6 @@ function selectStakesRuling({ risk }: RuleInputs): Ruling {
 /** Whether the level requires verified sources and the request has none. */
 export function areSourcesMissing({ level, areSourcesVerified }: RuleInputs): boolean {
   return level.require_verified_sources && !areSourcesVerified;
-}
-
-/** Index of the verdict for broken or doubtful provenance at the level. */
-function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
-  const isDoubt = DOUBT_CODES.has(failureCode);
-  return (isDoubt ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[toolLevel];
 }
 
 /** One row of a rule table. */

@@ -1,7 +1,8 @@
-// Rulings of the policy: verdict and label of each rule, shared objects that callers compare by identity.
+// Rulings of the policy: verdict and label of each rule, and the verdicts for broken or doubtful provenance.
+// Shared objects that callers compare by identity.
 // Only a ruling for broken provenance is created for a request.
 import { VERDICT } from "../contract/vocabulary.ts";
-import type { LogReason } from "../contract/vocabulary.ts";
+import type { FindingCode, LogReason, ToolLevel } from "../contract/vocabulary.ts";
 
 const { ALLOW, CHALLENGE, QUARANTINE, BLOCK } = VERDICT;
 
@@ -51,3 +52,38 @@ export const RULING_BY_DECISION: readonly Ruling[] = [
   createRuling(CHALLENGE, "STAKES_NEED_APPROVAL"),
   REFUSED,
 ];
+
+/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
+const HARD_FAILURE_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
+  L0: CHALLENGE,
+  L1: CHALLENGE,
+  L2: QUARANTINE,
+  L3: BLOCK,
+};
+
+/**
+ * Provenance findings that may be mistaken: a score, a near copy, a source that changed its state.
+ * They challenge at sensitive levels; every other code is a hard failure.
+ */
+const DOUBT_CODES: ReadonlySet<string> = new Set([
+  "CITATION_DOUBTFUL",
+  "CITATIONS_CHANGED",
+  "CONTENT_NEAR_RECORDED_FALSE",
+  "MIXED_SCRIPTS",
+  "SOME_SOURCES_UNKNOWN",
+  "SOURCE_RETRACTED",
+  "SOURCE_REVOKED",
+  "UNSUPPORTED_CONTENT",
+]);
+const DOUBT_VERDICT_BY_LEVEL: Readonly<Record<ToolLevel, number>> = {
+  L0: ALLOW,
+  L1: ALLOW,
+  L2: CHALLENGE,
+  L3: CHALLENGE,
+};
+
+/** Index of the verdict for broken or doubtful provenance at the level. */
+export function selectFailureVerdictIndex(toolLevel: ToolLevel, failureCode: FindingCode): number {
+  const isDoubt = DOUBT_CODES.has(failureCode);
+  return (isDoubt ? DOUBT_VERDICT_BY_LEVEL : HARD_FAILURE_VERDICT_BY_LEVEL)[toolLevel];
+}

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
-import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
+import type { AssessmentLog } from "../../src/contract/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { ReviewDecisionSource } from "../../src/bureau/reviews/decision-cache.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";

@@ -3,18 +3,12 @@
 // invented texts in its name.
 import { createHash } from "node:crypto";
 
-import type { Assessment } from "../../contract/assessments.ts";
+import type { AssessmentLog } from "../../contract/assessments.ts";
 import type { VerifyRequest } from "../../contract/schemas/scores.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
 const HALLUCINATION_KIND = 0;
 const UNVERIFIED_KIND = 1;
-
-/** Port of the journal's queue of assessments; the verdict does not wait for it. */
-export interface AssessmentLog {
-  /** Never throws: an assessment that exceeds the capacity is dropped and counted. */
-  enqueue(assessment: Assessment): void;
-}
 
 /** Discards all assessments. */
 export const discardingAssessmentLog: AssessmentLog = { enqueue: () => undefined };

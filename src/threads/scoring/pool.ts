@@ -1,6 +1,6 @@
 // Composition of the scoring pool behind http's BatchScorer port: tasks out, results or faults
 // back.
-import type { AssessmentLog } from "../../bureau/decisions/assessments.ts";
+import type { AssessmentLog } from "../../contract/assessments.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
