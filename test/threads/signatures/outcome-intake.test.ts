@@ -93,7 +93,7 @@ describe("items signed each for itself", () => {
       check.checkRecord(bytes, at, lsn),
     );
     reader.close();
-    expect(check).toMatchObject({ signatures: 3, invalid: [] });
+    expect(check).toMatchObject({ validSignatureCount: 3, invalidLsns: [] });
   });
 
   it("are refused with the codes of an outcome that comes alone", async () => {
