@@ -1,4 +1,4 @@
-// Base-rate attack of bench -- eval:attacks: names that nobody knows report failures of throw-away agents for
+// Base-rate attack of bench -- eval:attacks: unknown agents report failures of throw-away agents for
 // twelve hours, so that everybody's score falls with the base rate. Unsigned by an ordinary key, and
 // signed by keys that the operator registered for them.
 import { DAY_MS, outcomeOf, Stage } from "./attack-stage.ts";

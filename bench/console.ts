@@ -1,6 +1,6 @@
 // Cost of an open console for verify requests, and the time until its first page is drawn. One service, defaults
 // on; by turns a real browser shows Overview or nothing, while wrk asks for verdicts. CPU is the service's own, all
-// threads: the browser competes for cores, which throughput shows. What an open page costs a service that nobody
+// threads: the browser competes for cores, which throughput shows. What an open page costs a service that no client
 // asks, by the second, is told apart: it is less than rounds differ. Paints are of fresh profiles, with nothing
 // else running. A table on stderr, one JSON object on the last line of stdout; `--smoke` lasts a moment. Needs
 // Debian's chromium.

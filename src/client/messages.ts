@@ -238,7 +238,7 @@ export interface OutcomeRequest {
 export interface OutcomeReceipt {
   outcome_id: string;
   /**
-   * Where it stands in the evidence journal.
+   * Position in the evidence journal.
    */
   position: number;
   recorded_at: string;

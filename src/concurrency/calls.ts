@@ -30,7 +30,8 @@ export class PendingCalls<Context = undefined> {
   }
 
   /**
-   * Registers a call, then calls `send` with the number that the reply will carry.
+   * Registers a call, then calls `send` with the number that the reply will carry. Where `send` throws, the call
+   * is rejected and no longer pending.
    * @param context passed to `rejectAll`'s callback.
    */
   start<Value>(
@@ -39,8 +40,14 @@ export class PendingCalls<Context = undefined> {
   ): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       this.#lastId += 1;
-      this.#pending.set(this.#lastId, { resolve, reject, context: context as Context });
-      send(this.#lastId);
+      const id = this.#lastId;
+      this.#pending.set(id, { resolve, reject, context: context as Context });
+      try {
+        send(id);
+      } catch (error) {
+        this.#pending.delete(id);
+        throw error;
+      }
     });
   }
 

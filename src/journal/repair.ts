@@ -202,7 +202,7 @@ function readSegmentHeader(options: JournalRepairOptions, name: string): Segment
   const header = decodeSegmentHeader(readWhole(options.files, `${options.directory}/${name}`));
   if (header === undefined) {
     throw new JournalRepairRefused(
-      `${name} is damaged at its head too: nothing says how the log goes on`,
+      `${name} is damaged at its head too: nothing says how the log continues`,
     );
   }
   return header;

@@ -184,7 +184,7 @@ export interface BacktestStartOptions {
   /** Outcomes settled from here on, and before `toMs`, epoch ms. */
   fromMs?: number | undefined;
   toMs?: number | undefined;
-  /** True: outcomes of keys that nobody vouches for count, too. */
+  /** True: outcomes of unvouched keys count, too. */
   includesUnvouched: boolean;
   /** Id of the API key. */
   startedBy: string;
@@ -192,11 +192,11 @@ export interface BacktestStartOptions {
 
 export interface Backtests {
   /**
-   * Starts one on a thread of its own; undefined while another is under way. `done` never rejects:
+   * Starts a back-test on its own thread; undefined while another one runs. `done` never rejects:
    * one that broke resolves with state `failed` and its reason. Nothing in force changes.
    */
   start(order: BacktestStartOptions): { id: string; done: Promise<Backtest> } | undefined;
-  /** The one under way, and those that ended, newest first. */
+  /** The one in progress and those that ended, newest first. */
   list(): BacktestList;
   /** The whole of one; undefined when the id is unknown or too many have followed. */
   find(id: string): Backtest | undefined;
@@ -226,7 +226,7 @@ export interface CredibilityStatus {
   has_seeds: boolean;
   /** Whether the fold applies standings now. */
   in_force: boolean;
-  /** Whether a batch is under way. */
+  /** Whether a batch is in progress. */
   is_running: boolean;
   /** Last batch of this process. */
   last?: CredibilityBatch;

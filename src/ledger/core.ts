@@ -46,7 +46,7 @@ export interface LedgerCoreOptions extends FoldTarget {
   /** The journal directory. */
   directory: string;
   key: BureauKey;
-  /** Stands in the headers of the segments. */
+  /** Stored in the segments' headers. */
   epoch: number;
   /** The ordered log that feeds this journal; left out: `commit` does. */
   ordered?: { readonly generation: number; readonly origin: string } | undefined;

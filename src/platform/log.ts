@@ -11,7 +11,7 @@ const CENSOR = "[redacted]";
 function redactSecrets(line: string, secrets: readonly string[]): string {
   let clean = line;
   for (const secret of secrets) {
-    // As it stands in JSON: quotes and backslashes have a backslash before them there.
+    // As escaped in JSON: a backslash precedes quotes and backslashes.
     const written = JSON.stringify(secret).slice(1, -1);
     if (written !== "") clean = clean.replaceAll(written, CENSOR);
   }

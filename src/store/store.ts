@@ -132,7 +132,7 @@ export type AgentDirectoryRequest =
 
 /** The answer to each. */
 export interface AgentDirectoryResults {
-  /** Scores of a reading that is not old; they are read anew behind it. */
+  /** Scores of a recent reading; they are refreshed in the background. */
   agents: AgentPage;
   outcomes: RecordedOutcome[];
   days: AgentDay[];

@@ -320,7 +320,7 @@ const GONE = 410;
 
 /**
  * Why an endpoint with so many dead letters, which has failed since then (epoch ms), stops after an
- * attempt; undefined: it goes on.
+ * attempt; undefined: it continues.
  */
 export function findPauseReason(
   { status }: DeliveryAttempt,

@@ -48,3 +48,12 @@ test("rejects all pending calls, each by its context", async () => {
     { reason: { message: "lost b" } },
   ]);
 });
+
+test("a call that could not be sent is rejected and forgotten", async () => {
+  const calls = new PendingCalls();
+  const sent = calls.start(() => {
+    throw new Error("could not be cloned");
+  });
+  await expect(sent).rejects.toThrow("could not be cloned");
+  expect(calls.size).toBe(0);
+});

@@ -36,7 +36,7 @@ export interface WebhookPatch {
   )[];
   description?: string;
   /**
-   * true goes on where the endpoint had stopped
+   * true resumes delivery where the endpoint had stopped
    */
   enabled?: boolean;
   /**

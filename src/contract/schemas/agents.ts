@@ -91,7 +91,7 @@ const agentDay = t.defineObject({
   ...t.repeatSchema(t.integer, "outcomes", "failures"),
   ...t.repeatSchema(t.number, "stakes_total", "stakes_failed"),
   decisions: t.withDescription(t.integer, "Times that the agent was judged."),
-  denials: t.withDescription(t.integer, "Of those, times that it was not let through."),
+  denials: t.withDescription(t.integer, "How many of those verdicts were not ALLOW."),
   internal_score: t.withDescription(
     t.numberOrNull,
     "300 to 850; null on days without a score on record.",
@@ -114,7 +114,7 @@ export const AgentHistory = t.defineMessage("AgentHistory", {
 });
 
 const recorded = t.defineObject({
-  position: t.withDescription(t.integer, "Where it stands in the evidence journal."),
+  position: t.withDescription(t.integer, "Position in the evidence journal."),
   ...t.repeatSchema(t.text, "outcome_id", "subject", "reporter"),
   outcome: t.defineSchema<0 | 1>({ enum: [0, 1] }),
   stakes: t.number,

@@ -50,7 +50,7 @@ export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;
 
 export const OutcomeReceipt = t.defineMessage("OutcomeReceipt", {
   outcome_id: t.text,
-  position: t.withDescription(t.integer, "Where it stands in the evidence journal."),
+  position: t.withDescription(t.integer, "Position in the evidence journal."),
   recorded_at: t.time,
   duplicate: t.flag,
   signature: t.defineChoice(SIGNATURES),

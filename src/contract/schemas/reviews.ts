@@ -36,7 +36,9 @@ export const ReviewDecision = t.defineStrictMessage("ReviewDecision", {
   max_stakes: t.makeOptional(
     t.withDescription(t.stakes, "Overturned: up to these stakes; any when left out."),
   ),
-  again: t.makeOptional(t.withDescription(t.flag, "True: decides a decided review anew.")),
+  again: t.makeOptional(
+    t.withDescription(t.flag, "True: replaces the decision of a decided review."),
+  ),
 });
 export type ReviewDecisionRequest = t.MessageOf<typeof ReviewDecision>;
 
@@ -77,7 +79,7 @@ export const QueuedReview = t.defineMessage("QueuedReview", {
   ...t.repeatSchema(t.number, "first_stakes", "last_stakes", "stakes_max"),
   claimed_by: t.withDescription(
     t.textOrNull,
-    "Who looks at it; null when nobody does, or the lease is over.",
+    "Reviewer who has claimed it; null when unclaimed or the lease has expired.",
   ),
   claimed_until: t.timeOrNull,
   decision: t.defineNullableAnswer(t.defineChoice(REVIEW_DECISIONS)),

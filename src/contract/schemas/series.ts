@@ -64,7 +64,7 @@ export const streamState = t.defineObject({
   node: t.text,
   generation: t.withDescription(
     t.integer,
-    "Of the log; rises when it is begun anew from a journal.",
+    "Generation of the log; rises when the log is rebuilt from a journal.",
   ),
   position: t.withDescription(t.integer, "Last message that this node has applied."),
   lag_messages: t.withDescription(t.integer, "Newer messages that it knows of."),
@@ -96,7 +96,10 @@ export const ServiceStatus = t.defineMessage("ServiceStatus", {
   http: t.defineObject({
     threads: t.integer,
     connections_max: t.withDescription(t.integer, "Over all threads."),
-    queue_ms_max: t.withDescription(t.number, "Longer waits turn requests away; 0: nobody is."),
+    queue_ms_max: t.withDescription(
+      t.number,
+      "Wait above which requests are rejected with 503; 0: load shedding is off.",
+    ),
     console: t.withDescription(t.text, "Where the console is served: off, loopback or on."),
   }),
   journal: t.defineObject({

@@ -41,7 +41,9 @@ export const WebhookPatch = t.defineStrictMessage("WebhookPatch", {
   url: t.makeOptional(url),
   events: t.makeOptional(events),
   description: t.makeOptional(description),
-  enabled: t.makeOptional(t.withDescription(t.flag, "true goes on where the endpoint had stopped")),
+  enabled: t.makeOptional(
+    t.withDescription(t.flag, "true resumes delivery where the endpoint had stopped"),
+  ),
   skip_backlog: t.makeOptional(
     t.withDescription(
       t.flag,

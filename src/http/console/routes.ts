@@ -11,7 +11,7 @@ import type { Route } from "../route.ts";
 import type { Reply, RequestHead } from "../server/port.ts";
 
 // Header lines of the console's answers: what its pages may load, and who may show them.
-/** Nothing but the service's own files, no markup made of text, in nobody's frame. */
+/** Only the service's own files; no markup from strings; no framing by other pages. */
 export const CONSOLE_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -62,7 +62,7 @@ export class RequestPipeline {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
 
-  /** Whether a reply is under way. */
+  /** Whether a reply is in progress. */
   get isBusy(): boolean {
     return this.#isBusy;
   }

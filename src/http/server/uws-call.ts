@@ -224,7 +224,7 @@ export interface StreamedCall {
 }
 
 /**
- * Begins a streamed reply, and goes on at the pace of the client.
+ * Starts a streamed reply with backpressure from the client.
  * @returns to be called when the client is gone: it wakes what waits for room.
  */
 export function startStreamedReply(

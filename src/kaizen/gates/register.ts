@@ -50,9 +50,9 @@ export const GATE_POLICY = {
   slice_rows_min: 200,
   slice_z_min: -2.5,
   slice_loss_increase_max: 0.02,
-  /** Failures foretold over failures seen, or the other way round. */
+  /** Predicted failures divided by observed failures, or the inverse. */
   slice_factor_max: 1.25,
-  /** A smaller change of what is foretold adds no error of its own. */
+  /** A smaller change of the predicted share adds no error of its own. */
   slice_factor_added: 1.1,
   /** Mass of those who gained most in the lesson, and in the test, left out by G11. */
   teachers_share: 0.3,

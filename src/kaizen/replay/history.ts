@@ -52,7 +52,7 @@ export class GrowingColumn<A extends NumberArray> {
     this.#values[this.#length++] = value;
   }
 
-  /** What was pushed, without a copy; pushing goes on behind it. */
+  /** The values pushed so far, without a copy; later pushes append behind them. */
   values(): A {
     return this.#values.subarray(0, this.#length) as A;
   }

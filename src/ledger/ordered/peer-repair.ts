@@ -164,7 +164,7 @@ class PeerRepair {
     const { first, next } = due;
     const { end, lsn, chain } = verifySegment(bytes, first, this.#before, next !== undefined);
     if (next !== undefined && lsn >= next.firstLsn) {
-      throw this.#createDamage(due, lsn, `it goes on behind the beginning of \`${next.name}\``);
+      throw this.#createDamage(due, lsn, `it continues past the beginning of \`${next.name}\``);
     }
     return { end, lsn, chain };
   }

@@ -12,7 +12,7 @@ const LOOK_MS = 400;
 
 export interface BacktestProgress {
   readonly backtest?: Backtest;
-  /** Of the history, 0 to 1, while it is under way. */
+  /** Share of the history that is processed, 0 to 1, while the back-test runs. */
   readonly share?: number | undefined;
   readonly error?: Error;
 }

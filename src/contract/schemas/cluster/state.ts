@@ -35,7 +35,10 @@ export type ClusterNode = t.MessageOf<typeof ClusterNode>;
 export const ClusterState = t.defineMessage("ClusterState", {
   at: t.withDescription(t.time, "When the log was asked."),
   name: t.withDescription(t.text, "Prefix of the log's stream."),
-  generation: t.withDescription(t.integer, "How often the log was begun anew; from 1."),
+  generation: t.withDescription(
+    t.integer,
+    "Generation of the log, from 1; rises when the log is rebuilt.",
+  ),
   leader: t.withDescription(t.textOrNull, "Server that leads the log; null while there is none."),
   replicas: t.withDescription(
     t.defineList(
