@@ -1,6 +1,7 @@
 // `trustrank export --to DIR`: every view as Parquet, in the layout that DuckDB, pandas and Spark read
 // as partitions: DIR/outcomes/day=2026-01-31/data.parquet, and DIR/agents/data.parquet where a view has
 // no days. With --follow a DuckDB file beside them is kept fresh, for tools that ask no service.
+import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -32,7 +33,6 @@ export interface ExportSummary {
   replica?: string;
 }
 
-const DAY_MS = 86_400_000;
 /** Rest between two exports, however long one takes. */
 const REST_MS_MIN = 1000;
 

@@ -1,5 +1,8 @@
 // Numbers, times and foreign text in words for people.
 
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
 const NUMBER_FORMATS = new Map<number, Intl.NumberFormat>();
 
 /** With thousands separators and at most `digits` decimals; a dash for none. */

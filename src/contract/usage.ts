@@ -2,6 +2,8 @@
 // change: of two rows of the same meter, key and day the larger counts hold. So rows may be replayed,
 // repeated, merged from a backup and in any order, and nothing is billed twice.
 
+import { DAY_MS } from "./units.ts";
+
 /** Reads that are paid for. SPEC §1: reading a score is, being scored is not. */
 export const PAID_READS = ["verify", "check", "handshake", "explain"] as const;
 export type PaidRead = (typeof PAID_READS)[number];
@@ -23,8 +25,6 @@ export interface UsageRow extends UsageCounts {
   readonly key_id: string;
   readonly tenant: string;
 }
-
-export const DAY_MS = 86_400_000;
 
 /** Name of a day by its number since 1970. */
 export function formatDayNumber(day: number): string {

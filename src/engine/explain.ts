@@ -1,5 +1,6 @@
 // Reads one agent's copied row for `GET /v1/agents/{id}`: counters decayed to now and the points of
 // each feature. Off the hot path: plain and readable before fast.
+import { DAY_MS } from "../contract/units.ts";
 import {
   CONCENTRATION_SHIFT,
   CONFIG_BASE,
@@ -50,8 +51,6 @@ import {
 } from "../../assembly/layout.ts";
 import { FEATURES } from "../contract/vocabulary.ts";
 import type { AgentScoreDetails, AgentScore } from "./reading.ts";
-
-const DAY_MS = 86_400_000;
 
 function viewConfigWords(memory: WebAssembly.Memory, number: number): Float64Array {
   const slot = CONFIG_BASE + ((number - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;

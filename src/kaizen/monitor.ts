@@ -1,6 +1,7 @@
 // Monitor of promotions: the weights that the newest change of a scorecard replaced keep scoring in the
 // shadow, and the promotion is rolled back when the new ones are worse beyond chance, however often
 // the comparison is made (kaizen 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
+import { DAY_MS } from "../contract/units.ts";
 import type { ScoringConfig } from "../engine/config.ts";
 import { formatRounded } from "./gates/register.ts";
 import { forecastRows, predictDenials, findFirstRowAtOrAfter } from "./model/holdout.ts";
@@ -24,7 +25,6 @@ const FALSE_POSITIVE_MAX = 0.001;
 const OBSERVED_LOW = 0.75;
 const OBSERVED_HIGH = 1.33;
 const OBSERVED_Z = 3;
-const DAY_MS = 86_400_000;
 /** Stability index above which scores have drifted, when it holds on so many days in a row. */
 const DRIFT_MAX = 0.25;
 const DRIFT_DAYS = 2;

@@ -1,5 +1,6 @@
 // Kaizen run over the evidence of a service: both scorecards challenged, the findings as a record
 // for people and programs. Pure: the same journal and champion give the same record.
+import { DAY_MS } from "../contract/units.ts";
 import { createHash } from "node:crypto";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
@@ -19,7 +20,6 @@ import { flagUsableColumns, SCORECARD_SIDES } from "./model/scorecard.ts";
 import type { RandomStateFindings } from "./gates/monotone.ts";
 import type { ScorecardSide } from "./model/scorecard.ts";
 
-const DAY_MS = 86_400_000;
 /** Days that a holdout spans at most by default. */
 const HOLDOUT_DAYS = 60;
 

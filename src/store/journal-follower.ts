@@ -1,6 +1,7 @@
 // The outcome store in its thread: one database, one connection that writes and one that answers.
 // It follows the journal up to the durable position. A database that fails is closed and opened again
 // first; one that does not open, or does not agree with the journal, is set aside and rebuilt.
+import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { JournalDamaged } from "../journal/faults.ts";
 import type { JournalReader } from "../journal/reader.ts";
@@ -24,7 +25,6 @@ export const APPLY_RECORDS_MAX = 5000;
 const CATCH_UP_RECORDS_MAX = 20_000;
 /** After a transaction that broke the database the next ones are smaller, down to this share. */
 const APPLY_SHARE_MIN = 1 / 256;
-const DAY_MS = 86_400_000;
 
 interface JournalFollowerOptions {
   /** The store's directory; made when missing. */

@@ -2,6 +2,7 @@
 // of this version has nothing that is not in the journal or in kept files, but for notes that have
 // not moved into the journal yet. One of an earlier version held decisions, counts, scores and notes
 // alone: they become kept files, and rows that wait to be journaled.
+import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { readNumber, type Connection } from "./duckdb.ts";
@@ -10,7 +11,6 @@ import { insertParquetRows, type KeptRows } from "./kept-rows.ts";
 import { EVENT_TABLES } from "./rows/events.ts";
 import { quoteLiteral } from "./view.ts";
 
-const DAY_MS = 86_400_000;
 const OLD_SPOOL_SUFFIX = ".spool";
 
 interface CarryOverResult {

@@ -1,6 +1,7 @@
 // Scores of all agents in the store: read from the agent table when somebody asks for them, at most so
 // often that the reading takes a small share of this thread's time, and once at the turn of a day for
 // the daily sample.
+import { DAY_MS } from "../contract/units.ts";
 import { type JournalFollower, tryCheckpoint } from "./journal-follower.ts";
 import { recordProjectionProgress } from "./decisions/projector.ts";
 import type { TierCounts } from "./messages.ts";
@@ -36,7 +37,6 @@ const REFRESH_WAIT_MS_MAX = 2000;
 const FIRST_REFRESH_WAIT_MS_MAX = 50_000;
 /** After a start the service serves first. */
 const FIRST_SAMPLE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 interface ScoreRefresherOptions {
   core: JournalFollower;

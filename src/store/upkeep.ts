@@ -1,5 +1,6 @@
 // Daily upkeep of the store: rows past their time become counts or go, and with them the files that
 // they could be made from again.
+import { DAY_MS } from "../contract/units.ts";
 import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { listSegmentCopies, listSegments, type DecisionSegment } from "./decisions/segments.ts";
@@ -11,7 +12,6 @@ import { inTransaction } from "./rows/outcomes.ts";
 import { compactCallRows, countSpareCallRows } from "./rows/review-queue.ts";
 import { deleteReplacedUsageRows, countReplacedUsageRows } from "./rows/usage.ts";
 
-const DAY_MS = 86_400_000;
 /** Compressed segments beyond this, the oldest, go before their time; their rows stay. */
 const COMPRESSED_BYTES_MAX = 64 * 1024 * 1024 * 1024;
 

@@ -1,5 +1,6 @@
 // Opening of a dispute: what it is about, and the bounds of a day. Whoever was refused may be many, and
 // may be angry: neither may fill the queue of the tenant's people.
+import { DAY_MS } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { ReviewBook } from "../../contract/reviews/book.ts";
 import {
@@ -10,8 +11,6 @@ import {
 } from "../../contract/reviews/disputes.ts";
 import { formatReviewDay, type ReviewOpenedEvent } from "../../contract/reviews/events.ts";
 import type { ReviewLevel } from "../../contract/vocabulary.ts";
-
-const DAY_MS = 86_400_000;
 
 /** What is asked for, and the decision that it is about where there is one. */
 export interface DisputedDecision {

@@ -1,11 +1,10 @@
 // `trustrank archive`: the states that an archive keeps beside the one in force, and their end.
+import { DAY_MS } from "../../contract/units.ts";
 import { diskFileLayer } from "../../platform/files.ts";
 import { pruneArchive } from "../../ledger/archive/prune.ts";
 import { listArchiveStates } from "../../ledger/archive/states.ts";
 import { type BackupManifestBody, requireManifest } from "../../ledger/backup/manifest.ts";
 import { print, printJson } from "../output.ts";
-
-const MS_PER_DAY = 86_400_000;
 
 interface ArchiveFlags {
   json?: boolean;
@@ -36,7 +35,7 @@ export function listArchive(root: string, { json }: ArchiveFlags): void {
 export function runArchivePrune(root: string, flags: ArchiveFlags & { keep: number }): void {
   requireManifest(diskFileLayer, root);
   const nowMs = Date.now();
-  const pruned = pruneArchive(diskFileLayer, root, nowMs - flags.keep * MS_PER_DAY, nowMs);
+  const pruned = pruneArchive(diskFileLayer, root, nowMs - flags.keep * DAY_MS, nowMs);
   if (flags.json === true) {
     return printJson({ archive: root, states: pruned.states, objects: pruned.objects ?? null });
   }

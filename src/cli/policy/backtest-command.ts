@@ -1,5 +1,6 @@
 // `trustrank policy backtest [FILE]`: a policy on the outcomes so far, beside the live one, as a
 // table and on request as a page. Works on the files when no server holds them.
+import { DAY_MS } from "../../contract/units.ts";
 import { writeFileSync } from "node:fs";
 import { readEnvironment } from "../environment.ts";
 import type { Policy } from "../../contract/policy.ts";
@@ -34,7 +35,6 @@ import { Progress } from "../progress.ts";
 import type { ServerClient } from "../server-client.ts";
 
 const POLL_MS = 300;
-const DAY_MS = 86_400_000;
 /** Rules shown of those that held good outcomes back. */
 const REASONS_SHOWN = 6;
 

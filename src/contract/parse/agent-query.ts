@@ -1,5 +1,6 @@
 // Queries of lists of agents and outcomes -> filters. Bad values are `invalid_parameter` and name what
 // there is.
+import { DAY_MS } from "../units.ts";
 import { AGENT_ID_BYTES_MAX } from "../limits.ts";
 import {
   AGENT_ORDERS,
@@ -10,7 +11,6 @@ import {
 import { TIERS } from "../vocabulary.ts";
 import { parseLimit, readChoice, readTextParameter, throwInvalidParameter } from "./parameters.ts";
 
-const DAY_MS = 86_400_000;
 const HISTORY_DAYS_MAX = 400;
 const HISTORY_DAYS_DEFAULT = 90;
 /** A finite number as JavaScript writes it, then the agent. */

@@ -1,5 +1,6 @@
 // Reviews: agents that are held back until a person has looked. One review for each tenant, agent,
 // level and day, however often the agent asks; the journal has these events of it, kind `reviewEvent`.
+import { DAY_MS } from "../units.ts";
 import { createHash } from "node:crypto";
 import type { ReviewDecision, ReviewLevel } from "../vocabulary.ts";
 import type { Dispute } from "./disputes.ts";
@@ -12,7 +13,6 @@ export const REVIEW_LEASE_SEC_DEFAULT = 900;
 /** Seconds that a reader may wait for the decision. */
 export const REVIEW_WAIT_SEC_MAX = 60;
 
-const DAY_MS = 86_400_000;
 /** A decision holds for at most so long, and an upheld one that names no expiry for a day. */
 export const REVIEW_DECISION_MS_MAX = 90 * DAY_MS;
 export const REVIEW_UPHELD_MS_DEFAULT = DAY_MS;

@@ -1,11 +1,11 @@
 // Last use of each key and tenant, derived from the usage meters: to the second for this process, to the day
 // for earlier ones. Nothing is written for it.
+import { DAY_MS } from "../../contract/units.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import type { TenantDescription } from "../../contract/schemas/tenants.ts";
 import {
   addUsage,
-  DAY_MS,
   createUsageCounts,
   countPaidReads,
   USAGE_KINDS,

@@ -1,9 +1,9 @@
 // Monthly quotas: the check of one HTTP thread before its paid reads, and the port through which routes set them.
 // Nothing is counted here: the main thread writes the use several times a second (service/usage/quota-keeper.ts).
+import { DAY_MS } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
-import { DAY_MS } from "../../contract/usage.ts";
 import { QuotaReader } from "./quota-memory.ts";
 
 /** Quotas, as their routes use them. Changes resolve once they are durable and hold. */

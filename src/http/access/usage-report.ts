@@ -1,5 +1,6 @@
 // Report of usage: the store's sums of earlier processes with those of this one, which the store may
 // not have yet, grouped as the caller asks.
+import { DAY_MS } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { USAGE_DAYS_MAX, USAGE_ROWS_MAX } from "../../contract/limits.ts";
 import { parseDay } from "../../contract/parse/parameters.ts";
@@ -8,7 +9,6 @@ import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import type { UsageReport } from "../../contract/schemas/service.ts";
 import {
   addUsage,
-  DAY_MS,
   createUsageCounts,
   countPaidReads,
   USAGE_GROUPS,

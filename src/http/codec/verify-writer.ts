@@ -2,6 +2,7 @@
 // members in the order of contract/schemas/scores.ts; a compile error below reveals a missing one. A
 // piece with few values is laid out once and copied: joining strings and laying them out flat was a
 // fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
+import { SCORE_MAX, SCORE_MIN } from "../../contract/units.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Regime, RiskLevel, Tier } from "../../contract/vocabulary.ts";
 import { formatJsonNumber, writeJsonNumber } from "./json-text.ts";
@@ -98,8 +99,6 @@ const RISK_INDEX: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 1, HIG
 const TIER_INDEX: Readonly<Record<Tier, number>> = { A: 0, B: 1, C: 2, D: 3, REVIEW: 4 };
 const REGIME_INDEX: Readonly<Record<Regime, number>> = { stable: 0, drifting: 1, shock: 2 };
 const NO_REGIME = 3;
-const SCORE_MIN = 300;
-const SCORE_MAX = 850;
 /** Values of threshold, risk, tier and regime together. */
 const TRUST_COMBINATIONS = 2 * 4 * 5 * 4;
 /** The members up to the confidence, by whole score and combination, once met. */

@@ -1,5 +1,6 @@
 // Promotion of a finished dry run by a person, later: no way around a gate. What the run has proved
 // must still hold, and a run that is not dry must not be able to do worse than this one.
+import { DAY_MS } from "../../contract/units.ts";
 import { isDeepStrictEqual } from "node:util";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
@@ -10,7 +11,6 @@ import type { Champion } from "./champion.ts";
 import { computeStateAfterRun, readCalibratedToMs, computeConfigVersion } from "./files.ts";
 import type { KaizenFiles, KaizenState } from "./files.ts";
 
-const DAY_MS = 86_400_000;
 /** Days after its end for which a dry run may be promoted: as long as between two weekly runs. */
 const PROMOTABLE_DAYS = 7;
 

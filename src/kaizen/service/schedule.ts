@@ -1,5 +1,6 @@
 // Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
 // comparison of what was promoted, and daily start-up calibrations before the first full one.
+import { DAY_MS } from "../../contract/units.ts";
 import { readFirstRecordedMs } from "../replay/history.ts";
 import { RunRowWriter } from "./run-record.ts";
 import { ALWAYS_LEADER } from "./options.ts";
@@ -9,7 +10,6 @@ import type { Store } from "../../store/store.ts";
 import { scheduleByCron } from "../../platform/schedule.ts";
 import { withDeadline } from "../../concurrency/deadline.ts";
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** Mondays at 03:00 UTC; the comparison every day an hour later. */
 const WEEKLY_CRON = "0 3 * * 1";

@@ -1,11 +1,11 @@
 // Keeper of usage: every second it reads what the HTTP threads have counted and journals the sums that
 // have risen. A crash loses what was counted since the last record, a second at most; a sum that is
 // journaled twice adds nothing (contract/usage.ts).
+import { DAY_MS } from "../../contract/units.ts";
 import type { UsageAccount } from "../../http/access/usage.ts";
 import { visitUsage } from "../../http/access/usage-memory.ts";
 import {
   addUsage,
-  DAY_MS,
   formatDayNumber,
   createUsageCounts,
   countPaidReads,

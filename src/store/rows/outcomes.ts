@@ -1,6 +1,7 @@
 // Applies one journal batch to the outcome store: rows and journal position in one transaction, so
 // that a crash leaves either both or neither. Expired outcomes are counted, not kept: a rebuild
 // brings none of them back.
+import { DAY_MS } from "../../contract/units.ts";
 import { decodeAgentKey, extractKeyNamespace } from "../../contract/identifiers.ts";
 import {
   digestSignedBody,
@@ -289,8 +290,6 @@ export async function readAppliedPosition(
   const isWhole = count === outcomeCount - expiredCount && positionMax <= lsn;
   return isWhole ? { node, epoch, lsn, outcomeCount, expiredCount, recordCrc } : undefined;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Searches all applied records; a caller that needs more waits for it first. */
 export async function findSignedRecords(

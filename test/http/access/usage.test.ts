@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { findReservedAgent } from "../../../src/bureau/decisions/test-agents.ts";
 import { isReservedAgent } from "../../../src/contract/identifiers.ts";
 import type { Principal } from "../../../src/contract/principal.ts";
-import { DAY_MS } from "../../../src/contract/usage.ts";
+import { DAY_MS } from "../../../src/contract/units.ts";
 import {
   createUsageMemory,
   KEYS_COUNTED_MAX,

@@ -2,7 +2,8 @@
 // turn of a month; a fake clock.
 import { expect, it } from "vitest";
 import type { Principal } from "../../../src/contract/principal.ts";
-import { DAY_MS, type UsageRow, UsageSums } from "../../../src/contract/usage.ts";
+import { type UsageRow, UsageSums } from "../../../src/contract/usage.ts";
+import { DAY_MS } from "../../../src/contract/units.ts";
 import { createUsageMemory } from "../../../src/http/access/usage-memory.ts";
 import { UsageMeter } from "../../../src/http/access/usage.ts";
 import { decodeUsage } from "../../../src/contract/usage-records.ts";

@@ -1,9 +1,9 @@
 // Facets of the decision log: filters in the address and in the API, their counts, and the active ones.
+import { HOUR_MS, formatNumber, escapeHiddenCharacters } from "../../format.ts";
 import type { DecisionFacet } from "../../../contract/decisions.ts";
 import type { QueryParameters as Asked } from "../../api.ts";
 import type { PageParameters } from "../../location.ts";
 import type { DecisionFacets } from "../../../contract/schemas/decisions.ts";
-import { formatNumber, escapeHiddenCharacters } from "../../format.ts";
 import { html, type VNode } from "../../html.ts";
 import { Empty } from "../../parts/notices.ts";
 
@@ -30,7 +30,6 @@ export const RANGES: readonly (readonly [string, string, number | undefined])[] 
   ["30d", "last 30 days", 720],
 ];
 
-const HOUR_MS = 3_600_000;
 const FILTER_NAMES = [...FACET_LABELS.map(([facet]) => facet), "agent", "subject"] as const;
 
 /** Names of what may be chosen, without the times and the place in the list. */

@@ -1,13 +1,13 @@
 // Dialogs that create, change, rotate and revoke an API key, and the form that the first two share.
 // The page shows a new secret once; the dialogs do not keep it.
+import { DAY_MS, HOUR_MS, formatDuration } from "../../format.ts";
 import { sendDocument } from "../../api.ts";
-import { formatDuration } from "../../format.ts";
 import { html, readInputValue, useId, useState, type VNode } from "../../html.ts";
 import { ConfirmDialog } from "../../parts/actions.ts";
 import { Notice } from "../../parts/notices.ts";
 import { Field, SelectField } from "../../parts/fields.ts";
 import { readSession } from "../../session.ts";
-import { DAY_MS, type ListedKey, type KeyWithSecret, SCOPE_WORDS, SCOPES } from "./key-states.ts";
+import { type ListedKey, type KeyWithSecret, SCOPE_WORDS, SCOPES } from "./key-states.ts";
 import type { Scope } from "../../../contract/vocabulary.ts";
 
 export type KeyAction = "create" | "change" | "rotate" | "revoke";
@@ -87,7 +87,7 @@ function buildKeyChange(draft: KeyDraft, key: ListedKey): Record<string, unknown
 }
 
 /** How long the present secret works on, ms. */
-const OVERLAPS_MS = [0, 3_600_000, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
+const OVERLAPS_MS = [0, HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 
 export function RotateKeyDialog({ target, onSecret, onDone, onClose }: KeyDialogProps): VNode {
   const id = useId();

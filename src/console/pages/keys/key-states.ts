@@ -1,4 +1,5 @@
 // States of API keys (active, expired, revoked, ...), the filters of the list, and descriptions of scopes.
+import { DAY_MS } from "../../format.ts";
 import type { MessageOf } from "../../../contract/schemas/schema.ts";
 import type { KeyList } from "../../../contract/schemas/service.ts";
 import type { Scope } from "../../../contract/vocabulary.ts";
@@ -25,7 +26,6 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 };
 export const SCOPES = Object.keys(SCOPE_WORDS) as Scope[];
 
-export const DAY_MS = 86_400_000;
 /** A key that ends within these days is counted apart. */
 export const SOON_DAYS = 14;
 

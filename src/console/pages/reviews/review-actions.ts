@@ -1,12 +1,11 @@
 // Actions on a review: claim, decide and undo, one at a time, with the message that reports the result.
+import { DAY_MS, escapeHiddenCharacters } from "../../format.ts";
 import type { QueuedReview } from "../../../contract/schemas/reviews.ts";
 import type { ReviewDecision } from "../../../contract/vocabulary.ts";
 import { sendDocument } from "../../api.ts";
-import { escapeHiddenCharacters } from "../../format.ts";
 import { useCallback, useRef, useState } from "../../html.ts";
 
 const REVIEWER_STORAGE_KEY = "trustrank.reviewer";
-const DAY_MS = 86_400_000;
 /** A decision cannot be deleted: one that is taken back is replaced by one that ends at once. */
 const UNDO_EXPIRY_MS = 5000;
 

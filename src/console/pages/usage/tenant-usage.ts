@@ -1,9 +1,9 @@
 // Usage sums by tenant and by day, and the filters of the usage page.
+import { DAY_MS } from "../../format.ts";
 import type { UsageReport } from "../../../contract/schemas/service.ts";
 import type { TenantDescription, TenantList } from "../../../contract/schemas/tenants.ts";
 import type { PageParameters } from "../../location.ts";
 
-const DAY_MS = 86_400_000;
 const DAY_LENGTH = "2026-01-31".length;
 
 /** Days by their name in the address, counted back from today; the months are calendar months. */

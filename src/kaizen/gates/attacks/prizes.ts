@@ -2,7 +2,7 @@
 // a challenger's border would lie if it served good agents exactly as the champion does.
 import type { ScoringConfig } from "../../../engine/config.ts";
 import { DEFAULT_POLICY } from "../../../contract/policy.ts";
-import { DECISIONS, VERDICTS } from "../../../contract/vocabulary.ts";
+import { DECISION, VERDICT } from "../../../contract/vocabulary.ts";
 import type { AgentScore } from "../../../engine/reading.ts";
 import { applyPolicyRules, createRuleInputs } from "../../../policy/rules.ts";
 import { computeDenialThreshold } from "../../model/holdout.ts";
@@ -26,10 +26,8 @@ export function computeVerifiedConnectThreshold(config: ScoringConfig, stakes: n
   return Math.min(1, Math.max(computeConnectThreshold(config, stakes), border));
 }
 
-const ALLOW = VERDICTS.indexOf("ALLOW");
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
-const CONNECT = DECISIONS.indexOf("connect");
-const VERIFIED = DECISIONS.indexOf("connect_with_verification");
+const { ALLOW, QUARANTINE } = VERDICT;
+const { connect: CONNECT, connect_with_verification: VERIFIED } = DECISION;
 
 export type LegSide = keyof AttackLegs;
 

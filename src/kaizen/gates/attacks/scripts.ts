@@ -2,9 +2,9 @@
 // cheat does with a record of its own. Played through the real engine on a private copy of the
 // table; at every step the victims' legs are put on a tape, which any weights can judge afterwards:
 // weights do not change state.
+import { DAY_MS } from "../../../contract/units.ts";
 import type { FoldOutcome, LoggedInputs } from "../../../engine/reading.ts";
 
-const DAY_MS = 86_400_000;
 const COUNTERPARTY_GRADE_INDEX = 3;
 const BUREAU_SIGNATURE_INDEX = 1;
 const FAKE_STAKES = 10;
