@@ -97,6 +97,8 @@ function valueOf(name: string, text: string): number {
 }
 
 const textOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
+/** Constants of other files that expressions name. */
+const UNITS_TEXT = textOf("src/contract/units.ts");
 
 describe("docs/reference/bounds.md", () => {
   it("has a bound in every row", () => {
@@ -105,7 +107,10 @@ describe("docs/reference/bounds.md", () => {
   });
 
   it("has the value of every constant", () => {
-    const found = named.map(({ name, path }) => [`${path} ${name}`, valueOf(name, textOf(path))]);
+    const found = named.map(({ name, path }) => [
+      `${path} ${name}`,
+      valueOf(name, textOf(path) + UNITS_TEXT),
+    ]);
     expect(found.filter(([, value]) => !(Number(value) > 0))).toEqual([]);
     expect(named.map(({ name, path, bound }) => [`${path} ${name}`, numberIn(bound)])).toEqual(
       found,
