@@ -1,7 +1,7 @@
 // `trustrank cluster restore`: the log is lost with the disks of its servers, and the nodes go on without loss.
 import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { Cluster, type Node } from "../../service/cluster/_nodes.ts";
 import { endAll, runCommand } from "../_process.ts";
@@ -46,16 +46,19 @@ test("a directory that is not there is refused before anything is asked of the l
 
 describe("restore", needs("nats-server"), () => {
   let cluster: Cluster;
-  beforeAll(async () => {
+  beforeEach(async () => {
     cluster = await Cluster.open();
   });
-  afterEach(endAll);
-  afterAll(() => cluster?.close());
+  afterEach(async () => {
+    await endAll();
+    await cluster.close();
+  });
 
   test("goes on from the longest journal, and nothing acknowledged is lost", async () => {
     const one = await cluster.node("one");
     const two = await cluster.node("two");
     const receipts = await reportAll(one, 0, 5);
+    await expect.poll(() => journalOf(two.dataDir)).toEqual(journalOf(one.dataDir));
     await two.kill("SIGKILL");
     for (const [id, receipt] of await reportAll(one, 5, 5)) receipts.set(id, receipt);
     await one.kill("SIGKILL");
