@@ -1,5 +1,4 @@
 // Handlers of calls to the store thread: which service answers each, and which rows must be fresh first.
-import { ServiceFault } from "../contract/faults.ts";
 import { SCORED_VIEWS } from "../contract/views.ts";
 import type { StoreDecisionLog } from "./decision-log.ts";
 import { readAgentDirectory } from "./directory.ts";
@@ -39,11 +38,6 @@ export async function runCallerCall(
   await freshen();
   if (call.name === "query") return readQueue.query(call.sql, call.limits, call.asker);
   return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
-}
-
-/** The thread has ended. */
-export function createStoreEndedFault(): ServiceFault {
-  return new ServiceFault("store_unavailable", "the outcome store is not running");
 }
 
 /** What the store's own calls are answered from. */

@@ -6,10 +6,15 @@ import type { SignedId } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import type { UsageRow } from "../contract/usage.ts";
 import type { MigratedNote } from "../contract/notes.ts";
+import { ServiceFault } from "../contract/faults.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { MessageFromStore, StoreCall, StoreState, MessageToStore } from "./messages.ts";
 import type {
+  AgentDirectory,
+  AgentDirectoryFilter,
+  AgentDirectoryRequest,
+  AgentDirectoryResults,
   DecisionPage,
   ExportOptions,
   QueryLimits,
@@ -20,7 +25,6 @@ import type {
   StreamedRows,
   UsageRange,
 } from "./store.ts";
-import { createStoreEndedFault } from "./calls.ts";
 import { PendingCalls } from "../concurrency/calls.ts";
 import {
   type OpenStore,
@@ -31,22 +35,16 @@ import {
 import type { RowStreamHandle } from "./query/row-streams.ts";
 import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import { PositionWaiters } from "./waiting.ts";
-import { createAgentDirectory } from "./directory.ts";
 import { withDeadline } from "../concurrency/deadline.ts";
 
-export {
-  DECISIONS_KEPT_DAYS,
-  OUTCOMES_KEPT_DAYS,
-  PROVENANCE_KEPT_DAYS,
-  QUERY_MEMORY_MEGABYTES,
-  STORE_MEMORY_MEGABYTES,
-} from "./options.ts";
 export type { OpenStore } from "./options.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 const STORE_READS_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const SIGNED_LOOKUPS_MAX = 1000;
+/** Reads waiting or running: people page through lists, and programs have SQL. */
+const DIRECTORY_READS_MAX = 16;
 /** Reads of the decision log waiting or running; queries do not count. */
 const LOG_READS_MAX = 16;
 /** States of kaizen's runs waiting to be committed: by count and by bytes. */
@@ -335,6 +333,30 @@ function createStreamedRows(opened: RowStreamHandle, ask: StoreCaller): Streamed
       if (isOver) return;
       isOver = true;
       ask({ name: "closeStream", stream }).catch(() => undefined);
+    },
+  };
+}
+
+/** The thread has ended. */
+function createStoreEndedFault(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the outcome store is not running");
+}
+
+/** The lists by way of `send`, which asks the store thread. */
+function createAgentDirectory(
+  send: (ask: AgentDirectoryRequest) => Promise<unknown>,
+): AgentDirectory {
+  const reads = new AdmissionLimit({
+    countMax: DIRECTORY_READS_MAX,
+    detail: "too many lists are waiting",
+  });
+  return {
+    read<List extends AgentDirectoryRequest["list"]>(
+      list: List,
+      filter: AgentDirectoryFilter<List>,
+    ) {
+      const ask = { list, filter } as unknown as AgentDirectoryRequest;
+      return reads.run(() => send(ask) as Promise<AgentDirectoryResults[List]>);
     },
   };
 }

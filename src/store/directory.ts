@@ -1,7 +1,6 @@
 // Lists of agents and outcomes, and one agent's days, over the rows that a tenant may see: the same
 // rows as in its views. Pages begin behind a key; no OFFSET, so that the last page costs what the
 // first does.
-import { AdmissionLimit } from "../concurrency/admission-limit.ts";
 import type {
   AgentDay,
   AgentDaysFilter,
@@ -16,34 +15,7 @@ import { joinConditions, ALLOWED_CONDITION, SqlParameters } from "./decisions/re
 import type { Connection } from "./duckdb.ts";
 import { buildTableSource, buildViewQuery } from "./query/views.ts";
 import { SCORE_COLUMNS, type ScoreRow } from "./rows/scores.ts";
-import type {
-  AgentDirectoryRequest,
-  AgentDirectory,
-  AgentDirectoryResults,
-  AgentDirectoryFilter,
-} from "./store.ts";
-
-/** Reads waiting or running: people page through lists, and programs have SQL. */
-const DIRECTORY_READS_MAX = 16;
-
-/** The lists by way of `send`, which asks the store thread. */
-export function createAgentDirectory(
-  send: (ask: AgentDirectoryRequest) => Promise<unknown>,
-): AgentDirectory {
-  const reads = new AdmissionLimit({
-    countMax: DIRECTORY_READS_MAX,
-    detail: "too many lists are waiting",
-  });
-  return {
-    read<List extends AgentDirectoryRequest["list"]>(
-      list: List,
-      filter: AgentDirectoryFilter<List>,
-    ) {
-      const ask = { list, filter } as unknown as AgentDirectoryRequest;
-      return reads.run(() => send(ask) as Promise<AgentDirectoryResults[List]>);
-    },
-  };
-}
+import type { AgentDirectoryRequest } from "./store.ts";
 
 /** Answers what was asked; `filter.tenant` decides whose rows it is answered from. */
 export function readAgentDirectory(

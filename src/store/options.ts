@@ -1,16 +1,16 @@
 // Options of the store thread with their defaults, and its port as the main thread sees it.
+import {
+  DECISIONS_KEPT_DAYS,
+  OUTCOMES_KEPT_DAYS,
+  PROVENANCE_KEPT_DAYS,
+  QUERY_MEMORY_MEGABYTES,
+  STORE_MEMORY_MEGABYTES,
+} from "../contract/limits.ts";
 import type { MigratedNote } from "../contract/notes.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { StoreState } from "./messages.ts";
 import type { Store } from "./store.ts";
 import type { MessagePort } from "node:worker_threads";
-
-export const STORE_MEMORY_MEGABYTES = 512;
-export const QUERY_MEMORY_MEGABYTES = 1024;
-export const DECISIONS_KEPT_DAYS = 90;
-/** Thirteen months: a year can be compared with the one before. */
-export const OUTCOMES_KEPT_DAYS = 396;
-export const PROVENANCE_KEPT_DAYS = 396;
 
 export interface StoreOptions {
   dataDir: string;

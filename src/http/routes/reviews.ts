@@ -12,7 +12,7 @@ import {
 import { type StoredReview, computeReviewState } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
-import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_STATES } from "../../contract/vocabulary.ts";
+import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_LIST_STATES } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -26,9 +26,6 @@ import {
 import { parseLimit, readChoice } from "../../contract/parse/parameters.ts";
 
 // Pages of the review queue: filter and cursor.
-
-/** Values of `state`; `all` for the whole queue. */
-export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 
 /** Whether a query is for the queue, not for flagged decisions. */
 export function isQueueQuery(query: URLSearchParams): boolean {

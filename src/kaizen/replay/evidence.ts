@@ -11,9 +11,6 @@ import type { FitRows, RowContext } from "../model/holdout.ts";
 import { appendLegRow, createScorecardRows } from "../model/scorecard.ts";
 import { parseNamespaceOfKey } from "../model/slices.ts";
 
-/** Rows of a run at most, where nothing else is set. */
-export const EVIDENCE_ROWS_MAX = 2_000_000;
-
 /** Numbers that a draw can be. */
 const DRAW_RANGE = 2 ** 32;
 

@@ -3,6 +3,7 @@
 // pages costs ten times the copy) and hashes, writes and syncs it afterwards.
 //
 //   idle --due--> buffer requested --buffer ready: copy--> writing --written or failed--> idle
+import { SNAPSHOT_OUTCOMES } from "../../contract/limits.ts";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { TableImage } from "../../engine/image.ts";
 import type { ReplayTable } from "../replay-table.ts";
@@ -26,10 +27,6 @@ export interface SnapshotPace {
   outcomesMin: number;
 }
 
-/**
- * Half a million outcomes are replayed in a second or two: the most that a start may cost on top.
- */
-export const SNAPSHOT_OUTCOMES = 500_000;
 export const SNAPSHOT_PACE: SnapshotPace = computeSnapshotPace(SNAPSHOT_OUTCOMES);
 
 /** A snapshot every so many outcomes, or every five minutes with a twentieth of that. */

@@ -3,12 +3,12 @@ import { QUEUE_MS_MAX_DEFAULT } from "../../http/server/overload-detector.ts";
 import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
 import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {
+  ALLOWED_PER_SECOND,
   DECISIONS_KEPT_DAYS,
   OUTCOMES_KEPT_DAYS,
   PROVENANCE_KEPT_DAYS,
   STORE_MEMORY_MEGABYTES,
-} from "../../store/client.ts";
-import { ALLOWED_PER_SECOND } from "../../store/decisions/ring.ts";
+} from "../../contract/limits.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "../../vault/sources/catalogue.ts";
 import { rateKind, type Setting, createWholeNumberKind } from "./setting-kinds.ts";
 

@@ -3,13 +3,15 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
-import { EVIDENCE_ROWS_MAX } from "../../kaizen/replay/evidence.ts";
+import {
+  EVIDENCE_ROWS_MAX,
+  QUERY_MEMORY_MEGABYTES,
+  SNAPSHOT_OUTCOMES,
+} from "../../contract/limits.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
-import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/scheduler.ts";
 import { type CallerSource, parseCallerSource } from "../../http/grpc/caller.ts";
 import { HTTP_ADAPTERS } from "../../http/server/port.ts";
-import { QUERY_MEMORY_MEGABYTES } from "../../store/client.ts";
 import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";

@@ -1,6 +1,7 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
 // locks and no allocation. Allowed decisions are dropped when the ring is three quarters
 // full; denials have the last quarter, then wait in this thread's memory, then push back.
+import { ALLOWED_PER_SECOND } from "../../contract/limits.ts";
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
@@ -57,9 +58,6 @@ function createRecordTarget(buffer: ArrayBufferLike, offset: number, length: num
     numbers: new Float64Array(buffer, offset, length / 8),
   };
 }
-
-/** Default number of allowed legs recorded per second and thread. */
-export const ALLOWED_PER_SECOND = 250;
 
 interface DecisionRingWriterOptions {
   /** Allowed legs beyond this number in one second are dropped and counted. */

@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { ENTRY } from "../../cli/_process.ts";
 import { freePorts } from "../../_ports.ts";
 import { NATS_SERVER } from "../../stream/_nats.ts";
 
@@ -104,7 +105,7 @@ export class Cluster {
       process.execPath,
       [
         "--disable-warning=ExperimentalWarning",
-        "src/cli/trustrank.ts",
+        ENTRY,
         "serve",
         "--port",
         `${port}`,
