@@ -191,8 +191,6 @@ export const REVIEW_KINDS = ["held", "dispute"] as const;
 
 /** `claimed`: a person is at it, for as long as the lease runs. */
 export const REVIEW_STATES = ["open", "claimed", "decided"] as const;
-/** Values of `state` in the list of the queue; `all` for the whole queue. */
-export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 export type ReviewState = (typeof REVIEW_STATES)[number];
 
 /** `upheld`: it stays held back. `overturned`: it is let through. Both until an expiry. */

@@ -5,7 +5,7 @@ import {
   PROVENANCE_KEPT_DAYS,
   QUERY_MEMORY_MEGABYTES,
   STORE_MEMORY_MEGABYTES,
-} from "../contract/limits.ts";
+} from "../contract/setting-defaults.ts";
 import type { MigratedNote } from "../contract/notes.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { StoreState } from "./messages.ts";

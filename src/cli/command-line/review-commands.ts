@@ -1,10 +1,6 @@
 // Flags of the commands by which people work through the review queue.
-import {
-  REVIEW_DECISIONS,
-  REVIEW_LEVELS,
-  REVIEW_LIST_STATES,
-  type ReviewDecision,
-} from "../../contract/vocabulary.ts";
+import { REVIEW_LIST_STATES } from "../../contract/reviews/book.ts";
+import { REVIEW_DECISIONS, REVIEW_LEVELS, type ReviewDecision } from "../../contract/vocabulary.ts";
 import * as commands from "../commands.ts";
 import { resolveDataAccess } from "../data-access.ts";
 import { type Command, parseCount, Option, parseTimeMs, addAccessOptions } from "./flags.ts";

@@ -13,8 +13,11 @@ import {
   type ReviewRuling,
   buildReviewSubject,
 } from "./events.ts";
-import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
+import { REVIEW_STATES, type ReviewDecision, type ReviewState } from "../vocabulary.ts";
 import { type Dispute, DailyDisputeCounts } from "./disputes.ts";
+
+/** Values of `state` in a list of the queue; `all` for the whole queue. */
+export const REVIEW_LIST_STATES = [...REVIEW_STATES, "all"] as const;
 
 /** One review, as it is kept, also in snapshots. Times are epoch ms; null for what has not been. */
 export interface StoredReview extends ReviewCalls {

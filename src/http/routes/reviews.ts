@@ -9,10 +9,14 @@ import {
   parseReviewDecision,
   parseWaitSec,
 } from "../../contract/parse/reviews.ts";
-import { type StoredReview, computeReviewState } from "../../contract/reviews/book.ts";
+import {
+  REVIEW_LIST_STATES,
+  type StoredReview,
+  computeReviewState,
+} from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
-import { REVIEW_KINDS, REVIEW_LEVELS, REVIEW_LIST_STATES } from "../../contract/vocabulary.ts";
+import { REVIEW_KINDS, REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";

@@ -30,7 +30,7 @@ import type { KaizenTask } from "./worker-pool.ts";
 import { listWatchedChanges, saveWatches, loadNewestWatch } from "./live-comparison.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
-import { EVIDENCE_ROWS_MAX } from "../../contract/limits.ts";
+import { EVIDENCE_ROWS_MAX } from "../../contract/setting-defaults.ts";
 import { buildRunNumbers, type RunNumbers } from "../report/numbers.ts";
 import { renderRunReportPage } from "../report/run-page.ts";
 import type { RunFindings } from "../run.ts";

@@ -3,7 +3,7 @@
 // pages costs ten times the copy) and hashes, writes and syncs it afterwards.
 //
 //   idle --due--> buffer requested --buffer ready: copy--> writing --written or failed--> idle
-import { SNAPSHOT_OUTCOMES } from "../../contract/limits.ts";
+import { SNAPSHOT_OUTCOMES } from "../../contract/setting-defaults.ts";
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { TableImage } from "../../engine/image.ts";
 import type { ReplayTable } from "../replay-table.ts";

@@ -8,7 +8,7 @@ import {
   OUTCOMES_KEPT_DAYS,
   PROVENANCE_KEPT_DAYS,
   STORE_MEMORY_MEGABYTES,
-} from "../../contract/limits.ts";
+} from "../../contract/setting-defaults.ts";
 import { SOURCES_MAX, SOURCES_PER_TENANT_DEFAULT } from "../../vault/sources/catalogue.ts";
 import { rateKind, type Setting, createWholeNumberKind } from "./setting-kinds.ts";
 

@@ -7,7 +7,7 @@ import {
   EVIDENCE_ROWS_MAX,
   QUERY_MEMORY_MEGABYTES,
   SNAPSHOT_OUTCOMES,
-} from "../../contract/limits.ts";
+} from "../../contract/setting-defaults.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
 import { type CallerSource, parseCallerSource } from "../../http/grpc/caller.ts";

@@ -1,7 +1,7 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
 // locks and no allocation. Allowed decisions are dropped when the ring is three quarters
 // full; denials have the last quarter, then wait in this thread's memory, then push back.
-import { ALLOWED_PER_SECOND } from "../../contract/limits.ts";
+import { ALLOWED_PER_SECOND } from "../../contract/setting-defaults.ts";
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
