@@ -34,18 +34,17 @@ describe("Audit", needs("chromium"), () => {
     await page.getByLabel("Reason, kept on record").fill("second");
     await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await expect
-      .poll(async () => {
-        await visitor.go("audit");
-        await page.getByRole("button", { name: "Refresh" }).click();
-        return rows().count();
-      })
-      .toBe(5);
-    const { rows: known } = await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", {
-      sql: "SELECT event FROM audit_events ORDER BY recorded_at DESC, position DESC",
-    });
+    const listEvents = async () => {
+      const sql = "SELECT event FROM audit_events ORDER BY recorded_at DESC, position DESC";
+      const { rows: known } = await stage.ask<{ rows: unknown[][] }>("POST", "/v1/query", { sql });
+      return known.map(([event]) => event);
+    };
+    await expect.poll(async () => (await listEvents()).length).toBe(5);
+    await visitor.go("audit");
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await expect.poll(() => rows().count()).toBe(5);
     const shown = await rows().locator("td:nth-child(2)").allTextContents();
-    expect(shown.map((each) => each.trim())).toEqual(known.map(([event]) => event));
+    expect(shown.map((each) => each.trim())).toEqual(await listEvents());
     expect(await rows().first().textContent()).toContain("second");
   });
 
