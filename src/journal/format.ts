@@ -26,7 +26,7 @@ export const FRAME_KINDS = {
   access: 19,
 } as const;
 /** The highest kind; one above it is a newer release's (formats.ts). */
-export const FRAME_KIND_MAX = 19;
+export const FRAME_KIND_MAX = Math.max(...Object.values(FRAME_KINDS));
 export const JOURNAL_SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024;

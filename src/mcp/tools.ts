@@ -1,7 +1,7 @@
 // Tools of the MCP server: each is one request to the running service with the caller's own key, so that its scopes,
 // limits and the decision log apply.
+import { REASONS } from "../contract/reasons.ts";
 import { REASON_CODES } from "../contract/vocabulary.ts";
-import type { ReasonCode } from "../contract/vocabulary.ts";
 import type { CallKind, RequestSender } from "../client/transport.ts";
 
 /** Milliseconds for one request; a model waits longer than a gateway. */
@@ -152,23 +152,6 @@ export interface McpResource {
   readonly read: (service: RequestSender) => Promise<unknown>;
 }
 
-const REASON_MEANINGS: Readonly<Record<ReasonCode, string>> = {
-  THIN_FILE: "little is known of the agent",
-  FAILURE_HISTORY: "settled outcomes failed more often than usual",
-  RECENT_FAILURE: "the agent failed recently",
-  NEGATIVE_TREND: "failures have become more frequent",
-  STAKE_ABOVE_PROVEN: "the stakes exceed what the agent has succeeded at",
-  LOW_CREDIBILITY_EVIDENCE: "most of the record comes from reporters of little standing",
-  CONCENTRATED_REPORTERS: "the record comes from very few reporters",
-  RING_PATTERN: "much of the record comes from agents that the agent praised itself",
-  UNVERIFIED_SOURCES: "the agent's content cited sources that cannot exist or were taken back",
-  HALLUCINATION_SIGNAL: "the agent's content was found false against its sources",
-  VIEWER_CAUTIOUS: "the reason lies with the other party of the handshake",
-  FRAUD_FLAG: "the agent carries a signed fraud flag",
-  KEY_REVOKED: "the agent's newest signing key is revoked",
-  BASE_RATE: "nothing stands out, and the usual risk is too much for these stakes",
-};
-
 export const MCP_RESOURCES: readonly McpResource[] = [
   {
     uri: "trustrank://policy",
@@ -184,6 +167,6 @@ export const MCP_RESOURCES: readonly McpResource[] = [
     name: "reason-codes",
     description: "The codes that verdicts give as reasons, and what each means",
     read: () =>
-      Promise.resolve(REASON_CODES.map((code) => ({ code, meaning: REASON_MEANINGS[code] }))),
+      Promise.resolve(REASON_CODES.map((code) => ({ code, meaning: REASONS[code].meaning }))),
   },
 ];
