@@ -2,17 +2,15 @@
 // over standard input and output; over HTTP one a request, which brings the caller's own key.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListResourcesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
-} from "@modelcontextprotocol/sdk/types.js";
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+  createMcpHandler,
+  isLegacyRequest,
+} from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { TrustRankError } from "../client/errors.ts";
 import { type FetchLike, callGlobalFetch } from "../client/runtime.ts";
 import { createRequestSender } from "../client/nodes/fail-over.ts";
@@ -33,6 +31,8 @@ export interface McpOptions {
 /** Largest body of a request over HTTP; an outcome is far smaller. */
 const BODY_BYTES_MAX = 64 * 1024;
 const MCP_PATH = "/mcp";
+/** Subscriptions are refused: tools and resources do not change while the server runs. */
+const NO_SUBSCRIPTIONS = { maxSubscriptions: 0 };
 
 /** One for all callers: what it knows of the nodes is nobody's in particular. */
 const createServiceSender = ({ baseUrl, fetch = callGlobalFetch }: McpOptions) =>
@@ -52,7 +52,7 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
   const tools = listTools(allowsReports);
   const capabilities = { tools: {}, resources: {} };
   const server = new Server({ name: "trustrank", version }, { capabilities });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
+  server.setRequestHandler("tools/list", () => ({
     tools: tools.map(({ name, title, description, inputSchema, isReadOnly }) => ({
       name,
       title,
@@ -61,10 +61,13 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
       annotations: { title, readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: true },
     })),
   }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+  server.setRequestHandler("tools/call", async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) {
-      throw new McpError(ErrorCode.InvalidParams, `there is no tool \`${params.name}\``);
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `there is no tool \`${params.name}\``,
+      );
     }
     try {
       const value = await tool.call(service, params.arguments ?? {});
@@ -75,21 +78,21 @@ function createMcpServer({ version, allowsReports }: McpOptions, service: Reques
       return { isError: true, content: [{ type: "text", text: describeServiceError(error) }] };
     }
   });
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+  server.setRequestHandler("resources/list", () => ({
     resources: MCP_RESOURCES.map(({ uri, name, description }) => {
       return { uri, name, description, mimeType: "application/json" };
     }),
   }));
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
     const resource = MCP_RESOURCES.find((known) => known.uri === uri);
     if (resource === undefined) {
-      throw new McpError(ErrorCode.InvalidParams, `there is no resource \`${uri}\``);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no resource \`${uri}\``);
     }
     try {
       const text = JSON.stringify(await resource.read(service), undefined, 1);
       return { contents: [{ uri, mimeType: "application/json", text }] };
     } catch (error) {
-      throw new McpError(ErrorCode.InternalError, describeServiceError(error));
+      throw new ProtocolError(ProtocolErrorCode.InternalError, describeServiceError(error));
     }
   });
   return server;
@@ -104,15 +107,13 @@ function describeServiceError(error: unknown): string {
 
 /** Serves one client on standard input and output until it hangs up. */
 export async function serveMcpStdio(options: McpOptions, apiKey: string): Promise<void> {
-  const server = createMcpServer(options, bindApiKey(createServiceSender(options), apiKey));
-  const closed = new Promise<void>((resolve) => {
-    // The SDK has this one callback and no events.
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener
-    server.onclose = resolve;
+  const service = bindApiKey(createServiceSender(options), apiKey);
+  const connection = serveStdio(() => createMcpServer(options, service), NO_SUBSCRIPTIONS);
+  await new Promise<void>((resolve) => {
+    process.stdin.once("end", resolve).once("close", resolve);
+    process.stdout.once("error", () => resolve());
   });
-  process.stdin.once("end", () => void server.close());
-  await server.connect(new StdioServerTransport());
-  await closed;
+  await connection.close();
 }
 
 /** A listening MCP face. */
@@ -129,9 +130,9 @@ export async function serveMcpHttp(
   options: McpOptions,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<McpListener> {
-  const sender = createServiceSender(options);
+  const answer = createMcpResponder(options);
   const server = http.createServer((request, response) => {
-    handleMcpRequest(options, sender, request, response).catch(() => {
+    handleMcpRequest(answer, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -151,9 +152,35 @@ export async function serveMcpHttp(
   };
 }
 
+type McpResponder = (request: Request, apiKey: string, body: unknown) => Promise<Response>;
+
+/**
+ * Answers one request in its own protocol revision. Revisions up to 2025-11-25 are named by a handshake or a header,
+ * later ones in every request.
+ */
+function createMcpResponder(options: McpOptions): McpResponder {
+  const sender = createServiceSender(options);
+  const createServer = (apiKey: string) => createMcpServer(options, bindApiKey(sender, apiKey));
+  const handler = createMcpHandler(({ authInfo }) => createServer(authInfo!.token), {
+    ...NO_SUBSCRIPTIONS,
+    legacy: "reject",
+  });
+  return async (request, apiKey, parsedBody) => {
+    if (!(await isLegacyRequest(request, parsedBody))) {
+      const authInfo = { token: apiKey, clientId: "", scopes: [] };
+      return handler.fetch(request, { authInfo, parsedBody });
+    }
+    const server = createServer(apiKey);
+    // The SDK's own handler for these revisions would answer with an event stream.
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    request.signal.addEventListener("abort", () => void server.close());
+    await server.connect(transport);
+    return transport.handleRequest(request, { parsedBody });
+  };
+}
+
 async function handleMcpRequest(
-  options: McpOptions,
-  sender: RequestSender,
+  answer: McpResponder,
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<void> {
@@ -178,11 +205,17 @@ async function handleMcpRequest(
   } catch {
     return refuse(400, "the request is not JSON");
   }
-  const server = createMcpServer(options, bindApiKey(sender, apiKey));
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  response.once("close", () => void server.close());
-  await server.connect(transport);
-  await transport.handleRequest(request, response, body);
+  const hangUp = new AbortController();
+  response.once("close", () => hangUp.abort());
+  const webRequest = new Request(`http://localhost${MCP_PATH}`, {
+    method: "POST",
+    headers: request.headers as Record<string, string>,
+    signal: hangUp.signal,
+  });
+  const answered = await answer(webRequest, apiKey, body);
+  response.statusCode = answered.status;
+  response.setHeaders(answered.headers);
+  response.end(await answered.text());
 }
 
 async function readRequestBody(request: http.IncomingMessage): Promise<string | undefined> {

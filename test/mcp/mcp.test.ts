@@ -4,6 +4,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import * as mcp2 from "@modelcontextprotocol/client";
+import { StdioClientTransport as StdioClientTransport2 } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveMcpHttp, type McpListener } from "../../src/mcp/server.ts";
 import { listTools } from "../../src/mcp/tools.ts";
@@ -29,14 +31,15 @@ afterAll(async () => {
   await service.stop();
 });
 
-async function overStdio(...flags: string[]): Promise<Client> {
-  const client = new Client({ name: "tests", version: "1" });
+function createStdioCommand(...flags: string[]) {
   const args = ["--disable-warning=ExperimentalWarning", ENTRY, "mcp", "--url", service.baseUrl];
   const env = { ...(process.env as Record<string, string>), TRUSTRANK_KEY: service.apiKey };
-  const command = process.execPath;
-  await client.connect(
-    new StdioClientTransport({ command, args: [...args, ...flags], env, cwd: ROOT }),
-  );
+  return { command: process.execPath, args: [...args, ...flags], env, cwd: ROOT };
+}
+
+async function overStdio(...flags: string[]): Promise<Client> {
+  const client = new Client({ name: "tests", version: "1" });
+  await client.connect(new StdioClientTransport(createStdioCommand(...flags)));
   return client;
 }
 
@@ -131,6 +134,22 @@ describe("over HTTP", () => {
     await stranger.close();
   });
 
+  it("answers each older protocol version in JSON with the version that was asked for", async () => {
+    const headers = {
+      Authorization: `Bearer ${service.apiKey}`,
+      Accept: "application/json, text/event-stream",
+      "Content-Type": "application/json",
+    };
+    for (const protocolVersion of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
+      const params = { protocolVersion, capabilities: {}, clientInfo: { name: "x", version: "1" } };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+      const answer = await fetch(listener.url, { method: "POST", headers, body });
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      const capabilities = { tools: {}, resources: {} };
+      expect(await answer.json()).toMatchObject({ result: { protocolVersion, capabilities } });
+    }
+  });
+
   it.each<[number, RequestInit & { path?: string }]>([
     [401, { method: "POST", body: "{}" }],
     [403, { method: "POST", headers: { Origin: "http://evil.example" } }],
@@ -142,6 +161,35 @@ describe("over HTTP", () => {
     const url = path === undefined ? listener.url : new URL(path, listener.url);
     const answer = await fetch(url, init);
     expect([answer.status, await answer.json()]).toMatchObject([status, { jsonrpc: "2.0" }]);
+  });
+});
+
+describe("for a client of protocol version 2026-07-28", () => {
+  const createTransport = {
+    stdio: () => new StdioClientTransport2(createStdioCommand("--allow-reports")),
+    HTTP: () => {
+      const requestInit = { headers: { Authorization: `Bearer ${service.apiKey}` } };
+      return new mcp2.StreamableHTTPClientTransport(new URL(listener.url), { requestInit });
+    },
+  };
+  it.each(["stdio", "HTTP"] as const)("gets the same tools over %s", async (face) => {
+    const versionNegotiation = { mode: "auto" } as const;
+    const client = new mcp2.Client({ name: "tests", version: "1" }, { versionNegotiation });
+    await client.connect(createTransport[face]());
+    expect(client.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(listTools(true).map(({ name }) => name));
+    const given = { agent_id: REFUSED, stakes: 500 };
+    const refused = await client.callTool({ name: "check_agent", arguments: given });
+    expect(refused.structuredContent).toMatchObject({ decision: "refuse", allowed: false });
+    const { contents } = await client.readResource({ uri: "trustrank://reason-codes" });
+    expect(contents[0]).toMatchObject({ text: expect.stringContaining("THIN_FILE") as string });
+    const unknown = { code: -32_602, message: expect.stringMatching(/no tool `x`/) as string };
+    await expect(client.callTool({ name: "x" })).rejects.toMatchObject(unknown);
+    // Nothing changes while the server runs: an open stream would only hold a connection.
+    const listening = client.listen({ toolsListChanged: true });
+    await expect(listening).rejects.toThrow(/limit reached/);
+    await client.close();
   });
 });
 
