@@ -4,7 +4,7 @@ import { convertToSnakeCase } from "../service/settings/config-file.ts";
 import type { Setting } from "../service/settings/setting-kinds.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
 import { readEnvironment, loadEnvironment, findVariableOrigin } from "./environment.ts";
-import { formatTable, print, printJson } from "./output.ts";
+import { print, printJson, printTable, type OutputFlags } from "./output.ts";
 
 interface SettingRow {
   readonly setting: string;
@@ -14,21 +14,16 @@ interface SettingRow {
 }
 
 /** Prints all settings. @throws InvalidSetting for one that cannot be meant. */
-export async function checkConfig(
-  file: string | undefined,
-  flags: { json?: boolean },
-): Promise<void> {
+export async function checkConfig(file: string | undefined, flags: OutputFlags): Promise<void> {
   await loadEnvironment(file);
   parseServeConfig({ sample: true }, readEnvironment());
   const rows = Object.entries(SETTINGS).map(([name, setting]) =>
     describeSettingRow(convertToSnakeCase(name), setting),
   );
-  if (flags.json === true) {
-    printJson({ settings: rows.map((row) => ({ ...row, value: row.value ?? null })) });
-    return;
-  }
+  if (flags.json === true)
+    return printJson({ settings: rows.map((row) => ({ ...row, value: row.value ?? null })) });
   const cells = rows.map(({ setting, value = "", from }) => [setting, value, from]);
-  formatTable(["setting", "value", "from"], cells).forEach(print);
+  printTable(["setting", "value", "from"], cells);
   print("every setting can be meant");
 }
 

@@ -1,17 +1,15 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
 import { readEnvironment } from "./environment.ts";
-import { parseCredibilityConfig, parseTableBytesMax } from "../service/settings/config.ts";
+import { parseCredibilityConfig } from "../service/settings/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { loadDefaultConfig } from "../engine/config.ts";
-import { openServiceCore } from "../service/core.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../kaizen/kaizen.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
-import { createCommandLog } from "./logging/command-log.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure } from "../service/failure.ts";
-import { printNote, print, printJson } from "./output.ts";
+import { withCoreOnFiles } from "./file-core.ts";
+import { printNote, print, printJson, type OutputFlags } from "./output.ts";
 
 interface CredibilityAnswer {
   status: CredibilityStatus;
@@ -23,7 +21,7 @@ const ROUTE = "/v1/kaizen/credibility";
 /** Computes standings now, or with `status` only shows the present ones. */
 export async function runCredibility(
   access: DataAccess,
-  flags: { json?: boolean; status?: boolean },
+  flags: OutputFlags & { status?: boolean },
 ): Promise<void> {
   const isStatus = flags.status === true;
   const { status, batch } = await runOnFilesOrServer<CredibilityAnswer>(
@@ -40,26 +38,14 @@ export async function runCredibility(
   else printCredibility(status, batch ?? status.last);
 }
 
-async function runCredibilityOnFiles(
-  dataDir: string,
-  isStatus: boolean,
-): Promise<CredibilityAnswer> {
-  const log = createCommandLog();
-  let isBroken = false;
-  const evidence = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(readEnvironment()),
-    onFatal: () => (isBroken = true),
-    log,
-  });
-  try {
+function runCredibilityOnFiles(dataDir: string, isStatus: boolean): Promise<CredibilityAnswer> {
+  return withCoreOnFiles(dataDir, async ({ ledger, engine }, log) => {
     const config = loadDefaultConfig();
     const { isCredibilityWanted, seeds } = parseCredibilityConfig(readEnvironment());
     const service = new CredibilityService({
       journal: resolveDataPaths(dataDir).journal,
-      ledger: evidence.ledger,
-      engine: evidence.engine,
+      ledger,
+      engine,
       isWanted: isCredibilityWanted ?? config.credibility,
       rules: seeds,
       config,
@@ -69,11 +55,8 @@ async function runCredibilityOnFiles(
     if (isStatus) return { status: service.status() };
     await service.open();
     const batch = await service.refresh();
-    if (isBroken) throw new CommandFailure("the journal could not be written");
     return { status: service.status(), batch };
-  } finally {
-    await evidence.ledger.close();
-  }
+  });
 }
 
 function printCredibility(status: CredibilityStatus, batch: CredibilityBatch | undefined): void {

@@ -31,7 +31,7 @@ import {
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { measureTableFill } from "../service/table-fill.ts";
 import { createUnservedClaimOptions } from "./data-access.ts";
-import { print, printJson } from "./output.ts";
+import { print, printJson, type OutputFlags } from "./output.ts";
 
 /** Settings of the service that a finding depends on. */
 interface DoctorSettings {
@@ -58,7 +58,7 @@ interface DoctorFinding {
 export async function runDoctor(
   dataDir: string,
   settings: DoctorSettings,
-  flags: { json?: boolean; repair?: boolean; acceptLoss?: boolean },
+  flags: OutputFlags & { repair?: boolean; acceptLoss?: boolean },
 ): Promise<void> {
   const paths = resolveDataPaths(dataDir);
   const isThere = existsSync(dataDir);

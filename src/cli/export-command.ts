@@ -2,29 +2,27 @@
 // as partitions: DIR/outcomes/day=2026-01-31/data.parquet, and DIR/agents/data.parquet where a view has
 // no days. With --follow a DuckDB file beside them is kept fresh, for tools that ask no service.
 import { DAY_MS } from "../contract/units.ts";
+import { moveDurably } from "../platform/files.ts";
+import { type ExportDay, type ExportView, DATED_VIEWS, EXPORT_VIEWS } from "../contract/views.ts";
+import type { SnapshotPosition, StoreDescription } from "../store/store.ts";
+import { withStoreOnFiles } from "./file-store.ts";
+import type { ServerClient } from "./server-client.ts";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { DATED_VIEWS, EXPORT_VIEWS, type ExportDay, type ExportView } from "../contract/views.ts";
-import { moveDurably } from "../platform/files.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { writeReplica } from "../store/exports.ts";
 import { runOnFilesOrServer, type DataAccess } from "./data-access.ts";
-import {
-  type ExportSource,
-  createServerExportSource,
-  withStoreExportSource,
-} from "./export-source.ts";
-import { printNote, print, printJson } from "./output.ts";
+import { printNote, print, printJson, type OutputFlags } from "./output.ts";
 import { Progress } from "./progress.ts";
 
-export interface ExportRequest {
+interface ExportRequest {
   readonly to: string;
   readonly sinceMs: number;
   readonly by: ExportDay;
 }
 
-export interface ExportSummary {
+interface ExportSummary {
   directory: string;
   /** Days written by view; a view without days counts as one. */
   days: Record<string, number>;
@@ -40,7 +38,7 @@ const REST_MS_MIN = 1000;
 export async function runExport(
   access: DataAccess,
   request: ExportRequest,
-  flags: { json?: boolean },
+  flags: OutputFlags,
 ): Promise<void> {
   printSummary(await exportOnce(access, request, false), flags);
 }
@@ -50,7 +48,7 @@ export async function followExport(
   access: DataAccess,
   request: ExportRequest,
   everyMs: number,
-  flags: { json?: boolean },
+  flags: OutputFlags,
 ): Promise<never> {
   let { sinceMs } = request;
   let hasExported = false;
@@ -139,7 +137,7 @@ function assertOneLayout({ to, by }: ExportRequest): void {
   );
 }
 
-function printSummary(summary: ExportSummary, flags: { json?: boolean }): void {
+function printSummary(summary: ExportSummary, flags: OutputFlags): void {
   if (flags.json === true) return printJson(summary);
   for (const view of DATED_VIEWS) print(`${view}: ${summary.days[view]} days`);
   print(`${summary.bytes} bytes in ${summary.directory}`);
@@ -151,4 +149,69 @@ function writeParquetAtomically(directory: string, bytes: Uint8Array): void {
   const partial = join(directory, ".data.parquet.partial");
   fs.writeFileSync(partial, bytes);
   moveDurably(partial, join(directory, "data.parquet"));
+}
+
+interface ExportSource {
+  readonly by: ExportDay;
+  /** The views, and as of which position they are at least. */
+  describe(): Promise<StoreDescription & { asOf: SnapshotPosition }>;
+  /** Days that a view has rows of. */
+  days(view: ExportView): Promise<string[]>;
+  /** One day of a view as Parquet; undefined for a view that is one file. */
+  file(view: ExportView, day: string | undefined): Promise<Uint8Array>;
+}
+
+const POSITION_LIMITS = { rowsMax: 1, timeoutMs: 60_000 };
+
+function createServerExportSource(
+  client: ServerClient,
+  { sinceMs, by }: ExportRequest,
+): ExportSource {
+  const choice = `since=${sinceMs}&by=${by}`;
+  return {
+    by,
+    async describe() {
+      interface Described {
+        views: StoreDescription["views"];
+        time_zone: string;
+      }
+      interface Answered {
+        as_of: { position: number; time: string };
+      }
+      const path = "/v1/query/schema";
+      const { views, time_zone: timeZone } = await client.sendJson<Described>("GET", path);
+      const sql = "SELECT 1";
+      const { as_of } = await client.sendJson<Answered>("POST", "/v1/query", { sql });
+      return {
+        views,
+        timeZone,
+        asOf: { position: as_of.position, timeMs: Date.parse(as_of.time) },
+      };
+    },
+    days: async (view) => {
+      const path = `/v1/export/${view}/days?${choice}`;
+      return (await client.sendJson<{ days: string[] }>("GET", path)).days;
+    },
+    file: (view, day) =>
+      client.fetchBytes(`/v1/export/${view}?${choice}${day === undefined ? "" : `&day=${day}`}`),
+  };
+}
+
+/** Opens the store alone: it first applies the journal records that it lacks. */
+function withStoreExportSource<T>(
+  dataDir: string,
+  { sinceMs, by }: ExportRequest,
+  work: (source: ExportSource) => Promise<T>,
+): Promise<T> {
+  return withStoreOnFiles(dataDir, true, (store) =>
+    work({
+      by,
+      async describe() {
+        const { asOf } = await store.query("SELECT 1", POSITION_LIMITS);
+        return { ...(await store.describeViews()), asOf };
+      },
+      days: (view) => store.listExportDays(view, { sinceMs, by }),
+      file: (view, day) => store.exportParquet(view, day, { sinceMs, by }),
+    }),
+  );
 }

@@ -3,20 +3,21 @@
 import { readEnvironment } from "./environment.ts";
 import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { ImportReport } from "../contract/schemas/outcomes.ts";
-import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
-import type {
-  BatchReport,
-  ImportOptions,
-  ImportSink,
-  ImportSummary,
+import {
+  describeBadLine,
+  importOutcomeFile,
+  requireReadable,
+  type BatchReport,
+  type ImportOptions,
+  type ImportSink,
+  type ImportSummary,
 } from "../service/import/pipeline.ts";
-import { createLocalImportSink } from "../service/import/bureau-sink.ts";
+import { createLocalImportSink } from "../service/import/local-sink.ts";
 import { parseTableBytesMax } from "../service/settings/config.ts";
 import { openServiceCore } from "../service/core.ts";
-import { runOnFilesOrServer } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
+import { runOnFilesOrServer, type DataAccess } from "./data-access.ts";
 import { CommandFailure, EXIT_SYNC_FAILED } from "../service/failure.ts";
-import { printNote, print, printJson } from "./output.ts";
+import { printNote, print, printJson, type OutputFlags } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -26,7 +27,7 @@ const BAD_LINES_SHOWN = 20;
 export async function runImport(
   access: DataAccess,
   options: ImportOptions,
-  flags: { json?: boolean },
+  flags: OutputFlags,
 ): Promise<void> {
   // Before the data directory is touched, or even made.
   requireReadable(options.path);
@@ -36,10 +37,7 @@ export async function runImport(
     (client) => importWithProgress(options, createServerImportSink(client)),
   );
   const { source, accepted, duplicates, rejected } = summary;
-  if (flags.json === true) {
-    printJson(summary);
-    return;
-  }
+  if (flags.json === true) return printJson(summary);
   for (const bad of rejected.slice(0, BAD_LINES_SHOWN)) printNote(describeBadLine(bad));
   if (rejected.length > BAD_LINES_SHOWN) printNote(`and ${rejected.length - BAD_LINES_SHOWN} more`);
   print(

@@ -2,21 +2,17 @@
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { readEnvironment } from "./environment.ts";
-import {
-  parseCredibilityConfig,
-  parseKaizenRowsMax,
-  parseTableBytesMax,
-} from "../service/settings/config.ts";
+import { parseCredibilityConfig } from "../service/settings/config.ts";
+import { readSetting } from "../service/settings/settings.ts";
 import { loadDefaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { resolveDataPaths } from "../journal/data-directory.ts";
-import { createCommandLog } from "./logging/command-log.ts";
-import { openServiceCore } from "../service/core.ts";
 import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { formatTable, printNote, print, printJson } from "./output.ts";
+import { withCoreOnFiles } from "./file-core.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -28,10 +24,6 @@ const STAGE_SHARES: Readonly<Record<string, number>> = {
   check: 0.6,
   handshake: 0.8,
 };
-
-export interface KaizenFlags {
-  readonly json?: boolean;
-}
 
 interface RunFlags {
   readonly dryRun?: boolean;
@@ -54,35 +46,22 @@ function completeReportUrl(run: LinkedRun, client: ServerClient): LinkedRun {
 type KaizenRunsStatus = KaizenStatus & { runs: RunSummary[] };
 
 /** Opens kaizen on the files for the time of `work`. */
-async function withKaizenOnFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
-  const log = createCommandLog();
-  let isBroken = false;
-  const evidence = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(readEnvironment()),
-    onFatal: () => (isBroken = true),
-    log,
-  });
-  try {
+function withKaizenOnFiles<T>(dataDir: string, work: (kaizen: KaizenService) => T | Promise<T>) {
+  return withCoreOnFiles(dataDir, async ({ ledger }, log) => {
     const { isCredibilityWanted = loadDefaultConfig().credibility, seeds } =
       parseCredibilityConfig(readEnvironment());
     const kaizen = new KaizenService({
       dataDir,
       journal: resolveDataPaths(dataDir).journal,
-      ledger: evidence.ledger,
+      ledger,
       clock: Date.now,
       log,
-      rowsMax: parseKaizenRowsMax(readEnvironment()),
+      rowsMax: readSetting("kaizenRows", undefined, readEnvironment()),
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();
-    const result = await work(kaizen);
-    if (isBroken) throw new CommandFailure("the journal could not be written");
-    return result;
-  } finally {
-    await evidence.ledger.close();
-  }
+    return work(kaizen);
+  });
 }
 
 /** Progress of a run, 0 to 100; stages take their usual share of it. */
@@ -109,7 +88,7 @@ async function showKaizenProgress<T>(
 }
 
 /** Starts a run, follows it and prints its findings. */
-export async function runKaizen(access: DataAccess, flags: KaizenFlags & RunFlags): Promise<void> {
+export async function runKaizen(access: DataAccess, flags: OutputFlags & RunFlags): Promise<void> {
   const run = await runOnFilesOrServer<LinkedRun>(
     access,
     (dataDir) => withKaizenOnFiles(dataDir, (kaizen) => runKaizenOnFiles(kaizen, flags)),
@@ -152,17 +131,14 @@ async function runKaizenOnServer(client: ServerClient, flags: RunFlags): Promise
 }
 
 /** Prints the live config and every run, newest first. */
-export async function showKaizenStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
+export async function showKaizenStatus(access: DataAccess, flags: OutputFlags): Promise<void> {
   const status = await runOnFilesOrServer<KaizenRunsStatus>(
     access,
     (dataDir) =>
       withKaizenOnFiles(dataDir, async (kaizen) => ({ ...kaizen.status(), runs: kaizen.runs() })),
     (client) => client.sendJson("GET", "/v1/kaizen/runs"),
   );
-  if (flags.json === true) {
-    printJson(status);
-    return;
-  }
+  if (flags.json === true) return printJson(status);
   const by = status.promoted_by === undefined ? "as shipped" : `promoted by ${status.promoted_by}`;
   printNote(`live: ${status.config_version}, ${by}`);
   for (const side of status.watch?.sides ?? []) {
@@ -175,14 +151,14 @@ export async function showKaizenStatus(access: DataAccess, flags: KaizenFlags): 
     run.rows,
     run.reason,
   ]);
-  for (const line of formatTable(["run", "kind", "state", "rows", "reason"], rows)) print(line);
+  printTable(["run", "kind", "state", "rows", "reason"], rows);
 }
 
 /** Prints one run; its page goes to a file on request. */
 export async function showRun(
   access: DataAccess,
   id: string,
-  flags: KaizenFlags & { report?: string },
+  flags: OutputFlags & { report?: string },
 ): Promise<void> {
   const { run, page } = await runOnFilesOrServer<{
     run: LinkedRun | undefined;
@@ -216,7 +192,7 @@ export async function showRun(
 export async function promoteRun(
   access: DataAccess,
   id: string,
-  flags: KaizenFlags & { reason: string },
+  flags: OutputFlags & { reason: string },
 ): Promise<void> {
   const { reason } = flags;
   const run = await runOnFilesOrServer<LinkedRun | undefined>(
@@ -236,7 +212,7 @@ export async function promoteRun(
 /** Takes the newest promotion back. */
 export async function rollBackKaizen(
   access: DataAccess,
-  flags: KaizenFlags & { reason?: string },
+  flags: OutputFlags & { reason?: string },
 ): Promise<void> {
   const reason = flags.reason ?? "by command";
   const done = await runOnFilesOrServer<{ config_version: string; run_id: string } | undefined>(
@@ -269,7 +245,7 @@ function printRun(run: LinkedRun): void {
       gate.passed ? "pass" : "FAIL",
       gate.sentence,
     ]);
-    for (const line of formatTable(["gate", "name", "", "found"], rows)) print(line);
+    printTable(["gate", "name", "", "found"], rows);
   }
   if (run.report === undefined) printNote(`its page: kaizen show ${run.run_id} --report FILE`);
   else printNote(`its page, until ${run.report.expires_at}: ${run.report.url}`);

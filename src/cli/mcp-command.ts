@@ -6,7 +6,7 @@ import { serveMcpHttp, serveMcpStdio } from "../mcp/server.ts";
 import { readPackageVersion } from "../service/identity.ts";
 import { type DataAccess, requireReachableUrl } from "./data-access.ts";
 import { printNote } from "./output.ts";
-import { parseServerAddress } from "./server-address.ts";
+import { parseServerAddress } from "./server-client.ts";
 
 export interface McpFlags {
   /** Port for streamable HTTP; without it standard input and output. */

@@ -3,21 +3,16 @@
 import { SerialQueue } from "../concurrency/serial-queue.ts";
 import { KeyRegistry } from "../bureau/reporters/key-registry.ts";
 import { Namespaces } from "../bureau/reporters/namespaces.ts";
-import { ServiceFault } from "../contract/faults.ts";
+import type { ServiceFault } from "../contract/faults.ts";
 import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
 import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
-import { createCommandLog } from "./logging/command-log.ts";
-import { openServiceCore } from "../service/core.ts";
 import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
-import { OPERATOR_CALL } from "../service/import/bureau-sink.ts";
+import { OPERATOR_CALL } from "../service/import/local-sink.ts";
 import { type DataAccess, runOnFilesOrServer } from "./data-access.ts";
-import { formatTable, printNote, print, printJson } from "./output.ts";
-
-interface OutputFlags {
-  readonly json?: boolean;
-}
+import { withCoreOnFiles } from "./file-core.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "./output.ts";
 
 const COLUMNS = ["namespace", "tenant", "state", "since", "granted by"];
 const { principal: operator } = OPERATOR_CALL;
@@ -31,11 +26,8 @@ export async function listNamespaces(access: DataAccess, flags: OutputFlags): Pr
       (await client.sendJson<{ namespaces: NamespaceDescription[] }>("GET", "/v1/namespaces"))
         .namespaces,
   );
-  if (flags.json === true) {
-    printJson(namespaces);
-    return;
-  }
-  for (const line of formatTable(COLUMNS, namespaces.map(formatNamespaceCells))) print(line);
+  if (flags.json === true) return printJson(namespaces);
+  printTable(COLUMNS, namespaces.map(formatNamespaceCells));
   const isInherited = namespaces.some(({ state }) => state === "inherited");
   if (isInherited) printNote("inherited: grant it to its tenant to confirm, or transfer it");
 }
@@ -115,30 +107,17 @@ function parseTenant(text: string): string {
   throw new CommandFailure(detail, EXIT_USAGE);
 }
 
-async function withNamespacesOnFiles<T>(
+function withNamespacesOnFiles<T>(
   dataDir: string,
   run: (namespaces: Namespaces) => Promise<T>,
 ): Promise<T> {
-  const log = createCommandLog();
-  const core = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    onFatal: () => undefined,
-    log,
-  });
-  try {
+  return withCoreOnFiles(dataDir, ({ ledger: events }) => {
     const registry = new KeyRegistry();
-    for (const payload of core.ledger.keyEvents) {
+    for (const payload of events.keyEvents) {
       registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     }
     const changes = new SerialQueue();
     const onEvent = () => undefined;
-    const events = core.ledger;
-    return await run(new Namespaces({ events, registry, changes, onEvent, clock: Date.now }));
-  } catch (error) {
-    if (error instanceof ServiceFault) throw new CommandFailure(error.detail);
-    throw error;
-  } finally {
-    await core.close();
-  }
+    return run(new Namespaces({ events, registry, changes, onEvent, clock: Date.now }));
+  });
 }

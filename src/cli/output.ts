@@ -6,6 +6,12 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
+/** Flags of a command that prints a result. */
+export interface OutputFlags {
+  /** One JSON value instead of text. */
+  readonly json?: boolean;
+}
+
 /** One line of result. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -49,4 +55,8 @@ export function formatTable(
       .join("  ")
       .trimEnd();
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)];
+}
+
+export function printTable(...table: Parameters<typeof formatTable>): void {
+  formatTable(...table).forEach(print);
 }

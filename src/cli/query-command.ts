@@ -6,7 +6,7 @@ import { runOnFilesOrServer } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
 import { withStoreOnFiles } from "./file-store.ts";
-import { formatTable, printNote, print, printJson, printText } from "./output.ts";
+import { printNote, printJson, printText, printTable, type OutputFlags } from "./output.ts";
 
 const QUERY_LIMITS = { rowsMax: 100_000, timeoutMs: 60_000 };
 
@@ -22,7 +22,7 @@ interface ServerRows {
 export async function runQuery(
   access: DataAccess,
   sql: string,
-  flags: { format: QueryFormat; json?: boolean },
+  flags: OutputFlags & { format: QueryFormat },
 ): Promise<void> {
   const result = await runOnFilesOrServer<QueryRows>(
     access,
@@ -43,7 +43,7 @@ export async function runQuery(
   } else if (flags.format === "csv") {
     printText(formatCsv(names, result.rows, "\n"));
   } else {
-    for (const line of formatTable(names, result.rows)) print(line);
+    printTable(names, result.rows);
   }
   if (result.isTruncated) printNote(`only the first ${result.rows.length} rows`);
 }

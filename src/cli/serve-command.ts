@@ -2,8 +2,7 @@
 // orderly end with an exit code that a supervisor can read.
 import { type ServeConfig, parseServeConfig, type ServeFlags } from "../service/settings/config.ts";
 import type { Log } from "../platform/log.ts";
-import { startService } from "../service/start.ts";
-import type { Service } from "../service/start.ts";
+import { startService, type Service } from "../service/start.ts";
 import { acceptLoss, describeAcceptedLoss } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { readPackageVersion } from "../service/identity.ts";
@@ -17,7 +16,7 @@ import {
   redirectStderrToLog,
   logFailure,
 } from "./logging/service-log.ts";
-import { parseServerAddress } from "./server-address.ts";
+import { parseServerAddress } from "./server-client.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;

@@ -1,9 +1,10 @@
 // Client of a running server for a command, when the server holds the data directory. Every problem
 // in an answer becomes one sentence and exit code 1.
+import { type FetchLike, callGlobalFetch } from "../client/runtime.ts";
+import { socketFetch } from "../client/socket-fetch.ts";
 import type { ServerAccess } from "../service/settings/config.ts";
 import type { Problem } from "../contract/schemas/service.ts";
 import { CommandFailure } from "../service/failure.ts";
-import { parseServerAddress, type ServerAddress } from "./server-address.ts";
 
 const TIMEOUT_MS = 60_000;
 
@@ -80,4 +81,20 @@ export class ServerClient {
     const problem = JSON.parse(text) as Problem;
     return `${this.url} answered ${problem.status} ${problem.code}: ${problem.detail}`;
   }
+}
+
+export interface ServerAddress {
+  /** What requests begin with. */
+  readonly base: string;
+  readonly fetch: FetchLike;
+  /** Path of the socket, where it is one. */
+  readonly socket: string | undefined;
+}
+
+export function parseServerAddress(url: string): ServerAddress {
+  const socket = /^unix:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
+  if (socket === undefined) {
+    return { base: url.replace(/\/+$/, ""), fetch: callGlobalFetch, socket };
+  }
+  return { base: "http://localhost", fetch: socketFetch(socket), socket };
 }

@@ -137,5 +137,5 @@ try {
   // Commander has printed its own; asking for help is no failure.
   const isUsage = error instanceof CommanderError;
   if (isUsage) process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
-  else process.exitCode = (await import("./exit-code.ts")).reportFailure(error);
+  else process.exitCode = (await import("./failure-report.ts")).reportFailure(error);
 }

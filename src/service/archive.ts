@@ -9,7 +9,7 @@ import {
   ArchiveScheduler,
   type ArchiveStatus,
   startArchiveThread,
-} from "../threads/archive/keeper.ts";
+} from "../threads/archive/scheduler.ts";
 import { readPackageVersion } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 

@@ -1,9 +1,16 @@
 // Listeners of the service: the main thread's HTTP server and, with more than one HTTP thread,
 // further threads with servers of their own on the same port. The kernel deals connections out
 // among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
+import {
+  isLoopbackHost,
+  type MetricsListener,
+  openMetricsListener,
+} from "../http/metrics/listener.ts";
+import { type RunningHttpServer, startHttpServer } from "../http/start.ts";
+import type { Log } from "../platform/log.ts";
+import type { ServeConfig } from "./settings/config.ts";
 import { platform } from "node:os";
 import { startProcessMetrics } from "../platform/prometheus.ts";
-import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
@@ -13,11 +20,8 @@ import { openSeriesSampler } from "./health/sampler.ts";
 import { SeriesBuffer } from "../http/metrics/series.ts";
 import type { OpenStore } from "../store/client.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
-import { computeThreadLimits } from "./descriptors.ts";
+import { computeThreadLimits } from "./connection-limits.ts";
 import type { ServiceCore } from "./core.ts";
-import { isLoopbackHost } from "../http/metrics/listener.ts";
-import { openConfiguredMetricsListener } from "./health/metrics-listener.ts";
-import { type RunningHttpServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
 import { buildListenUrl } from "./identity.ts";
@@ -26,7 +30,6 @@ import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
-import type { Log } from "../platform/log.ts";
 import type { SocketFile } from "../platform/socket-file.ts";
 
 export interface ListenersParts {
@@ -304,4 +307,19 @@ function startHttpThreads(
     onAsked: (asked) => evidence.reviews.addCalls(asked),
     onBroken: parts.onBroken,
   });
+}
+
+/** The listener for metrics alone, where one is asked for. */
+async function openConfiguredMetricsListener(
+  { metricsListen }: ServeConfig,
+  log: Log,
+  front: Pick<RunningHttpServer, "scrape">,
+): Promise<MetricsListener | undefined> {
+  if (metricsListen === undefined) return undefined;
+  const { host } = metricsListen;
+  if (!isLoopbackHost(host)) {
+    const detail = "whoever reaches it reads all metrics without a key: keep others from it";
+    log.warn("metrics_listener_open", { address: host, detail });
+  }
+  return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
 }

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import type { Bureau } from "../bureau/bureau.ts";
 import { importOutcomeFile } from "./import/pipeline.ts";
-import { createLocalImportSink } from "./import/bureau-sink.ts";
+import { createLocalImportSink } from "./import/local-sink.ts";
 
 const SAMPLE_PATH = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
 

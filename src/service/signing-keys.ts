@@ -8,7 +8,7 @@ import {
   readKeySet,
   computeThumbprint,
 } from "../journal/signing/key-set.ts";
-import type { ServiceStorage } from "./ground.ts";
+import type { ServiceStorage } from "./storage.ts";
 
 const CLUSTER_ROTATION_REFUSAL =
   "all nodes sign with one key: stop them, rotate on the files of one, and give the others a copy of it";

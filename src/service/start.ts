@@ -1,5 +1,6 @@
 // Composition root: opens everything behind one data directory in order of dependence, and closes
 // it in the opposite order. Holds no decisions of its own.
+import type { ServiceCore } from "./core.ts";
 import { randomBytes } from "node:crypto";
 
 import type { Bureau } from "../bureau/bureau.ts";
@@ -7,33 +8,30 @@ import { throwCommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
-import { type ServiceStorage, openStorage } from "./ground.ts";
+import { type ServiceStorage, openStorage, publishServiceUrl } from "./storage.ts";
 import { closeAll, type Closer, type FatalHandler } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
-import type { ServiceCore } from "./core.ts";
 import { type RemoteEventHandlers, parseStoredKey } from "./cluster/remote-events.ts";
-import { JournalSegmentFiles } from "./cluster/segments.ts";
+import { JournalSegmentFiles } from "./cluster/journal-segments.ts";
 import { openListeners } from "./listeners.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { Console, createConsoleLink } from "../http/console/console.ts";
 import { KaizenReportLinks, SharedReportLinks } from "../http/access/report-links.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { collectMetrics } from "./health/figures.ts";
+import { collectMetrics } from "./health/metrics.ts";
 import { buildServiceStatus } from "./health/status.ts";
 import { createHealthProbe } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type LearningServices, openLearning } from "./learning.ts";
 import { openReporters, type ReporterServices } from "./reporters.ts";
-import type { WebhookThreadClient } from "../threads/webhooks/keeper.ts";
+import type { WebhookThreadClient } from "../threads/webhooks/thread-client.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
-import { publishServiceUrl } from "./ownership.ts";
 import { openRequestWatch, type RequestWatchParts } from "./watch/sink.ts";
-import { startReviewTimers } from "./reviews.ts";
 import { deriveSecret } from "../journal/signing-key.ts";
 import { openSigningKeys } from "./signing-keys.ts";
-import { ChangeBroadcaster } from "./subscribers.ts";
+import { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { buildServiceUrl, readPackageVersion } from "./identity.ts";
 
@@ -281,4 +279,25 @@ async function makeAdminKey(keyring: Keyring): Promise<string> {
   const label = "first start";
   const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
+}
+
+const COUNT_INTERVAL_MS = 1000;
+/** A crash loses the calls counted since: the review itself is journaled when it opens. */
+const JOURNAL_INTERVAL_MS = 5000;
+const SWEEP_INTERVAL_MS = 250;
+
+/** Starts the timers; returns what ends them and all waiting. Call it before the listeners close. */
+function startReviewTimers(
+  { reviews, reviewDesk }: Pick<ServiceCore, "reviews" | "reviewDesk">,
+  clock: () => number,
+): () => void {
+  const timers = [
+    setInterval(() => reviewDesk.flush(clock()), COUNT_INTERVAL_MS),
+    setInterval(() => void reviews.flush(), JOURNAL_INTERVAL_MS),
+    setInterval(() => reviews.waiters.endExpired(), SWEEP_INTERVAL_MS),
+  ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+    reviews.waiters.endAll();
+  };
 }

@@ -5,8 +5,8 @@ import type { OpenLedger } from "../ledger/client.ts";
 import { loadOrCreateServiceId } from "../ledger/service-id.ts";
 import type { Log } from "../platform/log.ts";
 import type { OpenStore } from "../store/client.ts";
-import { WebhookThreadClient } from "../threads/webhooks/keeper.ts";
-import { StoreLagMonitor } from "./health/lag-watch.ts";
+import { WebhookThreadClient } from "../threads/webhooks/thread-client.ts";
+import { StoreLagMonitor } from "./health/store-lag-monitor.ts";
 import { readPackageVersion } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { HTTP_THREADS_MAX } from "../../src/threads/scoring/modes.ts";
-import { computeConnectionsMax } from "../../src/service/descriptors.ts";
+import { computeConnectionsMax } from "../../src/service/connection-limits.ts";
 import { endAll, startCommand } from "../cli/_process.ts";
 import { ROOT } from "./_read-only.ts";
 
@@ -53,7 +53,7 @@ test("a service at rest needs half of what is reserved for it, and one descripto
   const open = () => readdirSync(`/proc/${server.process.pid}/fd`).length;
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   const before = open();
-  // 192 for files, 6 for each thread besides: src/service/descriptors.ts.
+  // 192 for files, 6 for each thread besides: src/service/connection-limits.ts.
   expect(before).toBeLessThan(100);
   const sockets = Array.from({ length: 50 }, () =>
     net.connect(Number(new URL(url).port), "127.0.0.1"),

@@ -4,14 +4,10 @@ import { diskFileLayer } from "../../platform/files.ts";
 import { pruneArchive } from "../../ledger/archive/prune.ts";
 import { listArchiveStates } from "../../ledger/archive/states.ts";
 import { type BackupManifestBody, requireManifest } from "../../ledger/backup/manifest.ts";
-import { print, printJson } from "../output.ts";
-
-interface ArchiveFlags {
-  json?: boolean;
-}
+import { print, printJson, type OutputFlags } from "../output.ts";
 
 /** Lists the state in force and the earlier ones, oldest first. @throws BackupFault without any. */
-export function listArchive(root: string, { json }: ArchiveFlags): void {
+export function listArchive(root: string, { json }: OutputFlags): void {
   const inForce = requireManifest(diskFileLayer, root);
   const states = listArchiveStates(diskFileLayer, root);
   const all = [
@@ -32,7 +28,7 @@ export function listArchive(root: string, { json }: ArchiveFlags): void {
 }
 
 /** Removes states older than so many days, and what only they have. */
-export function runArchivePrune(root: string, flags: ArchiveFlags & { keep: number }): void {
+export function runArchivePrune(root: string, flags: OutputFlags & { keep: number }): void {
   requireManifest(diskFileLayer, root);
   const nowMs = Date.now();
   const pruned = pruneArchive(diskFileLayer, root, nowMs - flags.keep * DAY_MS, nowMs);

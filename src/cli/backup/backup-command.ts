@@ -7,10 +7,9 @@ import { verifyBackup } from "../../ledger/backup/verify.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson, type OutputFlags } from "../output.ts";
 
-interface BackupFlags {
-  json?: boolean;
+interface BackupFlags extends OutputFlags {
   verify?: boolean;
 }
 
@@ -25,10 +24,8 @@ export function runBackup(dataDir: string, target: string, flags: BackupFlags): 
   const madeBy = readPackageVersion();
   const report = backUp({ files: diskFileLayer, dataDir, target, nowMs: Date.now(), madeBy });
   const { manifest, bytesWritten, formerPosition } = report;
-  if (flags.json === true) {
-    printJson({ ...describeBackupAsJson(target, manifest), bytes_written: bytesWritten });
-    return;
-  }
+  if (flags.json === true)
+    return printJson({ ...describeBackupAsJson(target, manifest), bytes_written: bytesWritten });
   const since = formerPosition === undefined ? "" : `; position ${formerPosition} was there`;
   print(`backed up ${formatBackup(manifest)}`);
   print(`wrote ${bytesWritten} bytes to ${target}${since}`);

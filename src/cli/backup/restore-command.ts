@@ -4,10 +4,9 @@ import { diskFileLayer } from "../../platform/files.ts";
 import { readArchiveState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";
 import type { RestoreLimit } from "../../ledger/backup/segments.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson, type OutputFlags } from "../output.ts";
 
-export interface RestoreFlags {
-  json?: boolean;
+export interface RestoreFlags extends OutputFlags {
   until?: RestoreLimit;
   /** Name of an earlier state of an archive. */
   state?: string;
@@ -36,8 +35,8 @@ export async function runRestore(
   };
   const { manifest, point, bytes, hasSnapshot } = await restoreBackup(options);
   const endsAt = point.timeUs === 0 ? null : formatRestoredTime(point);
-  if (flags.json === true) {
-    printJson({
+  if (flags.json === true)
+    return printJson({
       data_dir: dataDir,
       position: point.lsn,
       chain: Buffer.from(point.chain).toString("hex"),
@@ -46,8 +45,6 @@ export async function runRestore(
       snapshot: hasSnapshot,
       bytes,
     });
-    return;
-  }
   print(`restored up to position ${point.lsn} of ${manifest.position}, ${bytes} bytes`);
   if (endsAt !== null) print(`the last record is of ${endsAt}`);
   print(`check it with \`trustrank doctor --data-dir ${dataDir}\` before you start on it`);

@@ -7,13 +7,12 @@ import { loadBureauKey } from "../../journal/signing-key.ts";
 import { BootstrapRefused, JournalBootstrap } from "../../ledger/ordered/copy-in.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
 import { createClaimOptions, type DataAccess } from "../data-access.ts";
-import { printNote, print, printJson } from "../output.ts";
+import { printNote, print, printJson, type OutputFlags } from "../output.ts";
 import { ServerClient } from "../server-client.ts";
-import { FETCHED_SEGMENT_BYTES_MAX } from "./settings.ts";
+import { FETCHED_SEGMENT_BYTES_MAX } from "./ordered-log.ts";
 
-export interface BootstrapFlags {
+export interface BootstrapFlags extends OutputFlags {
   readonly from: string;
-  readonly json?: boolean;
 }
 
 /** May be run again after whatever stopped it: what is there is verified and kept. */

@@ -19,14 +19,13 @@ import {
 import { readKnownDurablePosition } from "../../ledger/snapshot/high-water.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_USAGE } from "../../service/failure.ts";
 import { createUnservedClaimOptions, type DataAccess } from "../data-access.ts";
-import { printNote, print, printJson } from "../output.ts";
+import { printNote, print, printJson, type OutputFlags } from "../output.ts";
 import { ServerClient } from "../server-client.ts";
-import { FETCHED_SEGMENT_BYTES_MAX } from "./settings.ts";
+import { FETCHED_SEGMENT_BYTES_MAX } from "./ordered-log.ts";
 
-export interface RepairFlags {
+export interface RepairFlags extends OutputFlags {
   /** Base URLs, with commas between them. */
   readonly from: string;
-  readonly json?: boolean;
 }
 
 /** Exits with 65 when a segment stays damaged. May be run again after whatever stopped it. */

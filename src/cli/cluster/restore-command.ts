@@ -16,7 +16,7 @@ import { CommandFailure, EXIT_DAMAGED } from "../../service/failure.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { createClaimOptions } from "../data-access.ts";
 import { printNote, print, printJson } from "../output.ts";
-import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./ordered-log.ts";
 
 /** Longest time that the first message is tried. */
 const APPEND_MS = 30_000;

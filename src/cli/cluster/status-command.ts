@@ -3,8 +3,8 @@ import type { ClusterState } from "../../contract/schemas/cluster/state.ts";
 import { buildClusterOverview } from "../../service/cluster/overview.ts";
 import { EXIT_FAILED } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
-import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
+import { printNote, print, printJson, printTable } from "../output.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./ordered-log.ts";
 
 /** Length of a chain that tells two apart for a person. */
 const CHAIN_CHARS_SHOWN = 12;
@@ -66,7 +66,7 @@ function printClusterState(state: ClusterState): void {
     node.leads.join(" "),
     node.url ?? "",
   ]);
-  for (const line of formatTable(columns, cells)) print(line);
+  printTable(columns, cells);
   for (const problem of state.problems) printNote(`problem: ${problem}`);
 }
 

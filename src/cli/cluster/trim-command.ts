@@ -3,7 +3,7 @@ import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { readClusterView } from "../../stream/reports.ts";
 import { KEPT_MESSAGES_MIN, computeTrim } from "../../stream/retention.ts";
 import { print, printJson } from "../output.ts";
-import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./settings.ts";
+import { type ClusterFlags, requireClusterConfig, withOrderedLog } from "./ordered-log.ts";
 
 export interface TrimFlags extends ClusterFlags {
   /** Messages that stay behind the slowest node. */

@@ -1,19 +1,26 @@
-// `trustrank evidence`: registers files as sources, lists and revokes them, through the running
-// server when there is one, else in the data directory.
+// `trustrank evidence`: registers, lists and revokes sources; records labels of texts and lists thresholds. Works through
+// the running server when there is one, else in the data directory.
+import type {
+  LabelResult,
+  TextLabel,
+  ThresholdList,
+  EvidenceItem,
+  EvidenceList,
+  EvidenceRecord,
+} from "../../contract/schemas/sources.ts";
+import { parseTextLabels } from "../../contract/parse/requests.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { runOnFilesOrServer, type DataAccess } from "../data-access.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { print, printJson, printTable, type OutputFlags, printNote } from "../output.ts";
+import { Progress } from "../progress.ts";
+import { readLines } from "../../service/import/read-lines.ts";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
-import { readEnvironment } from "../environment.ts";
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
-import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
-import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openServiceCore } from "../../service/core.ts";
 import type { Vault } from "../../vault/vault.ts";
-import { runOnFilesOrServer } from "../data-access.ts";
-import type { DataAccess } from "../data-access.ts";
-import { CommandFailure } from "../../service/failure.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
-import { Progress } from "../progress.ts";
+import { withCoreOnFiles } from "../file-core.ts";
 
 /** Kinds by file name; other files of a folder are left alone. */
 const MEDIA_TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
@@ -27,12 +34,13 @@ const MEDIA_TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
 };
 /** Bytes of the files in one request; escapes may double a text. */
 const BATCH_BYTES_MAX = EVIDENCE_BODY_BYTES_MAX / 3;
-const BATCH_FILES_MAX = 200;
+const BATCH_LIMITS = { countMax: 200, sizeMax: BATCH_BYTES_MAX };
+/** Characters of one request: escapes may double a text. */
+const LABEL_BATCH_LIMITS = { countMax: 200, sizeMax: 256 * 1024 };
 
-export interface EvidenceAddFlags {
+export interface EvidenceAddFlags extends OutputFlags {
   readonly public?: boolean;
   readonly prefix?: string;
-  readonly json?: boolean;
 }
 
 interface EvidenceFile {
@@ -54,7 +62,7 @@ export async function addEvidence(
   const records: EvidenceRecord[] = [];
   try {
     await withRegisterCallback(access, async (register) => {
-      for (const batch of splitIntoBatches(files)) {
+      for (const batch of splitIntoBatches(files, BATCH_LIMITS, ({ bytes }) => bytes)) {
         records.push(...(await register(batch.map((file) => buildEvidenceItem(file, flags)))));
         done += batch.length;
         progress.update(done);
@@ -68,16 +76,13 @@ export async function addEvidence(
 }
 
 /** Lists the newest sources that the key's tenant may cite. */
-export async function listEvidence(access: DataAccess, flags: { json?: boolean }): Promise<void> {
+export async function listEvidence(access: DataAccess, flags: OutputFlags): Promise<void> {
   const found = await runOnFilesOrServer<EvidenceList>(
     access,
-    (dataDir) => withVaultOnFiles(dataDir, (vault) => Promise.resolve(vault.list("operator"))),
+    (dataDir) => withVaultOnFiles(dataDir, (vault) => vault.list("operator")),
     (client) => client.sendJson("GET", "/v1/evidence"),
   );
-  if (flags.json === true) {
-    printJson(found);
-    return;
-  }
+  if (flags.json === true) return printJson(found);
   const rows = found.records.map((record) => [
     record.source_id,
     record.state,
@@ -88,7 +93,7 @@ export async function listEvidence(access: DataAccess, flags: { json?: boolean }
     record.sha256.slice(0, 19),
   ]);
   const columns = ["source", "state", "kind", "bytes", "visible to", "registered", "digest"];
-  for (const line of formatTable(columns, rows)) print(line);
+  printTable(columns, rows);
   printNote(`root ${found.root} of ${found.tree_size} records`);
 }
 
@@ -96,7 +101,7 @@ export async function listEvidence(access: DataAccess, flags: { json?: boolean }
 export async function revokeEvidence(
   access: DataAccess,
   sourceId: string,
-  flags: { json?: boolean },
+  flags: OutputFlags,
 ): Promise<void> {
   const revoked = await runOnFilesOrServer<EvidenceRecord>(
     access,
@@ -108,7 +113,7 @@ export async function revokeEvidence(
 }
 
 /** Without a server the operator acts, with all rights. */
-export const OPERATOR_REGISTRAR = { tenant: "operator", keyId: "command-line", isAdmin: true };
+const OPERATOR_REGISTRAR = { tenant: "operator", keyId: "command-line", isAdmin: true };
 
 type RegisterCallback = (items: EvidenceItem[]) => Promise<EvidenceRecord[]>;
 
@@ -137,24 +142,8 @@ function withRegisterCallback(
 }
 
 /** Runs `work` on the vault of a data directory that this process holds. */
-export async function withVaultOnFiles<T>(
-  dataDir: string,
-  work: (vault: Vault) => Promise<T>,
-): Promise<T> {
-  const evidence = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(readEnvironment()),
-    onFatal: (exitCode) => {
-      process.exitCode = exitCode;
-    },
-  });
-  try {
-    return await work(evidence.sources.vault);
-  } finally {
-    await evidence.sources.close();
-    await evidence.ledger.close();
-  }
+function withVaultOnFiles<T>(dataDir: string, work: (vault: Vault) => T | Promise<T>): Promise<T> {
+  return withCoreOnFiles(dataDir, ({ sources }) => work(sources.vault));
 }
 
 function listEvidenceFiles(path: string, prefix: string): EvidenceFile[] {
@@ -178,18 +167,23 @@ function readEvidenceFile(path: string, sourceId: string): EvidenceFile {
   return { path, sourceId, bytes: size };
 }
 
-function* splitIntoBatches(files: readonly EvidenceFile[]): Generator<EvidenceFile[]> {
-  let batch: EvidenceFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    const isFull = batch.length === BATCH_FILES_MAX || bytes + file.bytes > BATCH_BYTES_MAX;
-    if (batch.length > 0 && isFull) {
+/** Splits items into runs of at most `countMax` items and `sizeMax` in all; a larger item is a run of its own. */
+function* splitIntoBatches<Item>(
+  items: readonly Item[],
+  { countMax, sizeMax }: { readonly countMax: number; readonly sizeMax: number },
+  measureSize: (item: Item) => number,
+): Generator<Item[]> {
+  let batch: Item[] = [];
+  let size = 0;
+  for (const item of items) {
+    const itemSize = measureSize(item);
+    if (batch.length > 0 && (batch.length === countMax || size + itemSize > sizeMax)) {
       yield batch;
       batch = [];
-      bytes = 0;
+      size = 0;
     }
-    batch.push(file);
-    bytes += file.bytes;
+    batch.push(item);
+    size += itemSize;
   }
   if (batch.length > 0) yield batch;
 }
@@ -203,4 +197,89 @@ function buildEvidenceItem(file: EvidenceFile, flags: EvidenceAddFlags): Evidenc
     visibility: flags.public === true ? "public" : "tenant",
     state: "active",
   };
+}
+
+type LabelCallback = (items: TextLabel[]) => Promise<LabelResult>;
+
+/** Labels the texts of a file of JSON lines; prints how many counted and the new thresholds. */
+export async function labelTexts(
+  access: DataAccess,
+  path: string,
+  flags: OutputFlags,
+): Promise<void> {
+  const items = readLabels(path);
+  const progress = new Progress("labelling", items.length);
+  let counted = 0;
+  let done = 0;
+  let newest: ThresholdList = { model: "", thresholds: [] };
+  const work = async (label: LabelCallback) => {
+    for (const batch of splitIntoBatches(
+      items,
+      LABEL_BATCH_LIMITS,
+      ({ content }) => content.length,
+    )) {
+      const result = await label(batch);
+      counted += result.items.filter((item) => item.counted).length;
+      newest = { model: result.model, thresholds: result.thresholds };
+      done += batch.length;
+      progress.update(done);
+    }
+  };
+  try {
+    await runOnFilesOrServer<void>(
+      access,
+      (dataDir) =>
+        withVaultOnFiles(dataDir, (vault) =>
+          work((batch) => vault.recordLabels(batch, OPERATOR_REGISTRAR)),
+        ),
+      (client) => work((batch) => client.sendJson("POST", "/v1/vault/labels", { items: batch })),
+    );
+  } finally {
+    progress.stop();
+  }
+  if (flags.json === true) printJson({ labelled: items.length, counted, ...newest });
+  else print(`${counted} of ${items.length} labels counted`);
+}
+
+/**
+ * Thresholds from which texts of each kind are doubted and called hallucinated, for the key's
+ * tenant.
+ */
+export async function listThresholds(access: DataAccess, flags: OutputFlags): Promise<void> {
+  const found = await runOnFilesOrServer<ThresholdList>(
+    access,
+    (dataDir) =>
+      withVaultOnFiles(dataDir, (vault) => vault.listThresholds(OPERATOR_REGISTRAR.tenant)),
+    (client) => client.sendJson("GET", "/v1/vault/thresholds"),
+  );
+  if (flags.json === true) return printJson(found);
+  const percent = (alpha: number | null) => (alpha === null ? "" : `<= ${alpha * 100} %`);
+  const rows = found.thresholds.map((each) => [
+    each.kind,
+    String(each.doubt_at),
+    percent(each.alpha_doubt),
+    String(each.hallucinated_at),
+    percent(each.alpha_hallucinated),
+    each.from,
+    `${each.supported} of ${each.needed}`,
+  ]);
+  const columns = ["kind", "doubt", "false", "hallucinated", "false", "from", "own texts"];
+  printTable(columns, rows);
+}
+
+function readLabels(path: string): TextLabel[] {
+  const items: TextLabel[] = [];
+  for (const { number, text } of readLines(path)) {
+    try {
+      items.push(...parseTextLabels({ items: [JSON.parse(text)] }).items);
+    } catch (error) {
+      const { message } = error as Error;
+      const errors = error instanceof ServiceFault ? error.errors : undefined;
+      const first = errors?.[0];
+      const what = first === undefined ? message : `${first.pointer.slice(8)} ${first.detail}`;
+      throw new CommandFailure(`line ${number} of \`${path}\` is not a label: ${what}`);
+    }
+  }
+  if (items.length === 0) throw new CommandFailure(`\`${path}\` holds no labels`);
+  return items;
 }

@@ -10,22 +10,16 @@ import type { DataDirectoryClaim } from "../../journal/data-directory.ts";
 import { rotateBureauKeyOffline } from "../../ledger/signing/rotate-in-files.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { type DataAccess, runOnClaimOrServer } from "../data-access.ts";
-import { print, printJson } from "../output.ts";
+import { print, printJson, type OutputFlags } from "../output.ts";
 
 /** Lets another key sign from now on; what the former ones have signed verifies for ever. */
-export async function rotateSigningKey(
-  access: DataAccess,
-  flags: { readonly json?: boolean },
-): Promise<void> {
+export async function rotateSigningKey(access: DataAccess, flags: OutputFlags): Promise<void> {
   const set = await runOnClaimOrServer<SigningKeySet>(
     access,
     async (claim) => rotateKeyOfClaim(claim),
     (client) => client.sendJson("POST", "/v1/signing-keys/rotate"),
   );
-  if (flags.json === true) {
-    printJson(set);
-    return;
-  }
+  if (flags.json === true) return printJson(set);
   const [newest, ...former] = set.keys;
   print(`key ${newest!.kid} signs from now on; ${former.length} before it still verify`);
 }

@@ -7,7 +7,7 @@ import {
   type ServeFlags,
 } from "../../service/settings/config.ts";
 import { type Environment, InvalidSetting } from "../../service/settings/settings.ts";
-import { reportFailure, describeFailure } from "../exit-code.ts";
+import { reportFailure, describeFailure } from "../failure-report.ts";
 
 /** Longest piece without a line break that is kept as the beginning of a line. */
 const LINE_LENGTH_MAX = 16_384;

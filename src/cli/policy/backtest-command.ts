@@ -2,7 +2,6 @@
 // table and on request as a page. Works on the files when no server holds them.
 import { DAY_MS } from "../../contract/units.ts";
 import { writeFileSync } from "node:fs";
-import { readEnvironment } from "../environment.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type {
   Backtest,
@@ -22,14 +21,11 @@ import {
   formatReasonLabel,
   formatPercent,
 } from "../../kaizen/report/backtest-tables.ts";
-import { createCommandLog } from "../logging/command-log.ts";
-import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openServiceCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
-import { runOnFilesOrServer } from "../data-access.ts";
-import type { DataAccess } from "../data-access.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
+import { OPERATOR_CALL } from "../../service/import/local-sink.ts";
+import { runOnFilesOrServer, type DataAccess } from "../data-access.ts";
+import { withCoreOnFiles } from "../file-core.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "../output.ts";
 import { readPolicy } from "./policy-command.ts";
 import { Progress } from "../progress.ts";
 import type { ServerClient } from "../server-client.ts";
@@ -38,7 +34,7 @@ const POLL_MS = 300;
 /** Rules shown of those that held good outcomes back. */
 const REASONS_SHOWN = 6;
 
-export interface BacktestFlags {
+export interface BacktestFlags extends OutputFlags {
   readonly tenant: string;
   /** Epoch ms. */
   readonly from?: number;
@@ -46,7 +42,6 @@ export interface BacktestFlags {
   readonly days?: number;
   readonly unvouched?: boolean;
   readonly page?: string;
-  readonly json?: boolean;
 }
 
 interface BacktestArguments {
@@ -89,17 +84,8 @@ export async function backtestPolicy(
   else printBacktest(backtest, backtest.findings);
 }
 
-async function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Promise<Backtest> {
-  const log = createCommandLog();
-  const core = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(readEnvironment()),
-    onFatal: () => undefined,
-    log,
-  });
-  try {
-    const { ledger, policies } = core;
+function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Promise<Backtest> {
+  return withCoreOnFiles(dataDir, ({ ledger, policies }, log) => {
     const { journal } = resolveDataPaths(dataDir);
     const shared = { dataDir, journal, ledger, clock: Date.now, log };
     const kaizen = new KaizenService(shared);
@@ -109,15 +95,9 @@ async function runBacktestOnFiles(dataDir: string, order: BacktestArguments): Pr
       weights: () => kaizen.weights(),
     });
     const startedBy = OPERATOR_CALL.principal.keyId;
-    const started = backtests.start({ ...order, startedBy })!;
-    return await showBacktestProgress(
-      started.done,
-      async () => backtests.list().running?.share ?? 1,
-    );
-  } finally {
-    await core.sources.close();
-    await core.ledger.close();
-  }
+    const { done } = backtests.start({ ...order, startedBy })!;
+    return showBacktestProgress(done, async () => backtests.list().running?.share ?? 1);
+  });
 }
 
 async function runBacktestOnServer(
@@ -219,8 +199,7 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const rows = findings.rows
     .filter((row) => held.has(row.level) && row.good + row.bad > 0)
     .toSorted((a, b) => computeRowOrder(a) - computeRowOrder(b));
-  for (const line of formatTable(COLUMNS, mergeEqualPolicies(rows.map(formatBacktestCells))))
-    print(line);
+  printTable(COLUMNS, mergeEqualPolicies(rows.map(formatBacktestCells)));
   printReasons(backtest, findings);
 }
 
@@ -247,5 +226,5 @@ function printReasons({ given_version: given }: Backtest, { reasons }: BacktestF
   if (rows.length === 0) return;
   print("");
   printNote(`held back by the ${policy} policy, asked as ${BACKTEST_QUESTION_LABELS.verify}:`);
-  for (const line of formatTable(["level", "good", "bad", "verdict", "because"], rows)) print(line);
+  printTable(["level", "good", "bad", "verdict", "because"], rows);
 }

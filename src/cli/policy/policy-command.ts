@@ -1,26 +1,20 @@
-// `trustrank policy show | set FILE`: the policy of a tenant, and what the other commands on it share.
-// Works on the files when no server holds them; otherwise the server puts a new policy in force at
-// once.
+// `trustrank policy show | set FILE | vouch | unvouch`: the policy of a tenant. Works on the files when no server holds
+// them; otherwise the server activates a new policy at once.
+import type { Policy, Vouching } from "../../contract/policy.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "../output.ts";
 import { readFile } from "node:fs/promises";
-import { readEnvironment } from "../environment.ts";
 import { TenantPolicies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parsePolicy } from "../../contract/parse/policy.ts";
-import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
-import { createCommandLog } from "../logging/command-log.ts";
-import { parseTableBytesMax } from "../../service/settings/config.ts";
-import { openServiceCore } from "../../service/core.ts";
-import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
-import type { DataAccess } from "../data-access.ts";
-import { runOnFilesOrServer } from "../data-access.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
+import { OPERATOR_CALL } from "../../service/import/local-sink.ts";
+import { withCoreOnFiles } from "../file-core.ts";
 
-export interface PolicyFlags {
+export interface PolicyFlags extends OutputFlags {
   readonly tenant: string;
-  readonly json?: boolean;
 }
 
 /** Prints the policy in force. */
@@ -29,7 +23,7 @@ export async function showPolicy(access: DataAccess, flags: PolicyFlags): Promis
 }
 
 /** The policy in force for a tenant. */
-export function readActivePolicy(access: DataAccess, tenant: string): Promise<PolicyDocument> {
+function readActivePolicy(access: DataAccess, tenant: string): Promise<PolicyDocument> {
   return runOnFilesOrServer<PolicyDocument>(
     access,
     (dataDir) => withPoliciesOnFiles(dataDir, (policies) => policies.describePolicy(tenant)),
@@ -53,7 +47,7 @@ export async function setPolicy(
  * Sets a policy, and prints what is in force now; `origin` names it in a failure.
  * @throws CommandFailure naming every member that is refused.
  */
-export async function activatePolicy(
+async function activatePolicy(
   access: DataAccess,
   document: unknown,
   origin: string,
@@ -105,32 +99,14 @@ async function rethrowPolicyErrors<T>(origin: string, run: () => Promise<T>): Pr
   }
 }
 
-async function withPoliciesOnFiles<T>(
+function withPoliciesOnFiles<T>(
   dataDir: string,
-  run: (policies: TenantPolicies) => T,
-): Promise<Awaited<T>> {
-  const log = createCommandLog();
-  let isBroken = false;
-  const {
-    ledger,
-    policies: book,
-    sources,
-  } = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    tableBytesMax: parseTableBytesMax(readEnvironment()),
-    onFatal: () => (isBroken = true),
-    log,
-  });
-  try {
-    const onPolicy = () => undefined;
-    const result = await run(new TenantPolicies({ log: ledger, book, onPolicy, clock: Date.now }));
-    if (isBroken) throw new CommandFailure("the journal could not be written");
-    return result;
-  } finally {
-    await sources.close();
-    await ledger.close();
-  }
+  run: (policies: TenantPolicies) => T | Promise<T>,
+): Promise<T> {
+  const onPolicy = () => undefined;
+  return withCoreOnFiles(dataDir, ({ ledger: log, policies: book }) =>
+    run(new TenantPolicies({ log, book, onPolicy, clock: Date.now })),
+  );
 }
 
 const COLUMNS = [
@@ -149,10 +125,7 @@ const COLUMNS = [
 const AUDITS = ["audit_one_in", "audit_max_stakes"] as const;
 
 function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
-  if (json === true) {
-    printJson(shown);
-    return;
-  }
+  if (json === true) return printJson(shown);
   const { tenant, version, set_by: setBy, set_at: setAt, policy } = shown;
   const origin = setAt === null ? "as shipped" : `set by ${setBy} at ${setAt}`;
   printNote(`policy ${version} of ${tenant}, ${origin}`);
@@ -162,11 +135,70 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
     rule,
     ...TOOL_LEVELS.map((level) => String(levels[level][rule] ?? "")),
   ]);
-  for (const line of formatTable(["rule", ...TOOL_LEVELS], rows)) print(line);
+  printTable(["rule", ...TOOL_LEVELS], rows);
   if (policy.vouched === undefined) return;
   print("");
   const words = policy.vouched.map((each) => {
     return [each.namespace, each.up_to, each.max_stakes, each.until];
   });
-  for (const line of formatTable(["vouched for", "up to", "stakes", "until"], words)) print(line);
+  printTable(["vouched for", "up to", "stakes", "until"], words);
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+interface VouchFlags extends PolicyFlags {
+  /** A date (its first moment, UTC) or an RFC 3339 date-time. */
+  readonly until: string;
+  readonly upTo?: Vouching["up_to"];
+  readonly maxStakes?: string;
+}
+
+/**
+ * Vouches for a namespace; an entry that it had is replaced, and those that have expired go.
+ * @throws CommandFailure when the namespace or the time is not one.
+ */
+export async function vouch(
+  access: DataAccess,
+  namespace: string,
+  flags: VouchFlags,
+): Promise<void> {
+  const until = DATE.test(flags.until) ? `${flags.until}T00:00:00Z` : flags.until;
+  const { upTo, maxStakes } = flags;
+  const given = {
+    namespace,
+    until,
+    ...(upTo === undefined ? {} : { up_to: upTo }),
+    ...(maxStakes === undefined ? {} : { max_stakes: Number(maxStakes) }),
+  };
+  const { policy } = await readActivePolicy(access, flags.tenant);
+  const others = dropExpiredVouchings(policy).filter((each) => each.namespace !== namespace);
+  const document = { ...policy, vouched: [given, ...others] };
+  await activatePolicy(access, document, "the policy with this word", flags);
+}
+
+/**
+ * Takes the word back.
+ * @throws CommandFailure when the policy does not vouch for the namespace.
+ */
+export async function unvouch(
+  access: DataAccess,
+  namespace: string,
+  flags: PolicyFlags,
+): Promise<void> {
+  const { policy } = await readActivePolicy(access, flags.tenant);
+  const { vouched = [] } = policy;
+  if (!vouched.some((each) => each.namespace === namespace)) {
+    throw new CommandFailure(`the policy of ${flags.tenant} does not vouch for ${namespace}`);
+  }
+  const others = dropExpiredVouchings(policy).filter((each) => each.namespace !== namespace);
+  const document = { ...policy, vouched: others };
+  await activatePolicy(access, document, "the policy without this word", flags);
+}
+
+function dropExpiredVouchings({ vouched = [] }: Policy): Vouching[] {
+  return vouched.filter(({ namespace, until }) => {
+    const isInForce = Date.parse(until) > Date.now();
+    if (!isInForce) printNote(`the word for ${namespace} expired at ${until}: left out`);
+    return isInForce;
+  });
 }

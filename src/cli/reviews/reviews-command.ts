@@ -4,19 +4,13 @@ import { parseReviewClaim, parseReviewDecision } from "../../contract/parse/revi
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import type { ReviewDecision } from "../../contract/vocabulary.ts";
-import { ServiceFault } from "../../contract/faults.ts";
 import type { QueuedReview } from "../../contract/schemas/reviews.ts";
 import { selectReviewPage } from "../../http/routes/reviews.ts";
-import { createLog } from "../../platform/log.ts";
-import { type ServiceCore, openServiceCore } from "../../service/core.ts";
-import { CommandFailure } from "../../service/failure.ts";
-import { OPERATOR_CALL } from "../../service/import/bureau-sink.ts";
+import type { ServiceCore } from "../../service/core.ts";
+import { OPERATOR_CALL } from "../../service/import/local-sink.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
-
-interface OutputFlags {
-  readonly json?: boolean;
-}
+import { withCoreOnFiles } from "../file-core.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "../output.ts";
 
 interface ListFlags extends OutputFlags {
   readonly state?: string;
@@ -78,11 +72,8 @@ export async function listReviews(access: DataAccess, flags: ListFlags): Promise
       }),
     (client) => client.sendJson("GET", `/v1/reviews?${query.toString()}`),
   );
-  if (json === true) {
-    printJson(page);
-    return;
-  }
-  for (const line of formatTable(COLUMNS, page.reviews.map(formatReviewCells))) print(line);
+  if (json === true) return printJson(page);
+  printTable(COLUMNS, page.reviews.map(formatReviewCells));
   if (page.next !== null) printNote(`there are more: --after ${page.next}`);
 }
 
@@ -154,10 +145,7 @@ function buildReviewRoute(id: string): string {
 }
 
 function printReview(review: QueuedReview, { json }: OutputFlags): void {
-  if (json === true) {
-    printJson(review);
-    return;
-  }
+  if (json === true) return printJson(review);
   for (const [name, value] of Object.entries(review)) {
     if (value === null) continue;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -175,25 +163,4 @@ async function describeReviewOnFiles(
   run: (core: ServiceCore) => Promise<StoredReview>,
 ): Promise<QueuedReview> {
   return describeReview(await withCoreOnFiles(dataDir, run), Date.now());
-}
-
-async function withCoreOnFiles<T>(
-  dataDir: string,
-  run: (core: ServiceCore) => Promise<T>,
-): Promise<T> {
-  const log = createLog((line) => process.stderr.write(line), Date.now);
-  const core = await openServiceCore({
-    dataDir,
-    isReservedEnabled: false,
-    onFatal: () => undefined,
-    log: { ...log, info: () => undefined },
-  });
-  try {
-    return await run(core);
-  } catch (error) {
-    if (error instanceof ServiceFault) throw new CommandFailure(error.detail);
-    throw error;
-  } finally {
-    await core.close();
-  }
 }

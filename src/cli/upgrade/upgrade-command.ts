@@ -6,16 +6,13 @@ import { CommandFailure } from "../../service/failure.ts";
 import { readPackageVersion } from "../../service/identity.ts";
 import { parseServeConfig } from "../../service/settings/config.ts";
 import { readEnvironment } from "../environment.ts";
-import { formatTable, print, printJson } from "../output.ts";
-import { type FormatPart, inspectFormats } from "./parts.ts";
+import { printJson, printTable, type OutputFlags } from "../output.ts";
+import { type FormatPart, inspectFormats } from "./format-parts.ts";
 
 const FAILING_EFFECTS: ReadonlySet<string> = new Set(["refuses", "passes over"]);
 
 /** @throws CommandFailure when this release cannot read all of it. */
-export async function checkUpgrade(
-  dataDir: string,
-  flags: { readonly json?: boolean },
-): Promise<void> {
+export async function checkUpgrade(dataDir: string, flags: OutputFlags): Promise<void> {
   if (!existsSync(dataDir)) throw new CommandFailure(`\`${dataDir}\` does not exist`);
   const parts = [...(await inspectFormats(resolveDataPaths(dataDir))), inspectSettings()];
   const refused = parts.filter(({ outlook }) => FAILING_EFFECTS.has(outlook));
@@ -30,7 +27,7 @@ export async function checkUpgrade(
       each.outlook,
       each.detail,
     ]);
-    formatTable(["part", "there", `release ${release}`, "a start", ""], cells).forEach(print);
+    printTable(["part", "there", `release ${release}`, "a start", ""], cells);
   }
   if (refused.length === 0) return;
   const names = refused.map(({ part }) => part).join(", ");

@@ -6,11 +6,7 @@ import type { QuotaDescription } from "../../contract/schemas/quotas.ts";
 import { readQuotaFile, writeQuotaFile } from "../../http/access/quota-file.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
-import { formatTable, print, printJson } from "../output.ts";
-
-interface OutputFlags {
-  readonly json?: boolean;
-}
+import { print, printJson, printTable, type OutputFlags } from "../output.ts";
 
 /** A quota; what is used of it is known where a server counts. */
 type QuotaRow = Pick<QuotaDescription, "tenant" | "paid_reads_per_month"> &
@@ -35,7 +31,7 @@ export async function listQuotas(access: DataAccess, flags: OutputFlags): Promis
     remaining ?? "",
   ]);
   const columns = ["tenant", "paid reads a month", "used", "remaining"];
-  for (const line of formatTable(columns, cells)) print(line);
+  printTable(columns, cells);
 }
 
 /** Sets a tenant's quota, for this month too. */

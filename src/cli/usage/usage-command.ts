@@ -15,9 +15,9 @@ import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
 import { type ParquetColumn, writeParquet } from "../../store/exports.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
 import { withStoreOnFiles } from "../file-store.ts";
-import { formatTable, printNote, printText } from "../output.ts";
+import { formatTable, printNote, printText, type OutputFlags } from "../output.ts";
 
-export interface UsageFlags {
+export interface UsageFlags extends OutputFlags {
   /** `2026-01`; this month by default. */
   readonly month?: string;
   /** First and last day, instead of a month. */
@@ -27,7 +27,6 @@ export interface UsageFlags {
   readonly by: string;
   readonly format: UsageFormat;
   readonly out?: string;
-  readonly json?: boolean;
 }
 
 type UsageTableRow = UsageReport["rows"][number];

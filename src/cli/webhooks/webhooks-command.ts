@@ -11,12 +11,8 @@ import type {
 } from "../../contract/schemas/webhooks.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { type DataAccess, runOnFilesOrServer } from "../data-access.ts";
-import { formatTable, printNote, print, printJson } from "../output.ts";
+import { printNote, print, printJson, printTable, type OutputFlags } from "../output.ts";
 import type { ServerClient, ServerRequest } from "../server-client.ts";
-
-interface OutputFlags {
-  readonly json?: boolean;
-}
 
 const ROUTE = "/v1/webhooks";
 const COLUMNS = ["id", "url", "tenant", "events", "state", "waiting", "delivered", "dead"];
@@ -25,11 +21,8 @@ const DEAD_COLUMNS = ["webhook id", "type", "died", "attempts", "why"];
 /** Every endpoint, without secrets. */
 export async function listWebhooks(access: DataAccess, flags: OutputFlags): Promise<void> {
   const { webhooks } = await callWebhookServer<WebhookList>(access, "GET", ROUTE);
-  if (flags.json === true) {
-    printJson(webhooks);
-    return;
-  }
-  for (const line of formatTable(COLUMNS, webhooks.map(formatWebhookCells))) print(line);
+  if (flags.json === true) return printJson(webhooks);
+  printTable(COLUMNS, webhooks.map(formatWebhookCells));
 }
 
 export interface WebhookAddFlags extends OutputFlags {
@@ -132,10 +125,7 @@ export async function listWebhookDeadLetters(
     "GET",
     `${buildWebhookRoute(id)}/dead`,
   );
-  if (flags.json === true) {
-    printJson(letters);
-    return;
-  }
+  if (flags.json === true) return printJson(letters);
   const rows = letters.map((each) => [
     each.webhook_id,
     each.type,
@@ -143,7 +133,7 @@ export async function listWebhookDeadLetters(
     each.attempts,
     each.detail,
   ]);
-  for (const line of formatTable(DEAD_COLUMNS, rows)) print(line);
+  printTable(DEAD_COLUMNS, rows);
 }
 
 async function redeliver(
@@ -175,10 +165,7 @@ async function patchWebhook(
 }
 
 function showSecret(made: WebhookCreated, flags: OutputFlags): void {
-  if (flags.json === true) {
-    printJson(made);
-    return;
-  }
+  if (flags.json === true) return printJson(made);
   printNote(`endpoint ${made.id} for ${made.events.join(", ")}; its secret, shown once:`);
   print(made.secret);
 }

@@ -1,5 +1,5 @@
 // Monthly quotas: the check of one HTTP thread before its paid reads, and the port through which routes set them.
-// Nothing is counted here: the main thread writes the use several times a second (service/usage/quota-keeper.ts).
+// Nothing is counted here: the main thread writes the use several times a second (service/usage/quota-manager.ts).
 import { DAY_MS } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";

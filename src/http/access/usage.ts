@@ -1,6 +1,6 @@
 // Usage meter of one HTTP thread. SPEC §1: being scored is free, reading a score is the paid operation,
 // so reads are counted by key and UTC day; reports are counted beside them at no price. Counts are
-// cells of shared memory: the main thread journals them (service/usage/keeper.ts).
+// cells of shared memory: the main thread journals them (service/usage/usage-journal-writer.ts).
 import { DAY_MS } from "../../contract/units.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isReservedAgent } from "../../contract/identifiers.ts";

@@ -1,5 +1,15 @@
 // A node's part in a cluster: the servers proved, the stream thread started, the way to the ledger laid.
 // Undefined everywhere where the process is the whole bureau.
+import type { Leadership } from "../../kaizen/service/options.ts";
+import { type ClusterJob, CLUSTER_JOBS, StreamMetrics } from "../../stream/metrics.ts";
+import { PendingCalls } from "../../concurrency/calls.ts";
+import type { Effective } from "../../contract/schemas/service.ts";
+import { COUNT_TIMEOUT_MS } from "../../stream/applied-nodes.ts";
+import type {
+  PropagationQuery,
+  StreamThreadData,
+  MessageToStreamThread,
+} from "../../threads/stream.ts";
 import { hash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MessageChannel, Worker } from "node:worker_threads";
@@ -13,17 +23,13 @@ import type { StreamThreadLink } from "../../ledger/messages.ts";
 import { loadOrCreateServiceId } from "../../ledger/service-id.ts";
 import type { Log } from "../../platform/log.ts";
 import { type SpoolPosition, resolveSegmentsDirectory } from "../../store/decisions/segments.ts";
-import { CLUSTER_JOBS, StreamMetrics } from "../../stream/metrics.ts";
 import type { ClusterView } from "../../stream/reports.ts";
 import type { StreamEvent } from "../../stream/serve.ts";
-import type { StreamThreadData, MessageToStreamThread } from "../../threads/stream.ts";
 import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../failure.ts";
-import { ChangePropagation } from "./effect.ts";
-import { Leaderships } from "./leaderships.ts";
 import { countRecentNodes, buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
-import type { ClusterConfig } from "../settings/cluster-settings.ts";
+import type { ClusterConfig } from "../settings/cluster-config.ts";
 import { checkLogServers } from "./server-check.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
@@ -224,4 +230,63 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
+}
+
+/** Beyond the time that nodes have for their answer: the stream thread's own. */
+const GRACE_MS = 500;
+
+class ChangePropagation {
+  readonly #ask: (question: PropagationQuery) => void;
+  /** Nodes that told of themselves lately, this one among them. */
+  readonly #known: () => number;
+  readonly #calls = new PendingCalls();
+
+  /** `ask` reaches the stream thread, whose answers come to `take`. */
+  constructor(ask: (question: PropagationQuery) => void, known: () => number) {
+    this.#ask = ask;
+    this.#known = known;
+  }
+
+  /** Of what is in force here. Takes at most a second and a half, and never rejects. */
+  async now(): Promise<Effective> {
+    const of = Math.max(1, this.#known());
+    const nodes = await this.#calls.start<number>((id) => {
+      setTimeout(() => this.#calls.resolve(id, 0), COUNT_TIMEOUT_MS + GRACE_MS).unref();
+      this.#ask({ id, of });
+    });
+    return { nodes: Math.max(1, nodes), of: Math.max(of, nodes) };
+  }
+
+  take({ id, nodes }: { readonly id: number; readonly nodes: number }): void {
+    this.#calls.resolve(id, nodes);
+  }
+}
+
+class Leaderships {
+  readonly #figures: StreamMetrics;
+  readonly #clock: () => number;
+  readonly #calls = new Map<ClusterJob, (() => void)[]>();
+
+  /** `clock` is epoch ms, as the stream thread's. */
+  constructor(figures: StreamMetrics, clock: () => number) {
+    this.#figures = figures;
+    this.#clock = clock;
+  }
+
+  /** A job has become this node's. */
+  taken(job: ClusterJob): void {
+    for (const call of this.#calls.get(job) ?? []) call();
+  }
+
+  of(job: ClusterJob): Leadership {
+    const isHeld = () => this.#figures.isJobOwner(job, this.#clock());
+    return {
+      get isHeld() {
+        return isHeld();
+      },
+      onTaken: (call) => {
+        this.#calls.set(job, [...(this.#calls.get(job) ?? []), call]);
+      },
+    };
+  }
 }

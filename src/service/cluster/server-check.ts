@@ -6,7 +6,7 @@ import { ClusterRefused } from "../../stream/ordered-log.ts";
 import { fetchServerFacts, describeServerFault, verifyServers } from "../../stream/server-proof.ts";
 import type { FatalHandler } from "../closers.ts";
 import { CommandFailure, EXIT_USAGE } from "../failure.ts";
-import type { ClusterConfig } from "../settings/cluster-settings.ts";
+import type { ClusterConfig } from "../settings/cluster-config.ts";
 
 /** Interval in ms between two questions to a server that did not answer at the start. */
 const RECHECK_INTERVAL_MS = 5000;

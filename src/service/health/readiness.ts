@@ -1,5 +1,6 @@
 // Health of the service for /readyz and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
+import { HOUR_MS } from "../../contract/units.ts";
 import type { TableUse } from "../../engine/table-use.ts";
 import { formatFillWarning, WARNING_SHARE } from "../../ledger/admission/admission.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
@@ -9,7 +10,7 @@ import { buildVouchingWarning } from "../../http/access/vouching-warning.ts";
 import type { HealthProbe } from "../../http/services.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";
-import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
+import type { ArchiveStatus } from "../../threads/archive/scheduler.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
 import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
@@ -27,7 +28,7 @@ interface ReadinessReport {
 /** A store that is behind for this long is worth a word. */
 const BEHIND_WARNING_MS = 30_000;
 /** Time for which a reopening stays in the warnings. */
-const REOPENED_WARNING_MS = 3_600_000;
+const REOPENED_WARNING_MS = HOUR_MS;
 
 /** What an operator should know of the store; scores and outcomes wait for none of it. */
 export function listStoreWarnings(store: StoreState, nowMs: number): string[] {

@@ -3,7 +3,7 @@
 import type { ServiceStatus } from "../../contract/schemas/series.ts";
 import { computeQuantileMs } from "../../http/metrics/series.ts";
 import { describeDamage } from "../../ledger/damage-watch.ts";
-import { computeThreadLimits } from "../descriptors.ts";
+import { computeThreadLimits } from "../connection-limits.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ServeConfig } from "../settings/config.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type MetricSources,
   collectReviewMetrics,
   collectStoreMetrics,
-} from "./figures.ts";
+} from "./metrics.ts";
 
 const MS_PER_S = 1000;
 const P50 = 0.5;

@@ -1,9 +1,6 @@
-// Settings of a cluster: the servers of its ordered log, this node's name in it, and how it logs in.
-import { hostname } from "node:os";
-import { resolve } from "node:path";
-import { NODE_ROLES, type NodeRole } from "../../stream/reports.ts";
+// Settings of a cluster: NATS servers of its ordered log, name and role of this node, credentials, and limits.
+import { NODE_ROLES } from "../../stream/reports.ts";
 import { KEPT_MESSAGES_MIN } from "../../stream/retention.ts";
-import type { Environment } from "./settings.ts";
 import {
   createTextKind,
   createChoiceKind,
@@ -16,7 +13,6 @@ import {
 
 const SERVER = /^(?:nats:\/\/|tls:\/\/)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(\d{1,5}))?$/;
 const PORT = 4222;
-const MONITOR_PORT = 8222;
 const NODE = /^[A-Za-z0-9_-]{1,32}$/;
 
 const serversKind: SettingKind<readonly string[]> = {
@@ -153,84 +149,3 @@ export const CLUSTER_SETTINGS = {
     sentence: "go on with servers that may lose in a power cut what they acknowledge: for tests",
   },
 } satisfies Record<string, Setting>;
-
-/** A node of a cluster. */
-export interface ClusterConfig {
-  /** `host:port` of each server. */
-  readonly servers: readonly string[];
-  readonly monitors: readonly string[];
-  readonly node: string;
-  readonly name: string;
-  readonly credentialsFile: string | undefined;
-  readonly tls: { caFile?: string; certFile?: string; keyFile?: string } | undefined;
-  readonly url: string | undefined;
-  readonly streamBytesMax: number;
-  /** Messages of the log kept behind the slowest node; undefined: none is removed. */
-  readonly keepMessages: number | undefined;
-  readonly role: NodeRole;
-  /** Bound of the stream of decisions. */
-  readonly decisionBytesMax: number;
-  /** Milliseconds without its cluster after which a node refuses keys. */
-  readonly refuseMs: number;
-  /** Whether this node may be the one that runs kaizen. */
-  readonly isKaizenScheduled: boolean;
-  readonly isUnsafe: boolean;
-}
-
-/** Raw values of the settings above. */
-export interface ClusterSettingValues {
-  readonly servers: readonly string[] | undefined;
-  readonly node: string | undefined;
-  readonly name: string;
-  readonly monitors: readonly string[] | undefined;
-  readonly credentials: string | undefined;
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: string | undefined;
-  readonly url: string | undefined;
-  readonly streamGb: number;
-  readonly keep: number | "all";
-  readonly role: NodeRole;
-  readonly decisionsGb: number;
-  readonly refuseSec: number;
-  readonly isKaizenScheduled: boolean;
-  readonly isUnsafe: boolean;
-}
-
-const GIBIBYTE = 1024 ** 3;
-
-/** Undefined where no servers are named. Files are resolved against the command's working directory. */
-export function parseClusterConfig(
-  values: ClusterSettingValues,
-  environment: Environment,
-): ClusterConfig | undefined {
-  const { servers: list, ca, cert, key } = values;
-  if (list === undefined) return undefined;
-  const fileOf = (path: string) => resolve(environment["INIT_CWD"] || ".", path);
-  const tls = {
-    ...(ca !== undefined && { caFile: fileOf(ca) }),
-    ...(cert !== undefined && { certFile: fileOf(cert) }),
-    ...(key !== undefined && { keyFile: fileOf(key) }),
-  };
-  const hosts = list.map((server) => server.slice(0, server.lastIndexOf(":")));
-  return {
-    servers: list,
-    monitors: values.monitors ?? hosts.map((host) => `http://${host}:${MONITOR_PORT}`),
-    node:
-      values.node ??
-      hostname()
-        .replaceAll(/[^A-Za-z0-9_-]/g, "-")
-        .slice(0, 32),
-    name: values.name,
-    credentialsFile: values.credentials === undefined ? undefined : fileOf(values.credentials),
-    tls: Object.keys(tls).length === 0 ? undefined : tls,
-    url: values.url,
-    streamBytesMax: values.streamGb * GIBIBYTE,
-    keepMessages: values.keep === "all" ? undefined : values.keep,
-    role: values.role,
-    decisionBytesMax: values.decisionsGb * GIBIBYTE,
-    refuseMs: values.refuseSec * 1000,
-    isKaizenScheduled: values.isKaizenScheduled,
-    isUnsafe: values.isUnsafe,
-  };
-}

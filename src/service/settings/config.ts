@@ -1,118 +1,32 @@
-// The settings of a process, read once: flags win over the environment, the environment over the
-// defaults (src/service/settings/settings.ts). With src/service/start.ts and the commands this is the only
-// reader of the environment.
-import { parseConsoleConfig } from "./console-config.ts";
-import type { ConsoleOptions } from "../../http/console/console.ts";
+// Configuration of `serve`, read once: flags win over the environment, the environment over the defaults
+// (src/service/settings/settings.ts). With src/service/start.ts and the commands this is the only reader of the
+// environment.
 import { isAbsolute, resolve } from "node:path";
-import type { ListenAddress } from "../../http/metrics/listener.ts";
-import { CALLER_BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
-import type { HttpAdapterName } from "../../http/server/port.ts";
-import type { RateLimits } from "../../http/access/rate-limits.ts";
+import { HOUR_MS } from "../../contract/units.ts";
 import { convertMebibytesToTableBytes } from "../../engine/table-use.ts";
-import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
-import type { LogFormat, LogLevel } from "../../platform/log.ts";
-import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
-import type { ScoringMode } from "../../threads/scoring/modes.ts";
-import { type ArchiveConfig, parseArchiveConfig } from "./archive-settings.ts";
-import { readClusterConfig } from "./cluster-config.ts";
-import type { ClusterConfig } from "./cluster-settings.ts";
-import { type ListenConfig, type ListenFlags, parseListenConfig } from "./listen-config.ts";
-import { type WatchConfig, parseWatchConfig } from "./watch-config.ts";
-import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
+import type { ConsoleOptions } from "../../http/console/console.ts";
+import { CALLER_BY_PRINCIPAL } from "../../http/grpc/caller.ts";
+import { isLoopbackHost } from "../../http/metrics/listener.ts";
+import type { TracedShare } from "../../http/request-watch.ts";
+import { parseClusterConfig } from "./cluster-config.ts";
+import { TRACES_PATH } from "./log-settings.ts";
+import {
+  createSettingReader,
+  type Environment,
+  InvalidSetting,
+  MEBIBYTE,
+  readSetting,
+  type SettingFlags,
+  type SettingReader,
+} from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
-const MS_PER_HOUR = 3_600_000;
-
-/** Settings of the journal and of the files derived from it. */
-export interface JournalSettings {
-  /** Outcomes between two snapshots of the agent table. */
-  readonly snapshotOutcomes: number;
-  /** Size in bytes of the ballast on the journal's disk, and of its watermark; 0 for neither. */
-  readonly reserveBytes: number;
-  /** Bound of the agent table's heap, in bytes. */
-  readonly tableBytesMax: number;
-  /** New agents and pairs by key and hour. */
-  readonly newcomersPerHour: NewcomersPerHour;
-  /** Interval in ms between two scrubs of all sealed segments; undefined: at starts only. */
-  readonly scrubEveryMs: number | undefined;
-}
-
-/** Settings of the log. */
-export interface LogConfig {
-  readonly level: LogLevel;
-  /** Undefined: as fits where stderr goes. */
-  readonly format: LogFormat | undefined;
-}
 
 /** Settings of `serve`. */
-export interface ServeConfig extends ListenConfig {
-  readonly log: LogConfig;
-  readonly watch: WatchConfig;
-  readonly console: ConsoleOptions;
-  readonly dataDir: string;
-  /** Longest wait in ms for another owner of the data directory to end. */
-  readonly ownerWaitMs: number;
-  /** Load the sample history into an empty data directory. */
-  readonly isSampleWanted: boolean;
-  /** An operator's own admin key; installed hashed, never printed. */
-  readonly adminKey: string | undefined;
-  readonly isReservedEnabled: boolean;
-  readonly scoring: ScoringMode;
-  /** Name of this deployment in signatures; made and kept by the service when left out. */
-  readonly serviceId: string | undefined;
-  /** Unsigned outcomes are refused. */
-  readonly isSignatureRequired: boolean;
-  /** Kaizen runs weekly by schedule; by command it always can. */
-  readonly isKaizenScheduled: boolean;
-  /** Rows of evidence of a run of kaizen at most. */
-  readonly kaizenRows: number;
-  /** Whether reporters are weighed by credibility; undefined: as in the shipped config. */
-  readonly isCredibilityWanted: boolean | undefined;
-  /** Reporters that the operator vouches for; undefined: none, and no standing is computed. */
-  readonly seeds: SeedRules | undefined;
-  readonly journal: JournalSettings;
-  /** Where all that a backup has is shipped to while the service runs; undefined: nowhere. */
-  readonly archive: ArchiveConfig | undefined;
-  /** This node's cluster; undefined: this process is the whole bureau. */
-  readonly cluster: ClusterConfig | undefined;
-  /** Private networks in which webhook endpoints may lie; undefined: none. */
-  readonly webhookAllow: string | undefined;
-  /** Days that rows of the decision log are kept; daily counts stay. */
-  readonly decisionsKeptDays: number;
-  /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
-  readonly outcomesKeptDays: number;
-  /** Days that rows of provenance told afterwards are kept in the store; the journal stays. */
-  readonly provenanceKeptDays: number;
-  /** MiB that the store's database may use. */
-  readonly storeMemoryMegabytes: number;
-  /** IANA name of the zone of local times in SQL. */
-  readonly timeZone: string;
-  /** Limit in MiB on the process that runs callers' SQL. */
-  readonly queryMemoryMegabytes: number;
-  /** Answers that let through, logged per second; denials always are. */
-  readonly decisionsPerSecond: number;
-  /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
-  readonly httpThreads: number;
-  readonly httpAdapter: HttpAdapterName;
-  /** A listener for `/metrics` alone, without a key; none when undefined. */
-  readonly metricsListen: ListenAddress | undefined;
-  /** Open connections over all threads; undefined: as many as descriptors allow. */
-  readonly connectionsMax: number | undefined;
-  /** Envoy's external authorization over gRPC; undefined: off. */
-  readonly grpc: { readonly port: number; readonly source: CallerSource } | undefined;
-  /** Sources that one tenant may register. */
-  readonly sourcesPerTenant: number;
-  /** Per key; a class that is left out is unlimited. */
-  readonly rateLimits: RateLimits;
-  /** Milliseconds that a round of a thread's queue may take for long; 0: nobody is turned away. */
-  readonly queueMsMax: number;
-}
+export type ServeConfig = Readonly<ReturnType<typeof parseServeConfig>>;
 
-/** Address and key of a running server for a command, as far as they are known. */
-export interface ServerAccess {
-  readonly url: string | undefined;
-  readonly key: string | undefined;
-}
+/** URL and API key of a running server for a command; undefined where not given. */
+export type ServerAccess = Readonly<ReturnType<typeof parseServerAccess>>;
 
 /** Relative directories are resolved against the command's working directory. */
 export function parseDataDirectory(flag: string | undefined, environment: Environment): string {
@@ -127,130 +41,161 @@ export function parseOwnerWaitMs(flag: string | undefined, environment: Environm
 }
 
 /** Flags of `serve`; the rest is environment. */
-export interface ServeFlags extends ListenFlags {
-  dataDir?: string;
-  ownerWait?: string;
-  archive?: string;
-  archiveEvery?: string;
-  cluster?: string;
-  clusterNode?: string;
-  sample: boolean;
-  scoring?: string;
-  metricsListen?: string;
-  grpcPort?: string;
-  logLevel?: string;
-  logFormat?: string;
-  accessLog?: string;
-  console?: string;
-}
+export type ServeFlags = SettingFlags & { readonly sample: boolean };
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
-export function parseServeConfig(flags: ServeFlags, environment: Environment): ServeConfig {
+export function parseServeConfig(flags: ServeFlags, environment: Environment) {
+  const read = createSettingReader(flags, environment);
   const listen = parseListenConfig(flags, environment);
   return {
     log: parseLogConfig(flags, environment),
-    watch: parseWatchConfig(flags, environment),
-    console: parseConsoleConfig(flags, listen, environment),
+    watch: parseWatchConfig(read),
+    console: parseConsoleConfig(listen, read),
     ...listen,
     dataDir: parseDataDirectory(flags.dataDir, environment),
     ownerWaitMs: parseOwnerWaitMs(flags.ownerWait, environment),
-    isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
-    adminKey: readSetting("adminKey", undefined, environment),
-    serviceId: readSetting("serviceId", undefined, environment),
-    isSignatureRequired: readSetting("requireSignature", undefined, environment),
-    scoring: readSetting("scoring", flags.scoring, environment),
-    isKaizenScheduled: readSetting("kaizen", undefined, environment),
-    kaizenRows: parseKaizenRowsMax(environment),
+    isSampleWanted: flags.sample && read("sample"),
+    adminKey: read("adminKey"),
+    serviceId: read("serviceId"),
+    isSignatureRequired: read("requireSignature"),
+    scoring: read("scoring"),
+    isKaizenScheduled: read("kaizen"),
+    kaizenRows: read("kaizenRows"),
     ...parseCredibilityConfig(environment),
-    journal: parseJournalSettings(environment),
-    archive: parseArchiveConfig(
-      readSetting("archive", flags.archive, environment),
-      readSetting("archiveEvery", flags.archiveEvery, environment),
-      environment["INIT_CWD"],
-    ),
-    cluster: readClusterConfig(flags, environment),
-    webhookAllow: readSetting("webhookAllow", undefined, environment),
-    decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
-    outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
-    provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),
-    storeMemoryMegabytes: readSetting("storeMemoryMb", undefined, environment),
-    timeZone: parseTimeZone(environment),
-    queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
-    httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
-    httpAdapter: readSetting("httpAdapter", undefined, environment),
-    metricsListen: readSetting("metricsListen", flags.metricsListen, environment),
-    connectionsMax: readSetting("connectionsMax", undefined, environment),
-    grpc: parseGrpcConfig(flags, environment),
-    sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
-    rateLimits: {
-      score: readSetting("rateScore", undefined, environment),
-      outcomes: readSetting("rateOutcomes", undefined, environment),
-    },
-    queueMsMax: readSetting("queueMsMax", undefined, environment),
-    decisionsPerSecond: readSetting("decisionsPerSecond", undefined, environment),
-    // Refused in production unless asked for: a test agent must never open a real door.
-    isReservedEnabled:
-      readSetting("testAgents", undefined, environment) ??
-      readSetting("nodeEnv", undefined, environment) !== "production",
+    journal: parseJournalConfig(read, environment),
+    archive: parseArchiveConfig(read, environment),
+    cluster: parseClusterConfig(flags, environment),
+    webhookAllow: read("webhookAllow"),
+    decisionsKeptDays: read("decisionsKeptDays"),
+    outcomesKeptDays: read("outcomesKeptDays"),
+    provenanceKeptDays: read("provenanceKeptDays"),
+    storeMemoryMegabytes: read("storeMemoryMb"),
+    timeZone: read("timeZone"),
+    queryMemoryMegabytes: read("queryMemoryMb"),
+    httpThreads: read("httpThreads"),
+    httpAdapter: read("httpAdapter"),
+    metricsListen: read("metricsListen"),
+    connectionsMax: read("connectionsMax"),
+    grpc: parseGrpcConfig(read),
+    sourcesPerTenant: read("sourcesPerTenant"),
+    rateLimits: { score: read("rateScore"), outcomes: read("rateOutcomes") },
+    queueMsMax: read("queueMsMax"),
+    decisionsPerSecond: read("decisionsPerSecond"),
+    // Off in production unless asked for: a test agent must never be allowed there by accident.
+    isReservedEnabled: read("testAgents") ?? read("nodeEnv") !== "production",
   };
 }
 
-/** Settings of the log. @throws InvalidSetting */
-export function parseLogConfig(
-  flags: Pick<ServeFlags, "logLevel" | "logFormat">,
-  environment: Environment,
-): LogConfig {
-  return {
-    level: readSetting("logLevel", flags.logLevel, environment),
-    format: readSetting("logFormat", flags.logFormat, environment),
-  };
+/** @throws InvalidSetting */
+export function parseLogConfig(flags: ServeFlags, environment: Environment) {
+  const read = createSettingReader(flags, environment);
+  return { level: read("logLevel"), format: read("logFormat") };
 }
 
-function parseGrpcConfig(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
-  const source = readSetting("grpcCaller", undefined, environment) ?? CALLER_BY_PRINCIPAL;
-  const port = readSetting("grpcPort", flags.grpcPort, environment);
+/** Envoy's external authorization over gRPC; undefined: off. */
+function parseGrpcConfig(read: SettingReader) {
+  const source = read("grpcCaller") ?? CALLER_BY_PRINCIPAL;
+  const port = read("grpcPort");
   return port === undefined ? undefined : { port, source };
 }
 
-/** Zone of local times in SQL. @throws InvalidSetting */
-export function parseTimeZone(environment: Environment): string {
-  return readSetting("timeZone", undefined, environment);
-}
-
-function parseJournalSettings(environment: Environment): JournalSettings {
-  const scrubHours = readSetting("scrubHours", undefined, environment);
+/** The journal and the files derived from it. */
+function parseJournalConfig(read: SettingReader, environment: Environment) {
+  const scrubHours = read("scrubHours");
   return {
-    snapshotOutcomes: readSetting("snapshotOutcomes", undefined, environment),
+    snapshotOutcomes: read("snapshotOutcomes"),
     reserveBytes: parseDiskReserveBytes(environment),
     tableBytesMax: parseTableBytesMax(environment),
     newcomersPerHour: {
-      agents: readSetting("newAgentsPerHour", undefined, environment) || Infinity,
-      pairs: readSetting("newPairsPerHour", undefined, environment) || Infinity,
+      agents: read("newAgentsPerHour") || Infinity,
+      pairs: read("newPairsPerHour") || Infinity,
     },
-    scrubEveryMs: scrubHours === 0 ? undefined : scrubHours * MS_PER_HOUR,
+    /** Undefined: at starts only. */
+    scrubEveryMs: scrubHours === 0 ? undefined : scrubHours * HOUR_MS,
+  };
+}
+
+/** A relative directory is resolved against the command's working directory. */
+function parseArchiveConfig(read: SettingReader, environment: Environment) {
+  const directory = read("archive");
+  const everyMs = read("archiveEvery") * MS_PER_SECOND;
+  if (directory === undefined || directory === "") return undefined;
+  return { directory: resolve(environment["INIT_CWD"] || ".", directory), everyMs };
+}
+
+/** @throws InvalidSetting where two flags contradict each other, or a value is wrong. */
+function parseListenConfig(flags: ServeFlags, environment: Environment) {
+  const read = createSettingReader(flags, environment);
+  const host = read("host");
+  const port = read("port");
+  const list = read("listen");
+  if (flags.listen !== undefined && (flags.host !== undefined || flags.port !== undefined)) {
+    throw new InvalidSetting("--listen names every address: leave --host and --port out");
+  }
+  const sockets = {
+    paths: list?.sockets ?? [],
+    mode: Number.parseInt(read("socketMode"), 8),
+    /** Name or number; undefined: the process's own. */
+    group: read("socketGroup"),
+  };
+  /** False: the service listens on the sockets only. */
+  const isTcpWanted = list === undefined || list.tcp !== undefined;
+  if (!isTcpWanted && read("httpThreads") > 1) {
+    throw new InvalidSetting("several HTTP threads share a port: --listen has none");
+  }
+  return { host, port, ...list?.tcp, isTcpWanted, sockets };
+}
+
+/** @throws InvalidSetting */
+function parseConsoleConfig(
+  { host, isTcpWanted }: { readonly host: string; readonly isTcpWanted: boolean },
+  read: SettingReader,
+): ConsoleOptions {
+  const mode = read("console");
+  const isInsecure = read("consoleInsecure") === "true";
+  const isBoundToLoopback = isTcpWanted && isLoopbackHost(host);
+  if (isInsecure && !isBoundToLoopback) {
+    throw new InvalidSetting("TRUSTRANK_CONSOLE_INSECURE is for a service on loopback alone");
+  }
+  return { mode, hosts: read("consoleHosts") ?? [], isBoundToLoopback, isInsecure };
+}
+
+/** Access log and traces. */
+export interface WatchConfig {
+  /** 0 to 1. */
+  readonly accessLogShare: number;
+  /** Undefined: no spans. */
+  readonly traces: { readonly url: string; readonly shares: TracedShare } | undefined;
+}
+
+/** An unknown sampler is an error only where traces are on. @throws InvalidSetting */
+function parseWatchConfig(read: SettingReader): WatchConfig {
+  const accessLogShare = read("accessLog");
+  const endpoint = read("otlpEndpoint");
+  const url =
+    read("otlpTracesEndpoint") ??
+    (endpoint === undefined ? undefined : `${endpoint.replace(/\/+$/, "")}/${TRACES_PATH}`);
+  const isOff = read("otelDisabled") === "true";
+  if (isOff || url === undefined) return { accessLogShare, traces: undefined };
+  const sampler = read("tracesSampler");
+  const ratio = read("tracesSamplerArg");
+  const isParentBased = sampler.startsWith("parentbased_");
+  const share = sampler.endsWith("always_on") ? 1 : sampler.endsWith("always_off") ? 0 : ratio;
+  const isNeverTraced = share === 0 && !isParentBased;
+  return {
+    accessLogShare,
+    traces: isNeverTraced ? undefined : { url, shares: { share, isParentBased } },
   };
 }
 
 /** An admin key given to the server is also good for talking to it. */
-export function parseServerAccess(
-  flags: { url?: string; key?: string },
-  environment: Environment,
-): ServerAccess {
-  return {
-    url: readSetting("url", flags.url, environment),
-    key: readSetting("key", flags.key, environment),
-  };
-}
-
-/** Rows of evidence of a run of kaizen at most. @throws InvalidSetting */
-export function parseKaizenRowsMax(environment: Environment): number {
-  return readSetting("kaizenRows", undefined, environment);
+export function parseServerAccess(flags: SettingFlags, environment: Environment) {
+  const read = createSettingReader(flags, environment);
+  return { url: read("url"), key: read("key") };
 }
 
 /** Seeds, and whether to weigh by them; also for commands that work on the files. */
-export function parseCredibilityConfig(
-  environment: Environment,
-): Pick<ServeConfig, "isCredibilityWanted" | "seeds"> {
+export function parseCredibilityConfig(environment: Environment) {
   return {
     isCredibilityWanted: readSetting("credibility", undefined, environment),
     seeds: readSetting("seeds", undefined, environment),

@@ -16,7 +16,7 @@ const LISTEN_SOCKETS_MAX = 8;
 const UNIX = /^unix:(?:\/\/(?=\/))?(.*)$/;
 
 /** All that `--listen` names. */
-export interface ListenAddresses {
+interface ListenAddresses {
   readonly tcp: ListenAddress | undefined;
   /** Paths. */
   readonly sockets: readonly string[];

@@ -1,27 +1,24 @@
 // Table of every setting: its flag, its environment variables, the values it takes, its default
 // and one sentence. `serve` reads it for its flags, its help and its checks, and the reference page
 // is written from it, so that none of them can say something else.
-import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
-import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import {
   EVIDENCE_ROWS_MAX,
   QUERY_MEMORY_MEGABYTES,
   SNAPSHOT_OUTCOMES,
 } from "../../contract/setting-defaults.ts";
+import { parseSeedRules, type SeedRules } from "../../kaizen/credibility/seeds.ts";
 import { DISK_RESERVE_BYTES } from "../../ledger/disk/reserve.ts";
 import { isServiceId } from "../../ledger/service-id.ts";
+import { CONSOLE_MODES } from "../../http/console/console.ts";
+import { parseNetworks } from "../../webhooks/address.ts";
 import { type CallerSource, parseCallerSource } from "../../http/grpc/caller.ts";
 import { HTTP_ADAPTERS } from "../../http/server/port.ts";
 import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
-import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
+import { LOG_AND_TRACE_SETTINGS } from "./log-settings.ts";
 import { LISTEN_SETTINGS } from "./listen-settings.ts";
 import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
-import { CONSOLE_SETTINGS } from "./console-settings.ts";
-import { LOG_SETTINGS } from "./log-settings.ts";
-import { WATCH_SETTINGS } from "./watch-settings.ts";
 import { RATE_AND_RETENTION_SETTINGS, CAPACITY_SETTINGS } from "./limit-settings.ts";
-import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
   createChoiceKind,
   createDecimalKind,
@@ -31,6 +28,7 @@ import {
   type Setting,
   type SettingKind,
   createTextKind,
+  createSecondsKind,
   createCheckedTextKind,
   createWholeNumberKind,
 } from "./setting-kinds.ts";
@@ -50,6 +48,27 @@ const seedRulesKind: SettingKind<SeedRules> = {
 const callerSourceKind: SettingKind<CallerSource> = {
   takes: "`principal` or `header:NAME` in lower case",
   read: parseCallerSource,
+};
+
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/;
+
+const hostsKind: SettingKind<readonly string[]> = {
+  takes: "a list with commas of host names (`trust.example.com`, `10.0.0.7:8080`)",
+  read: (text) => {
+    const names = text.split(",").map((name) => name.trim().toLowerCase());
+    const wrong = names.find((name) => !HOST.test(name));
+    if (wrong !== undefined) throw new RangeError(`\`${wrong}\` is not a host name`);
+    return names;
+  },
+};
+
+/** Checked here, read by the thread that tells them. */
+const networksKind: SettingKind<string> = {
+  takes: "a list with commas of networks (`10.0.0.0/8,::1/128`)",
+  read: (text) => {
+    parseNetworks(text);
+    return text;
+  },
 };
 
 export const SETTINGS = {
@@ -178,12 +197,52 @@ export const SETTINGS = {
       "with 503; 0 for neither",
     readBy: "serve and commands",
   },
-  ...ARCHIVE_SETTINGS,
+  archive: {
+    flag: "--archive <dir>",
+    variables: ["TRUSTRANK_ARCHIVE"],
+    kind: createTextKind("a directory"),
+    default: undefined,
+    sentence: "directory on another disk that gets all that a backup has, while the service runs",
+  },
+  archiveEvery: {
+    flag: "--archive-every <seconds>",
+    variables: ["TRUSTRANK_ARCHIVE_EVERY_SECONDS"],
+    kind: createSecondsKind(1, 300),
+    default: 10,
+    sentence: "seconds between two shipments to the archive: what a lost disk takes with it",
+  },
   ...CLUSTER_SETTINGS,
-  ...WEBHOOK_SETTINGS,
-  ...LOG_SETTINGS,
-  ...WATCH_SETTINGS,
-  ...CONSOLE_SETTINGS,
+  webhookAllow: {
+    variables: ["TRUSTRANK_WEBHOOK_ALLOW"],
+    kind: networksKind,
+    default: undefined,
+    defaultText: "none: public addresses, by https",
+    sentence: "private networks in which webhook endpoints may lie, by http too",
+  },
+  ...LOG_AND_TRACE_SETTINGS,
+  console: {
+    flag: "--console <where>",
+    variables: ["TRUSTRANK_CONSOLE"],
+    kind: createChoiceKind(CONSOLE_MODES),
+    default: "loopback" as const,
+    sentence:
+      "where people may open the console: `loopback`: on this machine, and under a named host " +
+      "through a proxy that ends TLS; `on`: under every named host; `off`",
+  },
+  consoleHosts: {
+    variables: ["TRUSTRANK_CONSOLE_HOSTS"],
+    kind: hostsKind,
+    default: undefined,
+    defaultText: "this machine's own names",
+    sentence: "further hosts under which the console is reached, with commas",
+  },
+  consoleInsecure: {
+    variables: ["TRUSTRANK_CONSOLE_INSECURE"],
+    kind: createChoiceKind(["true", "false"]),
+    default: "false" as const,
+    sentence:
+      "`true`: its cookie without `Secure`, for a browser that refuses that on plain loopback",
+  },
   ...CAPACITY_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
@@ -273,6 +332,19 @@ export type SettingName = keyof typeof SETTINGS;
 type SettingValue<Name extends SettingName> =
   | ReturnType<(typeof SETTINGS)[Name]["kind"]["read"]>
   | (typeof SETTINGS)[Name]["default"];
+
+/** Values of flags, by the names of their settings. */
+export type SettingFlags = { readonly [Name in Exclude<SettingName, "sample">]?: string };
+
+/** Reads settings by name: the value of the flag, else of the environment, else the default. */
+export type SettingReader = <Name extends SettingName>(name: Name) => SettingValue<Name>;
+
+/** The reader throws InvalidSetting for a wrong value, and only for a setting that it is asked for. */
+export function createSettingReader(flags: SettingFlags, environment: Environment): SettingReader {
+  const texts: Partial<Record<SettingName, string>> = flags;
+  // The flag `--no-sample` is a boolean.
+  return (name) => readSetting(name, name === "sample" ? undefined : texts[name], environment);
+}
 
 /**
  * The value of a setting: the flag's, else that of the first variable that is set (an empty one is

@@ -6,12 +6,12 @@ import type {
   WatchedRequest,
   WatchShares,
 } from "../../http/request-watch.ts";
-import { createRequestWatch } from "../../threads/http/watch.ts";
+import { createRequestWatch } from "../../threads/http/server.ts";
 import type { Closer } from "../closers.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Spans } from "../../platform/spans.ts";
-import type { WatchConfig } from "../settings/watch-config.ts";
+import type { WatchConfig } from "../settings/config.ts";
 
 /** Longest that the end waits for spans to be sent. */
 const CLOSE_MS_MAX = 2000;

@@ -6,7 +6,7 @@ import { diskFileLayer } from "../../platform/files.ts";
 import { Archive } from "../../ledger/archive/archive.ts";
 import { LedgerMetrics } from "../../ledger/metrics.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
-import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages.ts";
+import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./scheduler.ts";
 
 if (parentPort !== null) {
   const port = parentPort;

@@ -1,6 +1,18 @@
 // A further HTTP thread: its own server on the shared port, its own reader, bureau, decision ring
 // and way to the ledger, all over the shared memory. Requests that need more than that (keys, SQL,
 // kaizen, sources, signatures) are relayed to the main thread, bytes in and bytes out.
+import { RequestWatch, type WatchedBatch, type WatchShares } from "../../http/request-watch.ts";
+import { LagGuard, type SharedLag } from "../../http/access/lag-guard.ts";
+import { StreamMetrics } from "../../stream/metrics.ts";
+import type { HttpLogger, BatchScorer } from "../../http/services.ts";
+import {
+  type MessageFromHttpThread,
+  type HttpThreadCallResults,
+  type HttpThreadData,
+  ensureTransferable,
+  type HttpThreadCall,
+  type MessageToHttpThread,
+} from "./messages.ts";
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
@@ -14,7 +26,6 @@ import type { Exchange } from "../../http/exchange.ts";
 import { type RunningHttpServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
 import { QuotaGuard } from "../../http/access/quotas.ts";
-import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
@@ -25,23 +36,10 @@ import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
 import { LIVENESS_ROUTE } from "../../http/routes/service.ts";
 import type { Reply } from "../../http/server/port.ts";
-import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { PendingCalls } from "../../concurrency/calls.ts";
-import { PendingMessageReceiver } from "./doorbell.ts";
-import {
-  type HttpThreadCallResults,
-  type MessageFromHttpThread,
-  type HttpThreadData,
-  ensureTransferable,
-  type HttpThreadCall,
-  type MessageToHttpThread,
-} from "./messages.ts";
+import { PendingMessageReceiver } from "./pending-message-flag.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
-import { createLagGuard } from "./lag.ts";
-import { createForwardingLogger } from "./log-lines.ts";
-import { createRequestWatch } from "./watch.ts";
-import { buildRelayedHead } from "./relayed-head.ts";
-import { readStreamFromPort } from "./relayed-stream.ts";
+import { buildRelayedHead, readStreamFromPort } from "./relay.ts";
 import { connectToLedger } from "../../ledger/port-transfer.ts";
 import { UuidV7Generator } from "../../platform/uuid.ts";
 import { DecisionRingWriter } from "../../store/decisions/ring.ts";
@@ -308,4 +306,38 @@ class HttpThreadServer {
   #send(message: MessageFromHttpThread): void {
     this.#port.postMessage(message);
   }
+}
+
+type LogLineMessage = Extract<MessageFromHttpThread, { kind: "log" }>;
+
+/** `isDebugLogged`: whether lines of that level are wanted. */
+function createForwardingLogger(
+  tell: (line: LogLineMessage) => void,
+  isDebugLogged: boolean,
+): HttpLogger {
+  const say =
+    (level: LogLineMessage["level"]): HttpLogger["info"] =>
+    (message, fields) =>
+      tell({ kind: "log", level, message, fields });
+  const logger = { info: say("info"), warn: say("warn"), error: say("error") };
+  return isDebugLogged ? { ...logger, debug: say("debug") } : logger;
+}
+
+/** Undefined where there is no cluster. `clock` is epoch ms. */
+export function createLagGuard(
+  shared: SharedLag | undefined,
+  clock: () => number,
+): LagGuard | undefined {
+  if (shared === undefined) return undefined;
+  return new LagGuard(new StreamMetrics(shared.memory), shared.refuseMs, clock);
+}
+
+/** `clock` is epoch ms. */
+export function createRequestWatch(
+  shares: WatchShares,
+  clock: () => number,
+  deliver: (batch: WatchedBatch) => void,
+): RequestWatch {
+  const monotonic = () => performance.now();
+  return new RequestWatch({ shares, clock, monotonic, random: Math.random, deliver });
 }

@@ -14,7 +14,7 @@ import type { WatchedBatch } from "../../http/request-watch.ts";
 import type { RunningHttpServer } from "../../http/start.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import { encodeReply, PendingCalls } from "../../concurrency/calls.ts";
-import { createPendingMessageFlag, raisePendingMessageFlag } from "./doorbell.ts";
+import { createPendingMessageFlag, raisePendingMessageFlag } from "./pending-message-flag.ts";
 import {
   type MessageFromHttpThread,
   type HttpThreadData,
@@ -23,7 +23,7 @@ import {
   type RelayedReply,
   type MessageToHttpThread,
 } from "./messages.ts";
-import { serveStreamOnPort } from "./relayed-stream.ts";
+import { serveStreamOnPort } from "./relay.ts";
 import { openLedgerPort } from "../../ledger/port-transfer.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";

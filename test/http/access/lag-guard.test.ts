@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { LagGuard } from "../../../src/http/access/lag-guard.ts";
 import { StreamMetrics } from "../../../src/stream/metrics.ts";
-import { createLagGuard } from "../../../src/threads/http/lag.ts";
+import { createLagGuard } from "../../../src/threads/http/server.ts";
 import { ADMIN_SECRET, describeAdapters, openTestServer } from "../_setup.ts";
 
 const REFUSE_MS = 10_000;

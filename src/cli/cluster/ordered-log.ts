@@ -1,7 +1,7 @@
 // The log of a cluster as the commands open it.
+import type { OutputFlags } from "../output.ts";
 import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
-import { readClusterConfig } from "../../service/settings/cluster-config.ts";
-import type { ClusterConfig } from "../../service/settings/cluster-settings.ts";
+import { type ClusterConfig, parseClusterConfig } from "../../service/settings/cluster-config.ts";
 import { type NatsSettings, openNatsLog } from "../../stream/nats-log.ts";
 import type { OrderedLog } from "../../stream/ordered-log.ts";
 import { readEnvironment } from "../environment.ts";
@@ -9,14 +9,13 @@ import { readEnvironment } from "../environment.ts";
 /** Bytes of another node's segment that are taken: it is held in memory while it is verified. */
 export const FETCHED_SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
 
-export interface ClusterFlags {
+export interface ClusterFlags extends OutputFlags {
   readonly cluster?: string;
-  readonly json?: boolean;
 }
 
 /** @throws CommandFailure where no servers are named. */
 export function requireClusterConfig(flags: ClusterFlags): ClusterConfig {
-  const config = readClusterConfig(flags, readEnvironment());
+  const config = parseClusterConfig(flags, readEnvironment());
   if (config !== undefined) return config;
   throw new CommandFailure(
     "name the servers of the log: --cluster or TRUSTRANK_CLUSTER",

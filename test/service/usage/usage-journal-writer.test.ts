@@ -7,7 +7,7 @@ import { DAY_MS } from "../../../src/contract/units.ts";
 import { createUsageMemory } from "../../../src/http/access/usage-memory.ts";
 import { UsageMeter } from "../../../src/http/access/usage.ts";
 import { decodeUsage } from "../../../src/contract/usage-records.ts";
-import { UsageJournalWriter } from "../../../src/service/usage/keeper.ts";
+import { UsageJournalWriter } from "../../../src/service/usage/usage-journal-writer.ts";
 
 const KEYS = ["k0", "k1"];
 const AGENT = "agent://shop/buyer";

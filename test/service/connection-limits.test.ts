@@ -1,6 +1,6 @@
 // Connections that a limit of descriptors leaves room for.
 import { expect, test } from "vitest";
-import { computeConnectionsMax, readDescriptorLimit } from "../../src/service/descriptors.ts";
+import { computeConnectionsMax, readDescriptorLimit } from "../../src/service/connection-limits.ts";
 
 const LIMITS = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     

@@ -9,7 +9,7 @@ import {
   collectStoreMetrics,
   collectTableMetrics,
   collectWebhookMetrics,
-} from "../../../src/service/health/figures.ts";
+} from "../../../src/service/health/metrics.ts";
 import { INITIAL_STORE_STATE } from "../../../src/store/options.ts";
 
 const NOW_MS = 1_700_000_000_000;

@@ -1,10 +1,13 @@
 // Shipments: when they are asked for, what is told of them and how often, and that nobody waits for a
 // target that does not answer.
 import { beforeEach, expect, test } from "vitest";
-import { collectArchiveMetrics } from "../../../src/service/health/figures.ts";
+import { collectArchiveMetrics } from "../../../src/service/health/metrics.ts";
 import { listArchiveWarnings } from "../../../src/service/health/readiness.ts";
-import { ArchiveScheduler } from "../../../src/threads/archive/keeper.ts";
-import type { ArchiveReply, ArchiveRequest } from "../../../src/threads/archive/messages.ts";
+import {
+  ArchiveScheduler,
+  type ArchiveReply,
+  type ArchiveRequest,
+} from "../../../src/threads/archive/scheduler.ts";
 
 const START_MS = 1_800_000_000_000;
 const EVERY_MS = 10_000;

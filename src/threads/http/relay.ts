@@ -1,7 +1,7 @@
-// Streamed body on its way between HTTP threads: a port on which the receiving thread asks for each
-// part. Nothing is sent that was not asked for, so the client's pace reaches the store.
+// Relayed requests and replies: the head of a request, and the body of a streamed reply as chunks over a port.
+import type { Exchange } from "../../http/exchange.ts";
+import type { RequestHead, BodyStream } from "../../http/server/port.ts";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import type { BodyStream } from "../../http/server/port.ts";
 import { ensureTransferable } from "./messages.ts";
 
 type StreamRequest = "next" | "cancel";
@@ -53,4 +53,34 @@ export function readStreamFromPort(port: MessagePort): BodyStream {
       port.close();
     },
   };
+}
+
+/** The head as data, under the id that this thread gave the request; its time is kept here. */
+export function buildRelayedHead(exchange: Exchange): RequestHead {
+  const { head, requestId } = exchange;
+  const { forwarded } = head;
+  return {
+    method: head.method,
+    path: head.path,
+    query: head.query,
+    authorization: head.authorization,
+    contentType: head.contentType,
+    accept: head.accept,
+    requestId: head.requestId,
+    relayedId: requestId,
+    traceparent: selectTraceparent(exchange),
+    deadlineMs: undefined,
+    idempotencyKey: head.idempotencyKey,
+    signature: head.signature,
+    wantsTiming: false,
+    host: head.host,
+    forwarded: forwarded === undefined ? undefined : new Map(forwarded),
+    peerAddress: exchange.peerAddress(),
+  };
+}
+
+/** Under its own span where it has one, which may be the first of its trace. */
+function selectTraceparent({ head, traceId, watching }: Exchange): string | undefined {
+  const spanId = watching?.spanId;
+  return spanId === undefined ? head.traceparent : `00-${traceId}-${spanId}-01`;
 }

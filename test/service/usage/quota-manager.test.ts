@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createQuotaMemory } from "../../../src/http/access/quota-memory.ts";
 import { QuotaGuard } from "../../../src/http/access/quotas.ts";
-import { EarlierPaidReads } from "../../../src/service/usage/earlier-reads.ts";
-import { openQuotas } from "../../../src/service/usage/quota-keeper.ts";
+import { EarlierPaidReads } from "../../../src/service/usage/metering.ts";
+import { openQuotas } from "../../../src/service/usage/quota-manager.ts";
 import { createUsageCounts } from "../../../src/contract/usage.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { LedgerMetrics } from "../../../src/ledger/metrics.ts";
-import { WebhookThreadClient } from "../../../src/threads/webhooks/keeper.ts";
+import { WebhookThreadClient } from "../../../src/threads/webhooks/thread-client.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
 const URL = "https://hooks.invalid/";

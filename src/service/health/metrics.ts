@@ -10,15 +10,15 @@ import type { OpenLedger } from "../../ledger/client.ts";
 import type { SteadyClockWriter } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
-import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
+import type { ArchiveStatus } from "../../threads/archive/scheduler.ts";
 import type { WebhookMetrics } from "../../webhooks/endpoint-status.ts";
 import type { OpenCluster } from "../cluster/cluster.ts";
 import type { ServiceCore } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ReporterServices } from "../reporters.ts";
-import type { UsageJournalWriter } from "../usage/keeper.ts";
-import type { QuotaManager } from "../usage/quota-keeper.ts";
+import type { UsageJournalWriter } from "../usage/usage-journal-writer.ts";
+import type { QuotaManager } from "../usage/quota-manager.ts";
 import { collectStreamMetrics } from "./cluster-health.ts";
 
 const MS_PER_S = 1000;

@@ -1,5 +1,10 @@
-// The ground of a service: its data directory claimed, keys, store and core opened, in order of
-// dependence.
+// Storage of a service: claims the data directory, then opens keys, store and core in order of dependence.
+import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
+import { writeServerAddress, removeOwnServerAddress } from "../journal/ownership/server-address.ts";
+import type { Log } from "../platform/log.ts";
+import type { ServeConfig } from "./settings/config.ts";
+import { ServiceFault } from "../contract/faults.ts";
+import type { MigratedNote } from "../contract/notes.ts";
 import { openCluster } from "./cluster/cluster.ts";
 import { RemoteEventRouter } from "./cluster/remote-events.ts";
 import { ServiceArchive } from "./archive.ts";
@@ -7,20 +12,15 @@ import { type ServiceCore, openServiceCore } from "./core.ts";
 import type { Closer, FatalHandler } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { throwCommandFailure, EXIT_DAMAGED } from "./failure.ts";
-import { claimServiceDirectory } from "./ownership.ts";
 import { claimSockets } from "./sockets.ts";
-import { moveOldNotes } from "./old-notes.ts";
-import type { ServeConfig } from "./settings/config.ts";
-import type { ChangeBroadcaster } from "./subscribers.ts";
+import type { ChangeBroadcaster } from "./change-broadcaster.ts";
 import { SharedPromotions } from "../kaizen/service/shared-promotions.ts";
 import { TenantPolicies } from "../bureau/policies.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import { probePort } from "../http/server/port-probe.ts";
 import { JournalEndLost } from "../journal/faults.ts";
-import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import { diskFileLayer } from "../platform/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
-import type { Log } from "../platform/log.ts";
 import { computeDefaultThreads } from "../platform/pool.ts";
 import type { SteadyClockWriter } from "../platform/steady-clock.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
@@ -144,4 +144,57 @@ function openStore(
     queryMemoryMegabytes: config.queryMemoryMegabytes,
     log: (event, detail) => log.warn(event, { detail }),
   });
+}
+
+interface NoteSource {
+  listUnjournaledNotes(): Promise<MigratedNote[]>;
+  waitUntilApplied(position: number): Promise<void>;
+}
+
+interface NoteTarget {
+  readonly ledger: { position(): number };
+  readonly notes: { move(note: MigratedNote): Promise<number> };
+}
+
+/**
+ * Moves them all, a part at a time. Never rejects: the next start goes on where this one ended. A
+ * row that was journaled and not yet replaced is found first, because the store is up by then.
+ */
+async function moveOldNotes(
+  store: NoteSource,
+  { ledger, notes }: NoteTarget,
+  log: Log,
+): Promise<void> {
+  let count = 0;
+  try {
+    await store.waitUntilApplied(ledger.position());
+    for (;;) {
+      const found = await store.listUnjournaledNotes();
+      if (found.length === 0) break;
+      let position = 0;
+      for (const note of found) position = await notes.move(note);
+      await store.waitUntilApplied(position);
+      count += found.length;
+    }
+    if (count > 0) log.info("notes_moved", { detail: `${count} notes are in the journal now` });
+  } catch (error) {
+    // The service ends: nothing worth a line.
+    if (error instanceof ServiceFault && error.code === "store_unavailable") return;
+    log.warn("notes_not_moved", { detail: (error as Error).message });
+  }
+}
+
+/** @throws DataDirectoryInUse when its owner has not ended in time, DataDirectoryUnusable. */
+function claimServiceDirectory(config: ServeConfig, log: Log): Promise<DataDirectoryClaim> {
+  return claimDataDirectory(config.dataDir, {
+    waitMs: config.ownerWaitMs,
+    onWait: (detail) => log.warn("data_directory_waiting", { detail }),
+    onCopy: (detail) => log.warn("data_directory_copied", { detail }),
+  });
+}
+
+/** Tells commands where the service listens; returns what takes it back. */
+export function publishServiceUrl({ paths, owner }: DataDirectoryClaim, url: string): () => void {
+  writeServerAddress(paths.root, owner, url);
+  return () => removeOwnServerAddress(paths.root, owner);
 }

@@ -1,6 +1,6 @@
 // A store that lags: on record once, after a minute, and again only when it has caught up in between.
 import { afterEach, expect, it } from "vitest";
-import { StoreLagMonitor } from "../../../src/service/health/lag-watch.ts";
+import { StoreLagMonitor } from "../../../src/service/health/store-lag-monitor.ts";
 
 const MINUTE_MS = 60_000;
 const watches: StoreLagMonitor[] = [];

@@ -6,7 +6,7 @@ import {
   PendingMessageReceiver,
   createPendingMessageFlag,
   raisePendingMessageFlag,
-} from "../../../src/threads/http/doorbell.ts";
+} from "../../../src/threads/http/pending-message-flag.ts";
 
 const { port1: sender, port2: receiver } = new MessageChannel();
 const bell = createPendingMessageFlag();
