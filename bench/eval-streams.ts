@@ -132,7 +132,10 @@ function streamRows(
   return sides.flatMap((side) => {
     const rows = replayed[side];
     const usable = usableColumns(side === "handshake");
-    const fit = fitScorecard(rows, failures, [from, to], config[side], usable, LAMBDA);
+    const fit = fitScorecard({ rows, failures }, [from, to], config[side], {
+      usable,
+      lambda: LAMBDA,
+    });
     if (fit === null) throw new Error(`the ${side} fit broke`);
     const forecasts: Record<string, Float64Array> = {
       shipped: engineForecasts(rows, readCoefficients(config[side]), range),

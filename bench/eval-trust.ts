@@ -57,7 +57,10 @@ function evaluate(
 ) {
   const champion = config[name];
   const usable = usableColumns(name === "handshake");
-  const fit = fitScorecard(rows, failures, [split.from, split.to], champion, usable, LAMBDA);
+  const fit = fitScorecard({ rows, failures }, [split.from, split.to], champion, {
+    usable,
+    lambda: LAMBDA,
+  });
   if (fit === null) throw new Error(`the ${name} fit broke`);
   const model = replaceCoefficients(champion, fit.coefficients);
   const denyAt = denyBorderOf(rows, failures, split, model, config);

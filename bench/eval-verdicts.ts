@@ -164,16 +164,11 @@ function fitted(
 ): ScoringModel {
   const usable = usableColumns(side === "handshake");
   const range = [split.train, split.from] as const;
-  const fit = fitScorecard(
-    rows,
-    failures,
-    range,
-    config[side],
+  const fit = fitScorecard({ rows, failures }, range, config[side], {
     usable,
-    LAMBDA,
-    undefined,
-    HELD[side],
-  );
+    lambda: LAMBDA,
+    held: HELD[side],
+  });
   if (fit === null) throw new Error(`the ${side} fit broke`);
   const model = replaceCoefficients(config[side], fit.coefficients);
   const goods: number[] = [];

@@ -41,7 +41,10 @@ const middleOf = (values: number[]): number =>
 async function measure(rows: number, directory: string) {
   const design = designOf(rows);
   const options = { lambda: 5, prior: new Float64Array(COLUMN_COUNT), signs: COLUMN_SIGNS };
-  const database = await openDatabase(":memory:", MEMORY_MEGABYTES, directory);
+  const database = await openDatabase(":memory:", {
+    memoryMegabytes: MEMORY_MEGABYTES,
+    exportDirectory: directory,
+  });
   const connection = await database.connect();
   const timed = async <T>(work: () => Promise<T> | T) => {
     const startedAt = performance.now();

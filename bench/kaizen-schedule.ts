@@ -87,7 +87,7 @@ export function deniedSuccesses(
   model: ScoringModel,
   config: ScoringConfig,
 ) {
-  const denials = predictDenials(forecastRows(evidence, from, to, model, config), config);
+  const denials = predictDenials(forecastRows(evidence, [from, to], model, config), config);
   const failures = evidence.failures.subarray(from, to);
   const denied = denials.filter((isDenied, i) => isDenied && failures[i] === 0).length;
   return { denied, successes: failures.filter((y) => y === 0).length };
@@ -177,14 +177,10 @@ export class KaizenSchedule {
         this.#standings?.attackedAt(atMs),
       );
     const attacks = { play, judge: openAttackJudge(this.config) };
-    return challengeBothScorecards(
-      this.evidence,
+    return challengeBothScorecards(this.evidence, this.config, options, {
       attacks,
-      this.config,
-      options,
-      undefined,
-      probeInPrivateEngine,
-    );
+      probe: probeInPrivateEngine,
+    });
   }
 
   #decide(
@@ -249,9 +245,12 @@ export class KaizenSchedule {
       const step = findNewestChange(this.#steps, this.config, side);
       if (step === undefined) return [];
       const rows = this.evidence[side];
-      const span = [step.atMs, findFirstRowAtOrAfter(rows, atMs - this.#gapMs)] as const;
-      const isCalibration = step.kind === "calibration";
-      const seen = monitorScorecardRows(rows, span, side, this.config, step.before, isCalibration);
+      const seen = monitorScorecardRows(rows, side, this.config, {
+        sinceMs: step.atMs,
+        to: findFirstRowAtOrAfter(rows, atMs - this.#gapMs),
+        parent: step.before,
+        isCalibration: step.kind === "calibration",
+      });
       return seen.isRollbackDue ? [{ step, side, sentence: seen.sentence }] : [];
     });
     for (const { step, side, sentence } of due.toSorted((a, b) => b.step.atMs - a.step.atMs)) {

@@ -72,6 +72,7 @@ export class TrustRankClient {
     this.#cache = options.cache && new ScoreCache(listCheckRanges, options.cache);
     const { baseUrl, apiKey, hedgeAfterMs, fetch = callGlobalFetch } = options;
     this.#transport = createRequestSender({ baseUrl, apiKey, hedgeAfterMs, fetch });
+    // oxlint-disable-next-line max-params -- its type is published
     this.webhooks = new WebhookEndpoints((method, path, body, more, kind) =>
       this.#transport.send(method, path, body, this.#buildSlowCallOptions(more, kind)),
     );

@@ -81,9 +81,11 @@ export async function fetchApiResponse(
   path: string,
   body?: unknown,
   signal?: AbortSignal,
-  accept = "application/json",
 ): Promise<Response> {
-  const headers: Record<string, string> = { accept, "x-tr-csrf": readSession()?.csrf ?? "" };
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    "x-tr-csrf": readSession()?.csrf ?? "",
+  };
   if (body !== undefined) headers["content-type"] = "application/json";
   const response = await fetch(buildApiUrl(path), {
     method,

@@ -162,7 +162,7 @@ function calibrateSide(
     reporters,
     weights: computeRowWeights(evidence, holdoutFrom, holdoutTo, isNew),
     config: champion,
-    champion: forecastRows(evidence, holdoutFrom, holdoutTo, champion[side], champion),
+    champion: forecastRows(evidence, [holdoutFrom, holdoutTo], champion[side], champion),
   };
   const sample = evaluateSampleGate(base, CALIBRATION_POLICY, true);
   record.gates.push(sample);
@@ -175,7 +175,7 @@ function calibrateSide(
   );
   if (found === null) return { ...record, reason: "the calibration broke; the champion stays" };
   const challenger = applyStartUpCalibration(champion[side], found, champion);
-  const after = forecastRows(evidence, holdoutFrom, holdoutTo, challenger, champion);
+  const after = forecastRows(evidence, [holdoutFrom, holdoutTo], challenger, champion);
   const holdout: Holdout = { ...base, challenger: after };
   record.gates.push(
     evaluateSuperiorityGate(holdout, CALIBRATION_POLICY),

@@ -103,7 +103,7 @@ export function challengeScorecard(
   const isNew = markNewReporters(evidence, trainTo);
   const weights = computeRowWeights(evidence, holdoutFrom, holdoutTo, isNew);
   const champion = config[options.side];
-  const before = forecastRows(evidence, holdoutFrom, holdoutTo, champion, config);
+  const before = forecastRows(evidence, [holdoutFrom, holdoutTo], champion, config);
   const base = { failures, subjects, reporters, weights, config, champion: before };
   const sample = evaluateSampleGate(base, policy, options.isPilot);
   if (!sample.passed) return failChallenge([sample], `insufficient evidence: ${sample.sentence}`);
@@ -115,13 +115,13 @@ export function challengeScorecard(
   const fitted = fitChallenger(evidence, config, options);
   if ("broken" in fitted) return failChallenge([sample], `${fitted.broken}; the champion stays`);
   const { model, border, fitted: rows } = fitted;
-  const after = forecastRows(evidence, holdoutFrom, holdoutTo, model, config);
+  const after = forecastRows(evidence, [holdoutFrom, holdoutTo], model, config);
   // Features of the holdout or fitted weights are not finite numbers: a comparison is impossible.
   const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
   if (!isFinite)
     return failChallenge([sample], "the holdout gives no finite score; the champion stays");
   const holdout: Holdout = { ...base, challenger: after };
-  const trainScores = forecastRows(evidence, 0, trainTo, champion, config).scores;
+  const trainScores = forecastRows(evidence, [0, trainTo], champion, config).scores;
   const { z } = measureLossGain(holdout);
   const others = [
     sample,
@@ -134,7 +134,7 @@ export function challengeScorecard(
     evaluateSliceGate(
       holdout,
       buildSlices(evidence, holdoutFrom, holdoutTo),
-      buildCalibrationSlices(evidence, holdoutFrom, holdoutTo, before, config),
+      buildCalibrationSlices(evidence, [holdoutFrom, holdoutTo], before, config),
       policy,
     ),
     evaluateBreadthGate(holdout, { fitted: rows, holdoutFrom }, policy),
@@ -161,7 +161,7 @@ function fitChallenger(
   const { trainTo, usable } = options;
   const weights = computeTrainingWeights(evidence, trainTo, markNewReporters(evidence, trainTo));
   const fitOn = (to: number, lambda: number, from = 0) =>
-    fitScorecard(rows, failures, [from, to], champion, usable, lambda, weights);
+    fitScorecard({ rows, failures, weights }, [from, to], champion, { usable, lambda });
   const inner = Math.floor(trainTo * (1 - INNER_SHARE));
   let best: { lambda: number; loss: number } | undefined;
   for (const lambda of LAMBDAS) {
@@ -222,7 +222,7 @@ function listSuccessProbabilities(
   model: ScoringModel,
   config: ScoringConfig,
 ): number[] {
-  const { probabilities, thin } = forecastRows(evidence, 0, to, model, config);
+  const { probabilities, thin } = forecastRows(evidence, [0, to], model, config);
   const scores = Array.from(probabilities, (p, i) => (thin[i] === 1 ? 0 : p));
   return scores.filter((_, i) => evidence.failures[i] === 0);
 }

@@ -224,13 +224,8 @@ export function monitorScorecards(
     const change = changes[side];
     if (change === undefined) return [];
     const rows = evidence[side];
-    const span = [change.sinceMs, rows.rows.count] as const;
-    return [
-      {
-        side,
-        ...monitorScorecardRows(rows, span, side, live, change.parent, change.isCalibration),
-      },
-    ];
+    const watch = monitorScorecardRows(rows, side, live, { ...change, to: rows.rows.count });
+    return [{ side, ...watch }];
   });
 }
 
@@ -241,15 +236,13 @@ function countDeniedSuccesses(refusals: readonly boolean[], failures: Uint8Array
 /** Monitors one scorecard over rows from `sinceMs` up to row `to`. */
 export function monitorScorecardRows(
   evidence: FitRows,
-  [sinceMs, to]: readonly [number, number],
   side: ScorecardSide,
   own: ScoringConfig,
-  parent: ScoringConfig,
-  isCalibration: boolean,
+  { sinceMs, to, parent, isCalibration }: Omit<WatchedChange, "runId"> & { to: number },
 ): WatchResult {
   const from = Math.min(to, findFirstRowAtOrAfter(evidence, sinceMs));
-  const live = forecastRows(evidence, from, to, own[side], own);
-  const shadow = forecastRows(evidence, from, to, parent[side], parent);
+  const live = forecastRows(evidence, [from, to], own[side], own);
+  const shadow = forecastRows(evidence, [from, to], parent[side], parent);
   const failures = evidence.failures.subarray(from, to);
   const before = findFirstRowAtOrAfter(evidence, sinceMs - REFERENCE_DAYS * DAY_MS);
   return decideRollback({
@@ -268,7 +261,7 @@ export function monitorScorecardRows(
       scores: live.scores,
       timesMs: evidence.timesMs.subarray(from, to),
       sinceMs,
-      reference: forecastRows(evidence, before, from, own[side], own).scores,
+      reference: forecastRows(evidence, [before, from], own[side], own).scores,
     },
   });
 }

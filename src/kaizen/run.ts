@@ -137,7 +137,7 @@ export function countRunRows(
 ): ScorecardFindings["rows"] {
   const { levels } = DEFAULT_POLICY;
   const bound = side === "check" ? levels.L2.allow_up_to : levels.L2.allow_handshake_up_to;
-  const live = forecastRows(evidence, holdoutFrom, holdoutTo, champion[side], champion);
+  const live = forecastRows(evidence, [holdoutFrom, holdoutTo], champion[side], champion);
   const heldBack = live.probabilities.filter((p, i) => p > bound || live.thin[i] === 1).length;
   return {
     training: trainTo,
@@ -204,13 +204,21 @@ export function findHoldoutStartMs(
   return Math.max(nowMs - holdoutDays * DAY_MS, testedToMs[side]);
 }
 
+/** What a challenge plays on engines, and whom it tells. */
+interface ChallengeHooks {
+  /** Absent: no gate G9. */
+  readonly attacks?: AttackReplay;
+  /** Absent: no gate G11. */
+  readonly probe?: RandomStateProbe;
+  /** Called before each scorecard. */
+  readonly onSide?: (side: ScorecardSide) => void;
+}
+
 function challengeSide(
   side: ScorecardSide,
   evidence: FitRows,
-  attacks: AttackReplay | undefined,
   champion: ScoringConfig,
-  options: KaizenRunOptions,
-  probe: RandomStateProbe | undefined,
+  { options, attacks, probe }: ChallengeHooks & { options: KaizenRunOptions },
 ): ScorecardFindings {
   const holdoutTo = findFirstRowAtOrAfter(evidence, options.nowMs);
   const holdoutFromMs = findHoldoutStartMs(side, options);
@@ -259,17 +267,16 @@ function challengeSide(
 /** Challenges both scorecards. Does not throw on any evidence. */
 export function challengeBothScorecards(
   evidence: Record<ScorecardSide, FitRows>,
-  attacks: AttackReplay | undefined,
   champion: ScoringConfig,
   options: KaizenRunOptions,
-  onSide: (side: ScorecardSide) => void = () => undefined,
-  probe?: RandomStateProbe,
+  { attacks, probe, onSide }: ChallengeHooks = {},
 ): RunFindings {
   let played: PlayedAttacks | undefined;
   const replay = attacks && { ...attacks, play: () => (played ??= attacks.play()) };
+  const parts = { options, ...(replay && { attacks: replay }), ...(probe && { probe }) };
   const sides = SCORECARD_SIDES.map((side) => {
-    onSide(side);
-    return challengeSide(side, evidence[side], replay, champion, options, probe);
+    onSide?.(side);
+    return challengeSide(side, evidence[side], champion, parts);
   });
   return buildFindings(sides, champion, `kaizen ${options.id}`);
 }

@@ -18,6 +18,7 @@ import type {
   DecisionPage,
   ExportOptions,
   QueryLimits,
+  QueryOptions,
   QueryResult,
   ReviewRow,
   StoreDescription,
@@ -153,8 +154,7 @@ class StoreClient implements OpenStore {
     sql: string,
     limits: QueryLimits,
     tenant?: string,
-    withheld: readonly string[] = [],
-    handle?: string,
+    { withheld = [], handle }: QueryOptions = {},
   ): Promise<QueryResult> {
     return this.#callForCaller({ name: "query", sql, limits, asker: { tenant, withheld }, handle });
   }

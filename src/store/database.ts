@@ -13,7 +13,12 @@ import {
   readAppliedPosition,
 } from "./rows/outcomes.ts";
 import { createSchema, isDatabaseEmpty } from "./schema.ts";
-import { type Connection, type DuckDatabase, openDatabase, type SpillOptions } from "./duckdb.ts";
+import {
+  type Connection,
+  type DuckDatabase,
+  openDatabase,
+  type DatabaseOptions,
+} from "./duckdb.ts";
 
 interface DatabaseLifecycleOptions {
   readonly directory: string;
@@ -187,12 +192,8 @@ export class DatabaseLifecycle {
 
   async #connect(memoryMegabytes: number): Promise<void> {
     const { exportDirectory, timeZone } = this.#options;
-    this.connections = await DatabaseConnections.open(
-      this.#path,
-      memoryMegabytes,
-      exportDirectory,
-      timeZone,
-    );
+    const options = { memoryMegabytes, exportDirectory, timeZone };
+    this.connections = await DatabaseConnections.open(this.#path, options);
     this.generation += 1;
     this.#outOfMemoryCount = 0;
   }
@@ -261,15 +262,8 @@ export class DatabaseConnections {
   }
 
   /** @throws DuckDB's error when the file does not open. */
-  static async open(
-    path: string,
-    memoryMegabytes: number,
-    exportDirectory: string,
-    timeZone: string | undefined,
-    spill?: SpillOptions,
-  ): Promise<DatabaseConnections> {
-    const more = spill && { spill };
-    const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone, more);
+  static async open(path: string, options: DatabaseOptions): Promise<DatabaseConnections> {
+    const database = await openDatabase(path, options);
     const connections = [];
     for (let count = 0; count < 4; count++) connections.push(await database.connect());
     return new DatabaseConnections(database, connections);

@@ -90,25 +90,27 @@ export interface SpillOptions {
   readonly megabytes: number;
 }
 
+export interface DatabaseOptions {
+  /** At least 512: less has left DuckDB unable to replay its own log. */
+  readonly memoryMegabytes: number;
+  /** The one place where files may be written and read. */
+  readonly exportDirectory: string;
+  /** IANA name of the zone of local times; absent: UTC. */
+  readonly timeZone?: string | undefined;
+  /** Absent: both. */
+  readonly access?: "READ_WRITE" | "READ_ONLY";
+  /** Absent: a query that its memory does not hold fails. */
+  readonly spill?: SpillOptions | undefined;
+}
+
 /**
  * Opens (or creates) a database file.
- * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
- * @param exportDirectory the one place where files may be written and read.
- * @param timeZone IANA name of the zone of local times.
  * @throws DuckDB's error when it does not open: when another process holds it, READ_ONLY too.
  */
-export async function openDatabase(
-  path: string,
-  memoryMegabytes: number,
-  exportDirectory: string,
-  timeZone = "UTC",
-  {
-    access = "READ_WRITE",
-    spill,
-  }: { access?: "READ_WRITE" | "READ_ONLY"; spill?: SpillOptions } = {},
-): Promise<DuckDatabase> {
+export async function openDatabase(path: string, options: DatabaseOptions): Promise<DuckDatabase> {
+  const { memoryMegabytes, exportDirectory, timeZone = "UTC", spill } = options;
   const instance = await DuckDBInstance.create(path, {
-    access_mode: access,
+    access_mode: options.access ?? "READ_WRITE",
     threads: "1",
     memory_limit: `${memoryMegabytes}MB`,
     temp_directory: spill?.directory ?? "",

@@ -98,7 +98,11 @@ export async function writeReplica(
   const partial = join(directory, `.${REPLICA_FILE}.partial`);
   const leftovers = [partial, `${partial}.wal`];
   for (const path of leftovers) fs.rmSync(path, { force: true });
-  const database = await openDatabase(partial, MEMORY_MEGABYTES, directory, timeZone);
+  const database = await openDatabase(partial, {
+    memoryMegabytes: MEMORY_MEGABYTES,
+    exportDirectory: directory,
+    timeZone,
+  });
   await useOnce(database, async (connection) => {
     for (const view of views) await addTable(connection, directory, view);
     await connection.run(`CREATE TABLE as_of AS SELECT ${asOf.position}::BIGINT AS position,
@@ -157,7 +161,10 @@ export async function writeParquet(
   rows: readonly (readonly (string | number)[])[],
 ): Promise<void> {
   const partial = `${resolve(path)}.partial`;
-  const database = await openDatabase(":memory:", MEMORY_MEGABYTES, dirname(partial));
+  const database = await openDatabase(":memory:", {
+    memoryMegabytes: MEMORY_MEGABYTES,
+    exportDirectory: dirname(partial),
+  });
   await useOnce(database, async (connection) => {
     const stored = columns.map(({ name, type }) => `${name} ${type === "DATE" ? "VARCHAR" : type}`);
     await connection.run(`CREATE TABLE rows_out (${stored.join(", ")})`);

@@ -19,6 +19,13 @@ export interface QueryLimits {
   timeoutMs: number;
 }
 
+export interface QueryOptions {
+  /** Views that the caller may not read; absent: none. */
+  readonly withheld?: readonly string[] | undefined;
+  /** Name by which `cancelQuery` ends the query; used by one query at a time. */
+  readonly handle?: string | undefined;
+}
+
 /** State of the store that an answer shows. */
 export interface SnapshotPosition {
   /** Position of the journal up to which its records are in the rows. */
@@ -164,14 +171,12 @@ export interface Store {
    *   memory or text in its answer; `overloaded` when too many reads wait; `rate_limited` when too
    *   many of the tenant's do, or one had to be stopped by force; `store_unavailable` when the store
    *   cannot answer; `insufficient_scope` when it reads a view of `withheld`.
-   * @param handle name by which `cancelQuery` ends it; used by one query at a time.
    */
   query(
     sql: string,
     limits: QueryLimits,
     tenant?: string,
-    withheld?: readonly string[],
-    handle?: string,
+    options?: QueryOptions,
   ): Promise<QueryResult>;
   /**
    * Ends the query that has the handle: it rejects with `query_rejected`, whose error has code

@@ -65,7 +65,10 @@ it("metrics", () => {
 
 it("SQL tables and views", async () => {
   const folder = mkdtempSync(join(tmpdir(), "trustrank-golden-"));
-  const database = await openDatabase(join(folder, "a.duckdb"), 512, folder, undefined);
+  const database = await openDatabase(join(folder, "a.duckdb"), {
+    memoryMegabytes: 512,
+    exportDirectory: folder,
+  });
   const connection = await database.connect();
   await createSchema(connection);
   const rows = await connection.rows(

@@ -7,7 +7,7 @@ import {
 import type { NoteRecorder } from "../../src/contract/notes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
-import type { ExportOptions, Store } from "../../src/store/store.ts";
+import type { ExportOptions, QueryOptions, Store } from "../../src/store/store.ts";
 
 /** When its rows were read. */
 const READ_MS = Date.parse("2026-03-01T12:00:00.000Z");
@@ -40,8 +40,7 @@ export class RowStore implements Store {
     sql: string,
     _limits?: unknown,
     tenant?: string,
-    withheld: readonly string[] = [],
-    handle?: string,
+    { withheld = [], handle }: QueryOptions = {},
   ) {
     this.handle = handle;
     this.tenants.push(tenant);
@@ -82,7 +81,7 @@ export class RowStore implements Store {
   cancelCount = 0;
 
   async openStream(sql: string, tenant?: string, withheld?: readonly string[]) {
-    const { columns, asOf } = await this.query(sql, undefined, tenant, withheld);
+    const { columns, asOf } = await this.query(sql, undefined, tenant, { withheld });
     const parts = [...this.parts];
     return {
       columns,

@@ -68,9 +68,9 @@ describe("a start-up calibration", () => {
     const open = { ...CONFIG, margin: 0.01, check: { ...CONFIG.check, deny_at: 0.35 } };
     const found = fitStartUpCalibration(evidence, 2000, open.check, evidence.weights)!;
     expect(found.level).not.toBeCloseTo(found.centre, 1);
-    const before = forecastRows(evidence, 0, 2000, open.check, open);
+    const before = forecastRows(evidence, [0, 2000], open.check, open);
     const own = applyStartUpCalibration(open.check, found, open);
-    const after = forecastRows(evidence, 0, 2000, own, open);
+    const after = forecastRows(evidence, [0, 2000], own, open);
     const orderOf = (logits: Float64Array) =>
       [...logits.keys()].toSorted((a, b) => logits[a]! - logits[b]!);
     expect(orderOf(after.logits)).toEqual(orderOf(before.logits));
@@ -121,19 +121,15 @@ describe("its place in the schedule", () => {
     const sides = [{ side: "check", challenger: CONFIG.check }] as never;
     const findings = { sides, reason: "", policy: {} as never };
     const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
-    const next = computeStateAfterRun(
-      state,
-      { ...request, kind: "calibration" },
-      findings,
-      99,
-      1234,
-    );
+    const until = { testedMs: 99, position: 1234 };
+    const calibration = { ...request, kind: "calibration" as const };
+    const next = computeStateAfterRun(state, calibration, findings, until);
     expect(next).toEqual({
       ...state,
       calibrated_to_ms: { check: 99, handshake: 0 },
       calibrated_position: 1234,
     });
-    expect(computeStateAfterRun(state, request, findings, 99, 1234)).toMatchObject({
+    expect(computeStateAfterRun(state, request, findings, until)).toMatchObject({
       tested_to_ms: { check: 99, handshake: 6 },
       cool_down_runs: 1,
       last_scheduled_ms: 99,

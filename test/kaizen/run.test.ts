@@ -33,16 +33,21 @@ function runWith(slandered: number, testedToMs = 0) {
     return { tapes, credibility: { isInForce: false, believed: 0 } };
   };
   const both = { check: evidence, handshake: evidence };
-  const findings = challengeBothScorecards(both, { play, judge }, CONFIG, {
-    id: "k-20260601-030000000",
-    nowMs: evidence.timesMs.at(-1)! + 1,
-    holdoutDays: 120,
-    isSignedOff: true,
-    isPilot: false,
-    testedToMs: { check: testedToMs, handshake: testedToMs },
-    gapMs: 0,
-    isBrief: true,
-  });
+  const findings = challengeBothScorecards(
+    both,
+    CONFIG,
+    {
+      id: "k-20260601-030000000",
+      nowMs: evidence.timesMs.at(-1)! + 1,
+      holdoutDays: 120,
+      isSignedOff: true,
+      isPilot: false,
+      testedToMs: { check: testedToMs, handshake: testedToMs },
+      gapMs: 0,
+      isBrief: true,
+    },
+    { attacks: { play, judge } },
+  );
   return { played, side: findings.sides.find((each) => each.side === "handshake")! };
 }
 

@@ -132,7 +132,9 @@ function selectFirstLine(error: unknown): string {
 }
 
 async function readSchemaVersions(path: string, directory: string): Promise<number[]> {
-  const database = await openDatabase(path, STORE_MEMORY_MB, directory, "UTC", {
+  const database = await openDatabase(path, {
+    memoryMegabytes: STORE_MEMORY_MB,
+    exportDirectory: directory,
     access: "READ_ONLY",
   });
   try {

@@ -19,6 +19,7 @@ import type {
 } from "./messages.ts";
 
 /** Sends JSON text, or nothing, within the client's limits. */
+// oxlint-disable-next-line max-params -- in the published types of the constructor
 type SendWebhookRequest = (
   method: HttpMethod,
   path: string,

@@ -25,7 +25,7 @@ function collectFieldErrors(
   if (schema.properties !== undefined && isObject(value)) {
     collectMemberErrors(found, schema, value, pointer);
   } else if (schema.items !== undefined && Array.isArray(value)) {
-    collectItemErrors(found, schema, schema.items, value, pointer);
+    collectItemErrors(found, schema, value, pointer);
   } else {
     const refusal = findFirstRefusal(schema, value);
     if (refusal !== undefined)
@@ -61,11 +61,10 @@ function collectMemberErrors(
 function collectItemErrors(
   found: FieldError[],
   schema: Schema,
-  items: Schema,
   values: readonly unknown[],
   pointer: string,
 ): void {
-  const { minItems = 0, maxItems = Infinity, "~noun": noun = "items" } = schema;
+  const { items, minItems = 0, maxItems = Infinity, "~noun": noun = "items" } = schema;
   if (values.length < minItems || values.length > maxItems) {
     const bounds = minItems === 0 ? "at most" : `${minItems} to`;
     addFieldError(found, pointer, `length must hold ${bounds} ${maxItems} ${noun}`);
@@ -73,7 +72,7 @@ function collectItemErrors(
   }
   for (const [index, value] of values.entries()) {
     if (found.length >= FIELD_ERRORS_MAX) return;
-    collectFieldErrors(found, items, value, `${pointer}/${index}`);
+    collectFieldErrors(found, items!, value, `${pointer}/${index}`);
   }
 }
 

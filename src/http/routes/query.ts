@@ -78,17 +78,18 @@ async function handleQuery(exchange: Exchange): Promise<Reply> {
   const position = exchange.query.get("min_position");
   if (position !== null)
     await store.waitUntilApplied(parseJournalPosition(position), POSITION_WAIT_MS);
-  const asker = [selectVisibleTenant(exchange), listWithheldViews(exchange)] as const;
+  const tenant = selectVisibleTenant(exchange);
+  const withheld = listWithheldViews(exchange);
   if (isStreamed) {
-    const rows = await store.openStream(sql, ...asker);
+    const rows = await store.openStream(sql, tenant, withheld);
     const headers = [...buildStreamHeaders(exchange, rows.asOf), "Content-Type", NDJSON];
     return { status: 200, headers, body: "", stream: rows };
   }
   const { columns, rows, isTruncated, elapsedMs, asOf } = await store.query(
     sql,
     QUERY_LIMITS,
-    ...asker,
-    id === undefined ? undefined : formatQueryHandle(exchange, id),
+    tenant,
+    { withheld, handle: id === undefined ? undefined : formatQueryHandle(exchange, id) },
   );
   exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...buildAsOfHeaders(asOf)];
   if (format === "csv") {

@@ -78,13 +78,11 @@ export function evaluateSuperiorityGate(holdout: Holdout, policy: GatePolicy): G
 
 /** G3: ranking is not worse. */
 export function evaluateRankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
-  const { champion, challenger, failures, subjects, reporters } = holdout;
+  const { champion, challenger } = holdout;
   const { difference, standardError } = computeAucDifference(
     challenger.logits,
     champion.logits,
-    failures,
-    subjects,
-    reporters,
+    holdout,
   );
   const lower = difference - 1.645 * standardError;
   const upper = difference + 1.645 * standardError;

@@ -76,8 +76,7 @@ export function findFirstRowAtOrAfter(evidence: FitRows, timeMs: number): number
 /** Scores rows [from, to) under a model. */
 export function forecastRows(
   evidence: FitRows,
-  from: number,
-  to: number,
+  [from, to]: readonly [number, number],
   model: ScoringModel,
   config: ScoringConfig,
 ): Forecast {
@@ -141,7 +140,7 @@ export function measureRecentRows(
   const to = evidence.rows.count;
   const from = Math.max(0, to - RECENT_ROWS);
   if (to === 0) return undefined;
-  const { probabilities } = forecastRows(evidence, from, to, model, config);
+  const { probabilities } = forecastRows(evidence, [from, to], model, config);
   const failures = evidence.failures.subarray(from, to);
   return {
     rows: to - from,

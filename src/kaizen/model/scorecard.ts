@@ -139,19 +139,32 @@ function listNonzeroColumns(
   return [...isLive.keys()].filter((j) => usable[j] && isLive[j]);
 }
 
+/** Rows that a scorecard is fitted on, with their labels. */
+interface LabeledRows {
+  readonly rows: ScorecardRows;
+  readonly failures: Uint8Array;
+  /** Absent: 1 for every row. */
+  readonly weights?: Float64Array;
+}
+
+interface ScorecardFitOptions {
+  /** Whether each column may get a weight. */
+  readonly usable: readonly boolean[];
+  /** Strength of the penalty towards the champion. */
+  readonly lambda: number;
+  /** Columns that keep the champion's weight. */
+  readonly held?: ReadonlySet<number>;
+}
+
 /**
- * Fits the columns named in `usable` on rows [from, to), with a penalty towards `champion`; a
- * column of zeros, or `held`, keeps the champion's weight. Null when the fit fails; the champion then stays.
+ * Fits the usable columns on rows [from, to), with a penalty towards `champion`; a column of zeros
+ * keeps the champion's weight. Null when the fit fails; the champion then stays.
  */
 export function fitScorecard(
-  rows: ScorecardRows,
-  failures: Uint8Array,
+  { rows, failures, weights }: LabeledRows,
   range: readonly [number, number],
   champion: ScoringModel,
-  usable: readonly boolean[],
-  lambda: number,
-  weights?: Float64Array,
-  held: ReadonlySet<number> = new Set(),
+  { usable, lambda, held }: ScorecardFitOptions,
 ): LogisticFit | null {
   const [from, to] = range;
   const before = readCoefficients(champion).map((b, j) => (usable[j] ? b : 0));
@@ -169,7 +182,7 @@ export function fitScorecard(
     lambda,
     prior: Float64Array.from(live, (j) => before[j]!),
     signs: live.map((j) => COLUMN_SIGNS[j]!),
-    held: live.map((j) => held.has(j)),
+    held: live.map((j) => held?.has(j) === true),
   });
   if (fit === null) return null;
   const coefficients = Float64Array.from(before);

@@ -150,8 +150,7 @@ function buildTierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }
 /** The slices of rows [from, to) in which a probability must mean what it says. */
 export function buildCalibrationSlices(
   evidence: FitRows,
-  from: number,
-  to: number,
+  [from, to]: readonly [number, number],
   champion: Forecast,
   config: ScoringConfig,
 ): HoldoutSlice[] {

@@ -215,9 +215,11 @@ function computePlacements(scores: ArrayLike<number>, failures: ArrayLike<number
 export function computeAucDifference(
   challenger: ArrayLike<number>,
   champion: ArrayLike<number>,
-  failures: ArrayLike<number>,
-  subjects: ArrayLike<number>,
-  reporters: ArrayLike<number>,
+  {
+    failures,
+    subjects,
+    reporters,
+  }: Record<"failures" | "subjects" | "reporters", ArrayLike<number>>,
 ): { difference: number; standardError: number } {
   const n = failures.length;
   const a = computePlacements(challenger, failures);

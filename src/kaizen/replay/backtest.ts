@@ -115,7 +115,11 @@ export function backtestJournal(
     judgeAs(VERIFY_WITH_STAKES, reader.check(subject, stakes, settledMs));
     judgeAs(HANDSHAKE_WITH_STAKES, reader.handshake(viewer, subject, stakes, settledMs)[0]);
   };
-  replayHistory(history, wanted, task.config, judge, (share) => onShare((1 + 2 * share) / 3));
+  replayHistory(history, task.config, {
+    wanted,
+    visit: judge,
+    onShare: (share) => onShare((1 + 2 * share) / 3),
+  });
   return {
     outcomes: totals.count,
     good: totals.count - totals.bad,

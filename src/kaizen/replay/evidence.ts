@@ -103,7 +103,12 @@ class EvidenceTable {
   /** rho of the row's reporter, where it is in force. */
   readonly #credibility: Float64Array;
 
-  constructor(capacity: number, agents: readonly string[]) {
+  readonly #history: OutcomeHistory;
+  readonly #config: ScoringConfig;
+
+  constructor(capacity: number, history: OutcomeHistory, config: ScoringConfig) {
+    this.#history = history;
+    this.#config = config;
     const shared = {
       failures: new Uint8Array(capacity),
       subjects: new Uint32Array(capacity),
@@ -117,7 +122,7 @@ class EvidenceTable {
         decided: new Uint8Array(capacity),
         namespaces: new Uint32Array(capacity),
         namespaceNames: this.#namespaces,
-        agents,
+        agents: history.agents,
       },
     };
     this.#context = shared.context;
@@ -127,14 +132,10 @@ class EvidenceTable {
   }
 
   /** @param rho credibility of the outcome's reporter when it settled. */
-  score(
-    reader: TableReader,
-    history: OutcomeHistory,
-    i: number,
-    config: ScoringConfig,
-    rho: number,
-  ): void {
+  score(reader: TableReader, i: number, rho: number): void {
     const { check, handshake } = this;
+    const history = this.#history;
+    const config = this.#config;
     const subject = history.agents[history.subjects[i]!]!;
     const viewer = history.agents[history.reporters[i]!]!;
     const timeMs = history.settledMs[i]!;
@@ -202,21 +203,22 @@ export function replayTableUpTo(
   return { writer, reader, attackAgents: selectAttackAgents(history, count, nowMs) };
 }
 
-/** What a replay leaves out. */
-export interface ReplayBounds {
+/** What a replay leaves out, and who hears of its progress. */
+export interface ReplayOptions {
   /** What came in later, epoch ms; absent: nothing. */
   readonly asOfMs?: number | undefined;
   /** Outcomes beyond a number of rows; absent: every signed one becomes a row. */
   readonly sample?: SampleBounds | undefined;
+  /** Called with the progress, 0 to 1. */
+  readonly onShare?: (share: number) => void;
 }
 
-/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
+/** Replays the journal up to a durable position. */
 export function replayJournal(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
-  onShare: (share: number) => void,
-  { asOfMs, sample }: ReplayBounds = {},
+  { asOfMs, sample, onShare = () => undefined }: ReplayOptions = {},
 ): ReplayedEvidence {
   const history = readOutcomeHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
   return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3), sample);
@@ -238,14 +240,12 @@ export function replayEvidence(
 ): ReplayedEvidence {
   const signed = listVouchedOutcomes(history);
   const chosen = sample === undefined ? signed : sampleOutcomes(signed, history.settledMs, sample);
-  const table = new EvidenceTable(chosen.length, history.agents);
-  const { writer, reader, clockMs } = replayHistory(
-    history,
-    chosen,
-    config,
-    (scorer, i, rho) => table.score(scorer, history, i, config, rho),
+  const table = new EvidenceTable(chosen.length, history, config);
+  const { writer, reader, clockMs } = replayHistory(history, config, {
+    wanted: chosen,
+    visit: (scorer, i, rho) => table.score(scorer, i, rho),
     onShare,
-  );
+  });
   return {
     evidence: { check: table.check, handshake: table.handshake },
     rowsOf: signed.length,

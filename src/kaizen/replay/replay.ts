@@ -118,16 +118,21 @@ function foldHistoryOutcome(writer: TableWriter, history: OutcomeHistory, i: num
   });
 }
 
-/**
- * Folds a history into a private engine and calls `visit` for each of the outcomes `wanted`, in
- * order of settling. Leaves the history as it is. Calls `onShare` with the progress, 0 to 1.
- */
+/** Which outcomes a replay visits, and what it calls. */
+interface ReplayVisit {
+  /** Indices of the visited outcomes. */
+  readonly wanted: Uint32Array;
+  /** Called for each of them, in order of settling. */
+  readonly visit: OutcomeVisitor;
+  /** Called with the progress, 0 to 1. */
+  readonly onShare: (share: number) => void;
+}
+
+/** Folds a history into a private engine and visits outcomes. Leaves the history as it is. */
 export function replayHistory(
   history: OutcomeHistory,
-  wanted: Uint32Array,
   config: ScoringConfig,
-  visit: OutcomeVisitor,
-  onShare: (share: number) => void,
+  { wanted, visit, onShare }: ReplayVisit,
 ): ReplayedTable {
   const count = history.subjects.length;
   const memory = createEngineMemory();

@@ -67,18 +67,23 @@ function renderPlotLine(bounds: readonly number[], { kind, isLive, values }: Plo
   return `<polyline points="${points.join(" ")}" class="line ${kind}${isLive ? " live" : ""}"/>`;
 }
 
+interface BoundMark {
+  readonly bound: number;
+  /** Index of the bound in the curves. */
+  readonly at: number;
+  readonly isLive: boolean;
+  /** Line of text in which its name stands. */
+  readonly row: number;
+  readonly names: string;
+}
+
 /** An upright at a policy's bound, with its name and a spot on each of its lines. */
 function renderBoundMark(
-  pair: CurvePair,
-  curve: BacktestCurve,
+  { bound, at, isLive, row, names }: BoundMark,
   lines: readonly PlotLine[],
-  row: number,
-  names: string,
   told: (line: PlotLine, at: number) => string,
 ): string {
-  const isLive = curve.policy === "live";
-  const at = pair.bounds.indexOf(curve.bound);
-  const x = projectBoundX(curve.bound);
+  const x = projectBoundX(bound);
   const isRight = x > MARGIN_LEFT + PLOT_AREA_WIDTH * 0.75;
   const spots = lines
     .filter((line) => line.isLive === isLive)
@@ -93,7 +98,7 @@ function renderBoundMark(
     `<line x1="${formatPixels(x)}" y1="${MARGIN_TOP}" x2="${formatPixels(x)}" y2="${REPORT_PLOT_HEIGHT - MARGIN_BOTTOM}"`,
     ` class="bound${isLive ? " live" : ""}"/>`,
     `<text x="${formatPixels(x + (isRight ? -6 : 6))}" y="${MARGIN_TOP + TEXT_STEP * (row + 1)}"`,
-    ` class="boundname${isRight ? " end" : ""}">${names} ${curve.bound}</text>`,
+    ` class="boundname${isRight ? " end" : ""}">${names} ${bound}</text>`,
     ...spots,
   ].join("");
 }
@@ -107,8 +112,15 @@ function renderBoundMarks(
   const isShared = curves.length === 2 && curves[0]!.bound === curves[1]!.bound;
   return curves
     .map((curve, row) => {
-      const names = isShared ? "live and given" : curve.policy;
-      return renderBoundMark(pair, curve, lines, isShared ? 0 : row, names, told);
+      const { bound, policy } = curve;
+      const mark = {
+        bound,
+        at: pair.bounds.indexOf(bound),
+        isLive: policy === "live",
+        row: isShared ? 0 : row,
+        names: isShared ? "live and given" : policy,
+      };
+      return renderBoundMark(mark, lines, told);
     })
     .join("");
 }

@@ -41,6 +41,16 @@ export interface RollbackResult {
   left: string;
 }
 
+/** Who promotes, and on what state. */
+interface PromotionTerms {
+  readonly nowMs: number;
+  /** State that must not have changed; absent: the present one. */
+  readonly basis?: KaizenState;
+  /** Who asked for it and why, where the run did not promote by itself. */
+  readonly by?: string;
+  readonly reason?: string;
+}
+
 export class Champion {
   readonly #files: KaizenFiles;
   readonly #ledger: ConfigLedger;
@@ -160,16 +170,13 @@ export class Champion {
   /**
    * Makes exactly the tested config live; false when the weights it was tested against are not live
    * any more.
-   * @param terms the state that must not have changed, and who asked for it and why, where the run did
-   *   not promote by itself.
    * @throws the error of the engine, the journal or the disk; nothing has changed then.
    */
   promote(
     run: RunRecord,
     config: ScoringConfig,
     change: (state: KaizenState) => KaizenState,
-    nowMs: number,
-    { basis = this.#state, ...order }: { basis?: KaizenState; by?: string; reason?: string } = {},
+    { nowMs, basis = this.#state, ...order }: PromotionTerms,
   ): Promise<boolean> {
     return this.#changes.run(async () => {
       if (this.version !== run.champion_version || this.#state !== basis) return false;

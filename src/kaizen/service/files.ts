@@ -247,8 +247,7 @@ export function computeStateAfterRun(
   state: KaizenState,
   request: RunRequest,
   findings: RunFindings,
-  nowMs: number,
-  position: number,
+  { testedMs, position }: { testedMs: number; position: number },
 ): KaizenState {
   const isCalibration = request.kind === "calibration";
   const tested = { ...(isCalibration ? readCalibratedToMs(state) : state.tested_to_ms) };
@@ -256,7 +255,7 @@ export function computeStateAfterRun(
     const wasTested = findings.sides.some(
       (each) => each.side === side && each.challenger !== undefined,
     );
-    if (wasTested) tested[side] = nowMs;
+    if (wasTested) tested[side] = testedMs;
   }
   // A calibration runs by the day: it takes no turn of the weekly runs, and no pause less.
   if (isCalibration) {
@@ -266,7 +265,7 @@ export function computeStateAfterRun(
     ...state,
     tested_to_ms: tested,
     cool_down_runs: Math.max(0, state.cool_down_runs - 1),
-    ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
+    ...(request.startedBy === "schedule" ? { last_scheduled_ms: testedMs } : {}),
   };
 }
 

@@ -134,7 +134,7 @@ function computeStateAfterPromotion(
     startedBy: run.started_by,
     ...(run.kind && { kind: run.kind }),
   };
-  return computeStateAfterRun(state, request, findings, testedMs, run.position);
+  return computeStateAfterRun(state, request, findings, { testedMs, position: run.position });
 }
 
 /**
@@ -152,7 +152,7 @@ export async function promoteDryRun(
   const findings = requireProvenFindings(run, champion.state);
   assertStillPromotable(run, findings, ground, nowMs);
   const change = (state: KaizenState) => computeStateAfterPromotion(state, run, findings);
-  const terms = { ...order, basis: champion.state };
-  const isPromoted = await champion.promote(run, findings.config, change, nowMs, terms);
+  const terms = { ...order, nowMs, basis: champion.state };
+  const isPromoted = await champion.promote(run, findings.config, change, terms);
   if (!isPromoted) throw createChampionChangedFault(run);
 }

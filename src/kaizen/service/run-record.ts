@@ -56,13 +56,20 @@ export function assertAsOfPast({ asOfMs }: RunRequest, nowMs: number): void {
   throw invalidRequest([{ pointer: "/as_of", code: "range", detail: "is in the future" }]);
 }
 
+/** State of the service when a run begins. */
+interface RunStart {
+  readonly nowMs: number;
+  /** Version of the weights that the run challenges. */
+  readonly championVersion: string;
+  /** Durable end of the journal. */
+  readonly position: number;
+}
+
 /** The record of a run that begins now. */
 export function createRunRecord(
   id: string,
   request: RunRequest,
-  nowMs: number,
-  championVersion: string,
-  position: number,
+  { nowMs, championVersion, position }: RunStart,
 ): RunRecord {
   return {
     run_id: id,

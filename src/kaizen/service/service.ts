@@ -196,13 +196,8 @@ export class KaizenService implements Kaizen {
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const position = this.#options.ledger.position();
-    const run = createRunRecord(
-      id,
-      request,
-      nowMs,
-      selectChallengedVersion(this.#champion, request),
-      position,
-    );
+    const championVersion = selectChallengedVersion(this.#champion, request);
+    const run = createRunRecord(id, request, { nowMs, championVersion, position });
     const basis = this.#champion.state;
     try {
       this.#files.saveRun(run);
@@ -296,10 +291,13 @@ export class KaizenService implements Kaizen {
       return;
     }
     const change = (state: KaizenState) =>
-      computeStateAfterRun(state, request, findings, nowMs, run.position);
+      computeStateAfterRun(state, request, findings, {
+        testedMs: nowMs,
+        position: run.position,
+      });
     const isCooling = this.#champion.state.cool_down_runs > 0;
     if (config !== undefined && !isCooling) {
-      const isPromoted = await this.#champion.promote(run, config, change, nowMs, { basis });
+      const isPromoted = await this.#champion.promote(run, config, change, { nowMs, basis });
       run.state = isPromoted ? "promoted" : "kept";
       if (!isPromoted) run.reason += ", but the live weights changed during the run";
       return;

@@ -33,16 +33,24 @@ function encodeTexts(texts: readonly string[]): EncodedTexts {
   return { bytes: Buffer.concat(parts), lengths: parts.map(({ length }) => length) };
 }
 
+/** Where the texts of a record go. */
+interface TextTarget {
+  readonly bytes: Uint8Array;
+  readonly lengths: Uint16Array;
+}
+
 function copyEncodedTexts(
-  { bytes: laid, lengths: each }: EncodedTexts,
-  bytes: Uint8Array,
+  encoded: EncodedTexts,
+  target: TextTarget,
   at: number,
-  lengths: Uint16Array,
   slot: number,
 ): number {
-  bytes.set(laid, at);
-  for (let index = 0; index < each.length; index += 1) lengths[slot + index] = each[index]!;
-  return laid.length;
+  const { lengths } = encoded;
+  target.bytes.set(encoded.bytes, at);
+  for (let index = 0; index < lengths.length; index += 1) {
+    target.lengths[slot + index] = lengths[index]!;
+  }
+  return encoded.bytes.length;
 }
 
 /** Of one writer: tenant and key of the last caller. */
@@ -50,20 +58,14 @@ export class CallerTextCache {
   #principal: Principal | undefined = undefined;
   #encoded: EncodedTexts = { bytes: EMPTY, lengths: [] };
 
-  /** @returns the bytes written; the two lengths go into `lengths` from `slot` on. */
-  write(
-    bytes: Uint8Array,
-    at: number,
-    lengths: Uint16Array,
-    slot: number,
-    principal: Principal,
-  ): number {
+  /** @returns the bytes written; the two lengths go into the target's from `slot` on. */
+  write(target: TextTarget, at: number, slot: number, principal: Principal): number {
     // One key has one object, which nobody changes.
     if (principal !== this.#principal) {
       this.#principal = principal;
       this.#encoded = encodeTexts([principal.tenant, principal.keyId]);
     }
-    return copyEncodedTexts(this.#encoded, bytes, at, lengths, slot);
+    return copyEncodedTexts(this.#encoded, target, at, slot);
   }
 }
 
@@ -76,16 +78,10 @@ export class AnswerTextCache {
   #reasonCodes: string[] = [];
   #encoded: EncodedTexts = encodeTexts(["", "", "", "", ""]);
 
-  /** @returns the bytes written; the five lengths go into `lengths` from `slot` on. */
-  write(
-    bytes: Uint8Array,
-    at: number,
-    lengths: Uint16Array,
-    slot: number,
-    entry: DecisionEntry,
-  ): number {
+  /** @returns the bytes written; the five lengths go into the target's from `slot` on. */
+  write(target: TextTarget, at: number, slot: number, entry: DecisionEntry): number {
     if (!this.#isSameAnswer(entry)) this.#cacheAnswer(entry);
-    return copyEncodedTexts(this.#encoded, bytes, at, lengths, slot);
+    return copyEncodedTexts(this.#encoded, target, at, slot);
   }
 
   #isSameAnswer(entry: DecisionEntry): boolean {

@@ -220,11 +220,11 @@ function writeEntry(
   const slot = (at + OFFSET_LENGTHS) / 2;
   let to = at + OFFSET_TEXTS;
   to += lengths[slot] = writeText(bytes, to, entry.requestId);
-  to += texts.caller.write(bytes, to, lengths, slot + 1, entry.principal);
+  to += texts.caller.write(target, to, slot + 1, entry.principal);
   to += lengths[slot + 3] = writeText(bytes, to, entry.subject);
   to += lengths[slot + 4] = writeText(bytes, to, entry.viewer);
   to += lengths[slot + 5] = writeText(bytes, to, entry.action);
-  to += texts.answer.write(bytes, to, lengths, slot + 6, entry);
+  to += texts.answer.write(target, to, slot + 6, entry);
   const length = (to - at + 7) & ~7;
   if (entry.traceId === "") return length;
   writeTraceId(bytes, at + length, entry.traceId);

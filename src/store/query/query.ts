@@ -18,21 +18,26 @@ export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
 /** The database, not the query, is at fault: the store must check it. */
 export class DatabaseSuspect extends Error {}
 
+/** Limits and rights of one query. */
+export interface QueryContext {
+  readonly limits: QueryLimits;
+  /** Whose rows are visible; a tenant's on a connection of its own. */
+  readonly asker: QueryRights;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** Called with what can interrupt the query, before it begins. */
+  readonly onWatch: (watch: QueryTimeLimit) => void;
+}
+
 /**
  * Runs one query.
- * @param asker whose rows are visible; a tenant's on a connection of its own.
- * @param clock epoch ms.
- * @param onWatch called with what can interrupt it, before it begins.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
  *   trouble with its files or itself.
  */
 export async function runQuery(
   connection: Connection,
   sql: string,
-  limits: QueryLimits,
-  asker: QueryRights,
-  clock: () => number,
-  onWatch: (watch: QueryTimeLimit) => void = () => undefined,
+  { limits, asker, clock, onWatch }: QueryContext,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new QueryTimeLimit(connection, limits.timeoutMs);

@@ -90,14 +90,8 @@ export class ReadQueue {
       // A tenant's query reads temporary views: they end with their connection.
       const own = asker.tenant === undefined ? undefined : await connections.openAnother();
       try {
-        return await runQuery(
-          use(own ?? connections.reader),
-          sql,
-          limits,
-          asker,
-          this.#clock,
-          onWatch,
-        );
+        const context = { limits, asker, clock: this.#clock, onWatch };
+        return await runQuery(use(own ?? connections.reader), sql, context);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#reportDatabaseError(error);

@@ -94,15 +94,12 @@ export class SandboxServer {
     const path = join(directory, DATABASE_FILE);
     // DuckDB would make an empty one.
     if (!fs.existsSync(path)) throw new Error("there is no copy of the database");
-    const megabytes = Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE);
-    const spill = prepareSpillDirectory(directory, memoryBytes);
-    this.#connections = await DatabaseConnections.open(
-      path,
-      megabytes,
-      partsDirectory,
+    this.#connections = await DatabaseConnections.open(path, {
+      memoryMegabytes: Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE),
+      exportDirectory: partsDirectory,
       timeZone,
-      spill,
-    );
+      spill: prepareSpillDirectory(directory, memoryBytes),
+    });
   }
 
   async #addRows(parts: readonly TableRowsFile[]): Promise<void> {

@@ -81,8 +81,8 @@ export default function runKaizenTask(task: KaizenTask): KaizenResult {
   const { journal, uptoLsn, champion, options } = task;
   reportStage("replay");
   const onShare = (share: number) => reportStage("replay", share);
-  const bounds = { asOfMs: task.asOfMs, sample: buildSampleBounds(task) };
-  const replayed = replayJournal(journal, uptoLsn, champion, onShare, bounds);
+  const replayOptions = { asOfMs: task.asOfMs, sample: buildSampleBounds(task), onShare };
+  const replayed = replayJournal(journal, uptoLsn, champion, replayOptions);
   const watch = task.watch && monitorScorecards(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
   const { rowsOf } = replayed;
@@ -105,14 +105,11 @@ export default function runKaizenTask(task: KaizenTask): KaizenResult {
     },
     judge: openAttackJudge(champion),
   };
-  const findings = challengeBothScorecards(
-    replayed.evidence,
+  const findings = challengeBothScorecards(replayed.evidence, champion, runOptions, {
     attacks,
-    champion,
-    runOptions,
-    (side) => reportStage(side, SCORECARD_SIDES.indexOf(side) / SCORECARD_SIDES.length),
-    probeInPrivateEngine,
-  );
+    onSide: (side) => reportStage(side, SCORECARD_SIDES.indexOf(side) / SCORECARD_SIDES.length),
+    probe: probeInPrivateEngine,
+  });
   reportStage("waiting");
   return { findings: addRecentFindings(findings, replayed, champion), ...counted };
 }

@@ -223,7 +223,7 @@ describe("kaizen's replay", () => {
     const { history, isInForce } = readStandingHistory(journal, ledger.position(), config);
     expect(isInForce).toBe(true);
     expect(history.written.size).toBe(figures!.changed);
-    const replayed = replayJournal(journal, ledger.position(), config, () => undefined);
+    const replayed = replayJournal(journal, ledger.position(), config);
     const scores = (reader: TableReader) =>
       Array.from({ length: 200 }, (_, i) => {
         return reader.check(`agent://made/${i}`, 5, NOW_MS).scoreEffective;

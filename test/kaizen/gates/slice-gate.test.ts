@@ -48,7 +48,7 @@ describe("slices of a holdout", () => {
 
   it("names the one that is hurt, though the whole gains", () => {
     const config = SHIPPED;
-    const champion = forecastRows(evidence, 0, ROWS, config.check, config);
+    const champion = forecastRows(evidence, [0, ROWS], config.check, config);
     const isBank = (row: number) => row % 4 === 0;
     const losses = champion.losses.map((loss, i) => loss * (isBank(i) ? 1.3 : 0.7));
     const { failures, subjects, reporters } = evidence;
@@ -76,7 +76,7 @@ describe("slices of a holdout", () => {
 describe("calibration in the slices", () => {
   const ROWS = 4000;
   const evidence = evidenceFrom(9, ROWS, SHIPPED.check);
-  const champion = forecastRows(evidence, 0, ROWS, SHIPPED.check, SHIPPED);
+  const champion = forecastRows(evidence, [0, ROWS], SHIPPED.check, SHIPPED);
 
   /** The gate on two slices of 1,000 rows, when forecasts are multiplied in the second. */
   function gateWith(own: number, other: number, isHarmless = false) {
@@ -138,8 +138,8 @@ describe("calibration in the slices", () => {
         namespaceNames: [""],
       },
     };
-    const forecasts = forecastRows(small, 10, 60, SHIPPED.check, SHIPPED);
-    const slices = buildCalibrationSlices(small, 10, 60, forecasts, SHIPPED);
+    const forecasts = forecastRows(small, [10, 60], SHIPPED.check, SHIPPED);
+    const slices = buildCalibrationSlices(small, [10, 60], forecasts, SHIPPED);
     const rowsOf = (name: string) => [...slices.find((slice) => slice.name === name)!.rows];
     expect(rowsOf("last outcome failed")).toEqual([16, 17]);
     expect(rowsOf("last two failed")).toEqual([17]);

@@ -17,8 +17,8 @@ function holdoutOf(seed: number, isChampionTrue: boolean): Holdout {
     reporters,
     weights,
     config: CONFIG,
-    champion: forecastRows(evidence, 0, 2500, CONFIG.handshake, CONFIG),
-    challenger: forecastRows(evidence, 0, 2500, TRUE_MODEL, CONFIG),
+    champion: forecastRows(evidence, [0, 2500], CONFIG.handshake, CONFIG),
+    challenger: forecastRows(evidence, [0, 2500], TRUE_MODEL, CONFIG),
   };
 }
 

@@ -19,7 +19,7 @@ let database: DuckDatabase;
 let connection: Connection;
 
 beforeAll(async () => {
-  database = await openDatabase(":memory:", 512, directory);
+  database = await openDatabase(":memory:", { memoryMegabytes: 512, exportDirectory: directory });
   connection = await database.connect();
 });
 afterAll(() => {

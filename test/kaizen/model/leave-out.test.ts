@@ -16,7 +16,7 @@ describe("the fit without a group", () => {
   });
   const champion = CONFIG.handshake;
   const fit = (weights: Float64Array) =>
-    fitScorecard(evidence.rows, evidence.failures, [0, ROWS], champion, USABLE, 5, weights)!
+    fitScorecard({ ...evidence, weights }, [0, ROWS], champion, { usable: USABLE, lambda: 5 })!
       .coefficients;
   const weights = new Float64Array(ROWS).fill(1);
   const coefficients = fit(weights);

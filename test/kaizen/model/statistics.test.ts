@@ -72,10 +72,11 @@ describe("ranking and drift", () => {
     const a = Float64Array.from(failures, (y) => y + random.normal());
     const b = Float64Array.from(failures, (y) => 0.5 * y + random.normal());
     const ids = Uint32Array.from(failures, (_, i) => i);
-    const found = computeAucDifference(a, b, failures, ids, ids);
+    const labels = { failures, subjects: ids, reporters: ids };
+    const found = computeAucDifference(a, b, labels);
     expect(found.difference).toBeCloseTo(computeAuc(a, failures) - computeAuc(b, failures), 10);
     expect(found.standardError).toBeGreaterThan(0.01);
-    const same = computeAucDifference(a, a, failures, ids, ids);
+    const same = computeAucDifference(a, a, labels);
     expect(same).toEqual({ difference: 0, standardError: 0 });
   });
 

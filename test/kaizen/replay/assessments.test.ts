@@ -45,7 +45,7 @@ async function failAll({ ledger }: Stage, assessedAtMs: number): Promise<void> {
 
 function replayed({ dataDir, ledger }: Stage) {
   const { journal } = resolveDataPaths(dataDir);
-  return replayJournal(journal, ledger.position(), loadDefaultConfig(), () => undefined);
+  return replayJournal(journal, ledger.position(), loadDefaultConfig());
 }
 
 /** Settling time and feature of every row. */

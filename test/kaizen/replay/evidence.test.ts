@@ -30,7 +30,7 @@ async function openOne(): Promise<Stage> {
 
 function evidenceOf({ dataDir, ledger }: Stage) {
   const { journal } = resolveDataPaths(dataDir);
-  return replayJournal(journal, ledger.position(), CONFIG, () => undefined).evidence.check;
+  return replayJournal(journal, ledger.position(), CONFIG).evidence.check;
 }
 
 describe("outcomes that may train", () => {
@@ -59,7 +59,7 @@ describe("rows of a sample", () => {
     await stage.ledger.appendBatch(outcomesOf(3, 3000));
     const { journal } = resolveDataPaths(stage.dataDir);
     const replay = (sample?: SampleBounds) =>
-      replayJournal(journal, stage.ledger.position(), CONFIG, () => undefined, { sample });
+      replayJournal(journal, stage.ledger.position(), CONFIG, { sample });
     const whole = replay();
     expect(whole.rowsOf).toBe(3000);
     const part = replay({ rowsMax: 300, bordersMs: [], seed: 5 });

@@ -51,7 +51,7 @@ async function stageWith(outcomes: OutcomeRecord[]): Promise<Stage> {
 
 function replayed({ dataDir, ledger }: Stage) {
   const { journal } = resolveDataPaths(dataDir);
-  return replayJournal(journal, ledger.position(), loadDefaultConfig(), () => undefined);
+  return replayJournal(journal, ledger.position(), loadDefaultConfig());
 }
 
 const noveltyOf = ({ values, count }: ScorecardRows) =>
@@ -83,7 +83,7 @@ describe("stakes that come with the outcome", () => {
     const checkOf = (stage: Stage) => {
       const { evidence, lagMs } = replayed(stage);
       // Neither attacks nor random states: they judge what was learnt, and teach nothing.
-      const findings = challengeBothScorecards(evidence, undefined, loadDefaultConfig(), {
+      const findings = challengeBothScorecards(evidence, loadDefaultConfig(), {
         id: "k-20260601-000000000",
         nowMs: NOW_MS,
         holdoutDays: 120,

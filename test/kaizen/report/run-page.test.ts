@@ -9,20 +9,15 @@ import { CONFIG, evidenceFrom } from "../_evidence.ts";
 
 const TRUTH = { ...CONFIG.handshake, intercept: -1, mean: 0.5 };
 const evidence = evidenceFrom(1, 9000, TRUTH);
-const findings = challengeBothScorecards(
-  { check: evidence, handshake: evidence },
-  undefined,
-  CONFIG,
-  {
-    id: "k-20260601-030000000",
-    nowMs: evidence.timesMs.at(-1)! + 1,
-    holdoutDays: 120,
-    isSignedOff: true,
-    isPilot: false,
-    testedToMs: { check: 0, handshake: 0 },
-    gapMs: 0,
-  },
-);
+const findings = challengeBothScorecards({ check: evidence, handshake: evidence }, CONFIG, {
+  id: "k-20260601-030000000",
+  nowMs: evidence.timesMs.at(-1)! + 1,
+  holdoutDays: 120,
+  isSignedOff: true,
+  isPilot: false,
+  testedToMs: { check: 0, handshake: 0 },
+  gapMs: 0,
+});
 const run: RunRecord = {
   run_id: "k-20260601-030000000",
   state: "dry_run",

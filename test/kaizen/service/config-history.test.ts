@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const promote = () =>
-  champion.promote(run("k-20260601-000000000"), learnt, (state) => state, AT_MS);
+  champion.promote(run("k-20260601-000000000"), learnt, (state) => state, { nowMs: AT_MS });
 
 it("lists the shipped config where nothing was promoted", () => {
   expect(new ChampionConfigHistory(champion).list()).toEqual([

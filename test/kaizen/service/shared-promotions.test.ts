@@ -84,7 +84,7 @@ class TestNode {
       rows: 1,
       position: 1,
     };
-    return this.champion.promote(run, config, (state) => state, AT_MS + id);
+    return this.champion.promote(run, config, (state) => state, { nowMs: AT_MS + id });
   }
 
   /** As a run does that keeps the weights. */

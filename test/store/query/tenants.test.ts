@@ -67,12 +67,12 @@ describe("a tenant's key", () => {
   test("does not read scores without the scope for scores, however it asks", async () => {
     for (const view of ["agents", "AGENTS", "scores_daily"]) {
       for (const sql of [`FROM ${view}`, `WITH t AS (FROM ${view}) FROM t`]) {
-        const asked = store.query(sql, LIMITS, "acme", ["agents", "scores_daily"]);
+        const asked = store.query(sql, LIMITS, "acme", { withheld: ["agents", "scores_daily"] });
         await expect(asked).rejects.toMatchObject({ code: "insufficient_scope" });
       }
     }
     const [[count]] = (
-      await store.query("SELECT count(*) FROM outcomes", LIMITS, "acme", ["agents"])
+      await store.query("SELECT count(*) FROM outcomes", LIMITS, "acme", { withheld: ["agents"] })
     ).rows as [[number]];
     expect(count).toBe(22);
   });

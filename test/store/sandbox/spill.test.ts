@@ -76,7 +76,11 @@ it("lets nobody read what others have there", async () => {
 
 it("refuses what its room on disk does not hold, and goes on", async () => {
   const room = { directory: join(dataDir, "little"), megabytes: 16 };
-  const database = await openDatabase(":memory:", 512, dataDir, "UTC", { spill: room });
+  const database = await openDatabase(":memory:", {
+    memoryMegabytes: 512,
+    exportDirectory: dataDir,
+    spill: room,
+  });
   const connection = await database.connect();
   await expect(connection.rows(LARGE)).rejects.toThrow(/^Out of Memory Error: .*16\.0 MiB/);
   expect(fs.readdirSync(room.directory)).toEqual([]);

@@ -38,15 +38,19 @@ function computeMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-function playAttackPrize(
-  tapes: AttackRecordings,
-  script: AttackScript,
-  prize: AttackGoal,
+/** One script's recording and one of its goals. */
+interface AttackTrial {
+  readonly tape: AttackRecordings[AttackScript];
+  readonly prize: AttackGoal;
+  readonly side: LegSide;
+}
+
+function countWrongAnswers(
+  { tape, prize, side }: AttackTrial,
   judge: (leg: LoggedInputs) => Readonly<AgentScore>,
-  side: LegSide,
   isWrong = prize.isWrong,
 ): WrongAnswers {
-  const { spent, asked } = tapes[script];
+  const { spent, asked } = tape;
   const each = ATTACK_STAKES.length;
   const offset = ATTACK_STAKES.findIndex((stakes) => stakes === prize.stakes);
   const victims = asked[0]![side].length / each;
@@ -105,23 +109,29 @@ interface AttackComparison {
   isHarm: boolean;
 }
 
+/** What all comparisons of one gate have in common. */
+interface AttackContest {
+  readonly tapes: AttackRecordings;
+  readonly rivals: RivalConfigs;
+  readonly judge: AttackJudge;
+  readonly policy: GatePolicy;
+}
+
 function compareAttack(
-  tapes: AttackRecordings,
+  { tapes, rivals, judge, policy }: AttackContest,
   script: AttackScript,
   prize: AttackGoal,
-  rivals: RivalConfigs,
-  judge: AttackJudge,
-  policy: GatePolicy,
 ): AttackComparison {
   const { side, champion, challenger, holdout } = rivals;
+  const trial = { tape: tapes[script], prize, side };
   const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
-  const own = playAttackPrize(tapes, script, prize, byOwn, side);
-  const other = playAttackPrize(tapes, script, prize, (leg) => judge(champion, leg), side);
+  const own = countWrongAnswers(trial, byOwn);
+  const other = countWrongAnswers(trial, (leg) => judge(champion, leg));
   const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
   const beyond = (border: number) => {
     const moved = shiftThresholdByOdds(prize, border, policy.attack_odds_margin);
     const isWrong: AttackGoal["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
-    const taken = playAttackPrize(tapes, script, prize, byOwn, side, isWrong);
+    const taken = countWrongAnswers(trial, byOwn, isWrong);
     return compareTakings(taken, other, asked, policy);
   };
   const excess = beyond(prize.borderOf(side, challenger));
@@ -209,8 +219,9 @@ export function evaluateAttackGate(
   policy: GatePolicy,
 ): GateResult {
   const { side, champion, challenger } = rivals;
+  const contest = { tapes, rivals, judge, policy };
   const comparisons = ATTACK_NAMES.flatMap((script) =>
-    ATTACK_GOALS[script].map((prize) => compareAttack(tapes, script, prize, rivals, judge, policy)),
+    ATTACK_GOALS[script].map((prize) => compareAttack(contest, script, prize)),
   );
   const harms = comparisons.filter(({ isHarm }) => isHarm);
   const total = (of: (each: AttackComparison) => number) =>

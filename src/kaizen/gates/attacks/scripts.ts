@@ -162,13 +162,18 @@ function playSybilWave(stage: AttackEngine, recorder: AttackRecorder, crowded: S
   });
 }
 
+/** Agents that play a script, and those that report on them. */
+interface ScriptCast {
+  readonly agents: readonly string[];
+  readonly reporters: readonly string[];
+  readonly endMs: number;
+}
+
 /** The agent is honest for a month at low stakes, fails five times, and is honest again. */
 function playOnOffScript(
   stage: AttackEngine,
   recorder: AttackRecorder,
-  agents: readonly string[],
-  reporters: readonly string[],
-  endMs: number,
+  { agents, reporters, endMs }: ScriptCast,
 ): void {
   const at = (day: number) => Math.floor(endMs - (45 - day) * DAY_MS);
   agents.forEach((agent, a) => {
@@ -190,9 +195,7 @@ function playOnOffScript(
 function playCheapTradesScript(
   stage: AttackEngine,
   recorder: AttackRecorder,
-  agents: readonly string[],
-  reporters: readonly string[],
-  endMs: number,
+  { agents, reporters, endMs }: ScriptCast,
 ): void {
   const trades = ATTACK_SCRIPTS.cheap_trades.spent.at(-1)!;
   agents.forEach((agent, a) => {
@@ -210,9 +213,7 @@ function playCheapTradesScript(
 function playStreakScript(
   stage: AttackEngine,
   recorder: AttackRecorder,
-  agents: readonly string[],
-  reporters: readonly string[],
-  endMs: number,
+  { agents, reporters, endMs }: ScriptCast,
 ): void {
   agents.forEach((agent, a) => {
     const by = (i: number) => reporters[(i + 3 * a) % reporters.length]!;
@@ -257,7 +258,8 @@ export function playAttacks(stage: AttackEngine, attackAgents: AttackAgents): At
     streak: record("streak", cheats),
   };
   const { sybil_20x5, sybil_200x20, whitewash, bad_mouthing } = recorders;
-  playOnOffScript(stage, recorders.on_off, switchers, honest, nowMs);
+  const cast = { reporters: honest, endMs: nowMs };
+  playOnOffScript(stage, recorders.on_off, { ...cast, agents: switchers });
   const wave = { count: 20, each: 5, fromMs: nowMs };
   playSybilWave(stage, sybil_20x5, { ...wave, name: "few", victims: few, outcome: 1 });
   const large = { name: "many", victims: many, count: 200, each: 20, outcome: 1 } as const;
@@ -275,8 +277,8 @@ export function playAttacks(stage: AttackEngine, attackAgents: AttackAgents): At
     victims: slandered,
     outcome: 0,
   });
-  playCheapTradesScript(stage, recorders.cheap_trades, savers, honest, nowMs);
-  playStreakScript(stage, recorders.streak, cheats, honest, nowMs);
+  playCheapTradesScript(stage, recorders.cheap_trades, { ...cast, agents: savers });
+  playStreakScript(stage, recorders.streak, { ...cast, agents: cheats });
   const tapes = ATTACK_NAMES.map((script) => [script, recorders[script].tape] as const);
   return Object.fromEntries(tapes) as AttackRecordings;
 }
