@@ -132,7 +132,7 @@ function flagOf(bench: RowBench, rows: readonly LabelledRow[], marker: (claim: n
   });
   const ids = texts.map(({ cited }) => cited.id);
   const scorer = new TextScorer(bench.reader, readGroundingNumbers().citation);
-  scorer.score(sentences.join(" "), "", texts, ids, ONE);
+  scorer.score({ content: sentences.join(" "), question: "", texts, ids }, ONE);
   const mismatched = texts.filter(({ cited }) => cited.status === "CITATION_MISMATCH");
   return {
     isDoubted: mismatched.length > 0,

@@ -108,8 +108,7 @@ function readStanding(
 /** Adds counters and points to a reading made by `check` in the same scratch slot. */
 export function buildAgentScoreDetails(
   memory: WebAssembly.Memory,
-  slot: number,
-  hasRow: boolean,
+  { slot, hasRow }: { readonly slot: number; readonly hasRow: boolean },
   reading: AgentScore,
   nowMs: number,
 ): AgentScoreDetails {

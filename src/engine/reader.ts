@@ -167,7 +167,12 @@ class WasmReader implements EngineReader {
     const reading = copyLegWords(this.#legA, createAgentScore());
     // A check copies only the fields it uses; an explanation shows the whole row.
     if (row >= 0) this.#exports.copy(this.#slot, row);
-    return buildAgentScoreDetails(this.#memory, this.#slot, row >= 0, reading, nowMs);
+    return buildAgentScoreDetails(
+      this.#memory,
+      { slot: this.#slot, hasRow: row >= 0 },
+      reading,
+      nowMs,
+    );
   }
 
   /**

@@ -77,7 +77,8 @@ export class Application implements HttpApplication {
     }
     const requestId = head.relayedId ?? this.#requestIds.next();
     const unmatched = this.#table.routes.length;
-    const exchange = new Exchange(this.services, head, requestId, unmatched, peer);
+    const exchange = new Exchange(this.services, head, requestId, unmatched);
+    exchange.peer = peer;
     this.#watch?.begin(exchange);
     try {
       this.#guard(exchange, undefined);

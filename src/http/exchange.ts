@@ -50,6 +50,8 @@ export class Exchange implements RequestAdmission {
   watching: RequestObservation | undefined = undefined;
   /** Index of the route for metrics; one past the last route when none matched. */
   routeIndex: number;
+  /** Set by the server that received it, while the connection's address can be read. */
+  peer: Peer | undefined = undefined;
   parameter = "";
   principal: Principal = ANONYMOUS_PRINCIPAL;
   replyFormat: WireFormat = "json";
@@ -67,14 +69,12 @@ export class Exchange implements RequestAdmission {
   startedMs = 0;
   /** Longest the answer may take, measured from `startedMs`. */
   deadlineMs = Number.POSITIVE_INFINITY;
-  readonly #peer: Peer | undefined;
 
   constructor(
     services: ExchangeServices,
     head: RequestHead,
     requestId: string,
     routeIndex: number,
-    peer?: Peer,
   ) {
     this.services = services;
     this.head = head;
@@ -82,12 +82,11 @@ export class Exchange implements RequestAdmission {
     this.echoedId = selectEchoedRequestId(head.requestId, requestId);
     this.traceId = head.traceparent === undefined ? "" : parseTraceId(head.traceparent);
     this.routeIndex = routeIndex;
-    this.#peer = peer;
   }
 
   /** Origin of the request, as known to the server; empty when it is no longer known. */
   peerAddress(): string {
-    return this.head.peerAddress ?? this.#peer?.address() ?? "";
+    return this.head.peerAddress ?? this.peer?.address() ?? "";
   }
 
   get sender(): string {

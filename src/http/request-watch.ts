@@ -105,8 +105,10 @@ export class RequestWatch {
     const { watching, principal, requestId, traceId } = exchange;
     if (watching === undefined) return;
     exchange.watching = undefined;
+    const { routes } = exchange.services;
+    const { method } = exchange.head;
     const named = { principal, requestId, traceId, routeIndex: exchange.routeIndex };
-    this.#take(watching, exchange.head.method, exchange.services.routes, named, reply);
+    this.#take({ watching, method, ...named }, routes, reply);
   }
 
   /** Called with a request that was answered before it became an exchange. */
@@ -114,7 +116,7 @@ export class RequestWatch {
     const begun = this.#beginOf(head);
     if (begun === undefined) return;
     const { watching, traceId } = begun;
-    this.#take(watching, head.method, routes, { ...named, traceId }, reply);
+    this.#take({ ...named, watching, method: head.method, traceId }, routes, reply);
   }
 
   /** Hands on what waits. */
@@ -148,33 +150,27 @@ export class RequestWatch {
     return { traceId, watching: { isLogged, spanId, parentId: context?.parentId, ...began } };
   }
 
-  #take(
-    watching: RequestObservation,
-    method: string,
-    routes: ObservedRoutes,
-    named: AnsweredRequest,
-    reply: Reply,
-  ): void {
-    const { startedAt, ...begun } = watching;
+  #take(observed: ObservedRequest, routes: ObservedRoutes, reply: Reply): void {
+    const { startedAt, ...begun } = observed.watching;
     const endedAt = this.#options.monotonic();
     if (!this.#hasRoom(endedAt)) {
       this.#droppedCount += 1;
       return;
     }
-    const { keyId, tenant } = named.principal;
-    const route = routes[named.routeIndex];
+    const { keyId, tenant } = observed.principal;
+    const route = routes[observed.routeIndex];
     this.#batch.push({
       ...begun,
-      traceId: named.traceId,
+      traceId: observed.traceId,
       durationMs: endedAt - startedAt,
-      method: METHODS.has(method) ? method : "_OTHER",
+      method: METHODS.has(observed.method) ? observed.method : "_OTHER",
       route: route?.name ?? "unmatched",
       routePath: route?.path,
       status: reply.status,
       code: readProblemCode(reply),
       tenant: tenant || undefined,
       keyId: keyId || undefined,
-      requestId: named.requestId,
+      requestId: observed.requestId,
     });
     if (this.#batch.length >= BATCH_REQUESTS_MAX) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), BATCH_DELAY_MS).unref();
@@ -199,6 +195,11 @@ interface AnsweredRequest {
   readonly requestId: string;
   readonly traceId: string;
   readonly routeIndex: number;
+}
+
+interface ObservedRequest extends AnsweredRequest {
+  readonly watching: RequestObservation;
+  readonly method: string;
 }
 
 function shouldTrace(

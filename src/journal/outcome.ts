@@ -80,16 +80,17 @@ export function computeOutcomeFrameBytesMax(record: OutcomeRecord): number {
  */
 export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
   const head = at + FRAME_HEAD_BYTES;
+  const lengths = head + OUTCOME_LENGTHS_AT;
   let end = head + OUTCOME_HEAD_BYTES;
   // In the order of STRINGS; spelled out, because a member looked up by name costs more than its
   // text.
-  end += writeTextAndLength(bytes, head, 0, end, record.subject);
-  end += writeTextAndLength(bytes, head, 1, end, record.reporter);
-  end += writeTextAndLength(bytes, head, IDEMPOTENCY_KEY_INDEX, end, record.idempotencyKey);
-  end += writeTextAndLength(bytes, head, TENANT_INDEX, end, record.tenant);
-  end += writeTextAndLength(bytes, head, 4, end, record.action);
-  end += writeTextAndLength(bytes, head, REQUEST_ID_INDEX, end, record.requestId);
-  end += writeTextAndLength(bytes, head, SOURCE_INDEX, end, record.source);
+  end += writeTextAndLength(bytes, lengths, end, record.subject);
+  end += writeTextAndLength(bytes, lengths + 2, end, record.reporter);
+  end += writeTextAndLength(bytes, lengths + 2 * IDEMPOTENCY_KEY_INDEX, end, record.idempotencyKey);
+  end += writeTextAndLength(bytes, lengths + 2 * TENANT_INDEX, end, record.tenant);
+  end += writeTextAndLength(bytes, lengths + 8, end, record.action);
+  end += writeTextAndLength(bytes, lengths + 2 * REQUEST_ID_INDEX, end, record.requestId);
+  end += writeTextAndLength(bytes, lengths + 2 * SOURCE_INDEX, end, record.source);
   const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
   end += proofLength;
   bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
@@ -114,17 +115,11 @@ export function writeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: numb
   return end;
 }
 
-/** Writes a string and its length, the `index`-th; returns how many bytes it took. */
-function writeTextAndLength(
-  bytes: Buffer,
-  head: number,
-  index: number,
-  at: number,
-  text: string,
-): number {
+/** Writes a string at `at` and its length at `lengthAt`; returns how many bytes it took. */
+function writeTextAndLength(bytes: Buffer, lengthAt: number, at: number, text: string): number {
   const length = writeUtf8(bytes, at, text);
   assert(length <= UINT16_MAX, "a member is too long for the journal");
-  bytes.writeUInt16LE(length, head + OUTCOME_LENGTHS_AT + index * 2);
+  bytes.writeUInt16LE(length, lengthAt);
   return length;
 }
 

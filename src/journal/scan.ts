@@ -86,7 +86,7 @@ function findClosingCommit(bytes: Buffer, from: number, lsn: number): number {
     const kind = readFrameKind(bytes, at);
     if (length > PAYLOAD_BYTES_MAX || at + FRAME_HEAD_BYTES + length > size) return -1;
     if (kind === FRAME_KINDS.commit) {
-      return count > 0 && isMatchingCommit(bytes, from, at, lsn, count) ? at : -1;
+      return count > 0 && isMatchingCommit(bytes, { from, at, lsn, count }) ? at : -1;
     }
     count++;
     if (!isRecordKind(kind) || readFrameLsn(bytes, at) !== lsn + count) return -1;
@@ -95,13 +95,15 @@ function findClosingCommit(bytes: Buffer, from: number, lsn: number): number {
   return -1;
 }
 
-function isMatchingCommit(
-  bytes: Buffer,
-  from: number,
-  at: number,
-  lsn: number,
-  count: number,
-): boolean {
+/** `count` records from offset `from` after position `lsn`, closed by the commit at offset `at`. */
+interface ScannedBatch {
+  readonly from: number;
+  readonly at: number;
+  readonly lsn: number;
+  readonly count: number;
+}
+
+function isMatchingCommit(bytes: Buffer, { from, at, lsn, count }: ScannedBatch): boolean {
   if (measureIntactFrame(bytes, at, bytes.byteLength) !== COMMIT_FRAME_BYTES) return false;
   if (readCommitRecordCount(bytes, at) !== count || readFrameLsn(bytes, at) !== lsn + count)
     return false;

@@ -85,7 +85,8 @@ export function verifyJournal(
       if (header === undefined) continue;
       const end = isNewest ? recovery.tail.offset : bytes.byteLength;
       if (!succession.beginSegment(header.publicKey)) report.unannounced.push(name);
-      verifySegmentSignatures(report, name, bytes.subarray(0, end), header, succession);
+      const segment = { name, header, bytes: bytes.subarray(0, end) };
+      verifySegmentSignatures(report, segment, succession);
     }
   } catch (error) {
     if (!(error instanceof JournalDamaged)) throw error;
@@ -94,11 +95,16 @@ export function verifyJournal(
   return report;
 }
 
+interface ReadSegment {
+  readonly name: string;
+  readonly header: SegmentHeader;
+  /** Up to the last intact batch. */
+  readonly bytes: Buffer;
+}
+
 function verifySegmentSignatures(
   report: JournalVerification,
-  segment: string,
-  bytes: Buffer,
-  header: SegmentHeader,
+  { name: segment, header, bytes }: ReadSegment,
   succession: KeySuccession,
 ): void {
   const key = header.publicKey.toString("hex");
@@ -112,7 +118,7 @@ function verifySegmentSignatures(
       const isCommit = kind === FRAME_KINDS.commit;
       const isSigned = isCommit
         ? isCommitSigned(bytes, at, header.publicKey)
-        : verifyAndReportGap(report, bytes, start, at, header.publicKey);
+        : verifyAndReportGap(report, bytes, { start, at }, header.publicKey);
       if (!isSigned) {
         const reason = "a signature is not valid";
         throw new JournalDamaged({ segment, offset: at, afterLsn: lsn, reason });
@@ -132,8 +138,7 @@ function verifySegmentSignatures(
 function verifyAndReportGap(
   report: JournalVerification,
   bytes: Buffer,
-  start: number,
-  at: number,
+  { start, at }: { readonly start: number; readonly at: number },
   publicKey: Buffer,
 ): boolean {
   const { signature, ...gap } = decodeGap(bytes, at);

@@ -128,12 +128,12 @@ export class AppendQueue {
     let duplicate = 0;
     for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT) {
       const verdict = numbers[at]!;
-      const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
+      const lsn = numbers[at + 1]!;
+      const recordedAtMs = numbers[at + 2]!;
+      const firstOutcomeId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
       const waiting = this.#pending[this.#answeredCount++] as PendingAppend;
       try {
-        waiting.resolve(
-          buildReceipt(waiting, verdict, numbers[at + 1]!, numbers[at + 2]!, firstId),
-        );
+        waiting.resolve(buildReceipt(waiting, { verdict, lsn, recordedAtMs, firstOutcomeId }));
       } catch (error) {
         waiting.reject(error as Error);
       }

@@ -19,6 +19,16 @@ export interface AwaitedOutcome {
   signature: Signature;
 }
 
+/** The ledger's result for one record. */
+export interface RecordResult {
+  readonly verdict: number;
+  /** Position of the record, or of the earlier one that it repeats or contradicts. */
+  readonly lsn: number;
+  readonly recordedAtMs: number;
+  /** Outcome id of the earlier record of a duplicate. */
+  readonly firstOutcomeId: string;
+}
+
 /**
  * Receipt of a recorded or repeated outcome.
  * @throws ServiceFault `idempotency_conflict`, `signature_replayed`, `table_full`,
@@ -26,10 +36,7 @@ export interface AwaitedOutcome {
  */
 export function buildReceipt(
   awaited: AwaitedOutcome,
-  verdict: number,
-  lsn: number,
-  recordedAtMs: number,
-  firstOutcomeId: string,
+  { verdict, lsn, recordedAtMs, firstOutcomeId }: RecordResult,
 ): OutcomeReceipt {
   if (verdict === VERDICT_CONFLICT) {
     throw new ServiceFault(

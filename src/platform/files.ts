@@ -59,8 +59,7 @@ export const diskFileLayer: FileLayer = {
   open: (path, mode) => fs.openSync(path, OPEN_FLAGS[mode], 0o600),
   close: (descriptor) => fs.closeSync(descriptor),
   size: (descriptor) => fs.fstatSync(descriptor).size,
-  read: (descriptor, target, offset, length, position) =>
-    fs.readSync(descriptor, target, offset, length, position),
+  read: (...range) => fs.readSync(...range),
   write: (descriptor, parts, position) => fs.writevSync(descriptor, parts, position),
   truncate: (descriptor, length) => fs.ftruncateSync(descriptor, length),
   syncData: (descriptor) => fs.fdatasyncSync(descriptor),

@@ -48,7 +48,7 @@ export function createWebhookSender({
       const url = new URL(text);
       const addresses = await rejectOnAbort(signal, resolveTargetAddresses(url, allowed, resolve));
       const own = { ...headers, "content-type": "application/json", "user-agent": userAgent };
-      return buildAttempt(await sendRequest(url, addresses, own, body, signal));
+      return buildAttempt(await sendRequest(url, addresses, { headers: own, body, signal }));
     } catch (error) {
       return {
         isDelivered: false,
@@ -65,12 +65,16 @@ interface ReceiverResponse {
   readonly retryAfter: string | undefined;
 }
 
+interface WebhookPost {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
 function sendRequest(
   url: URL,
   addresses: readonly string[],
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  signal: AbortSignal,
+  { headers, body, signal }: WebhookPost,
 ): Promise<ReceiverResponse> {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   const bytes = Buffer.from(body);

@@ -25,13 +25,7 @@ export function openLocalLedger(
     if (batch.count > 0) results.push(...core.commit([batch.drain()], clock()));
     return records.map((record, index) => {
       const result = results[index] as CommitResult;
-      return buildReceipt(
-        record,
-        result.verdict,
-        result.lsn,
-        result.recordedAtMs,
-        result.outcomeId,
-      );
+      return buildReceipt(record, { ...result, firstOutcomeId: result.outcomeId });
     });
   };
   /** Position of one record of another kind. A re-fold it asks for is done before it returns. */
@@ -40,9 +34,9 @@ export function openLocalLedger(
     batch.addEvent(kind, payload);
     const result = core.commit([batch.drain()], clock())[0] as CommitResult;
     while (core.isRefolding) core.continueRefold(Number.POSITIVE_INFINITY);
-    const { verdict, lsn, recordedAtMs, outcomeId } = result;
+    const { outcomeId } = result;
     const awaited = { outcomeId, signature: "none" as const };
-    return buildReceipt(awaited, verdict, lsn, recordedAtMs, outcomeId).position;
+    return buildReceipt(awaited, { ...result, firstOutcomeId: outcomeId }).position;
   };
   return {
     appendKeyEvent: (payload) =>

@@ -199,7 +199,7 @@ describe("the vault", () => {
     for (const { source_id } of items) {
       const { merkle, index } = vault.read(source_id, "acme");
       const path = merkle.path.map(bytesOf);
-      const given = [index, merkle.tree_size, path, bytesOf(merkle.root)] as const;
+      const given = [{ index, size: merkle.tree_size, path }, bytesOf(merkle.root)] as const;
       expect(isIncluded(bytesOf(merkle.leaf), ...given)).toBe(true);
       expect(isIncluded(computeLeafHash(Buffer.from("other")), ...given)).toBe(false);
     }
@@ -230,11 +230,13 @@ describe("the Merkle tree", () => {
         for (const leaf of leaves) tree.append(leaf);
         const index = place % size;
         const [path, root] = [tree.computeInclusionPath(index), tree.computeRoot()];
-        expect(isIncluded(leaves[index]!, index, size, path, root)).toBe(true);
-        expect(isIncluded(computeLeafHash(Buffer.of(255)), index, size, path, root)).toBe(false);
+        expect(isIncluded(leaves[index]!, { index, size, path }, root)).toBe(true);
+        expect(isIncluded(computeLeafHash(Buffer.of(255)), { index, size, path }, root)).toBe(
+          false,
+        );
         if (size > 1) {
           const other = (index + 1) % size;
-          expect(isIncluded(leaves[index]!, other, size, path, root)).toBe(false);
+          expect(isIncluded(leaves[index]!, { index: other, size, path }, root)).toBe(false);
         }
       }),
     );

@@ -77,7 +77,7 @@ function traceLeg(
   const borders =
     config === undefined || leg.is_test ? null : computeDecisionThresholds(config, leg);
   const rules =
-    reading === undefined ? null : traceLegRules(services, leg, reading, borders, missing);
+    reading === undefined ? null : traceLegRules(services, { leg, reading, borders }, missing);
   addUnrecordedNotes(leg, config, missing);
   return {
     leg: leg.leg,
@@ -160,12 +160,17 @@ function describeAgentRow(
   };
 }
 
+/** A logged leg with its reading and thresholds, computed again. */
+interface RecomputedLeg {
+  readonly leg: ReplayableLeg;
+  readonly reading: AgentScore;
+  readonly borders: DecisionThresholds | null;
+}
+
 /** The rules on a verify's policy, or on a connection's costs. */
 function traceLegRules(
   services: BureauServices,
-  leg: ReplayableLeg,
-  reading: AgentScore,
-  borders: DecisionThresholds | null,
+  { leg, reading, borders }: RecomputedLeg,
   missing: string[],
 ): TracedRule[] | null {
   if (leg.kind !== "verify") return traceConnectionRules(leg, reading, borders);
@@ -207,14 +212,13 @@ function traceConnectionRules(
   reading: AgentScore,
   borders: DecisionThresholds | null,
 ): TracedRule[] {
-  const { failurePessimistic: value, decisionIndex } = reading;
-  const decision = DECISIONS[decisionIndex]!;
+  const decision = DECISIONS[reading.decisionIndex]!;
   const rules = (["refuse", "connect", "connect_with_verification", "escalate"] as const).map(
     (rule, at, all): TracedRule => ({
       rule,
       gives: rule,
       pointer: null,
-      ...describeDecisionBound(rule, reading, borders, value),
+      ...describeDecisionBound(rule, reading, borders),
       holds: at > all.indexOf(decision) ? null : rule === decision,
       decides: rule === decision,
     }),
@@ -226,13 +230,12 @@ function describeDecisionBound(
   rule: "refuse" | "connect" | "connect_with_verification" | "escalate",
   reading: AgentScore,
   borders: DecisionThresholds | null,
-  pessimistic: number,
 ): { bound?: unknown; value?: unknown } {
   if (rule === "escalate") return {};
   if (rule === "refuse") {
     return { bound: borders?.deny ?? null, value: reading.failureOptimistic };
   }
-  return { bound: borders?.[rule] ?? null, value: pessimistic };
+  return { bound: borders?.[rule] ?? null, value: reading.failurePessimistic };
 }
 
 function addUnrecordedNotes(

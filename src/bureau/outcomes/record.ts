@@ -87,7 +87,7 @@ export function buildRecordOrFault(
 ): OutcomeRecord | ServiceFault {
   const settledAtMs = request.settled_at ?? nowMs;
   const fault = findOutcomeFault(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
-  return fault ?? buildOutcomeRecord(services, request, sender, settledAtMs, nowMs);
+  return fault ?? buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
 }
 
 /** Marks the record as signed by the reporter; the signature is verified before. */
@@ -116,13 +116,8 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = findOutcomeFault(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const record = buildOutcomeRecord(
-        services,
-        request,
-        selectOutcomeSender(call.principal),
-        settledAtMs,
-        nowMs,
-      );
+      const sender = selectOutcomeSender(call.principal);
+      const record = buildOutcomeRecord(services, request, sender, { settledAtMs, nowMs });
       record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
@@ -184,8 +179,7 @@ function buildOutcomeRecord(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
   { tenant, voice, isFirstParty }: OutcomeSender,
-  settledAtMs: number,
-  nowMs: number,
+  { settledAtMs, nowMs }: { readonly settledAtMs: number; readonly nowMs: number },
 ): OutcomeRecord {
   return {
     outcomeId: services.outcomeIds.next(nowMs),

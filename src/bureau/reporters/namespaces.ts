@@ -20,6 +20,12 @@ export interface NamespacesOptions {
   readonly clock: () => number;
 }
 
+interface NamespaceChange {
+  readonly namespace: string;
+  readonly tenant: string;
+  readonly keepsKeys: boolean;
+}
+
 /** Changes resolve once durable, and reject with a ServiceFault. The caller has checked the scope. */
 export class Namespaces {
   readonly #options: NamespacesOptions;
@@ -50,7 +56,7 @@ export class Namespaces {
         const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;
         throw new ServiceFault("namespace_conflict", detail);
       }
-      await this.#record("namespace.granted", namespace, tenant, false, admin);
+      await this.#record("namespace.granted", { namespace, tenant, keepsKeys: false }, admin);
       return this.#describeCurrent(namespace);
     });
   }
@@ -68,7 +74,7 @@ export class Namespaces {
     return this.#options.changes.run(async () => {
       const known = this.#requireOwner(namespace);
       if (known.tenant === tenant && known.state === "granted") return describeNamespace(known);
-      await this.#record("namespace.transferred", namespace, tenant, keepsKeys, admin);
+      await this.#record("namespace.transferred", { namespace, tenant, keepsKeys }, admin);
       return this.#describeCurrent(namespace);
     });
   }
@@ -80,7 +86,8 @@ export class Namespaces {
   revoke(namespace: string, admin: Principal): Promise<NamespaceDescription> {
     return this.#options.changes.run(async () => {
       const known = this.#requireOwner(namespace);
-      await this.#record("namespace.revoked", namespace, known.tenant, false, admin);
+      const { tenant } = known;
+      await this.#record("namespace.revoked", { namespace, tenant, keepsKeys: false }, admin);
       return describeNamespace(known);
     });
   }
@@ -97,9 +104,7 @@ export class Namespaces {
 
   async #record(
     event: NamespaceEvent["event"],
-    namespace: string,
-    tenant: string,
-    keepsKeys: boolean,
+    { namespace, tenant, keepsKeys }: NamespaceChange,
     admin: Principal,
   ): Promise<void> {
     const { events, registry, onEvent, clock } = this.#options;

@@ -52,12 +52,16 @@ export function addLastUses(
   });
 }
 
+interface TenantRecords {
+  readonly keys: readonly KeyDescription[];
+  readonly rows: readonly UsageRow[];
+  readonly uses: ReadonlyMap<string, number>;
+  readonly quotas: readonly QuotaDescription[];
+}
+
 /** All tenants that have a key, a quota or a use in these rows, by name. */
 export function describeTenants(
-  keys: readonly KeyDescription[],
-  rows: readonly UsageRow[],
-  uses: ReadonlyMap<string, number>,
-  quotas: readonly QuotaDescription[],
+  { keys, rows, uses, quotas }: TenantRecords,
   nowMs: number,
 ): TenantDescription[] {
   const names = [keys, rows, quotas].flatMap((each) => each.map(({ tenant }) => tenant));

@@ -1,7 +1,7 @@
 // Replies and problems: the one place where a fault becomes RFC 9457 problem+json, and the header
 // lines that replies share. Values put into headers are validated where they enter (tokens,
 // numbers, constants), so no reply can be split.
-import { type FieldError, type FaultCode, faultKind, ServiceFault } from "../../contract/faults.ts";
+import { faultKind, ServiceFault } from "../../contract/faults.ts";
 import type { Problem } from "../../contract/schemas/service.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { type WireFormat, MEDIA_TYPES } from "./negotiation.ts";
@@ -20,11 +20,9 @@ const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
 
 /** The members of a problem, ready to be serialised or embedded in a batch item. */
 export function buildProblem(
-  code: FaultCode,
-  detail: string,
+  { code, detail, errors }: Pick<ServiceFault, "code" | "detail" | "errors">,
   path: string,
   requestId: string,
-  errors: readonly FieldError[] = [],
 ): Problem {
   const { status, title } = faultKind(code);
   const problem: Problem = {
@@ -64,7 +62,7 @@ export function buildFaultReply(
   const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
   if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
   if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
-  const problem = buildProblem(fault.code, fault.detail, path, requestId, fault.errors);
+  const problem = buildProblem(fault, path, requestId);
   return { status: kind.status, headers, body: JSON.stringify(problem) };
 }
 

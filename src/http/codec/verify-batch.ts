@@ -114,7 +114,6 @@ function buildProblemItem(
   thrown: unknown,
 ): VerifyBatchItem {
   if (!(thrown instanceof ServiceFault)) throw thrown;
-  const { code, detail, errors } = thrown;
-  const problem = buildProblem(code, detail, task.path, requestId, errors);
+  const problem = buildProblem(thrown, task.path, requestId);
   return { status: problem.status, problem };
 }

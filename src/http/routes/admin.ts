@@ -129,7 +129,8 @@ async function listTenants(exchange: Exchange): Promise<Reply> {
   const days = computeLastUsePeriod(clock());
   const rows = await loadUsageRows(selectUsageStore(exchange), book, days, undefined);
   const uses = collectLastUses(rows, book);
-  const tenants = describeTenants(keyring.list(), rows, uses, quotas?.list() ?? [], clock());
+  const records = { keys: keyring.list(), rows, uses, quotas: quotas?.list() ?? [] };
+  const tenants = describeTenants(records, clock());
   return exchange.document(200, { since: `${days.from}T00:00:00.000Z`, tenants });
 }
 

@@ -108,7 +108,7 @@ async function evaluateBatchItem(
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;
-    const problem = buildProblem(code, detail, exchange.head.path, requestId, errors);
+    const problem = buildProblem(thrown, exchange.head.path, requestId);
     const error = { status: problem.status, message: detail, code, errors };
     return { decision: false, context: { error, request_id: requestId } };
   }

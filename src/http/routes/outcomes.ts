@@ -232,8 +232,7 @@ function describeBatchItem(exchange: Exchange, item: BatchItem) {
   if (!(item instanceof ServiceFault)) {
     return { status: item.duplicate ? 200 : 201, result: item };
   }
-  const { code, detail, errors } = item;
-  const problem = buildProblem(code, detail, exchange.head.path, exchange.requestId, errors);
+  const problem = buildProblem(item, exchange.head.path, exchange.requestId);
   return { status: problem.status, problem };
 }
 

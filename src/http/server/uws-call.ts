@@ -166,8 +166,8 @@ export class UwsCall implements Peer {
     // Before the call is over: a reply that cannot be laid out is answered as a failure.
     const { status, headLines } = reply;
     if (headLines === undefined && reply.stream !== undefined) {
-      const call = { isOpen: () => this.#isOpen, leave: () => this.#leave() };
-      this.#onGone = startStreamedReply(this.#response, reply, reply.stream, call, isLast);
+      const call = { isOpen: () => this.#isOpen, leave: () => this.#leave(), isLast };
+      this.#onGone = startStreamedReply(this.#response, reply, reply.stream, call);
       return;
     }
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
@@ -218,6 +218,8 @@ export function writeHeaders(response: HttpResponse, headers: readonly string[])
 
 /** The call that a stream belongs to. The response must not be touched once it is closed. */
 export interface StreamedCall {
+  /** Whether the connection closes after the reply. */
+  readonly isLast: boolean;
   isOpen(): boolean;
   /** Called when the body is complete, right before its end is written. */
   leave(): void;
@@ -232,7 +234,6 @@ export function startStreamedReply(
   { status, headers }: Reply,
   stream: BodyStream,
   call: StreamedCall,
-  isLast: boolean,
 ): () => void {
   let wake = (): void => undefined;
   response.writeStatus(formatStatusLine(status));
@@ -253,7 +254,7 @@ export function startStreamedReply(
     onDrained: (drained) => void (wake = drained),
     end() {
       call.leave();
-      response.cork(() => void response.end("", isLast));
+      response.cork(() => void response.end("", call.isLast));
     },
     cut: () => void response.close(),
   });

@@ -127,18 +127,12 @@ export class JournalArchiver {
     const name = formatSegmentName(first);
     const bytes = this.#read(name, 0, this.#readFileSize(name));
     const before = findEndPoint(this.#copy.sealed);
-    const found = findDurableEnd(
-      durable,
-      bytes,
-      SEGMENT_HEADER_BYTES,
-      verifySegment(bytes, first, before, false),
-      {
-        lsn: before.lsn,
-        chain: Buffer.from(before.chain),
-        timeUs: 0,
-        end: SEGMENT_HEADER_BYTES,
-      },
-    );
+    const found = findDurableEnd(durable, bytes, verifySegment(bytes, first, before, false), {
+      lsn: before.lsn,
+      chain: Buffer.from(before.chain),
+      timeUs: 0,
+      end: SEGMENT_HEADER_BYTES,
+    });
     if (found.lsn < first) return undefined;
     this.#copy.assertStoredIsPrefix(first, bytes, found.end);
     const whole = () => bytes.subarray(0, found.end);
@@ -168,7 +162,7 @@ export class JournalArchiver {
       throw damaged(lastCommitAt, "the last signature is not valid");
     }
     const all = { lsn, chain: Buffer.from(readChainBefore(bytes, end)), timeUs: 0, end };
-    const found = findDurableEnd(durable, bytes, CHAIN_BYTES, all, { ...tail, end: CHAIN_BYTES });
+    const found = findDurableEnd(durable, bytes, all, { ...tail, end: CHAIN_BYTES });
     const more = bytes.subarray(CHAIN_BYTES, found.end);
     const length = from + found.end;
     const content = tail.content.withAppended(more, this.#objects, () =>
@@ -203,13 +197,12 @@ export class JournalArchiver {
 function findDurableEnd(
   durable: number,
   bytes: Buffer,
-  from: number,
   all: SegmentPoint,
   start: SegmentPoint,
 ): SegmentPoint {
   let found = start;
   let { timeUs } = start;
-  for (const commit of iterateCommits(bytes, all.end, from)) {
+  for (const commit of iterateCommits(bytes, all.end, start.end)) {
     if (commit.lsn > durable) return { ...found, timeUs };
     timeUs = Math.max(timeUs, commit.timeUs);
     found = commit;

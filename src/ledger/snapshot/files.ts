@@ -64,8 +64,7 @@ export interface LoadedSnapshot extends SnapshotContents {
 export function writeSnapshot(
   files: FileLayer,
   directory: string,
-  header: SnapshotHeader,
-  body: Uint8Array,
+  { header, body }: { readonly header: SnapshotHeader; readonly body: Uint8Array },
   spareBytes = 0,
 ): void {
   files.makeDirectory(directory);

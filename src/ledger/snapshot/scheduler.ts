@@ -202,7 +202,7 @@ export function serveSnapshotWriter(
   const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
     const body = new Uint8Array(buffer!, 0, computeSnapshotBodyBytes(header));
-    writeSnapshot(files, directory, header, body, spareBytes);
+    writeSnapshot(files, directory, { header, body }, spareBytes);
     send({ kind: "written", lsn: header.lsn });
   };
   port.on("message", (message: ToSnapshotWriter) => {

@@ -68,15 +68,12 @@ function buildImportResults(
   const next = (outcomeId: string, isSignedRow: boolean): OutcomeReceipt => {
     const at = recorded++ * NUMBERS_PER_RECEIPT;
     const verdict = numbers[at]!;
-    const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
+    const lsn = numbers[at + 1]!;
+    const recordedAtMs = numbers[at + 2]!;
+    const firstOutcomeId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
     const signature = isSignedRow ? "reporter" : "none";
-    return buildReceipt(
-      { outcomeId, signature },
-      verdict,
-      numbers[at + 1]!,
-      numbers[at + 2]!,
-      firstId,
-    );
+    const result = { verdict, lsn, recordedAtMs, firstOutcomeId };
+    return buildReceipt({ outcomeId, signature }, result);
   };
   // A signer that contradicts itself is refused by the batch, not row by row.
   if (evidenceId !== "") next("", true);

@@ -196,7 +196,10 @@ export class VaultAssessor {
     const given = classifyText(context, isStructured, false);
     const asked = isQuestionCounted(given) ? (question ?? "") : "";
     const { top_share } = this.#numbers.kinds[given];
-    const reading = this.#scorer.score(content, asked, texts, cited.map(selectCitedId), top_share);
+    const reading = this.#scorer.score(
+      { content, question: asked, texts, ids: cited.map(selectCitedId) },
+      top_share,
+    );
     if (reading === undefined) return undefined;
     return { reading, kind: classifyText(context, isStructured, reading.sentenceCount === 1) };
   }
@@ -222,7 +225,12 @@ export class VaultAssessor {
     const taus = scored && this.#selectThresholds(tenant, scored.kind);
     const doubted =
       scored !== undefined && scored.reading.risk >= taus!.tau_lo
-        ? buildUnsupportedFinding(cited, worst, content!, scored.reading, taus!)
+        ? buildUnsupportedFinding(
+            cited,
+            worst,
+            { content: content!, reading: scored.reading },
+            taus!,
+          )
         : undefined;
     // Evidence goes before the doubt that the same text was sent with other sources.
     if (doubted?.data.is_hallucinated) return doubted;

@@ -82,8 +82,7 @@ export interface KindThresholds {
 export function buildUnsupportedFinding(
   cited: readonly CitedSource[],
   worst: CitedSource,
-  content: string,
-  reading: GroundingScore,
+  { content, reading }: { readonly content: string; readonly reading: GroundingScore },
   { tau_hi }: KindThresholds,
 ): VaultFinding {
   const { worstStart, worstEnd, worstNumber, isContradicted } = reading;

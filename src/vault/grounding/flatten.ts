@@ -41,11 +41,16 @@ interface NegativeLeaf {
   parent: string;
 }
 
+interface FlattenedLeaves {
+  readonly lines: string[];
+  readonly negatives: NegativeLeaf[];
+}
+
 /** Flattens a parsed value. */
 export function flattenJson(value: unknown): FlatDocument {
-  const lines: string[] = [];
-  const negatives: NegativeLeaf[] = [];
-  flattenValue(value, [], "", lines, negatives);
+  const leaves: FlattenedLeaves = { lines: [], negatives: [] };
+  const { lines, negatives } = leaves;
+  flattenValue(value, [], "", leaves);
   const text = lines.join("\n");
   return { text, leaves: formatNegativeLeaves(negatives, text), isStructured: true };
 }
@@ -54,22 +59,16 @@ function flattenValue(
   value: unknown,
   path: readonly string[],
   key: string,
-  lines: string[],
-  negatives: NegativeLeaf[],
+  leaves: FlattenedLeaves,
 ): void {
+  const { lines, negatives } = leaves;
   if (path.length > DEPTH_MAX || lines.length + negatives.length >= LEAVES_MAX) return;
   if (Array.isArray(value)) {
-    for (const each of value) flattenValue(each, path, key, lines, negatives);
+    for (const each of value) flattenValue(each, path, key, leaves);
   } else if (isObject(value)) {
     const names = Object.keys(value);
     for (const name of names) {
-      flattenValue(
-        value[name],
-        [...path, name],
-        dropSharedFirstWord(name, names),
-        lines,
-        negatives,
-      );
+      flattenValue(value[name], [...path, name], dropSharedFirstWord(name, names), leaves);
     }
   } else {
     const parent = path.at(-2) ?? "";

@@ -22,6 +22,15 @@ export interface CitationThresholds {
   readonly hard: number;
 }
 
+/** A text, what it was asked, and the documents it cites. */
+export interface CitingText {
+  readonly content: string;
+  readonly question: string;
+  readonly texts: readonly CitedDocument[];
+  /** Ids of all cited sources in the order of the request. */
+  readonly ids: readonly string[];
+}
+
 export class TextScorer {
   readonly #reader: GroundingReader;
   readonly #limits: CitationThresholds;
@@ -32,17 +41,11 @@ export class TextScorer {
   }
 
   /**
-   * Scores the content and marks citations whose document does not cover it. `ids` are all cited
-   * sources in the order of the request.
+   * Scores the content and marks citations whose document does not cover it.
    * @returns undefined when the text holds nothing to check.
    */
-  score(
-    content: string,
-    question: string,
-    texts: readonly CitedDocument[],
-    ids: readonly string[],
-    topShare: number,
-  ): GroundingScore | undefined {
+  score(citing: CitingText, topShare: number): GroundingScore | undefined {
+    const { content, question, texts, ids } = citing;
     const markers = findCitationMarkers(content, ids);
     const blanked = markers.length === 0 ? content : blankMarkers(content, markers);
     const documents = texts.map(({ document }) => document);
@@ -56,7 +59,7 @@ export class TextScorer {
     // The passes over single sentences reuse the reader's result.
     const reading = { ...scored };
     const windows = texts.map((_, at) => this.#reader.readBestWindow(at));
-    const byMarker = this.#scoreMarkedSentences(blanked, question, texts, ids, markers, scored);
+    const byMarker = this.#scoreMarkedSentences({ ...citing, content: blanked }, markers, scored);
     for (const [at, { cited }] of texts.entries()) {
       this.#markMismatch(cited, byMarker.get(cited) ?? windows[at]!);
     }
@@ -71,10 +74,7 @@ export class TextScorer {
 
   /** Best window of every document among the sentences that cite it by a marker. */
   #scoreMarkedSentences(
-    blanked: string,
-    question: string,
-    texts: readonly CitedDocument[],
-    ids: readonly string[],
+    { content: blanked, question, texts, ids }: CitingText,
     markers: readonly CitationMarker[],
     scored: GroundingScore,
   ): Map<CitedSource, number> {

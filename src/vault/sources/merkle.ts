@@ -78,12 +78,17 @@ function computeSplit(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }
 
+/** A leaf's index in a tree of `size` leaves, and the siblings' hashes from the leaf up. */
+export interface LeafPath {
+  readonly index: number;
+  readonly size: number;
+  readonly path: readonly Uint8Array[];
+}
+
 /** Whether a path leads from a leaf to a root: the check by the holder of a proof. */
 export function isIncluded(
   leaf: Uint8Array,
-  index: number,
-  size: number,
-  path: readonly Uint8Array[],
+  { index, size, path }: LeafPath,
   root: Uint8Array,
 ): boolean {
   if (index >= size) return false;

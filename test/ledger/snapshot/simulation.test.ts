@@ -89,7 +89,7 @@ function save(files: SimulatedFiles, { core, table }: Opened): number {
     streamBytes: 0,
   };
   const body = Buffer.concat([table.memory, guard, events, rules, places]);
-  writeSnapshot(files, "/s", header, body);
+  writeSnapshot(files, "/s", { header, body });
   return lsn;
 }
 
