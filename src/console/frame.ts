@@ -1,12 +1,52 @@
-// The frame around every page: navigation, who is logged in, and the page itself, loaded when opened.
+// The frame around every page: login by a key, navigation, and the page itself, loaded when opened.
+// The key is sent once and kept nowhere; the browser then holds a session's cookie.
 import { html, readInputValue, useEffect, useRef, useState, type VNode } from "./html.ts";
 import { linkTo, type PageLocation, usePageLocation } from "./location.ts";
-import { Login } from "./login.ts";
 import { PAGE_GROUPS, PAGES, type PageEntry } from "./pages.ts";
-import { logOut, subscribeToSession, readSession, type Session } from "./session.ts";
+import { logOut, subscribeToSession, readSession, type Session, logIn } from "./session.ts";
 import { ShortcutsHelp, useGlobalShortcuts } from "./parts/shortcuts-help.ts";
 import { Failure, Loading } from "./parts/notices.ts";
 import { setTheme, readTheme, THEMES, type Theme } from "./theme.ts";
+
+function Login({ wrong }: { wrong?: string }): VNode {
+  const [key, setKey] = useState("");
+  const [told, setTold] = useState(wrong);
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setIsBusy(true);
+    try {
+      await logIn({ key: key.trim() });
+    } catch (error) {
+      setTold(`That did not work: ${(error as Error).message}.`);
+    }
+    setIsBusy(false);
+  };
+  return html`<main class="login" id="main">
+    <form class="card" onSubmit=${submit}>
+      <h1><span class="mark" aria-hidden="true"></span>TrustRank</h1>
+      <p class="dim">The bureau that agents are checked against.</p>
+      <label for="key">API key</label>
+      <input
+        id="key"
+        type="password"
+        autocomplete="off"
+        spellcheck=${false}
+        required
+        value=${key}
+        placeholder="tr_live_…"
+        onInput=${(event: Event) => setKey(readInputValue(event))}
+      />
+      <button type="submit" class="primary" disabled=${isBusy}>Log in</button>
+      <p role="alert" class="deny">${told}</p>
+      <p class="dim small">
+        The first start printed an admin key and a link that logs in once. A key needs one of the
+        scopes admin, analytics:read, reviews:decide, metrics:read. After 30 minutes without use the
+        session ends.
+      </p>
+    </form>
+  </main>`;
+}
 
 export function ConsoleFrame({ wrong }: { first: PageLocation; wrong?: string }): VNode {
   const [who, setWho] = useState(readSession);

@@ -124,11 +124,11 @@ export function countConsecutiveDriftDays({
     if (own === undefined) days.set(day, [score]);
     else own.push(score);
   });
-  const indexOf = createStabilityIndex(reference);
+  const computeIndex = createStabilityIndex(reference);
   let [longest, current, last] = [0, 0, -2];
   for (const [day, own] of days) {
     const noise = 27.877 * (1 / reference.length + 1 / own.length);
-    const isDrifted = indexOf(own) > Math.max(DRIFT_MAX, noise);
+    const isDrifted = computeIndex(own) > Math.max(DRIFT_MAX, noise);
     const isNext = day === last + 1;
     current = isDrifted ? (isNext ? current : 0) + 1 : 0;
     longest = Math.max(longest, current);

@@ -160,7 +160,7 @@ async function readAgentDays(
   { agent, from, tenant }: AgentDaysFilter,
 ): Promise<AgentDay[]> {
   const days = new Map<string, AgentDay>();
-  const dayOf = (day: unknown) => {
+  const formatDay = (day: unknown) => {
     const name = String(day);
     const known = days.get(name) ?? createEmptyAgentDay(name);
     days.set(name, known);
@@ -174,14 +174,14 @@ async function readAgentDays(
        stakes_failed FROM (${outcomes}) WHERE subject = $1::VARCHAR AND day >= ${since}`,
   )) {
     const [count, failures, stakes_total, stakes_failed] = sums.map(Number) as AgentDaySums;
-    Object.assign(dayOf(day), { outcomes: count, failures, stakes_total, stakes_failed });
+    Object.assign(formatDay(day), { outcomes: count, failures, stakes_total, stakes_failed });
   }
   const readings = await buildTableSource(connection, "score_day_rows", tenant);
   for (const [day, ...figures] of await read(
     `SELECT CAST(day AS VARCHAR), internal_score, failure_probability FROM ${readings}
      WHERE agent = $1::VARCHAR AND day >= ${since}`,
   )) {
-    Object.assign(dayOf(day), buildDayScore(figures, "reading"));
+    Object.assign(formatDay(day), buildDayScore(figures, "reading"));
   }
   const decisions = await buildTableSource(connection, "decision_rows", tenant);
   for (const [day, count, denials, ...figures] of await read(
@@ -193,7 +193,7 @@ async function readAgentDays(
      GROUP BY day`,
   )) {
     const counts = { decisions: Number(count), denials: Number(denials) };
-    Object.assign(dayOf(day), counts, buildDayScore(figures, "decision"));
+    Object.assign(formatDay(day), counts, buildDayScore(figures, "decision"));
   }
   return [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1));
 }

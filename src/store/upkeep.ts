@@ -168,9 +168,9 @@ export class Upkeep {
 
 /** Own ones and copies, oldest first: names begin with when their process did. */
 function listAllSegments(directory: string): DecisionSegment[] {
-  const nameOf = ({ file }: DecisionSegment) => basename(file);
+  const readName = ({ file }: DecisionSegment) => basename(file);
   return [...listSegments(directory), ...listSegmentCopies(directory)].toSorted((left, right) =>
-    nameOf(left) < nameOf(right) ? -1 : 1,
+    readName(left) < readName(right) ? -1 : 1,
   );
 }
 

@@ -19,7 +19,7 @@ import {
   type VouchingGraphReply,
   type VouchingNode,
   type CredibilityStatusReply,
-} from "./credibility/replies.ts";
+} from "./credibility/vouching-graph.ts";
 
 const PATH = "/v1/kaizen/credibility";
 const EVERY_MS = 5000;

@@ -141,7 +141,7 @@ function ChartTable({
 }: ChartProps & { say: (value: number) => string }) {
   const from = Math.max(0, at.length - TABLE_ROWS_MAX);
   const rows = at.slice(from).map((each, index) => [each, from + index] as const);
-  const nameOf = (each: number) =>
+  const selectName = (each: number) =>
     isTime === false ? formatNumber(each, 3) : new Date(each * 1000).toLocaleString("en-GB");
   return html`<details class="numbers">
     <summary>as numbers</summary>
@@ -157,7 +157,7 @@ function ChartTable({
           ${rows.map(
             ([each, index]) =>
               html`<tr>
-                <td>${nameOf(each)}</td>
+                <td>${selectName(each)}</td>
                 ${lines.map(({ values }) => html`<td class="n">${formatChartValue(values[index], say)}</td>`)}
               </tr>`,
           )}

@@ -1,13 +1,47 @@
-// A policy document -> the whole policy. What it leaves out is filled in from the shipped policy;
-// then no level may be looser than a less sensitive one, because that is nearly always a slip.
+// Parsers of a policy document and of a request for a back-test. What a document leaves out is filled in
+// from the shipped policy; then no level may be looser than a less sensitive one, because that is nearly
+// always a slip.
 import { type FieldError, invalidRequest } from "../faults.ts";
 import { fillPolicyDefaults } from "../complete-policy.ts";
-import { THIN_RULES } from "../policy.ts";
-import type { LevelPolicy, Policy } from "../policy.ts";
+import { THIN_RULES, type LevelPolicy, type Policy } from "../policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
-import { TOOL_LEVELS } from "../vocabulary.ts";
-import type { ToolLevel } from "../vocabulary.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../vocabulary.ts";
 import { type Parser, createParser } from "./parser.ts";
+import { BacktestRequest } from "../schemas/backtest.ts";
+
+/** Outcomes settled from `fromMs` on and before `toMs`, epoch ms; open where left out. */
+interface BacktestWindow {
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
+
+interface BacktestParameters extends BacktestWindow {
+  /** Left out: the live policy alone. */
+  readonly given?: Policy;
+  readonly includesUnvouched: boolean;
+  readonly waits: boolean;
+}
+
+const parseBacktestRequest = createParser(BacktestRequest);
+
+/**
+ * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong or unknown;
+ *   those of the policy begin with `/policy`.
+ */
+export function parseBacktest(value: unknown): BacktestParameters {
+  const { policy, from, to, include_unvouched, wait } = parseBacktestRequest(value);
+  if (from !== undefined && to !== undefined && to <= from) {
+    const detail = "must be after `from`";
+    throw invalidRequest([{ pointer: "/to", code: "range", detail }]);
+  }
+  return {
+    fromMs: from,
+    toMs: to,
+    ...(policy === undefined ? {} : { given: buildPolicy(policy, "/policy") }),
+    includesUnvouched: include_unvouched,
+    waits: wait,
+  };
+}
 
 const parsePolicyRequest = createParser(PolicyRequest);
 

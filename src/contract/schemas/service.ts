@@ -1,5 +1,6 @@
 // Messages of operators and analysts: API keys, SQL, usage, health; and the problem, which is the
 // answer of every route that fails.
+import * as t from "./schema.ts";
 import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
 import {
   KEY_LABEL_LENGTH_MAX,
@@ -9,11 +10,25 @@ import {
 } from "../limits.ts";
 import { PAID_READS, USAGE_GROUPS } from "../usage.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
-import { defineNullableRequest } from "./nullable.ts";
 import { Quota } from "./quotas.ts";
 import { overlapSec } from "./reporter-keys.ts";
-import * as t from "./schema.ts";
 import { streamState } from "./series.ts";
+
+/** What `schema` takes, or null; `schema` is one that is checked by a predicate. */
+function defineNullableRequest<S extends t.TypedSchema>(schema: S) {
+  const { type, "~refine": rules, "~read": read, "~shown": shown } = schema as t.Schema;
+  const rule = rules?.[0];
+  const isOfType = (value: unknown) => type === undefined || typeof value === type;
+  const typed = type === undefined ? shown : { type, ...shown };
+  return t.defineChecked<t.MessageOf<S> | null>(
+    {
+      "~shown": { anyOf: [typed, { type: "null" }] },
+      "~read": (value: unknown) => (value === null || read === undefined ? value : read(value)),
+    },
+    (value) => value === null || (isOfType(value) && rule?.check(value) === true),
+    (value) => (isOfType(value) ? rule!.error(value) : `type must be a ${String(type)} or null`),
+  );
+}
 
 const minimumScores = t.defineObject(
   t.repeatSchema(t.makeOptional(t.internalScore), ...TOOL_LEVELS),

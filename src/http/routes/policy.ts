@@ -8,7 +8,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { throwInvalidParameter } from "../../contract/parse/parameters.ts";
-import { parseBacktest } from "../../contract/parse/backtest.ts";
+import { parseBacktest } from "../../contract/parse/policy.ts";
 import { HTML_MEDIA_TYPE, prefersHtml, negotiateReplyFormat } from "../codec/negotiation.ts";
 
 export const TENANT_PARAMETER =

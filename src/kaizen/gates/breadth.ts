@@ -207,11 +207,11 @@ function measureGainWithoutCommunities(
     policy,
   );
   const groups = new Map(largest.map(({ id }, group) => [id, group]));
-  const groupOf = (reporter: number) => groups.get(communities[reporter]!) ?? -1;
-  const fits = estimateFitsWithoutGroups(lesson.fitted, groupOf, largest.length);
+  const findGroup = (reporter: number) => groups.get(communities[reporter]!) ?? -1;
+  const fits = estimateFitsWithoutGroups(lesson.fitted, findGroup, largest.length);
   const champion = readCoefficients(holdout.champion.model);
   return largest.map(({ leader, reporters: members, share }, group) => {
-    const isLeft = (i: number) => groupOf(reporters[i]!) !== group;
+    const isLeft = (i: number) => findGroup(reporters[i]!) !== group;
     const rows = Uint32Array.from(reporters.keys()).filter(isLeft);
     const whole = computeRelativeGain(holdout, rows, holdout.challenger.losses);
     const fit = fits[group];

@@ -61,11 +61,11 @@ function measureSliceCalibration(
   const pick = createRowPicker(rows);
   const weights = pick(holdout.weights);
   const mass = weights.reduce((sum, w) => sum + w, 0);
-  const meanOf = (values: ArrayLike<number>) =>
+  const computeMean = (values: ArrayLike<number>) =>
     rows.reduce((sum, row, i) => sum + weights[i]! * values[row]!, 0) / mass;
-  const predicted = meanOf(holdout.challenger.probabilities);
-  const champion = meanOf(holdout.champion.probabilities);
-  const observed = meanOf(holdout.failures);
+  const predicted = computeMean(holdout.challenger.probabilities);
+  const champion = computeMean(holdout.champion.probabilities);
+  const observed = computeMean(holdout.failures);
   const residuals = Float64Array.from(rows, (row) => {
     return holdout.failures[row]! - holdout.challenger.probabilities[row]!;
   });

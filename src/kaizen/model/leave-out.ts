@@ -22,12 +22,12 @@ function listFreeColumns({ usable, coefficients }: FittedScorecard): number[] {
 }
 
 /**
- * Coefficients without the rows of each group. `groupOf` gives the group of a reporter, 0 to
+ * Coefficients without the rows of each group. `findGroup` gives the group of a reporter, 0 to
  * `groups` - 1, or -1 for none. Undefined where the rest determines no fit.
  */
 export function estimateFitsWithoutGroups(
   fitted: FittedScorecard,
-  groupOf: (reporter: number) => number,
+  findGroup: (reporter: number) => number,
   groups: number,
 ): (Float64Array | undefined)[] {
   const { evidence, trainTo, weights, lambda, coefficients } = fitted;
@@ -38,7 +38,7 @@ export function estimateFitsWithoutGroups(
   const gradients = Array.from({ length: groups }, () => new Float64Array(d));
   const { values } = evidence.rows;
   for (let row = 0; row < trainTo; row++) {
-    const group = groupOf(evidence.reporters[row]!);
+    const group = findGroup(evidence.reporters[row]!);
     const p = 1 / (1 + Math.exp(-computeRowLogit(evidence.rows, row, coefficients)));
     const pull = weights[row]! * (p - evidence.failures[row]!);
     const curve = weights[row]! * p * (1 - p);

@@ -136,14 +136,14 @@ function buildStakesDeciles({ stakes }: RowContext, from: number, to: number): H
 /** Tiers of the live weights, thin records apart (scoring 3). */
 function buildTierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }: ScoringConfig) {
   const { scores, thin } = champion;
-  const tierOf = (row: number) => {
+  const selectTier = (row: number) => {
     if (thin[row] === 1) return "REVIEW";
     const score = scores[row]!;
     return score >= a ? "A" : score >= b ? "B" : score >= c ? "C" : "D";
   };
   return ["A", "B", "C", "D", "REVIEW"].map((tier) => ({
     name: `tier ${tier}`,
-    rows: selectRows(scores.length, (row) => tierOf(row) === tier),
+    rows: selectRows(scores.length, (row) => selectTier(row) === tier),
   }));
 }
 

@@ -100,15 +100,15 @@ class StandingHistoryBuilder {
     if (folded.voice >= VOICE_STRANGER) return;
     const { grade_weights, signature_weights } = this.#config;
     const graded = grade_weights[folded.gradeIndex]!;
-    this.#reporters.push(this.#numberOf(folded.reporter));
-    this.#subjects.push(this.#numberOf(folded.subject));
+    this.#reporters.push(this.#assignNumber(folded.reporter));
+    this.#subjects.push(this.#assignNumber(folded.subject));
     this.#failures.push(1 - folded.outcome);
     this.#signatures.push(folded.signatureIndex);
     this.#weights.push(graded * signature_weights[folded.signatureIndex]!);
     this.#stakes.push(folded.stakes);
   }
 
-  #numberOf(id: string): number {
+  #assignNumber(id: string): number {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
     this.#numbers.set(id, this.ids.length);

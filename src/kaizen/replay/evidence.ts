@@ -58,18 +58,18 @@ export function sampleOutcomes(
 ): Uint32Array {
   if (candidates.length <= rowsMax) return candidates;
   const borders = Float64Array.from(bordersMs).toSorted();
-  const stretchOf = (i: number) => {
+  const findStretch = (i: number) => {
     let stretch = 0;
     while (stretch < borders.length && settledMs[i]! >= borders[stretch]!) stretch++;
     return stretch;
   };
   const counts = Array.from({ length: borders.length + 1 }, () => 0);
-  for (const i of candidates) counts[stretchOf(i)]! += 1;
+  for (const i of candidates) counts[findStretch(i)]! += 1;
   const shares = allotRows(rowsMax, counts);
   const limits = shares.map((share, at) =>
     counts[at] === 0 ? 0 : (share / counts[at]!) * DRAW_RANGE,
   );
-  return candidates.filter((i) => hashOutcomeIndex(seed, i) < limits[stretchOf(i)]!);
+  return candidates.filter((i) => hashOutcomeIndex(seed, i) < limits[findStretch(i)]!);
 }
 
 /** Index of `none` in SIGNATURES. */

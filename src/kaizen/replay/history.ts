@@ -151,8 +151,8 @@ class HistoryColumns {
 
   /** Of the frame at `at`. */
   push(folded: FoldedOutcome, frame: Buffer, at: number, recordedMs: number): void {
-    this.#subjects.push(this.#numberOf(folded.subject));
-    this.#reporters.push(this.#numberOf(folded.reporter));
+    this.#subjects.push(this.#assignNumber(folded.subject));
+    this.#reporters.push(this.#assignNumber(folded.reporter));
     this.#failures.push(1 - folded.outcome);
     this.#stakes.push(folded.stakes);
     this.#stakesKnown.push(hasSourcePrefix(frame, at, RATINGS) ? 0 : 1);
@@ -164,7 +164,7 @@ class HistoryColumns {
     this.#recordedMs.push(recordedMs);
   }
 
-  #numberOf(id: string): number {
+  #assignNumber(id: string): number {
     const known = this.#numbers.get(id);
     if (known !== undefined) return known;
     this.#numbers.set(id, this.agents.length);

@@ -153,12 +153,12 @@ export function hasBoundEffect({ good, bad, live, given }: CurvePair): boolean {
 /** Shares of the good and of the bad outcomes that each bound would let through. */
 export function renderAllowedPlot(pair: CurvePair, title: string): string {
   const { good, bad } = pair;
-  const sharesOf = (counts: readonly number[], all: number) =>
+  const computeShares = (counts: readonly number[], all: number) =>
     counts.map((count) => count / Math.max(1, all));
   const lines = renderCurveLines(
     pair,
-    (curve) => sharesOf(curve.good_allowed, good),
-    (curve) => sharesOf(curve.bad_allowed, bad),
+    (curve) => computeShares(curve.good_allowed, good),
+    (curve) => computeShares(curve.bad_allowed, bad),
   );
   const told = ({ kind, isLive, values }: PlotLine, at: number) => {
     const all = kind === "good" ? good : bad;

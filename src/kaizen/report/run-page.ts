@@ -112,14 +112,14 @@ function renderWeightSection(
   spreads: readonly number[],
 ) {
   const used = SCORE_TERMS.filter(({ of }) => of(before) !== 0 || of(after) !== 0);
-  const pointsOf = (weight: number, column: number) =>
+  const formatPoints = (weight: number, column: number) =>
     Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
   const bars = used
     .filter(({ column }) => column > 0)
     .map(({ name, column, of }) => ({
       name,
-      live: pointsOf(of(before), column),
-      tested: pointsOf(of(after), column),
+      live: formatPoints(of(before), column),
+      tested: formatPoints(of(after), column),
     }));
   const rows = used.map(
     ({ name, of }) =>

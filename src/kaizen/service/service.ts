@@ -98,7 +98,7 @@ export class KaizenService implements Kaizen {
     const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
     const runTask = this.#options.runTask ?? runKaizenOnPool;
     try {
-      const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
+      const task = this.#buildTask("watch", request, nowMs, this.#options.ledger.position());
       if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
       const { watch, findings } = await runTask(watchTask, this.#progress, this.#stop.signal);
@@ -202,7 +202,7 @@ export class KaizenService implements Kaizen {
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
-      const task = this.#taskOf(id, request, nowMs, run.position);
+      const task = this.#buildTask(id, request, nowMs, run.position);
       const runTask = this.#options.runTask ?? runKaizenOnPool;
       const result = await runTask(task, this.#progress, this.#stop.signal);
       const { findings, rows, rowsOf, watch } = result;
@@ -249,7 +249,7 @@ export class KaizenService implements Kaizen {
     return due.length === 0 ? undefined : due.map(({ reason }) => reason).join("; ");
   }
 
-  #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
+  #buildTask(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
     const watch = listWatchedChanges(this.#champion);
     const last = this.#champion.live();
     // Data of a release that did not store its shipped config: nothing to compare with, but no

@@ -73,17 +73,17 @@ export function findPivotsWithoutValues(sql: string): PivotWithoutValues[] {
 
 /**
  * The text with the values of each open expression written into it.
- * @param valuesOf runs one of the queries, guarded.
+ * @param readValues runs one of the queries, guarded.
  * @throws ServiceFault `query_rejected` when there are too many values, or none.
  */
 export async function fillPivotValues(
   sql: string,
   pivots: readonly PivotWithoutValues[],
-  valuesOf: (sql: string) => Promise<readonly unknown[]>,
+  readValues: (sql: string) => Promise<readonly unknown[]>,
 ): Promise<string> {
   let closed = sql;
   for (const { from, to, sql: values } of pivots.toReversed()) {
-    const found = (await valuesOf(values)).filter((value) => value !== null).map(String);
+    const found = (await readValues(values)).filter((value) => value !== null).map(String);
     if (found.length === 0) throw createPivotRejection("PIVOT finds no values to make columns of");
     if (found.length > PIVOT_VALUES_MAX) {
       const detail = `PIVOT makes more than ${PIVOT_VALUES_MAX} columns: name those you want by IN`;

@@ -13,7 +13,7 @@ import {
   VOUCHING_NODE_TONES,
   type VouchingGraphReply,
   type VouchingNode,
-} from "./replies.ts";
+} from "./vouching-graph.ts";
 
 interface ReporterCounts {
   readonly outcomes: number;

@@ -30,9 +30,11 @@ export function RiskBoundCurve(props: RiskBoundCurveProps): VNode {
   const { bounds, curve, row, bound, liveBound, onBound } = props;
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
-  const xOf = (share: number) => LEFT + Math.sqrt(share) * (width - LEFT - RIGHT);
+  const projectX = (share: number) => LEFT + Math.sqrt(share) * (width - LEFT - RIGHT);
   const line = (allowed: readonly number[], of: number) =>
-    allowed.map((n, at) => `${xOf(bounds[at]!)},${projectCurveY(of === 0 ? 0 : n / of)}`).join(" ");
+    allowed
+      .map((n, at) => `${projectX(bounds[at]!)},${projectCurveY(of === 0 ? 0 : n / of)}`)
+      .join(" ");
   const words = describeBoundAt(findNearestIndex(bounds, bound), props);
   const onPointer = (event: PointerEvent) => {
     if (event.type === "pointermove" && (event.buttons & 1) === 0) return;
@@ -54,11 +56,11 @@ export function RiskBoundCurve(props: RiskBoundCurveProps): VNode {
       onPointerDown=${onPointer}
       onPointerMove=${onPointer}
     >
-      <${Axes} width=${width} xOf=${xOf} />
+      <${Axes} width=${width} projectX=${projectX} />
       <polyline class="line allow" points=${line(curve.good_allowed, row.good)} />
       <polyline class="line deny" points=${line(curve.bad_allowed, row.bad)} />
-      <${VerticalLine} class="live" x=${xOf(liveBound)} />
-      <${BoundHandle} ...${{ bounds, bound, words, onBound }} x=${xOf(bound)} />
+      <${VerticalLine} class="live" x=${projectX(liveBound)} />
+      <${BoundHandle} ...${{ bounds, bound, words, onBound }} x=${projectX(bound)} />
     </svg>
     <ul class="legend">
       <li><i class="key allow" aria-hidden="true"></i>good outcomes let through</li>
@@ -75,7 +77,7 @@ function projectCurveY(share: number): number {
   return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
 }
 
-function Axes({ width, xOf }: { width: number; xOf: (share: number) => number }): VNode {
+function Axes({ width, projectX }: { width: number; projectX: (share: number) => number }): VNode {
   return html`<g aria-hidden="true">
     ${SHARES.map(
       (share) =>
@@ -92,7 +94,7 @@ function Axes({ width, xOf }: { width: number; xOf: (share: number) => number })
     )}
     ${(width < NARROW ? TICKS_FEW : TICKS).map(
       (tick) =>
-        html`<text x=${xOf(tick)} y=${HEIGHT - 8} text-anchor="middle"
+        html`<text x=${projectX(tick)} y=${HEIGHT - 8} text-anchor="middle"
           >${formatPercent(tick, 0)}</text
         >`,
     )}
@@ -135,10 +137,10 @@ function BoundHandle({ bounds, bound, onBound, x, words }: BoundHandleProps): VN
 function describeBoundAt(at: number, { bounds, curve, row }: RiskBoundCurveProps): string {
   const good = curve.good_allowed[at]!;
   const bad = curve.bad_allowed[at]!;
-  const shareOf = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
+  const formatShare = (part: number, of: number) => formatPercent(of === 0 ? null : part / of, 1);
   return (
-    `At ${formatPercent(bounds[at], 1)}: ${formatNumber(good)} good outcomes (${shareOf(good, row.good)}) and ` +
-    `${formatNumber(bad)} bad ones (${shareOf(bad, row.bad)}) are let through; lost ` +
+    `At ${formatPercent(bounds[at], 1)}: ${formatNumber(good)} good outcomes (${formatShare(good, row.good)}) and ` +
+    `${formatNumber(bad)} bad ones (${formatShare(bad, row.bad)}) are let through; lost ` +
     `${formatNumber(curve.stakes_lost[at])}, turned away ${formatNumber(curve.stakes_turned_away[at])}`
   );
 }

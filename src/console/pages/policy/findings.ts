@@ -39,11 +39,11 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
   const { backtest, question, level } = props;
   const { findings, warnings = [], given } = backtest;
   if (findings === undefined) return null;
-  const isOf = (each: { question: string; level: string }) =>
+  const isMatch = (each: { question: string; level: string }) =>
     each.question === question && each.level === level;
   const policy = given === undefined ? "live" : "given";
   const ofPolicy = (each: { policy: string; question: string; level: string }) =>
-    each.policy === policy && isOf(each);
+    each.policy === policy && isMatch(each);
   const curve = findings.curves.find(ofPolicy);
   const row = findings.rows.find(ofPolicy);
   return html`
@@ -68,7 +68,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
         <${Table}
           label="agents most affected"
           columns=${AGENT_COLUMNS}
-          rows=${findings.agents.filter(isOf)}
+          rows=${findings.agents.filter(isMatch)}
           empty="No agent would be treated otherwise here (agents are listed at L2 and L3)."
         />
       <//>
@@ -85,7 +85,7 @@ export function BacktestResults(props: BacktestResultsProps): VNode | null {
         <${Table}
           label="rules that held back"
           columns=${REASON_COLUMNS}
-          rows=${findings.reasons.filter(isOf)}
+          rows=${findings.reasons.filter(isMatch)}
           empty="Nothing is held back at this level."
         />
       <//>

@@ -59,7 +59,7 @@ export class AttackStandings {
     const attack = this.#attack;
     const ids = [...known];
     const numbers = new Map(known.map((id, i) => [id, i]));
-    const numberOf = (id: string): number => {
+    const assignNumber = (id: string): number => {
       const number = numbers.get(id) ?? ids.push(id) - 1;
       numbers.set(id, number);
       return number;
@@ -75,8 +75,10 @@ export class AttackStandings {
       return longer;
     };
     const count = edges.count + attack.length;
-    const reporters = column(new Uint32Array(count), edges.reporters, (o) => numberOf(o.reporter));
-    const subjects = column(new Uint32Array(count), edges.subjects, (o) => numberOf(o.subject));
+    const reporters = column(new Uint32Array(count), edges.reporters, (o) =>
+      assignNumber(o.reporter),
+    );
+    const subjects = column(new Uint32Array(count), edges.subjects, (o) => assignNumber(o.subject));
     const failures = column(new Uint8Array(count), edges.failures, (o) => 1 - o.outcome);
     const weights = column(
       new Float32Array(count),

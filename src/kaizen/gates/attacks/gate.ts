@@ -134,7 +134,7 @@ function compareAttack(
     const taken = countWrongAnswers(trial, byOwn, isWrong);
     return compareTakings(taken, other, asked, policy);
   };
-  const excess = beyond(prize.borderOf(side, challenger));
+  const excess = beyond(prize.selectThreshold(side, challenger));
   const found = { script, prize: prize.name, asked, own, other, excess };
   const border = findEqualServiceThreshold(prize, holdout, side);
   if (border === undefined) return { ...found, isHarm: excess.isHarm };
@@ -148,11 +148,11 @@ export function measureScoreLiftPoints(
   side: LegSide,
   judge: (leg: LoggedInputs) => Readonly<AgentScore>,
 ): Record<AttackScript, number> {
-  const scoresOf = (legs: AttackLegs) =>
+  const listScores = (legs: AttackLegs) =>
     legs[side].filter(({ stakes }) => stakes === 0).map((leg) => judge(leg).scoreEffective);
   const lift = (script: AttackScript) => {
-    const before = scoresOf(tapes[script].before);
-    const after = scoresOf(tapes[script].asked.at(-1)!);
+    const before = listScores(tapes[script].before);
+    const after = listScores(tapes[script].asked.at(-1)!);
     return computeMedian(after.map((score, i) => score - before[i]!));
   };
   const lifts = ATTACK_NAMES.map((script) => [script, lift(script)] as const);
@@ -165,8 +165,9 @@ const computeComparisonWeight = ({ excess, alike = excess }: AttackComparison): 
 
 function describeComparison({ script, prize, asked, own, other }: AttackComparison): string {
   const { unit } = ATTACK_SCRIPTS[script];
-  const priceOf = ({ price }: WrongAnswers) => (price === undefined ? "never" : `from ${price}`);
-  const prices = `${priceOf(own)} ${unit} on, under the champion ${priceOf(other)}`;
+  const formatPrice = ({ price }: WrongAnswers) =>
+    price === undefined ? "never" : `from ${price}`;
+  const prices = `${formatPrice(own)} ${unit} on, under the champion ${formatPrice(other)}`;
   return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
 }
 

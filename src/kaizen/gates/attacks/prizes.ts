@@ -39,7 +39,7 @@ export interface AttackGoal {
   /** By the policy and the costs as they are. */
   isWrong: (reading: Readonly<AgentScore>, side: LegSide) => boolean;
   /** The border that it hangs on. */
-  borderOf: (side: LegSide, config: ScoringConfig) => number;
+  selectThreshold: (side: LegSide, config: ScoringConfig) => number;
   /** The same answer, were the border elsewhere. */
   isWrongAt: (reading: Readonly<AgentScore>, border: number) => boolean;
   /** True: the prize lies above the border, as being held back does. */
@@ -48,7 +48,7 @@ export interface AttackGoal {
    * Which risk of a row of the holdout the border is compared with, where serving good agents is a
    * matter of the same border; Infinity where it is not compared.
    */
-  riskOf?: (forecast: Forecast, row: number) => number;
+  readRisk?: (forecast: Forecast, row: number) => number;
 }
 
 const selectAllowBound = (level: "L2" | "L3", side: LegSide): number => {
@@ -77,25 +77,25 @@ const createAllowGoal = (level: "L2" | "L3"): AttackGoal => ({
   name: `ALLOW at ${level}`,
   stakes: 0,
   isWrong: (reading, side) => decideVerdictIndex(level, reading, side) === ALLOW,
-  borderOf: (side) => selectAllowBound(level, side),
+  selectThreshold: (side) => selectAllowBound(level, side),
   isWrongAt: isAllowedAtThreshold,
   isAbove: false,
-  riskOf: readRecordRisk,
+  readRisk: readRecordRisk,
 });
 const createConnectGoal = (
   name: string,
   stakes: number,
   decision: number,
-  borderOf: (config: ScoringConfig, stakes: number) => number,
+  selectThreshold: (config: ScoringConfig, stakes: number) => number,
 ): AttackGoal => ({
   name,
   stakes,
   isWrong: ({ decisionIndex }) => decisionIndex <= decision,
-  borderOf: (_, config) => borderOf(config, stakes),
+  selectThreshold: (_, config) => selectThreshold(config, stakes),
   isWrongAt: ({ isRefused, failurePessimistic }, border) =>
     !isRefused && failurePessimistic <= border,
   isAbove: false,
-  riskOf: ({ pessimistic }, row) => pessimistic[row]!,
+  readRisk: ({ pessimistic }, row) => pessimistic[row]!,
 });
 const CONNECT_GOALS: readonly AttackGoal[] = [
   createConnectGoal("connect at 1", 1, CONNECT, computeConnectThreshold),
@@ -112,16 +112,16 @@ const SLANDER_GOALS: readonly AttackGoal[] = [
     name: "held back at L2",
     stakes: 0,
     isWrong: (reading, side) => decideVerdictIndex("L2", reading, side) !== ALLOW,
-    borderOf: (side) => selectAllowBound("L2", side),
+    selectThreshold: (side) => selectAllowBound("L2", side),
     isWrongAt: (reading, border) => !isAllowedAtThreshold(reading, border),
     isAbove: true,
-    riskOf: readRecordRisk,
+    readRisk: readRecordRisk,
   },
   {
     name: "denied at L2",
     stakes: 0,
     isWrong: (reading, side) => decideVerdictIndex("L2", reading, side) >= QUARANTINE,
-    borderOf: (side, config) => computeDenialThreshold(config[side], config),
+    selectThreshold: (side, config) => computeDenialThreshold(config[side], config),
     isWrongAt: ({ isThin, isRefused, failureProbability }, border) =>
       isRefused || (!isThin && failureProbability >= border),
     isAbove: true,
@@ -147,12 +147,12 @@ export function findEqualServiceThreshold(
   holdout: Holdout,
   side: LegSide,
 ): number | undefined {
-  const { riskOf } = prize;
-  if (riskOf === undefined) return undefined;
+  const { readRisk } = prize;
+  if (readRisk === undefined) return undefined;
   const { champion, challenger, failures, config } = holdout;
-  const own = prize.borderOf(side, config);
+  const own = prize.selectThreshold(side, config);
   const risks = (forecast: Forecast) =>
-    Array.from(failures, (failure, row) => (failure === 1 ? Infinity : riskOf(forecast, row)));
+    Array.from(failures, (failure, row) => (failure === 1 ? Infinity : readRisk(forecast, row)));
   const served = risks(champion).filter((p) => p <= own).length;
   return risks(challenger).toSorted((a, b) => a - b)[served - 1] ?? 0;
 }
