@@ -2,7 +2,7 @@
 // and everybody else go on.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ServiceFault } from "../../src/contract/faults.ts";
+import { ServiceFault } from "../../src/contract/faults.ts";
 import type { JournalFollower } from "../../src/store/journal-follower.ts";
 import { stretched } from "../_patience.ts";
 import { catchUp, fillJournal, openStoreCore } from "../store/_fixtures.ts";
@@ -45,21 +45,29 @@ test.each([
   ["a pattern", `SELECT s || s GLOB '*1*2*3*4*5*6*7*8*9*0*1*2*x' FROM ${TEXT}`],
 ])("%s without end is killed, and others in line are answered", async (what, sql) => {
   const { restarts } = opened.sandbox.metrics;
-  const startedAt = performance.now();
-  const asked = faultOf(opened.ask(sql, what, 500));
-  const behind = opened.ask("SELECT count(*) FROM outcomes", "other");
   const stream = "SELECT 1 AS n FROM range(1000000)";
   const asker = { tenant: "third", withheld: [] };
-  const { id } = await opened.sandbox.openStream({ name: "openStream", sql: stream, asker });
-  const fault = await asked;
-  // The tenant has to wait (asked at once: five seconds pass while a loaded machine starts the next
-  // process); nobody else does.
-  const again = await faultOf(opened.ask("SELECT 1", what));
-  expect(again.code).toBe("rate_limited");
-  expect(again.retryAfterSec).toBeGreaterThan(0);
+  const askWithin = async (limitMs: number) => {
+    const startedAt = performance.now();
+    const asked = faultOf(opened.ask(sql, what, limitMs));
+    const behind = opened.ask("SELECT count(*) FROM outcomes", "other");
+    const { id } = await opened.sandbox.openStream({ name: "openStream", sql: stream, asker });
+    const fault = await asked;
+    // Asked at once: five seconds pass while a loaded machine starts the next process.
+    const again = await opened.ask("SELECT 1", what).catch((error: ServiceFault) => error);
+    return { id, fault, again, behind, limitMs, tookMs: performance.now() - startedAt };
+  };
+  // A limit that passes while a loaded machine still makes the text ends the query without force.
+  let ended = await askWithin(500);
+  while (!(ended.again instanceof ServiceFault) && ended.limitMs < 10_000) {
+    ended = await askWithin(2 * ended.limitMs);
+  }
+  const { id, fault, again, behind, limitMs, tookMs } = ended;
+  // The tenant has to wait; nobody else does.
+  expect(again).toMatchObject({ code: "rate_limited", retryAfterSec: expect.any(Number) });
   expect(fault).toMatchObject({ code: "query_rejected", errors: [{ code: "timeout" }] });
-  expect(fault.detail).toMatch(/^the query took longer than 500 ms/);
-  expect(performance.now() - startedAt).toBeLessThan(stretched(4000));
+  expect(fault.detail).toContain(`the query took longer than ${limitMs} ms`);
+  expect(tookMs).toBeLessThan(stretched(3500 + limitMs));
   expect(await behind).toEqual([[0]]);
   expect(opened.sandbox.metrics.restarts).toBe(restarts + 1);
   // Whose stream ended with the process is told so.
