@@ -72,7 +72,7 @@ export class Application implements HttpApplication {
     const { queue } = this.turningAway;
     queue.asked += 1;
     if (queue.isBusy) {
-      const turnedAway = this.turningAway.refusalOf(head);
+      const turnedAway = this.turningAway.refuseIfOverloaded(head);
       if (turnedAway !== undefined) return turnedAway;
     }
     const requestId = head.relayedId ?? this.#requestIds.next();
@@ -227,12 +227,16 @@ export class Application implements HttpApplication {
       const { code, detail } = thrown;
       this.#countFault(exchange, code);
       this.services.refusals?.countRefusal(exchange, code);
-      this.#logger.debug?.("request_refused", { ...this.#namesOf(exchange), code, detail });
+      this.#logger.debug?.("request_refused", {
+        ...this.#describeExchange(exchange),
+        code,
+        detail,
+      });
       return buildFaultReply(thrown, path, exchange);
     }
     this.#countFault(exchange, "internal");
     this.#logger.error("request failed", {
-      ...this.#namesOf(exchange),
+      ...this.#describeExchange(exchange),
       error: describeError(thrown),
     });
     const fault = new ServiceFault("internal", "the failure is logged under this request id");
@@ -240,7 +244,7 @@ export class Application implements HttpApplication {
   }
 
   /** What a log line about a request begins with. */
-  #namesOf({ requestId, routeIndex, traceId, principal: { tenant } }: Exchange) {
+  #describeExchange({ requestId, routeIndex, traceId, principal: { tenant } }: Exchange) {
     const route = this.#table.routes[routeIndex]?.name ?? UNMATCHED_ROUTE;
     // Members that are undefined are no members of a line.
     const known = { tenant: tenant || undefined, trace_id: traceId || undefined };

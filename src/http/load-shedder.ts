@@ -39,7 +39,7 @@ export class LoadShedder {
    * paid reads are refused: whoever asks for a verdict waits for it. Reports wait in a queue that has
    * bounds of its own, and probes and the operator's own requests are needed now.
    */
-  refusalOf(head: RequestHead): RequestAdmission | undefined {
+  refuseIfOverloaded(head: RequestHead): RequestAdmission | undefined {
     const { path, authorization, relayedId } = head;
     // Relayed by another thread it has had its turn there.
     if (relayedId !== undefined) return undefined;
@@ -66,14 +66,14 @@ export class LoadShedder {
   }
 
   #replyTo(path: string, given: string | undefined, id: string): Reply {
-    const [before, after] = this.#texts.get(path) ?? this.#textOf(path);
+    const [before, after] = this.#texts.get(path) ?? this.#splitBody(path);
     const headers = [...HEADERS];
     headers[ID_INDEX] = selectEchoedRequestId(given, id);
     return { status: STATUS, headers, body: before + id + after };
   }
 
   /** The body around the id: the same for all requests of a path. */
-  #textOf(path: string): readonly [string, string] {
+  #splitBody(path: string): readonly [string, string] {
     const [before = "", after = ""] = String(buildOverloadedReply(path).body).split(PLACEHOLDER_ID);
     // Paths with a parameter are as many as callers like.
     if (this.#table.isExact(path)) this.#texts.set(path, [before, after]);

@@ -94,7 +94,7 @@ export class RequestWatch {
 
   /** Called with every request, before anything is asked of it. */
   begin(exchange: Exchange): void {
-    const watching = this.#beginOf(exchange.head);
+    const watching = this.#startObserving(exchange.head);
     if (watching === undefined) return;
     exchange.watching = watching.watching;
     exchange.traceId = watching.traceId;
@@ -113,7 +113,7 @@ export class RequestWatch {
 
   /** Called with a request that was answered before it became an exchange. */
   endAtOnce(head: RequestHead, routes: ObservedRoutes, named: AnsweredRequest, reply: Reply): void {
-    const begun = this.#beginOf(head);
+    const begun = this.#startObserving(head);
     if (begun === undefined) return;
     const { watching, traceId } = begun;
     this.#take({ ...named, watching, method: head.method, traceId }, routes, reply);
@@ -130,7 +130,9 @@ export class RequestWatch {
     this.#options.deliver(batch);
   }
 
-  #beginOf(head: RequestHead): { watching: RequestObservation; traceId: string } | undefined {
+  #startObserving(
+    head: RequestHead,
+  ): { watching: RequestObservation; traceId: string } | undefined {
     const { shares, random, clock, monotonic } = this.#options;
     const isLogged = shares.logged > 0 && random() < shares.logged;
     const { traced } = shares;

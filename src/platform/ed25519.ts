@@ -49,7 +49,7 @@ export function openSodium(): Ed25519Verifier | undefined {
 /** Plain `crypto.verify`: its callback form shares libuv's threads with the journal's syncs. */
 export function openOpenssl(): Ed25519Verifier {
   const keys = new Map<string, KeyObject | undefined>();
-  const objectOf = (key: Uint8Array): KeyObject | undefined => {
+  const findKeyObject = (key: Uint8Array): KeyObject | undefined => {
     const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
     const known = keys.get(name);
     if (known !== undefined || keys.has(name)) return known;
@@ -59,7 +59,7 @@ export function openOpenssl(): Ed25519Verifier {
     return made;
   };
   return (key, signature, message) => {
-    const object = key.byteLength === ED25519_KEY_BYTES ? objectOf(key) : undefined;
+    const object = key.byteLength === ED25519_KEY_BYTES ? findKeyObject(key) : undefined;
     return object !== undefined && verify(null, message, object, signature);
   };
 }

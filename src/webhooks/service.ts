@@ -90,7 +90,7 @@ export class WebhookService implements Webhooks {
     const tenant = request.tenant ?? null;
     const stored: StoredEndpoint = {
       id: `wh_${Buffer.from(randomBytes(ID_BYTES)).toString("hex")}`,
-      url: this.#urlOf(request.url),
+      url: this.#requireAllowedUrl(request.url),
       events: checkEventTypes(request.events, tenant),
       tenant,
       description: request.description ?? null,
@@ -119,7 +119,7 @@ export class WebhookService implements Webhooks {
     const { enabled, events, url } = patch;
     const changed: StoredEndpoint = {
       ...stored,
-      url: url === undefined ? stored.url : this.#urlOf(url),
+      url: url === undefined ? stored.url : this.#requireAllowedUrl(url),
       events: events === undefined ? stored.events : checkEventTypes(events, stored.tenant),
       description: patch.description ?? stored.description,
       pausedBy: enabled === undefined ? stored.pausedBy : enabled ? null : "operator",
@@ -257,7 +257,7 @@ export class WebhookService implements Webhooks {
     return endpoint;
   }
 
-  #urlOf(url: string): string {
+  #requireAllowedUrl(url: string): string {
     const detail = findUrlFault(url, this.#options.allowed);
     if (detail === undefined) return url;
     throw invalidRequest([{ pointer: "/url", code: "format", detail }]);

@@ -67,7 +67,7 @@ export function describeTenants(
   const names = [keys, rows, quotas].flatMap((each) => each.map(({ tenant }) => tenant));
   const keyRows = Map.groupBy(keys, ({ tenant }) => tenant);
   const useRows = Map.groupBy(rows, ({ tenant }) => tenant);
-  const quotaOf = new Map(quotas.map((quota) => [quota.tenant, quota]));
+  const quotaByTenant = new Map(quotas.map((quota) => [quota.tenant, quota]));
   return [...new Set(names)].toSorted().map((tenant) => {
     const own = keyRows.get(tenant) ?? [];
     const used = useRows.get(tenant) ?? [];
@@ -75,7 +75,7 @@ export function describeTenants(
     for (const row of used) addUsage(sums, row);
     const ids = new Set([...own, ...used].map(({ key_id: id }) => id));
     const last = Math.max(...[...ids].map((id) => uses.get(id) ?? 0));
-    const quota = quotaOf.get(tenant);
+    const quota = quotaByTenant.get(tenant);
     return {
       tenant,
       keys: own.length,

@@ -97,7 +97,7 @@ export class Console {
   find(head: RequestHead): ActiveConsoleSession | undefined {
     this.checkHost(head);
     this.checkSite(head);
-    return this.sessions.use(this.#idOf(head));
+    return this.sessions.use(this.#readSessionId(head));
   }
 
   /**
@@ -136,13 +136,13 @@ export class Console {
       const detail = `the console needs one of the scopes ${LOGIN_SCOPES.join(", ")}`;
       throw new ServiceFault("insufficient_scope", detail);
     }
-    this.sessions.end(this.#idOf(head));
+    this.sessions.end(this.#readSessionId(head));
     return { cookie: this.#cookie(opened.id, SESSION_MS_MAX / 1000), session: opened.session };
   }
 
   /** Ends the request's session; what to send so that the browser forgets it. */
   logOut(head: RequestHead): string {
-    this.sessions.end(this.#idOf(head));
+    this.sessions.end(this.#readSessionId(head));
     return this.#cookie("", 0);
   }
 
@@ -162,7 +162,7 @@ export class Console {
   }
 
   /** The id that the browser sent; undefined as well when it sent two. */
-  #idOf({ forwarded }: RequestHead): string | undefined {
+  #readSessionId({ forwarded }: RequestHead): string | undefined {
     const prefix = `${this.#cookieName}=`;
     const found = (forwarded?.get("cookie") ?? "")
       .split("; ")

@@ -36,7 +36,7 @@ interface SessionRecord {
   readonly endsAtMs: number;
   idleEndsAtMs: number;
   /** The key's principal, and the one made of it. */
-  of: Principal;
+  source: Principal;
   principal: Principal;
 }
 
@@ -65,8 +65,8 @@ export class ConsoleSessions {
   /** Opens a session; its id is in this answer and nowhere else. Undefined: the key is not valid. */
   open(keyId: string): { id: string; session: ActiveConsoleSession } | undefined {
     const { keyring, clock, randomBytes } = this.#parts;
-    const of = keyring.findValidPrincipal(keyId);
-    if (of === undefined) return undefined;
+    const source = keyring.findValidPrincipal(keyId);
+    if (source === undefined) return undefined;
     const id = randomBytes(ID_BYTES).toString("base64url");
     const digest = digestSessionId(id);
     const shortId = digest.slice(0, SHORT_ID_LENGTH);
@@ -78,8 +78,8 @@ export class ConsoleSessions {
       rotatedAtMs: this.#rotatedAtMs(keyId),
       endsAtMs: nowMs + SESSION_MS_MAX,
       idleEndsAtMs: nowMs + SESSION_IDLE_MS,
-      of,
-      principal: markConsolePrincipal(of, shortId),
+      source,
+      principal: markConsolePrincipal(source, shortId),
     };
     this.#makeRoom(keyId, nowMs);
     this.#sessions.set(digest, kept);
@@ -93,16 +93,16 @@ export class ConsoleSessions {
     const kept = this.#sessions.get(digest);
     if (kept === undefined) return undefined;
     const nowMs = this.#parts.clock();
-    const of = this.#parts.keyring.findValidPrincipal(kept.keyId);
+    const source = this.#parts.keyring.findValidPrincipal(kept.keyId);
     const isOver = nowMs >= kept.endsAtMs || nowMs >= kept.idleEndsAtMs;
-    if (isOver || of === undefined || this.#rotatedAtMs(kept.keyId) !== kept.rotatedAtMs) {
+    if (isOver || source === undefined || this.#rotatedAtMs(kept.keyId) !== kept.rotatedAtMs) {
       this.#sessions.delete(digest);
       return undefined;
     }
     kept.idleEndsAtMs = nowMs + SESSION_IDLE_MS;
-    if (kept.of !== of) {
-      kept.of = of;
-      kept.principal = markConsolePrincipal(of, kept.shortId);
+    if (kept.source !== source) {
+      kept.source = source;
+      kept.principal = markConsolePrincipal(source, kept.shortId);
     }
     return kept;
   }

@@ -89,7 +89,8 @@ function collectRouteMetrics(
   routeNames: readonly string[],
   threads: readonly RequestCounts[],
 ): MetricValues {
-  const routeOf = (index: number, size: number) => routeNames[Math.trunc(index / size)] ?? "";
+  const selectRouteName = (index: number, size: number) =>
+    routeNames[Math.trunc(index / size)] ?? "";
   const durations = new Map<number, HistogramCounts>();
   for (const [index, counts] of threads.flatMap((each) => each.durations)) {
     durations.set(index, addHistogramCounts(durations.get(index), counts));
@@ -98,11 +99,11 @@ function collectRouteMetrics(
   return {
     http_requests_total: requests.map(([index, value]) => {
       const status = (index % STATUS_COUNT) + STATUS_FIRST;
-      return { labels: [routeOf(index, STATUS_COUNT), String(status)], value };
+      return { labels: [selectRouteName(index, STATUS_COUNT), String(status)], value };
     }),
     http_request_duration_seconds: [...durations].map(([index, value]) => {
       const statusClass = `${(index % STATUS_CLASS_COUNT) + 1}xx`;
-      return { labels: [routeOf(index, STATUS_CLASS_COUNT), statusClass], value };
+      return { labels: [selectRouteName(index, STATUS_CLASS_COUNT), statusClass], value };
     }),
   };
 }

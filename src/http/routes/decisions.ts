@@ -148,17 +148,17 @@ async function listDecisions(exchange: Exchange): Promise<Reply> {
 async function countDecisions(exchange: Exchange): Promise<Reply> {
   const filter = { ...readDecisionFilter(exchange), limit: 0 };
   const counts = await exchange.services.store.countDecisions(filter);
-  const timeOf = (epochMs: number) => new Date(epochMs).toISOString();
+  const formatTime = (epochMs: number) => new Date(epochMs).toISOString();
   const { entries, decisions, lookedAt, oldestMs, facets, stepMs, times } = counts;
   return exchange.document(200, {
     entries,
     decisions,
     looked_at: lookedAt,
     complete: counts.isComplete,
-    oldest_at: oldestMs === undefined ? null : timeOf(oldestMs),
+    oldest_at: oldestMs === undefined ? null : formatTime(oldestMs),
     facets,
     step_ms: stepMs,
-    times: times.map(({ atMs, allow, deny }) => ({ at: timeOf(atMs), allow, deny })),
+    times: times.map(({ atMs, allow, deny }) => ({ at: formatTime(atMs), allow, deny })),
   });
 }
 

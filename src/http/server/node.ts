@@ -78,7 +78,7 @@ class NodeServer implements HttpServer {
     server.on("connection", (socket) => this.#take(socket));
     server.on("request", (request, response) => {
       const { socket } = request;
-      const pipeline = this.#pipelineOf(socket);
+      const pipeline = this.#findOrAddPipeline(socket);
       this.#idle.delete(socket);
       pipeline.enter(() => {
         response.once("close", () => {
@@ -164,7 +164,7 @@ class NodeServer implements HttpServer {
     if (this.#counted.delete(socket)) this.connections.leave();
   }
 
-  #pipelineOf(socket: Socket): RequestPipeline {
+  #findOrAddPipeline(socket: Socket): RequestPipeline {
     const known = this.#pipelines.get(socket);
     if (known !== undefined) return known;
     const made = new RequestPipeline(socket);

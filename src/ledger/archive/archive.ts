@@ -233,6 +233,7 @@ export class Archive {
 
 /** Whether a new manifest would say nothing new. */
 function isSameManifest(former: BackupManifestBody, body: BackupManifestBody): boolean {
-  const textOf = ({ segments, files }: BackupManifestBody) => JSON.stringify([segments, files]);
-  return former.chain === body.chain && textOf(former) === textOf(body);
+  const formatContent = ({ segments, files }: BackupManifestBody) =>
+    JSON.stringify([segments, files]);
+  return former.chain === body.chain && formatContent(former) === formatContent(body);
 }

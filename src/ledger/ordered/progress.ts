@@ -95,9 +95,13 @@ export class StreamProgress {
     this.#origins = new Map(
       origins.map(([name, max, seen]) => [name, { max, seen: new Set(seen) }]),
     );
-    const payloadsOf = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
+    const encodePayloads = (texts: readonly string[]) => texts.map((text) => Buffer.from(text));
     const { standings } = rest;
-    return { access: payloadsOf(rest.access), weights: payloadsOf(rest.weights), standings };
+    return {
+      access: encodePayloads(rest.access),
+      weights: encodePayloads(rest.weights),
+      standings,
+    };
   }
 }
 
