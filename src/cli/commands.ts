@@ -8,12 +8,11 @@ type CommandFunction<Parameters extends unknown[]> = (
 /** The command of a module that is not loaded before the command is called. */
 function createLazyCommand<Parameters extends unknown[], Module>(
   load: () => Promise<Module>,
-  commandOf: (module: Module) => CommandFunction<Parameters>,
+  selectCommand: (module: Module) => CommandFunction<Parameters>,
 ): (...parameters: Parameters) => Promise<void> {
-  return async (...parameters) => commandOf(await load())(...parameters);
+  return async (...parameters) => selectCommand(await load())(...parameters);
 }
 
-const loadArchive = () => import("./backup/archive-command.ts");
 const loadBackup = () => import("./backup/backup-command.ts");
 const loadBacktest = () => import("./policy/backtest-command.ts");
 const loadClusterBootstrap = () => import("./cluster/bootstrap-command.ts");
@@ -28,22 +27,18 @@ const loadEvidence = () => import("./evidence/evidence-command.ts");
 const loadExport = () => import("./export-command.ts");
 const loadImport = () => import("./import-command.ts");
 const loadKaizen = () => import("./kaizen-command.ts");
-const loadKeyChanges = () => import("./keys/keys-command.ts");
-const loadSigning = () => import("./keys/signing-command.ts");
 const loadKeys = () => import("./keys/keys-command.ts");
-const loadLabels = () => import("./evidence/evidence-command.ts");
+const loadSigning = () => import("./keys/signing-command.ts");
 const loadMcp = () => import("./mcp-command.ts");
 const loadNamespaces = () => import("./namespaces-command.ts");
 const loadPolicy = () => import("./policy/policy-command.ts");
 const loadQuery = () => import("./query-command.ts");
 const loadQuotas = () => import("./usage/quotas-command.ts");
-const loadRestore = () => import("./backup/restore-command.ts");
 const loadReviews = () => import("./reviews/reviews-command.ts");
 const loadServe = () => import("./serve-command.ts");
 const loadWebhooks = () => import("./webhooks/webhooks-command.ts");
 const loadUsage = () => import("./usage/usage-command.ts");
 const loadUpgrade = () => import("./upgrade/upgrade-command.ts");
-const loadVouching = () => import("./policy/policy-command.ts");
 
 export const addEvidence = createLazyCommand(loadEvidence, (module) => module.addEvidence);
 export const addWebhook = createLazyCommand(loadWebhooks, (module) => module.addWebhook);
@@ -55,14 +50,14 @@ export const createKey = createLazyCommand(loadKeys, (module) => module.createKe
 export const decideReview = createLazyCommand(loadReviews, (module) => module.decideReview);
 export const followExport = createLazyCommand(loadExport, (module) => module.followExport);
 export const grantNamespace = createLazyCommand(loadNamespaces, (module) => module.grantNamespace);
-export const labelTexts = createLazyCommand(loadLabels, (module) => module.labelTexts);
-export const listArchive = createLazyCommand(loadArchive, (module) => module.listArchive);
+export const labelTexts = createLazyCommand(loadEvidence, (module) => module.labelTexts);
+export const listArchive = createLazyCommand(loadBackup, (module) => module.listArchive);
 export const listEvidence = createLazyCommand(loadEvidence, (module) => module.listEvidence);
 export const listKeys = createLazyCommand(loadKeys, (module) => module.listKeys);
 export const listQuotas = createLazyCommand(loadQuotas, (module) => module.listQuotas);
 export const listNamespaces = createLazyCommand(loadNamespaces, (module) => module.listNamespaces);
 export const listReviews = createLazyCommand(loadReviews, (module) => module.listReviews);
-export const listThresholds = createLazyCommand(loadLabels, (module) => module.listThresholds);
+export const listThresholds = createLazyCommand(loadEvidence, (module) => module.listThresholds);
 export const promoteRun = createLazyCommand(loadKaizen, (module) => module.promoteRun);
 export const removeQuota = createLazyCommand(loadQuotas, (module) => module.removeQuota);
 export const bootstrapNode = createLazyCommand(
@@ -80,7 +75,7 @@ export const revokeNamespace = createLazyCommand(
   loadNamespaces,
   (module) => module.revokeNamespace,
 );
-export const rotateKey = createLazyCommand(loadKeyChanges, (module) => module.rotateKey);
+export const rotateKey = createLazyCommand(loadKeys, (module) => module.rotateKey);
 export const rotateSigningKey = createLazyCommand(loadSigning, (module) => module.rotateSigningKey);
 export const rollBackKaizen = createLazyCommand(loadKaizen, (module) => module.rollBackKaizen);
 export const runBackup = createLazyCommand(loadBackup, (module) => module.runBackup);
@@ -90,11 +85,11 @@ export const runExport = createLazyCommand(loadExport, (module) => module.runExp
 export const runImport = createLazyCommand(loadImport, (module) => module.runImport);
 export const runKaizen = createLazyCommand(loadKaizen, (module) => module.runKaizen);
 export const runMcp = createLazyCommand(loadMcp, (module) => module.runMcp);
-export const runArchivePrune = createLazyCommand(loadArchive, (module) => module.runArchivePrune);
+export const runArchivePrune = createLazyCommand(loadBackup, (module) => module.runArchivePrune);
 export const runQuery = createLazyCommand(loadQuery, (module) => module.runQuery);
-export const runRestore = createLazyCommand(loadRestore, (module) => module.runRestore);
+export const runRestore = createLazyCommand(loadBackup, (module) => module.runRestore);
 export const runServe = createLazyCommand(loadServe, (module) => module.runServe);
-export const setKey = createLazyCommand(loadKeyChanges, (module) => module.setKey);
+export const setKey = createLazyCommand(loadKeys, (module) => module.setKey);
 export const setPolicy = createLazyCommand(loadPolicy, (module) => module.setPolicy);
 export const setQuota = createLazyCommand(loadQuotas, (module) => module.setQuota);
 export const showClusterStatus = createLazyCommand(
@@ -111,8 +106,8 @@ export const transferNamespace = createLazyCommand(
   (module) => module.transferNamespace,
 );
 export const trimClusterLog = createLazyCommand(loadClusterTrim, (module) => module.trimClusterLog);
-export const unvouch = createLazyCommand(loadVouching, (module) => module.unvouch);
-export const vouch = createLazyCommand(loadVouching, (module) => module.vouch);
+export const unvouch = createLazyCommand(loadPolicy, (module) => module.unvouch);
+export const vouch = createLazyCommand(loadPolicy, (module) => module.vouch);
 export const listWebhooks = createLazyCommand(loadWebhooks, (module) => module.listWebhooks);
 export const removeWebhook = createLazyCommand(loadWebhooks, (module) => module.removeWebhook);
 export const enableWebhook = createLazyCommand(loadWebhooks, (module) => module.enableWebhook);

@@ -207,7 +207,7 @@ async function openMultiThreadListeners(
   const server: { running?: RunningHttpServer } = {};
   const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
     server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
-  const threads = await startHttpThreads(config, port, log, parts, relay, refusals);
+  const threads = await startHttpThreads(config, parts, { port, log, relay, refusals });
   try {
     const { dependencies } = parts;
     const { keyring } = dependencies;
@@ -252,13 +252,18 @@ function combineListeners(server: RunningHttpServer, threads: HttpThreads): Http
   };
 }
 
+interface HttpThreadLinks {
+  readonly port: number;
+  readonly log: Log;
+  /** Answers on the main thread what a thread cannot. */
+  readonly relay: RunningHttpServer["relay"];
+  readonly refusals: RefusalAudit;
+}
+
 function startHttpThreads(
   config: ServeConfig,
-  port: number,
-  log: Log,
   parts: ListenersParts,
-  relay: RunningHttpServer["relay"],
-  refusals: RefusalAudit,
+  { port, log, relay, refusals }: HttpThreadLinks,
 ): Promise<HttpThreads> {
   const { evidence, decisions, scorer, dependencies, usageMemories, watchSink } = parts;
   const {

@@ -90,7 +90,7 @@ async function openService(
 ): Promise<Service> {
   const subscribers = new ChangeBroadcaster();
   const clock = openClock(log, closers);
-  const ground = await openStorage(config, log, onFatal, closers, subscribers, clock);
+  const ground = await openStorage({ config, log, onFatal, closers, subscribers, clock });
   const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporting(config, ground, subscribers);

@@ -28,15 +28,19 @@ import { type OpenStore, startStore } from "../store/client.ts";
 const JOURNAL_FAILED =
   "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
 
+interface StorageOptions {
+  readonly config: ServeConfig;
+  readonly log: Log;
+  readonly onFatal: FatalHandler;
+  /** Gets what closes each part, in order of opening. */
+  readonly closers: Closer[];
+  readonly subscribers: ChangeBroadcaster;
+  readonly clock: SteadyClockWriter;
+}
+
 /** Opens the data directory and its contents: keys, store, core. */
-export async function openStorage(
-  config: ServeConfig,
-  log: Log,
-  onFatal: FatalHandler,
-  closers: Closer[],
-  subscribers: ChangeBroadcaster,
-  clock: SteadyClockWriter,
-) {
+export async function openStorage(options: StorageOptions) {
+  const { config, log, onFatal, closers, subscribers, clock } = options;
   const claim = await claimServiceDirectory(config, log);
   closers.push(() => claim.release());
   const archive = new ServiceArchive(config, claim.paths, log);
@@ -60,7 +64,7 @@ export async function openStorage(
   });
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
-  const cluster = await joinCluster(config, claim, log, onFatal, store);
+  const cluster = await joinCluster(options, claim, store);
   const remote = new RemoteEventRouter((detail) => log.error("remote_event_failed", { detail }));
   closers.push(() => cluster?.close());
   const evidence = await openServiceCore({
@@ -93,10 +97,8 @@ export async function openStorage(
 
 /** Undefined where the process is the whole bureau. */
 async function joinCluster(
-  { cluster: config }: ServeConfig,
+  { config: { cluster: config }, log, onFatal }: StorageOptions,
   claim: DataDirectoryClaim,
-  log: Log,
-  onFatal: FatalHandler,
   store: OpenStore,
 ) {
   if (config === undefined) return undefined;

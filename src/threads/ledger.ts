@@ -162,7 +162,7 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
   });
   const written = trackSnapshotTimes(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
-  const taker = createSnapshotTaker(data, core, table, saved, send);
+  const taker = createSnapshotTaker(data, { core, table, send }, saved);
   const engineMemory = table.startAnnouncing();
   const ready = { ...buildReadyMessage(core), engineMemory, snapshotLsn: start?.lsn };
   const install = (wanted: unknown) => table.installConfig(wanted as ScoringConfig);
@@ -174,8 +174,8 @@ function openTableAndJournal(data: LedgerWorkerData, send: LedgerMessageSender) 
     key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
   };
   const engine = computeEngineName(identity);
-  const hashOf = (round: number) => ({ engine, hash: computeTableHash(table.memory, round) });
-  return { core, taker, ready, notes, overflow: table.overflow, install, rekey, tableHash: hashOf };
+  const tableHash = (round: number) => ({ engine, hash: computeTableHash(table.memory, round) });
+  return { core, taker, ready, notes, overflow: table.overflow, install, rekey, tableHash };
 }
 
 /**
@@ -228,12 +228,16 @@ function trackSnapshotTimes(figures: LedgerMetrics, directory: string, lsn: numb
   return () => figures.setSnapshotTime(openThreadClock().now());
 }
 
+interface SnapshotSource {
+  readonly core: LedgerCore;
+  readonly table: LiveTable;
+  readonly send: LedgerMessageSender;
+}
+
 function createSnapshotTaker(
   data: LedgerWorkerData,
-  core: LedgerCore,
-  table: LiveTable,
+  { core, table, send }: SnapshotSource,
   from: Pick<SnapshotSchedulerOptions, "identity" | "outcomesSaved" | "written">,
-  send: LedgerMessageSender,
 ): SnapshotScheduler {
   return new SnapshotScheduler({
     point: () => core.buildSnapshotContents(),

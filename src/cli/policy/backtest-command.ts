@@ -179,9 +179,10 @@ function formatBacktestCells(row: BacktestRow): string[] {
 
 /** Two policies that give the same figures in one line. */
 function mergeEqualPolicies(rows: readonly string[][]): string[][] {
-  const figuresOf = (row: readonly string[] | undefined) => row?.toSpliced(POLICY_COLUMN, 1).join();
+  const joinFigures = (row: readonly string[] | undefined) =>
+    row?.toSpliced(POLICY_COLUMN, 1).join();
   return rows.flatMap((row, at) => {
-    const isTwin = (other: number) => figuresOf(rows[other]) === figuresOf(row);
+    const isTwin = (other: number) => joinFigures(rows[other]) === joinFigures(row);
     if (row[POLICY_COLUMN] === "given" && isTwin(at - 1)) return [];
     return isTwin(at + 1) ? [row.with(POLICY_COLUMN, "both")] : [row];
   });

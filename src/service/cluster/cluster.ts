@@ -30,7 +30,9 @@ import { CommandFailure, EXIT_DAMAGED, EXIT_SYNC_FAILED, EXIT_USAGE } from "../f
 import { countRecentNodes, buildClusterOverview } from "./overview.ts";
 import { readPackageVersion } from "../identity.ts";
 import type { ClusterConfig } from "../settings/cluster-config.ts";
-import { checkLogServers } from "./server-check.ts";
+import { MESSAGE_BYTES_MAX } from "../../ledger/ordered/message.ts";
+import { ClusterRefused } from "../../stream/ordered-log.ts";
+import { describeServerFault, fetchServerFacts, verifyServers } from "../../stream/server-proof.ts";
 
 const STREAM_FAILED = "the thread of the ordered log has failed: ending, the log says why";
 
@@ -40,6 +42,8 @@ const ORIGIN_BYTES = 6;
 const SPOOL_POSITION_INTERVAL_MS = 1000;
 /** Interval in ms between two looks whether this node has caught up. */
 const CATCH_UP_POLL_MS = 50;
+/** Interval in ms between two questions to a server that did not answer at the start. */
+const RECHECK_INTERVAL_MS = 5000;
 
 export interface OpenCluster {
   readonly node: string;
@@ -289,4 +293,47 @@ class Leaderships {
       },
     };
   }
+}
+
+/**
+ * Checks that no server of the log may lose in a power cut what it acknowledges: those that answer now, the others
+ * as soon as they do.
+ * @throws CommandFailure: the sentence says how to mend it.
+ */
+async function checkLogServers(
+  config: ClusterConfig,
+  log: Log,
+  onFatal: FatalHandler,
+): Promise<void> {
+  const { monitors, isUnsafe } = config;
+  const silent = (monitor: string, error: ClusterRefused) => {
+    log.warn("cluster_server_silent", { detail: error.message });
+    checkLogServerLater(monitor, isUnsafe, log, onFatal);
+  };
+  try {
+    await verifyServers(monitors, MESSAGE_BYTES_MAX, silent);
+  } catch (error) {
+    if (!(error instanceof ClusterRefused)) throw error;
+    if (!isUnsafe) throw new CommandFailure(error.message, EXIT_USAGE);
+    log.warn("cluster_unsafe", { detail: error.message });
+  }
+}
+
+/** Proves a server that did not answer at the start as soon as it does. */
+function checkLogServerLater(
+  monitor: string,
+  isUnsafe: boolean,
+  log: Log,
+  onFatal: FatalHandler,
+): void {
+  const again = () => checkLogServerLater(monitor, isUnsafe, log, onFatal);
+  const ask = async () => {
+    const facts = await fetchServerFacts(monitor).catch(() => undefined);
+    if (facts === undefined) return again();
+    const fault = describeServerFault(facts, MESSAGE_BYTES_MAX);
+    if (fault === undefined) log.info("cluster_server_proved", { monitor });
+    else if (isUnsafe) log.warn("cluster_unsafe", { detail: fault });
+    else onFatal(EXIT_USAGE, fault);
+  };
+  setTimeout(() => void ask(), RECHECK_INTERVAL_MS).unref();
 }

@@ -76,8 +76,8 @@ export class HttpThreads {
   }
 
   /** Rate buckets in the memory that all threads share. */
-  bucketsBy(numberOf: (keyId: string) => number): RateBuckets {
-    return { memory: this.#bucketMemory, findKeyNumber: numberOf };
+  bucketsBy(findKeyNumber: (keyId: string) => number): RateBuckets {
+    return { memory: this.#bucketMemory, findKeyNumber };
   }
 
   /**

@@ -84,7 +84,7 @@ export class DecisionEvents implements WebhookEventSource {
     const until = Math.min(columns.count, at.taken + RECORDS_MAX);
     for (let row = at.taken; row < until; row++) {
       const next = { ...at, taken: row + 1 };
-      const events = this.#eventsOf(columns, row, at.segment, at.before + row);
+      const events = this.#buildEvents(columns, row, at.segment, at.before + row);
       if (events.length > 0) readings.push({ events, next });
     }
     if (until < columns.count) return { readings, next: { ...at, taken: until } };
@@ -118,7 +118,7 @@ export class DecisionEvents implements WebhookEventSource {
     return (this.#stretch = { key, columns, end });
   }
 
-  #eventsOf(
+  #buildEvents(
     columns: DecisionColumns,
     row: number,
     segment: string,

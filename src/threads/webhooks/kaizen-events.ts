@@ -51,7 +51,7 @@ export class KaizenEvents implements WebhookEventSource {
     if (this.#known?.stamp === stamp) return this.#known.readings;
     const state = JSON.parse(fs.readFileSync(this.#path, "utf8")) as unknown;
     const promotions = isObject(state) ? (state["promotions"] as readonly Promotion[]) : [];
-    const events = promotions.flatMap((promotion) => this.#eventsOf(promotion));
+    const events = promotions.flatMap((promotion) => this.#buildEvents(promotion));
     const readings = events
       .map((event) => ({ events: [event], next: { atMs: event.atMs, name: event.id } }))
       .toSorted((left, right) => (isLater(left.next, right.next) ? 1 : -1));
@@ -59,7 +59,7 @@ export class KaizenEvents implements WebhookEventSource {
     return readings;
   }
 
-  #eventsOf(promotion: Promotion): OutgoingWebhookEvent[] {
+  #buildEvents(promotion: Promotion): OutgoingWebhookEvent[] {
     const { run_id, version, parent, at_ms: atMs, kind = "full", rolled_back: back } = promotion;
     const common = { tenant: null, lane: "" } as const;
     const promoted: OutgoingWebhookEvent = {
