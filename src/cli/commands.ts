@@ -1,5 +1,5 @@
-// The commands, each loaded when it is asked for. All of them together load 850 modules, DuckDB
-// among them, which takes half a second of CPU; `serve` and `keys` need a part of that.
+// The commands, each loaded when it is asked for: all of them together load DuckDB and the schemas, half a second of CPU
+// that most commands do not need.
 
 type CommandFunction<Parameters extends unknown[]> = (
   ...parameters: Parameters
