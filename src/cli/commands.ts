@@ -1,5 +1,5 @@
-// The commands, each loaded when it is asked for: all of them together load DuckDB and the schemas, half a second of CPU
-// that most commands do not need.
+// The commands, each loaded when it is asked for: all of them together load DuckDB and the schemas, a third of a
+// second of CPU that most commands do not need.
 
 type CommandFunction<Parameters extends unknown[]> = (
   ...parameters: Parameters

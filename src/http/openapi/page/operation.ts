@@ -190,7 +190,7 @@ interface CurlRequest {
   readonly path: string;
   readonly parameters: readonly OpenApiParameter[];
   readonly needsKey: boolean;
-  /** Media type and text of the body; without a text it stands in a file. */
+  /** Media type and text of the body; the body is read from a file where the text is undefined. */
   readonly body?: { readonly type: string; readonly text: string | undefined };
 }
 
