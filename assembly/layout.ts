@@ -64,7 +64,7 @@ export const HEADER_OVERFLOW = 668; //    u32  records that found no room and ch
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
 //  72 | tR f64 ms                   |   152 | latest f32   | broken f32   |
 //     |                             |   160 | praise f32   | rLatest f32  |
-//     |                             |   168 | seen, gDay   | free         |
+//     |                             |   168 | seen, gDay   | heard u32 s  |
 export const ROW_STRIDE = 176;
 export const ROW_SEQ = 0;
 export const ROW_FLAGS = 4;
@@ -102,6 +102,7 @@ export const ROW_BROKEN = 156; //            failures in a row, each as heavy as
 export const ROW_PRAISE = 160; //            S90, each by how good its reporter's own record was
 export const ROW_REPORTED_LATEST = 164; //   ROW_LATEST of what it reported
 export const ROW_SEEN_DAY = 168; //     u16  day at which it first reported
+export const ROW_HEARD_AT = 172; //     u32 s of when it was last heard of, by weight; 0 never
 export const ROW_BASE_SUBJECT_DAY = 170; // u16 last period it drew a residual of the base rate
 
 export const CHUNK_ROWS_LOG2 = 12;
@@ -149,7 +150,7 @@ export const SCRATCH_ID_B = 1024;
 export const SCRATCH_ROW_A = 2048;
 export const SCRATCH_ROW_B = 2304;
 export const SCRATCH_LEG_A = 2560;
-export const SCRATCH_LEG_B = 3072;
+export const SCRATCH_LEG_B = 3200;
 export const SCRATCH_RANGE = 4096;
 export const ID_BYTES_MAX = 518; // 512, and `plain:` before what is no `agent://` identifier
 export const RANGE_ROWS_MAX = 1024;
@@ -163,9 +164,9 @@ export const LEG_INTERNAL = 4;
 export const LEG_EFFECTIVE = 5;
 export const LEG_TIER = 6;
 export const LEG_REGIME = 7;
-export const LEG_DECISION = 8;
+export const LEG_STAKES_LOGIT = 8; // cautious log-odds of failure, without what stakes add
 export const LEG_REFUSED = 9;
-export const LEG_STAKES_MAX = 10;
+export const LEG_STAKES_NOVELTY = 10; // weight of ln((1 + stakes) / (1 + proven)) in log-odds
 export const LEG_REASON_COUNT = 11;
 export const LEG_REASONS = 12; // 4 words
 export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to LEG_INPUTS_END
@@ -184,14 +185,28 @@ export const LEG_FLAGS = 27; //            ROW_FLAGS
 export const LEG_FAILURES = 28; //         long failing mass as stored, not decayed to now
 export const LEG_SHOCK_DAYS = 29; //       days since the last shock, -1 without one
 export const LEG_FEATURES = 30; //         FEATURE_COUNT words, up to LEG_INPUTS_END
-export const LEG_INPUTS_END = 47;
+// Of handshake legs: the subject's own record as the check model reads it; of checks: LEG_MEAN and
+// LEG_SUBJECT_VARIANCE.
+export const LEG_RECORD_MEAN = 47;
+export const LEG_RECORD_VARIANCE = 48;
+export const LEG_SILENT_DAYS = 49; // days since the subject was heard of, -1 never
+export const LEG_INPUTS_END = 50;
 export const LEG_STAKES_FROM = 54; //  output: smallest stakes of the same probability
 export const LEG_STAKES_TO = 55; //    output: largest of them, Infinity for any
 export const LEG_THIN = 56; //         output: 1 where outcomes have resolved too little
 export const LEG_DENIED = 57; //       output: 1 where the probability is above the border of denial
-export const LEG_STAKES_CLEAR = 58; // output: largest stakes that connect; 0 none, Infinity any
+export const LEG_STAKES_UNTESTED = 58; // output: log-odds that stakes beyond the reach add
+export const LEG_STAKES_REACH = 59; // output: largest stakes that the record vouches for
 export const LEG_DEFICITS = 60; //     points of the four reasons while they are ranked
-export const LEG_WORDS = 64;
+export const LEG_JUDGED = 64; //         output: 1 where the record may deny: not thin, and enough weight
+export const LEG_RECORD_PROBABILITY = 65; // output: by the check model, as verify reads the subject
+export const LEG_RECORD_OPTIMISTIC = 66;
+export const LEG_RECORD_DENIED = 67;
+export const LEG_RECORD_REFUSED = 68;
+export const LEG_RECORD_THIN = 69;
+export const LEG_VERIFY_CATCH = 70; //   output: shares of failures caught by verifying, by a person
+export const LEG_HUMAN_CATCH = 71;
+export const LEG_WORDS = 72;
 
 // Scorecard features, in order. Sign on the log-odds of failure in brackets.
 export const FEATURE_MOMENTUM = 0; //          (+) short against long failing rate
@@ -248,14 +263,10 @@ export const WORD_FACTOR = 28;
 export const WORD_OFFSET = 29;
 export const WORD_CAUTION = 30;
 export const WORD_REFUSE_CAUTION = 31;
-export const WORD_VERIFY_COST = 32;
-export const WORD_VERIFY_COST_RATE = 33;
-export const WORD_VERIFY_COST_MAX = 34;
-export const WORD_HUMAN_COST = 35;
-export const WORD_LOSS = 36;
+export const WORD_STAKES_CAUTION = 32; // standard deviations added where stakes are decided
+export const WORD_DENY_FLOOR = 33; //    least probability of failure that may deny
 export const WORD_VERIFY_CATCH = 37;
 export const WORD_HUMAN_CATCH = 38;
-export const WORD_MARGIN = 39;
 export const WORD_TIER_A = 40;
 export const WORD_TIER_B = 41;
 export const WORD_TIER_C = 42;

@@ -2,8 +2,6 @@
 // under one code, the four largest of at least five points (scoring 3).
 import { word } from "./config.ts";
 import {
-  DECISION_CONNECT,
-  REASON_BASE_RATE,
   REASON_CONCENTRATED_REPORTERS,
   REASON_FAILURE_HISTORY,
   REASON_FRAUD_FLAG,
@@ -39,7 +37,6 @@ import {
   FLAG_DISCOUNTED,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
-  LEG_DECISION,
   LEG_DEFICITS,
   LEG_EVIDENCE,
   LEG_FAILURES,
@@ -143,12 +140,6 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   const flags = <u32>get(out, LEG_FLAGS);
   if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity);
   if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity);
-  // Nothing about the agent stands out: it is the stakes, or how often anybody fails.
-  const isClear = get(out, LEG_DECISION) == <f64>DECISION_CONNECT;
-  if (get(out, LEG_REASON_COUNT) == 0.0 && !isClear) {
-    const isNovel = get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY) > 0.0;
-    offer(out, isNovel ? REASON_STAKE_ABOVE_PROVEN : REASON_BASE_RATE, 0.0);
-  }
 }
 
 /** What the record itself gives: failures, too few or too alike who report, too little of it. */

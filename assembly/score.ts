@@ -1,8 +1,8 @@
-// Read path: one leg's score, probabilities, tier, regime, decision and reasons from a copied row
+// Read path: one leg's score, probabilities, tier, regime, standing and reasons from a copied row
 // (scoring 3 and 4). Writes one leg result; allocates nothing.
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
-import { decide, denyBorder } from "./decision.ts";
+import { denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
   REGIME_DRIFTING,
@@ -21,6 +21,8 @@ import {
   FEATURE_MOMENTUM,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
+  FEATURE_STAKES_NOVELTY,
+  FEATURE_STAKES_UNTESTED,
   FEATURE_UNVERIFIED,
   FEATURE_VIEWER_LATEST,
   FEATURE_VIEWER_RECORD,
@@ -29,7 +31,6 @@ import {
   FLAG_KEY_REVOKED,
   LEG_BASE,
   LEG_CONFIG,
-  LEG_DECISION,
   LEG_DENIED,
   LEG_EFFECTIVE,
   LEG_ETA,
@@ -37,20 +38,32 @@ import {
   LEG_FAILURES,
   LEG_FEATURES,
   LEG_FLAGS,
+  LEG_HUMAN_CATCH,
   LEG_INTERNAL,
+  LEG_JUDGED,
   LEG_KNOWN,
   LEG_MEAN,
   LEG_OPTIMISTIC,
   LEG_OUTCOMES,
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
+  LEG_RECORD_DENIED,
+  LEG_RECORD_MEAN,
+  LEG_RECORD_OPTIMISTIC,
+  LEG_RECORD_PROBABILITY,
+  LEG_RECORD_REFUSED,
+  LEG_RECORD_THIN,
+  LEG_RECORD_VARIANCE,
   LEG_REFUSED,
   LEG_REGIME,
   LEG_SD,
   LEG_SHOCK_DAYS,
+  LEG_SILENT_DAYS,
+  LEG_STAKES_REACH,
   LEG_SUBJECT_VARIANCE,
   LEG_THIN,
   LEG_TIER,
+  LEG_VERIFY_CATCH,
   LEG_VIEWER,
   LEG_VIEWER_VARIANCE,
   MODEL_BASE,
@@ -60,6 +73,7 @@ import {
   MODEL_WEIGHTS,
   ROW_FAILURE_LONG,
   ROW_FLAGS,
+  ROW_HEARD_AT,
   ROW_MEAN_A,
   ROW_MEAN_B,
   ROW_MEAN_R,
@@ -72,6 +86,8 @@ import {
   ROW_VARIANCE_R,
   WORD_CAUTION,
   WORD_FACTOR,
+  WORD_HUMAN_CATCH,
+  WORD_MODEL_CHECK,
   WORD_MODEL_HANDSHAKE,
   WORD_OFFSET,
   WORD_REFUSE_CAUTION,
@@ -86,6 +102,7 @@ import {
   WORD_TIER_A,
   WORD_TIER_B,
   WORD_TIER_C,
+  WORD_VERIFY_CATCH,
 } from "./layout.ts";
 import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
@@ -135,7 +152,7 @@ export function scoreLeg(
 }
 
 /**
- * Scores, decision, tier and reasons from the leg's inputs: the words LEG_KNOWN and LEG_INPUTS on.
+ * Scores, standing, tier and reasons from the leg's inputs: the words LEG_KNOWN and LEG_INPUTS on.
  * Nothing else is read, so that a logged leg judged again gives the same bits.
  */
 export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
@@ -158,7 +175,11 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   const added = stakesPart(config, model, out);
   writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
-  writeDecision(config, model, stakes, added, eta, out);
+  writeStanding(config, model, added, eta, out);
+  writeStakes(config, model, stakes, added, out);
+  writeRecord(config, model, stakes, out);
+  put(out, LEG_VERIFY_CATCH, word(config, WORD_VERIFY_CATCH));
+  put(out, LEG_HUMAN_CATCH, word(config, WORD_HUMAN_CATCH));
   writeTier(config, eta - added - viewerPart(config, model, out), out);
   rankReasons(config, model, out);
 }
@@ -169,10 +190,13 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
  * is no matter of the weights.
  */
 function writeDoubt(config: u32, out: u32): void {
-  const prior = word(config, WORD_SUBJECT_VARIANCE);
-  const resolved = 1.0 - get(out, LEG_SUBJECT_VARIANCE) / prior;
+  put(out, LEG_THIN, isDoubtful(config, get(out, LEG_SUBJECT_VARIANCE), out) ? 1.0 : 0.0);
+}
+
+function isDoubtful(config: u32, variance: f64, out: u32): bool {
+  const resolved = 1.0 - variance / word(config, WORD_SUBJECT_VARIANCE);
   const isFew = get(out, LEG_OUTCOMES) < word(config, WORD_THIN_OUTCOMES);
-  put(out, LEG_THIN, isFew || resolved < word(config, WORD_THIN_BELOW) ? 1.0 : 0.0);
+  return isFew || resolved < word(config, WORD_THIN_BELOW);
 }
 
 /** Log-odds that come from the viewing party: a tier is the subject's, whoever looks. */
@@ -186,6 +210,16 @@ function viewerPart(config: u32, model: u32, out: u32): f64 {
   return part + weighed(config, model, FEATURE_RECIPROCAL_SUCCESS, out);
 }
 
+function isViewerFeature(feature: u32): bool {
+  return (
+    feature == <u32>FEATURE_VIEWER_SHORT ||
+    feature == <u32>FEATURE_VIEWER_LATEST ||
+    feature == <u32>FEATURE_VIEWER_RECORD ||
+    feature == <u32>FEATURE_RECIPROCAL_FAILURE ||
+    feature == <u32>FEATURE_RECIPROCAL_SUCCESS
+  );
+}
+
 /** Log-odds that come from assessments: they ask for a second look and never deny. */
 function assessedPart(config: u32, model: u32, out: u32): f64 {
   const failed = weighed(config, model, FEATURE_HALLUCINATION, out);
@@ -196,8 +230,10 @@ function weighed(config: u32, model: u32, feature: u32, out: u32): f64 {
   return word(config, model + MODEL_WEIGHTS + feature) * get(out, LEG_FEATURES + feature);
 }
 
-/** What the row says beside its track: flags and pattern, failing mass, shock. */
+/** What the row says beside its track: flags and pattern, failing mass, shock, silence. */
 function readStanding(row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
+  const heard = hasHistory ? <f64>load<u32>(row, ROW_HEARD_AT) * 1000.0 : 0.0;
+  put(out, LEG_SILENT_DAYS, heard > 0.0 ? daysBetween(heard, nowMs) : -1.0);
   put(out, LEG_FLAGS, row != 0 ? <f64>load<u32>(row, ROW_FLAGS) : 0.0);
   put(out, LEG_FAILURES, row != 0 ? <f64>load<f32>(row, ROW_FAILURE_LONG) : 0.0);
   put(out, LEG_OUTCOMES, row != 0 ? <f64>load<u32>(row, ROW_OUTCOMES) : 0.0);
@@ -218,14 +254,22 @@ function readSubject(
   if (!hasHistory) {
     put(out, LEG_MEAN, 0.0);
     put(out, LEG_SUBJECT_VARIANCE, prior);
+    put(out, LEG_RECORD_MEAN, 0.0);
+    put(out, LEG_RECORD_VARIANCE, prior);
     return;
   }
   const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
   const a = reversion(days, word(config, WORD_SUBJECT_TAU));
-  const mean = isHandshake ? load<f64>(row, ROW_MEAN_B) : load<f64>(row, ROW_MEAN_A);
-  const variance = isHandshake ? load<f64>(row, ROW_VARIANCE_B) : load<f64>(row, ROW_VARIANCE_A);
-  put(out, LEG_MEAN, mean * a);
-  put(out, LEG_SUBJECT_VARIANCE, revertVariance(variance, prior, a));
+  const mean = load<f64>(row, ROW_MEAN_A) * a;
+  const variance = revertVariance(load<f64>(row, ROW_VARIANCE_A), prior, a);
+  put(out, LEG_RECORD_MEAN, mean);
+  put(out, LEG_RECORD_VARIANCE, variance);
+  put(out, LEG_MEAN, isHandshake ? load<f64>(row, ROW_MEAN_B) * a : mean);
+  put(
+    out,
+    LEG_SUBJECT_VARIANCE,
+    isHandshake ? revertVariance(load<f64>(row, ROW_VARIANCE_B), prior, a) : variance,
+  );
 }
 
 /** Severity of the viewing party; returns its variance. */
@@ -253,10 +297,13 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
 
-function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f64, out: u32): void {
+/**
+ * Whether the record is refused or denied, whatever the stakes. Doubt alone never denies: a thin
+ * record asks for a second look. So does what is nearly forgotten: without any word for a year or
+ * more, nothing denies.
+ */
+function writeStanding(config: u32, model: u32, added: f64, eta: f64, out: u32): void {
   const border = denyBorder(config, model);
-  // Doubt alone never denies: a thin record asks for a second look.
-  // So does what is nearly forgotten: without any word for a year or more, nothing denies.
   const isJudged = get(out, LEG_THIN) == 0.0 && get(out, LEG_EVIDENCE) >= DENY_EVIDENCE_MIN;
   const found = assessedPart(config, model, out);
   const own = eta - added - found;
@@ -270,11 +317,53 @@ function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f6
   const isPlain = added == 0.0 && found == 0.0;
   const expected = isPlain ? get(out, LEG_PROBABILITY) : sigmoid(own);
   const isDenied = isRefused || (isJudged && expected >= border);
-  const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);
+  put(out, LEG_JUDGED, isJudged ? 1.0 : 0.0);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
   put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);
-  put(out, LEG_DECISION, <f64>decision);
-  writeStakes(config, model, decision, stakes, added, out);
+}
+
+/**
+ * The same by the check model, which verify goes by: whom verify holds back, no handshake connects.
+ * Of a check they are the leg's own.
+ */
+function writeRecord(config: u32, model: u32, stakes: f64, out: u32): void {
+  if (model != WORD_MODEL_HANDSHAKE) {
+    put(out, LEG_RECORD_PROBABILITY, get(out, LEG_PROBABILITY));
+    put(out, LEG_RECORD_OPTIMISTIC, get(out, LEG_OPTIMISTIC));
+    put(out, LEG_RECORD_DENIED, get(out, LEG_DENIED));
+    put(out, LEG_RECORD_REFUSED, get(out, LEG_REFUSED));
+    put(out, LEG_RECORD_THIN, get(out, LEG_THIN));
+    return;
+  }
+  const check: u32 = WORD_MODEL_CHECK;
+  const weight = word(config, check + MODEL_MEAN);
+  let eta = word(config, check + MODEL_INTERCEPT);
+  eta += word(config, check + MODEL_BASE) * get(out, LEG_BASE);
+  eta += weight * get(out, LEG_RECORD_MEAN);
+  for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) {
+    // In a check nobody looks, and the good mean is that of the check's own track.
+    if (j == <u32>FEATURE_STAKES_UNTESTED || isViewerFeature(j)) continue;
+    eta += word(config, check + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
+  }
+  const sd = weight * Math.sqrt(get(out, LEG_RECORD_VARIANCE));
+  const novelty = weighed(config, check, FEATURE_STAKES_NOVELTY, out);
+  const own = eta - novelty - assessedPart(config, check, out);
+  const cautious = word(config, WORD_REFUSE_CAUTION) * sd;
+  const border = denyBorder(config, check);
+  const isThin = isDoubtful(config, get(out, LEG_RECORD_VARIANCE), out);
+  const isJudged = !isThin && get(out, LEG_EVIDENCE) >= DENY_EVIDENCE_MIN;
+  const isFlagged = (<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0;
+  const isRefused = isFlagged || (isJudged && sigmoid(own - cautious) >= border);
+  let untested: f64 = 0.0;
+  if (stakes > get(out, LEG_STAKES_REACH)) {
+    const weightUntested = word(config, check + MODEL_WEIGHTS + FEATURE_STAKES_UNTESTED);
+    untested = weightUntested * max(0.0, -get(out, LEG_RECORD_MEAN));
+  }
+  put(out, LEG_RECORD_PROBABILITY, sigmoid(eta + untested));
+  put(out, LEG_RECORD_OPTIMISTIC, sigmoid(eta - novelty - cautious));
+  put(out, LEG_RECORD_REFUSED, isRefused ? 1.0 : 0.0);
+  put(out, LEG_RECORD_DENIED, isRefused || (isJudged && sigmoid(own) >= border) ? 1.0 : 0.0);
+  put(out, LEG_RECORD_THIN, isThin ? 1.0 : 0.0);
 }
 
 /** Tier from the subject's own log-odds, REVIEW while its record is thin; regime from its history. */

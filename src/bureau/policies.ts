@@ -5,7 +5,14 @@ import { invalidRequest } from "../contract/faults.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";
+import {
+  BPS_PER_ONE,
+  CATCH_RATES_DEFAULT,
+  computeReviewFriction,
+} from "../contract/stakes-policy.ts";
+import type { StakesTerms } from "../contract/stakes-policy.ts";
 import { createActivePolicy } from "../policy/active-policy.ts";
+import type { ActivePolicy } from "../policy/active-policy.ts";
 import type { PolicyBook } from "../policy/policy-book.ts";
 import { SerialQueue } from "../concurrency/serial-queue.ts";
 
@@ -17,6 +24,38 @@ export interface TenantPoliciesOptions {
   readonly onPolicy: (event: PolicyEvent) => void;
   /** Epoch ms. */
   readonly clock: () => number;
+}
+
+/** A policy's rules, and the amounts that decide, in the tenant's unit. */
+function describeRules({
+  version,
+  policy,
+  terms,
+}: ActivePolicy): Pick<PolicyDocument, "version" | "policy" | "stakes_in_force"> {
+  const { connect, L2, L3 } = terms;
+  const stakes = {
+    unit: connect.unit,
+    is_set: policy.stakes?.review_cost !== undefined,
+    connect: describeTerms(connect),
+    L2: describeTerms(L2),
+    L3: describeTerms(L3),
+  };
+  return { version, policy, stakes_in_force: stakes };
+}
+
+function describeTerms(terms: StakesTerms): PolicyDocument["stakes_in_force"]["L2"] {
+  const { unit } = terms;
+  return {
+    verification_cost: terms.verificationCost / unit,
+    review_cost: terms.reviewCost / unit,
+    risk_tolerance: terms.riskTolerance / unit,
+    tolerated_loss_bps: terms.toleratedLoss * BPS_PER_ONE,
+    review_friction: computeReviewFriction(terms, CATCH_RATES_DEFAULT),
+    loss_share: terms.lossShare,
+    assumed: terms.assumed / unit,
+    stale_after_days: terms.staleAfterDays,
+    on_verification: terms.onVerification,
+  };
 }
 
 export class TenantPolicies {
@@ -35,9 +74,10 @@ export class TenantPolicies {
   }
 
   describePolicy(tenant: string): PolicyDocument {
-    const { version, policy, setBy, setAtMs } = this.#options.book.findActivePolicy(tenant);
+    const active = this.#options.book.findActivePolicy(tenant);
+    const { setBy, setAtMs } = active;
     const setAt = setAtMs === null ? null : new Date(setAtMs).toISOString();
-    return { tenant, version, policy, set_by: setBy, set_at: setAt };
+    return { tenant, ...describeRules(active), set_by: setBy, set_at: setAt };
   }
 
   /**
@@ -46,8 +86,7 @@ export class TenantPolicies {
    */
   previewPolicy(tenant: string, policy: Policy): PolicyDocument {
     assertVouchingsUnexpired(policy, this.#options.clock());
-    const { version, policy: whole } = createActivePolicy(policy);
-    return { tenant, version, policy: whole, set_by: null, set_at: null };
+    return { tenant, ...describeRules(createActivePolicy(policy)), set_by: null, set_at: null };
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Policy } from "./policy.ts";
 import type { PolicyRequest } from "./schemas/policy.ts";
 
 /** The members that count: rules, whole or in part. */
-type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched">;
+type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched" | "stakes">;
 
 /** The shipped policy with the rules of `given` in the place of its own. */
 export function fillPolicyDefaults(given: PolicyRules): Policy {
@@ -22,5 +22,8 @@ export function fillPolicyDefaults(given: PolicyRules): Policy {
     ...(given.vouched === undefined || given.vouched.length === 0
       ? {}
       : { vouched: given.vouched }),
+    ...(given.stakes === undefined || Object.keys(given.stakes).length === 0
+      ? {}
+      : { stakes: given.stakes }),
   };
 }

@@ -30,6 +30,9 @@ export const DECISION_INPUTS: readonly string[] = [
   "failure_weight",
   "shock_days",
   ...FEATURES.map((name) => `x_${name}`),
+  "record_mean",
+  "record_variance",
+  "silent_days",
 ];
 
 /** Stands for "does not apply" in the indexes of an entry. */

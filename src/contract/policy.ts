@@ -1,6 +1,7 @@
 // The policy of a tenant as data: per tool level, the failure probability up to which an agent is
 // let through, what a thin record draws, from where on it is denied. Thin history can ask for a
 // second look and never more; only risk denies. The operator's word may stand in for a thin record.
+import type { StakesPolicy } from "./stakes-policy.ts";
 import type { ToolLevel } from "./vocabulary.ts";
 
 /**
@@ -33,7 +34,7 @@ export interface LevelPolicy {
   deny_from: "fitted" | "never" | number;
   /** Minimum internal score, 300 to 850, for keys that name none; null for none. */
   minimum_score: number | null;
-  /** Whether stakes given in a request are decided as `check` would. */
+  /** Whether stakes count as in `check`, by the level's own terms; where none are named, those assumed. */
   counts_stakes: boolean;
   /** Whether a citation that is not registered asks for a second look. */
   require_verified_sources: boolean;
@@ -44,7 +45,7 @@ export interface LevelPolicy {
    * back can be learnt about too; left out for none.
    */
   audit_one_in?: number;
-  /** Stakes up to which that may be; left out for 0: only where none are named. */
+  /** Stakes up to which that may be; left out or 0: up to what a request that names none counts for. */
   audit_max_stakes?: number;
 }
 
@@ -59,7 +60,10 @@ export interface Vouching {
   until: string;
   /** The most sensitive level at which it counts. */
   up_to: (typeof VOUCHED_LEVELS)[number];
-  /** Stakes up to which it counts too, in the tenant's unit; beyond them `check` decides. */
+  /**
+   * Stakes up to which it counts too, in the tenant's unit; beyond them the stakes decide. 0: up to what a
+   * request that names none counts for.
+   */
   max_stakes: number;
 }
 
@@ -69,6 +73,8 @@ export interface Policy {
   allow_inverted: boolean;
   /** Left out for none, so that a policy from before vouching keeps its version. */
   vouched?: Vouching[];
+  /** As it was written; left out: nothing is set, and the shipped amounts hold. */
+  stakes?: StakesPolicy;
 }
 
 /**

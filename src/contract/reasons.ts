@@ -21,9 +21,36 @@ export interface ReasonInputs {
   readonly isKnown: boolean;
   readonly failureProbability: number;
   readonly failurePessimistic: number;
+  /** Days since the agent was heard of; -1: never. */
+  readonly silentDays: number;
 }
 
-export type ReasonSentence = (reading: ReasonInputs, stakes: number) => string;
+/** The stakes that a decision is about, in the tenant's unit. */
+export interface ReasonStakes {
+  /** As they were named; 0 for none. */
+  readonly stakes: number;
+  /** What they count for: at least the assumed ones. */
+  readonly counted: number;
+  /** Largest stakes at which the decision would be a milder one; 0 for none, null for any. */
+  readonly passing: number | null;
+  /** Whether that milder decision is to connect with verification. */
+  readonly isPassingVerified: boolean;
+}
+
+export type ReasonSentence = (reading: ReasonInputs, at: ReasonStakes) => string;
+
+function describeStakes({ stakes, counted }: ReasonStakes): string {
+  return stakes < counted
+    ? `Stakes of ${counted}, as assumed where none are named,`
+    : `Stakes of ${stakes}`;
+}
+
+/** The amount that would pass, as every sentence about stakes gives it. */
+function describePassing({ passing, isPassingVerified }: ReasonStakes): string {
+  const passes = isPassingVerified ? "connect with verification" : "connect without verification";
+  if (passing === null) return `any amount would ${passes}`;
+  return passing === 0 ? `no amount would ${passes}` : `up to ${passing} would ${passes}`;
+}
 
 /** All texts of one code. */
 interface ReasonTexts {
@@ -62,8 +89,9 @@ export const REASONS: Readonly<Record<ReasonCode, ReasonTexts>> = {
     meaning: "failures have become more frequent",
   },
   STAKE_ABOVE_PROVEN: {
-    sentence: (_, stakes) =>
-      `Stakes of ${stakes} ask for more certainty than the agent's record gives.`,
+    sentence: (_, at) =>
+      `${describeStakes(at)} ask for more certainty than the agent's record gives: ` +
+      `${describePassing(at)}.`,
     improvement: "Successes at growing stakes would raise what the agent has proven.",
     meaning: "the stakes exceed what the agent has succeeded at",
   },
@@ -110,10 +138,27 @@ export const REASONS: Readonly<Record<ReasonCode, ReasonTexts>> = {
     meaning: "the agent's newest signing key is revoked",
   },
   BASE_RATE: {
-    sentence: (reading, stakes) =>
+    sentence: (reading, at) =>
       `A chance of failure of up to ${formatProbability(reading.failurePessimistic)} is not small enough for ` +
-      `stakes of ${stakes}.`,
+      `stakes of ${Math.max(at.stakes, at.counted)}: ${describePassing(at)}.`,
     improvement: "Lower stakes, or a longer record of successes, would lead to a clear decision.",
     meaning: "nothing stands out, and the usual risk is too much for these stakes",
+  },
+  STALE_RECORD: {
+    sentence: ({ silentDays }) =>
+      `The agent was last heard of ${Math.floor(silentDays)} days ago: a good record that old is verified again.`,
+    improvement: "One more settled outcome would count the record as current.",
+    meaning: "nothing was heard of the agent for long",
+  },
+  STAKES_NEED_VERIFICATION: {
+    sentence: (_, at) => `${describeStakes(at)} ask for verification: ${describePassing(at)}.`,
+    improvement: "Lower stakes, or more successes, would let the agent pass without verification.",
+    meaning: "at these stakes verifying costs less than what a failure would lose",
+  },
+  STAKES_NEED_APPROVAL: {
+    sentence: (_, at) =>
+      `${describeStakes(at)} ask for a person's approval: ${describePassing(at)}.`,
+    improvement: "Lower stakes, or a person's decision, would let the agent pass.",
+    meaning: "at these stakes a person decides",
   },
 };

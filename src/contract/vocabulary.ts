@@ -72,6 +72,10 @@ export const REASON_CODES = [
   "FRAUD_FLAG",
   "KEY_REVOKED",
   "BASE_RATE",
+  // From here on the policy's, never the engine's.
+  "STALE_RECORD",
+  "STAKES_NEED_VERIFICATION",
+  "STAKES_NEED_APPROVAL",
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
@@ -117,7 +121,9 @@ export const POLICY_LABELS = [
   "VOUCHED",
   "AUDIT_SAMPLE",
   "DENIAL_FLAGGED_FOR_REVIEW",
+  "STALE_RECORD_FLAGGED",
   "THIN_FILE",
+  "STALE_RECORD",
   "RISK_ABOVE_BOUND",
   "BELOW_TENANT_MINIMUM",
   "VERIFIED_SOURCES_REQUIRED",

@@ -56,14 +56,8 @@ const WORD_BY_SCALAR: readonly (readonly [ScalarMember, number])[] = [
   ["score_offset", layout.WORD_OFFSET],
   ["caution", layout.WORD_CAUTION],
   ["refuse_caution", layout.WORD_REFUSE_CAUTION],
-  ["verify_cost", layout.WORD_VERIFY_COST],
-  ["verify_cost_rate", layout.WORD_VERIFY_COST_RATE],
-  ["verify_cost_max", layout.WORD_VERIFY_COST_MAX],
-  ["human_cost", layout.WORD_HUMAN_COST],
-  ["loss", layout.WORD_LOSS],
   ["verify_catch", layout.WORD_VERIFY_CATCH],
   ["human_catch", layout.WORD_HUMAN_CATCH],
-  ["margin", layout.WORD_MARGIN],
   ["tier_a", layout.WORD_TIER_A],
   ["tier_b", layout.WORD_TIER_B],
   ["tier_c", layout.WORD_TIER_C],
@@ -91,6 +85,11 @@ const VIEWER_GAIN_DEFAULT = 0.3;
 /** Times the proven stakes that a record vouches for, and the stakes that any one does. */
 const STAKES_REACH_DEFAULT = 10;
 const STAKES_FREE_DEFAULT = 1;
+
+/** Half a standard deviation is calibrated where the risk is small (docs/design/scoring.md). */
+export const STAKES_CAUTION_DEFAULT = 0.5;
+/** Where missing a failure costs half of what denying a good agent does: of configs that name none. */
+export const DENY_FLOOR_DEFAULT = 2 / 3;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const UNREACHABLE_PROBABILITY = 2;
@@ -127,13 +126,16 @@ export function assertConfig(config: ScoringConfig): void {
   for (const [name] of WORD_BY_SCALAR) {
     if (!Number.isFinite(config[name])) throw new RangeError(`config member ${name} is not finite`);
   }
-  const positive = ["subject_variance", "reporter_variance", "stakes_unit", "stakes_high", "loss"];
-  for (const name of [...positive, "verify_cost", "pair_cap", "score_factor"] as ScalarMember[]) {
+  const positive = ["subject_variance", "reporter_variance", "stakes_unit", "stakes_high"];
+  for (const name of [...positive, "verify_catch", "pair_cap", "score_factor"] as ScalarMember[]) {
     if (!(config[name] > 0)) throw new RangeError(`config member ${name} must be positive`);
   }
-  // pi1 <= pi2 and both fall with the stakes only under these relations (scoring 4).
+  // A person must catch more than verifying does, or nothing would be asked of one (scoring 4).
   if (!(config.human_catch > config.verify_catch)) throw new RangeError("human_catch is too low");
-  if (!(config.human_cost > config.verify_cost_max)) throw new RangeError("human_cost is too low");
+  if (!(config.human_catch <= 1)) throw new RangeError("human_catch is a share from 0 to 1");
+  if (!((config.stakes_caution ?? STAKES_CAUTION_DEFAULT) >= 0)) {
+    throw new RangeError("stakes_caution must not be negative");
+  }
   // Strangers share one cap only while their word counts less than where strangers end.
   if (!(config.untrusted_below > config.credibility_min)) {
     throw new RangeError("untrusted_below must be above credibility_min");
@@ -196,6 +198,8 @@ export function packConfig(
   for (const [name, word] of WORD_BY_SCALAR) {
     words[word] = (FOLD_MEMBERS.has(name) ? fold : config)[name];
   }
+  words[layout.WORD_STAKES_CAUTION] = config.stakes_caution ?? STAKES_CAUTION_DEFAULT;
+  words[layout.WORD_DENY_FLOOR] = config.deny_floor ?? DENY_FLOOR_DEFAULT;
   words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
   words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP_DEFAULT;
   words[layout.WORD_FIRST_PARTY_PAIR_CAP] =

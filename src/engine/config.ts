@@ -84,14 +84,13 @@ export interface ScoringConfig {
   score_offset: number;
   caution: number;
   refuse_caution: number;
-  verify_cost: number;
-  verify_cost_rate: number;
-  verify_cost_max: number;
-  human_cost: number;
-  loss: number;
+  /** Standard deviations added to the log-odds where stakes are decided. */
+  stakes_caution?: number;
+  /** Shares of failures that verifying and a person catch, 0 to 1. */
   verify_catch: number;
   human_catch: number;
-  margin: number;
+  /** Least probability of failure that may deny, 0 to 1, whatever was fitted. */
+  deny_floor?: number;
   tier_a: number;
   tier_b: number;
   tier_c: number;

@@ -12,7 +12,6 @@ import {
   HEADER_ROW_COUNT,
   HEADER_STANDINGS,
   LEG_CONFIG,
-  LEG_DECISION,
   LEG_DENIED,
   LEG_EFFECTIVE,
   LEG_INPUTS,
@@ -24,12 +23,24 @@ import {
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
   LEG_REASON_COUNT,
+  LEG_HUMAN_CATCH,
+  LEG_JUDGED,
+  LEG_PROVEN,
   LEG_REASONS,
+  LEG_RECORD_DENIED,
+  LEG_RECORD_OPTIMISTIC,
+  LEG_RECORD_PROBABILITY,
+  LEG_RECORD_REFUSED,
+  LEG_RECORD_THIN,
+  LEG_SILENT_DAYS,
+  LEG_STAKES_LOGIT,
+  LEG_STAKES_NOVELTY,
+  LEG_STAKES_REACH,
+  LEG_STAKES_UNTESTED,
+  LEG_VERIFY_CATCH,
   LEG_REFUSED,
   LEG_REGIME,
-  LEG_STAKES_CLEAR,
   LEG_STAKES_FROM,
-  LEG_STAKES_MAX,
   LEG_STAKES_TO,
   LEG_THIN,
   LEG_TIER,
@@ -65,12 +76,24 @@ function createAgentScore(): AgentScore {
     scoreEffective: 0,
     tierIndex: 0,
     regimeIndex: -1,
-    decisionIndex: 0,
     isThin: false,
     isDenied: false,
     isRefused: false,
-    stakesMax: 0,
-    stakesClear: 0,
+    isJudged: false,
+    recordProbability: 0,
+    recordOptimistic: 0,
+    isRecordThin: false,
+    isRecordDenied: false,
+    isRecordRefused: false,
+    stakesLogit: 0,
+    stakesNovelty: 0,
+    stakesUntested: 0,
+    stakesProven: 0,
+    stakesReach: 0,
+    verifyCatch: 0,
+    humanCatch: 0,
+    silentDays: -1,
+    fixedDecisionIndex: -1,
     stakesFrom: 0,
     stakesTo: 0,
     reasonIndexes: new Uint8Array(4),
@@ -89,12 +112,23 @@ function copyLegWords(words: Float64Array, reading: AgentScore): AgentScore {
   reading.scoreEffective = words[LEG_EFFECTIVE]!;
   reading.tierIndex = words[LEG_TIER]!;
   reading.regimeIndex = words[LEG_REGIME]!;
-  reading.decisionIndex = words[LEG_DECISION]!;
   reading.isThin = words[LEG_THIN] === 1;
   reading.isDenied = words[LEG_DENIED] === 1;
   reading.isRefused = words[LEG_REFUSED] === 1;
-  reading.stakesMax = words[LEG_STAKES_MAX]!;
-  reading.stakesClear = words[LEG_STAKES_CLEAR]!;
+  reading.isJudged = words[LEG_JUDGED] === 1;
+  reading.recordProbability = words[LEG_RECORD_PROBABILITY]!;
+  reading.recordOptimistic = words[LEG_RECORD_OPTIMISTIC]!;
+  reading.isRecordThin = words[LEG_RECORD_THIN] === 1;
+  reading.isRecordDenied = words[LEG_RECORD_DENIED] === 1;
+  reading.isRecordRefused = words[LEG_RECORD_REFUSED] === 1;
+  reading.stakesLogit = words[LEG_STAKES_LOGIT]!;
+  reading.stakesNovelty = words[LEG_STAKES_NOVELTY]!;
+  reading.stakesUntested = words[LEG_STAKES_UNTESTED]!;
+  reading.stakesProven = words[LEG_PROVEN]!;
+  reading.stakesReach = words[LEG_STAKES_REACH]!;
+  reading.verifyCatch = words[LEG_VERIFY_CATCH]!;
+  reading.humanCatch = words[LEG_HUMAN_CATCH]!;
+  reading.silentDays = words[LEG_SILENT_DAYS]!;
   reading.stakesFrom = words[LEG_STAKES_FROM]!;
   reading.stakesTo = words[LEG_STAKES_TO]!;
   reading.reasonCount = words[LEG_REASON_COUNT]!;

@@ -2,7 +2,12 @@
 // instance in its thread; `Reading` objects are reused, so copy whatever must outlive the next
 // call.
 
-/** One leg: an agent's score for given stakes. All indexes are into contract/vocabulary.ts. */
+/**
+ * One leg: an agent's score for given stakes. What the stakes add to the risk, and what the record is held
+ * back for, are the inputs of the decision at stakes (policy/stakes-decision.ts). Stakes are in the bureau's
+ * unit of account.
+ * All indexes are into contract/vocabulary.ts.
+ */
 export interface AgentScore {
   /** False when the agent has no row: it is scored as a newcomer. */
   isKnown: boolean;
@@ -17,23 +22,36 @@ export interface AgentScore {
   tierIndex: number;
   /** -1 without history. */
   regimeIndex: number;
-  decisionIndex: number;
   /** Outcomes have resolved too little: a second look, never a denial. */
   isThin: boolean;
   /** The failure probability itself, stakes apart, is above the border of denial. */
   isDenied: boolean;
   /** True when the refuse rule holds, whatever the stakes (drives BLOCK in verify). */
   isRefused: boolean;
+  /** Whether the record may deny at all: it is not thin, and weighs enough as of now. */
+  isJudged: boolean;
+  /** As the check model reads the subject: of a check, the same as above. */
+  recordProbability: number;
+  recordOptimistic: number;
+  isRecordThin: boolean;
+  isRecordDenied: boolean;
+  isRecordRefused: boolean;
+  /** Cautious log-odds of failure without what stakes add, and what they add (assembly/stakes.ts). */
+  stakesLogit: number;
+  stakesNovelty: number;
+  stakesUntested: number;
+  stakesProven: number;
+  stakesReach: number;
+  /** Shares of failures that verifying and a person catch, by the config. */
+  verifyCatch: number;
+  humanCatch: number;
+  /** Days since the agent was heard of; -1: never. */
+  silentDays: number;
+  /** Index into DECISIONS of a reserved test agent, whatever its numbers; -1 for a measured score. */
+  fixedDecisionIndex: number;
   /**
-   * Largest stakes with a decision no stricter, Infinity when any. For one that waits for a person:
-   * the largest that would open without; 0 when refused.
-   */
-  stakesMax: number;
-  /** Largest stakes that connect without verification: 0 for none, Infinity for any. */
-  stakesClear: number;
-  /**
-   * Smallest and largest stakes (Infinity: any) around those given at which all of the reading but
-   * decision, bounds and reasons is the same.
+   * Smallest and largest stakes (Infinity: any) around those given at which all of the reading but the
+   * reasons is the same.
    */
   stakesFrom: number;
   stakesTo: number;

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 import { formatCanonicalJson } from "../contract/canonical-json.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy } from "../contract/policy.ts";
+import { resolveStakesTerms } from "../contract/stakes-policy.ts";
+import type { TermsByLevel } from "../contract/stakes-policy.ts";
 import { buildVouchedNamespaces } from "./vouching.ts";
 import type { VouchedNamespace } from "./vouching.ts";
 
@@ -13,6 +15,8 @@ export interface ActivePolicy {
   readonly policy: Policy;
   /** What `policy.vouched` says, ready for the hot path. */
   readonly vouched: readonly VouchedNamespace[];
+  /** What `policy.stakes` says, filled in and in the bureau's unit of account. */
+  readonly terms: TermsByLevel;
 }
 
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
@@ -26,7 +30,12 @@ export interface PolicySource {
 export function createActivePolicy(policy: Policy): ActivePolicy {
   const digest = createHash("sha256").update(formatCanonicalJson(policy)).digest("hex");
   const version = `p-${digest.slice(0, 16)}`;
-  return Object.freeze({ version, policy, vouched: buildVouchedNamespaces(policy) });
+  return Object.freeze({ version, policy, ...deriveRules(policy) });
+}
+
+/** What follows from a policy, in the form that a verdict reads. */
+export function deriveRules(policy: Policy): Pick<ActivePolicy, "vouched" | "terms"> {
+  return { vouched: buildVouchedNamespaces(policy), terms: resolveStakesTerms(policy.stakes) };
 }
 
 /** The shipped policy for everyone: bureaus without a policy book. */

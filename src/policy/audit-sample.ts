@@ -1,12 +1,14 @@
 // Audit sampling: allows a random share of the challenges that only the record causes, at low stakes.
 // Denied calls produce no outcomes; sampled ones do, and their outcomes measure how often denials are wrong.
-import type { LevelPolicy } from "../contract/policy.ts";
 import { VERDICT } from "../contract/vocabulary.ts";
+import type { RuleInputs } from "./rules.ts";
 import type { Ruling } from "./rulings.ts";
+import { isWithinStakesCap } from "./stakes-decision.ts";
 
 /** Rules on risk or uncertainty alone: an outcome can prove them wrong. */
 const RECORD_LABELS: ReadonlySet<string> = new Set([
   "THIN_FILE",
+  "STALE_RECORD",
   "RISK_ABOVE_BOUND",
   "STAKES_NEED_VERIFICATION",
   "STAKES_NEED_APPROVAL",
@@ -17,11 +19,11 @@ const RECORD_LABELS: ReadonlySet<string> = new Set([
  * The caller checks that nothing else would withhold the request.
  */
 export function isEligibleForAuditSample(
-  level: LevelPolicy,
+  { level, terms, stakes }: RuleInputs,
   ruling: Ruling,
-  stakes: number,
 ): boolean {
-  if (level.audit_one_in === undefined || stakes > (level.audit_max_stakes ?? 0)) return false;
+  if (level.audit_one_in === undefined) return false;
+  if (!isWithinStakesCap(terms, stakes, level.audit_max_stakes ?? 0)) return false;
   return ruling.verdictIndex === VERDICT.CHALLENGE && RECORD_LABELS.has(ruling.logReason);
 }
 

@@ -4,9 +4,8 @@
 import { fillPolicyDefaults } from "../contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
-import { createActivePolicy } from "./active-policy.ts";
+import { createActivePolicy, deriveRules } from "./active-policy.ts";
 import type { ActivePolicy, PolicySource } from "./active-policy.ts";
-import { buildVouchedNamespaces } from "./vouching.ts";
 
 const DEFAULT_ACTIVE_POLICY = createActivePolicy(DEFAULT_POLICY);
 /** Shipped before: decisions in the log bear its version, and are judged again by it. */
@@ -53,8 +52,8 @@ export class PolicyBook implements PolicySource {
   apply(event: PolicyEvent): void {
     const policy = fillPolicyDefaults(event.policy);
     const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
-    const vouched = buildVouchedNamespaces(policy);
-    this.#activeByTenant.set(tenant, Object.freeze({ version, policy, vouched, setBy, setAtMs }));
+    const active = { version, policy, ...deriveRules(policy), setBy, setAtMs };
+    this.#activeByTenant.set(tenant, Object.freeze(active));
     this.#byVersion.set(version, policy);
   }
 }

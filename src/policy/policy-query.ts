@@ -8,6 +8,7 @@ import type { ActivePolicy } from "./active-policy.ts";
 import { applyPolicyRules } from "./rules.ts";
 import type { PolicyRisk, RuleInputs } from "./rules.ts";
 import { findVouching } from "./vouching.ts";
+import { isWithinStakesCap, selectStakesCap } from "./stakes-decision.ts";
 import type { VouchableRecord, VouchingQuery } from "./vouching.ts";
 
 const L1 = TOOL_LEVELS.indexOf("L1");
@@ -17,7 +18,7 @@ export type PolicyScore = PolicyRisk & VouchableRecord & { readonly scoreInterna
 
 /** A request as a policy sees it. One object is reused on the hot path. */
 export interface PolicyQuery extends VouchingQuery {
-  readonly active: Pick<ActivePolicy, "policy" | "vouched">;
+  readonly active: Pick<ActivePolicy, "policy" | "vouched" | "terms">;
   readonly reading: PolicyScore;
   readonly stakes: number;
   /** Of the API key. */
@@ -43,6 +44,10 @@ export function fillRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleIn
   rules.toolLevel = toolLevel;
   rules.level = level;
   rules.risk = reading;
+  const terms = query.active.terms[toolLevel];
+  rules.terms = terms;
+  rules.isThinAllowed = level.thin === "allow";
+  rules.stakes = stakes;
   rules.scoreInternal = Math.round(reading.scoreInternal);
   rules.scoreMinimum = selectMinimumScore(level, keyMinimum);
   rules.isMinimumMet = rules.scoreInternal >= selectMinimumScore(level, enforcedMinimum);
@@ -50,8 +55,9 @@ export function fillRuleInputs(query: PolicyQuery, toolLevel: ToolLevel): RuleIn
   rules.areSourcesVerified = true;
   rules.allowUpTo = level.allow_up_to;
   rules.isVouched = vouching !== undefined;
-  rules.areStakesVouched = vouching !== undefined && stakes <= vouching.stakesMax;
-  rules.vouchedStakesMax = vouching === undefined ? 0 : vouching.stakesMax;
+  rules.areStakesVouched =
+    vouching !== undefined && isWithinStakesCap(terms, stakes, vouching.stakesMax);
+  rules.vouchedStakesMax = vouching === undefined ? 0 : selectStakesCap(terms, vouching.stakesMax);
   return rules;
 }
 

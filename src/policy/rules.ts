@@ -5,6 +5,8 @@
 // holds both to the same rule. Pure; allocates only a ruling for broken provenance.
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
+import { CATCH_RATES_DEFAULT, resolveStakesTerms } from "../contract/stakes-policy.ts";
+import type { StakesTerms } from "../contract/stakes-policy.ts";
 import { DECISION, DECISIONS, VERDICT, VERDICTS } from "../contract/vocabulary.ts";
 import type { FindingCode, LogReason, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import {
@@ -22,22 +24,39 @@ import {
   SOURCES_REQUIRED,
   RISK_ABOVE_BORDER,
   REFUSED,
+  STALE_FLAGGED,
+  STAKES_MARKED,
   STAKES_VERIFICATION,
-  RULING_BY_DECISION,
+  RULING_BY_CAUSE,
   selectFailureVerdictIndex,
 } from "./rulings.ts";
 import type { Ruling } from "./rulings.ts";
+import {
+  computeConnectStakesMax,
+  computeDecisionStakesMax,
+  computeOpenStakesMax,
+  findStakesCause,
+  isSilent,
+  selectDecisionIndex,
+  STAKES_CAUSE,
+  STANDING,
+} from "./stakes-decision.ts";
+import type { StakesCause, StakesScore, Standing } from "./stakes-decision.ts";
 
 /** The part of a score that the rules read. */
-export interface PolicyRisk {
+export interface PolicyRisk extends StakesScore {
   /** 0 to 1, expected. */
   readonly failureProbability: number;
   readonly failureOptimistic: number;
   readonly isThin: boolean;
   readonly isDenied: boolean;
   readonly isRefused: boolean;
-  /** Index into DECISIONS: the decision of `check` at the stakes given; connect without stakes. */
-  readonly decisionIndex: number;
+  /** The same of the agent's record as verify reads it: in a handshake, of its own dealings. */
+  readonly recordProbability: number;
+  readonly recordOptimistic: number;
+  readonly isRecordThin: boolean;
+  readonly isRecordDenied: boolean;
+  readonly isRecordRefused: boolean;
 }
 
 /** Everything that the rules of one tool level look at. Reused on the hot path: filled again for each level. */
@@ -45,6 +64,10 @@ export interface RuleInputs {
   toolLevel: ToolLevel;
   level: LevelPolicy;
   risk: PolicyRisk;
+  /** Terms of the decision at stakes, and the stakes, in the tenant's unit. */
+  terms: StakesTerms;
+  isThinAllowed: boolean;
+  stakes: number;
   /** Rounded score of the agent, and the higher minimum of key and policy. */
   scoreInternal: number;
   scoreMinimum: number;
@@ -67,8 +90,23 @@ const NEUTRAL_RISK: PolicyRisk = {
   isThin: false,
   isDenied: false,
   isRefused: false,
-  decisionIndex: DECISION.connect,
+  recordProbability: 0,
+  recordOptimistic: 0,
+  isRecordThin: false,
+  isRecordDenied: false,
+  isRecordRefused: false,
+  ...CATCH_RATES_DEFAULT,
+  stakesLogit: Number.NEGATIVE_INFINITY,
+  stakesNovelty: 0,
+  stakesUntested: 0,
+  stakesProven: 0,
+  stakesReach: 0,
+  isJudged: true,
+  silentDays: 0,
+  fixedDecisionIndex: -1,
 };
+
+const TERMS_DEFAULT = resolveStakesTerms();
 
 /** Inputs at which no rule beyond the record's holds; by default of a clear record. */
 export function createRuleInputs(
@@ -80,6 +118,9 @@ export function createRuleInputs(
     toolLevel,
     level,
     risk,
+    terms: TERMS_DEFAULT[toolLevel],
+    isThinAllowed: level.thin === "allow",
+    stakes: 0,
     scoreInternal: 0,
     scoreMinimum: 0,
     isMinimumMet: true,
@@ -93,19 +134,17 @@ export function createRuleInputs(
 }
 
 const { ALLOW, CHALLENGE } = VERDICT;
+const MARKED_STRICTNESS = (ALLOW + CHALLENGE) / 2;
 
 /**
  * Whether a ruling holds the request until a reviewer has decided: a denial by the threshold, or a
  * challenge at stakes at which `check` would escalate, whichever rule named the challenge.
  */
-export function isReviewRequired(
-  ruling: Ruling,
-  { level, risk }: Pick<RuleInputs, "level" | "risk">,
-): boolean {
+export function isReviewRequired(ruling: Ruling, rules: RuleInputs): boolean {
   if (ruling === RISK_ABOVE_BORDER) return true;
-  const isEscalated =
-    level.enforce && level.counts_stakes && risk.decisionIndex === DECISION.escalate;
-  return isEscalated && ruling.verdictIndex === CHALLENGE;
+  const { level } = rules;
+  if (!level.enforce || !level.counts_stakes || ruling.verdictIndex !== CHALLENGE) return false;
+  return findLevelDecisionIndex(rules) === DECISION.escalate;
 }
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
@@ -142,6 +181,61 @@ function isDeniedOrRefused(rules: RuleInputs): boolean {
   return isDenied(rules) || rules.risk.isRefused;
 }
 
+/** What the record is held back for at the level, whatever the stakes. */
+export function selectStanding(rules: RuleInputs): Standing {
+  if (isRefused(rules)) return STANDING.refused;
+  return isDenied(rules) ? STANDING.denied : STANDING.clear;
+}
+
+function findLevelCause(rules: RuleInputs): StakesCause {
+  return findStakesCause(rules.risk, rules, selectStanding(rules));
+}
+
+/** Index into DECISIONS: the decision at the stakes by the level's own terms. */
+export function findLevelDecisionIndex(rules: RuleInputs): number {
+  return selectDecisionIndex(findLevelCause(rules));
+}
+
+/** Largest stakes, in the tenant's unit, at which the level's terms let the agent through as it is. */
+export function computeLevelStakesClear(rules: RuleInputs): number {
+  const standing = selectStanding(rules);
+  return rules.terms.onVerification === "allow_marked"
+    ? computeOpenStakesMax(rules.risk, rules, standing)
+    : computeConnectStakesMax(rules.risk, rules, standing);
+}
+
+/** Largest stakes, in the tenant's unit, with a decision at stakes no stricter by the level's terms. */
+export function computeLevelStakesMax(rules: RuleInputs): number {
+  const standing = selectStanding(rules);
+  return computeDecisionStakesMax(rules.risk, rules, standing, findLevelCause(rules));
+}
+
+/** Largest stakes, in the tenant's unit, that the level's terms let through with verification. */
+export function computeLevelStakesOpen(rules: RuleInputs): number {
+  return computeOpenStakesMax(rules.risk, rules, selectStanding(rules));
+}
+
+/**
+ * What a record is held back for where no level is named (check, handshake): by the stricter border of L2
+ * and L3, and by the record as verify reads it as well as by the score itself.
+ */
+export function selectConnectStanding({ levels }: Policy, risk: PolicyRisk): Standing {
+  if (risk.isRefused || risk.isRecordRefused) return STANDING.refused;
+  let standing: Standing = STANDING.clear;
+  for (const { deny_from: border } of [levels.L2, levels.L3]) {
+    if (border === "never") continue;
+    if (border === "fitted") {
+      if (risk.isDenied || risk.isRecordDenied) standing = STANDING.denied;
+      continue;
+    }
+    const isAbove = (own: number, record: number) =>
+      (!risk.isThin && own >= border) || (!risk.isRecordThin && record >= border);
+    if (isAbove(risk.failureOptimistic, risk.recordOptimistic)) return STANDING.refused;
+    if (isAbove(risk.failureProbability, risk.recordProbability)) standing = STANDING.denied;
+  }
+  return standing;
+}
+
 function isThin({ risk }: RuleInputs): boolean {
   return risk.isThin;
 }
@@ -173,13 +267,23 @@ function isBelowMinimum({ isMinimumMet }: RuleInputs): boolean {
   return !isMinimumMet;
 }
 
-function doStakesCount({ level, risk, areStakesVouched }: RuleInputs): boolean {
-  const isVouchingEnough = areStakesVouched && risk.isThin && risk.decisionIndex < DECISION.refuse;
+function isSilentRecord({ level, risk, terms }: RuleInputs): boolean {
+  return level.thin === "flag" && isSilent(risk, terms);
+}
+
+function doStakesCount(rules: RuleInputs): boolean {
+  const { level, risk, areStakesVouched } = rules;
+  const isVouchingEnough = areStakesVouched && risk.isThin && !isRefused(rules);
   return level.counts_stakes && !isVouchingEnough;
 }
 
-function selectStakesRuling({ risk }: RuleInputs): Ruling {
-  return RULING_BY_DECISION[risk.decisionIndex]!;
+function selectStakesRuling(rules: RuleInputs): Ruling {
+  const cause = findLevelCause(rules);
+  const isMarked =
+    rules.terms.onVerification === "allow_marked" &&
+    cause > STAKES_CAUSE.connect &&
+    cause < STAKES_CAUSE.approval;
+  return isMarked ? STAKES_MARKED : RULING_BY_CAUSE[cause]!;
 }
 
 /** Whether the level requires verified sources and the request has none. */
@@ -253,6 +357,13 @@ const UNENFORCED_RECORD_RULES: readonly PolicyRule[] = [
     value: readExpected,
   },
   { ...THIN_RULE, holds: isThinTolerated },
+  {
+    ruling: STALE_FLAGGED,
+    member: "thin",
+    holds: isSilentRecord,
+    value: ({ risk }) => risk.silentDays,
+    bound: ({ terms }) => terms.staleAfterDays,
+  },
   FLAG_RULE,
   {
     ruling: TOLERATED,
@@ -267,6 +378,7 @@ const UNENFORCED_RECORD_RULES: readonly PolicyRule[] = [
 function decideUnenforcedRecordRuling(rules: RuleInputs): Ruling {
   if (isDeniedOrRefused(rules)) return DENIED_FLAGGED;
   if (isThinTolerated(rules)) return selectThinRecordRuling(rules);
+  if (isSilentRecord(rules)) return STALE_FLAGGED;
   if (isAboveFlagBound(rules)) return RISK_FLAGGED;
   return isAboveToleratedBound(rules) ? TOLERATED : SUFFICIENT;
 }
@@ -287,7 +399,7 @@ const STRICTER_RULES: readonly PolicyRule[] = [
     },
     member: "counts_stakes",
     holds: (rules) => doStakesCount(rules) && selectStakesRuling(rules) !== SUFFICIENT,
-    value: ({ risk }) => DECISIONS[risk.decisionIndex],
+    value: (rules) => DECISIONS[findLevelDecisionIndex(rules)],
   },
   {
     ruling: SOURCES_REQUIRED,
@@ -313,8 +425,13 @@ export function applyPolicyRules(rules: RuleInputs): Ruling {
   return verdictIndex > decided.verdictIndex ? createRuling(verdictIndex, failureCode) : decided;
 }
 
+/** The stricter of both. What is only marked replaces what is allowed without a mark of its own. */
 function selectStricterRuling(current: Ruling, candidate: Ruling): Ruling {
-  return candidate.verdictIndex > current.verdictIndex ? candidate : current;
+  return computeStrictness(candidate) > computeStrictness(current) ? candidate : current;
+}
+
+function computeStrictness(ruling: Ruling): number {
+  return ruling === STAKES_MARKED ? MARKED_STRICTNESS : ruling.verdictIndex;
 }
 
 /** One rule as it was applied. */
@@ -361,7 +478,11 @@ export function traceRules(rules: RuleInputs): RuleStep[] {
     };
     steps.push(trace(rule));
   }
-  const rank = ({ holds, verdict }: RuleStep) => (holds ? VERDICT[verdict] : -1);
+  const rank = ({ holds, verdict, rule }: RuleStep) => {
+    if (!holds) return -1;
+    const isMarked = rule === STAKES_MARKED.logReason && verdict === "ALLOW";
+    return isMarked ? MARKED_STRICTNESS : VERDICT[verdict];
+  };
   const decided = steps.reduce((best, each) => (rank(each) > rank(best) ? each : best));
   decided.decides = true;
   return steps;

@@ -33,6 +33,9 @@ export const VOUCHED = createRuling(ALLOW, "VOUCHED");
 /** Challenged by its record, and allowed by the audit sample (audit-sample.ts). */
 export const AUDIT_SAMPLED = createRuling(ALLOW, "AUDIT_SAMPLE", true);
 export const DENIED_FLAGGED = createRuling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
+/** Silent for long: marked at a level that holds nothing back for it, challenged at a sensitive one. */
+export const STALE_FLAGGED = createRuling(ALLOW, "STALE_RECORD_FLAGGED", true);
+export const STALE_CHALLENGED = createRuling(CHALLENGE, "STALE_RECORD");
 export const THIN_RECORD = createRuling(CHALLENGE, "THIN_FILE");
 export const RISK_ABOVE_BOUND = createRuling(CHALLENGE, "RISK_ABOVE_BOUND");
 export const BELOW_MINIMUM = createRuling(CHALLENGE, "BELOW_TENANT_MINIMUM");
@@ -45,11 +48,18 @@ export const UPHELD = createRuling(BLOCK, "REVIEW_UPHELD");
 /** Label of a challenge at stakes at which `check` connects with verification. */
 export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 export const STAKES_VERIFICATION = createRuling(CHALLENGE, STAKES_NEED_VERIFICATION);
-/** Ruling on the decision of `check` at the stakes given, by its index into DECISIONS. */
-export const RULING_BY_DECISION: readonly Ruling[] = [
+/** The same where the tenant's gateways verify out of band: allowed, and marked for them. */
+export const STAKES_MARKED = createRuling(ALLOW, STAKES_NEED_VERIFICATION, true);
+const STAKES_APPROVAL = createRuling(CHALLENGE, "STAKES_NEED_APPROVAL");
+/** Ruling on the decision at stakes, by its cause (STAKES_CAUSE). */
+export const RULING_BY_CAUSE: readonly Ruling[] = [
   SUFFICIENT,
+  THIN_RECORD,
+  STALE_CHALLENGED,
   STAKES_VERIFICATION,
-  createRuling(CHALLENGE, "STAKES_NEED_APPROVAL"),
+  STAKES_APPROVAL,
+  STAKES_APPROVAL,
+  RISK_ABOVE_BORDER,
   REFUSED,
 ];
 

@@ -3,13 +3,15 @@ import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
-import { encodeMaxStakes, roundEffectiveScore, computeReviewedMaxStakes } from "./leg.ts";
+import { roundEffectiveScore, computeReviewedMaxStakes } from "./leg.ts";
 import { KIND_CHECK, LAST_OPEN_DECISION_INDEX, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
+import { decideConnection } from "../../policy/connection.ts";
 import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
 import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
+import { encodeStakesBound } from "./stakes-bound.ts";
 import { findReservedAgent } from "./test-agents.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -25,16 +27,19 @@ export function checkAgent(
   const { subject, stakes } = request;
   const { engine, environment } = context.services;
   context.begin(call, subject, stakes);
-  const measured = engine.check(encodeAgentKey(subject), stakes, context.nowMs);
+  const atStakes = context.convertToAccountUnit(stakes);
+  const measured = engine.check(encodeAgentKey(subject), atStakes, context.nowMs);
   const reserved = findReservedAgent(subject, environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
   context.reading = reading;
+  const { connection } = context;
+  decideConnection(context, connection);
   const decisionIndex = applyReviewToDecision(context);
-  const code = selectReviewCode(reading.decisionIndex, decisionIndex);
+  const code = selectReviewCode(connection.decisionIndex, decisionIndex);
   const { active, times } = context;
   const reasons: string[] = [];
   const codes: LegCode[] = code === "" ? [] : [code];
-  if (decisionIndex !== DECISION.connect) appendReasons(context, reasons, codes);
+  if (decisionIndex !== DECISION.connect) appendReasons(context, connection, reasons, codes);
   const response: CheckResponse = {
     request_id: call.requestId,
     subject,
@@ -46,7 +51,10 @@ export function checkAgent(
     tier: TIERS[reading.tierIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes: code === "" ? encodeMaxStakes(reading) : computeReviewedMaxStakes(code, stakes),
+    max_stakes:
+      code === ""
+        ? encodeStakesBound(connection.stakesMax)
+        : computeReviewedMaxStakes(code, stakes),
     tool_level_max: findHighestAllowedLevel(context, false),
     config_version: engine.findConfigVersion(measured.configNumber),
     evaluated_at: times.evaluatedAt,
@@ -62,6 +70,8 @@ export function checkAgent(
     stakes,
     reasonCodes: codes,
     decisionIndex,
+    measuredIndex: connection.decisionIndex,
+    stakesMax: connection.stakesMax,
     configVersion: response.config_version,
     policyVersion: active.version,
     isEnforced: response.enforced,

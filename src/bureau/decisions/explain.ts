@@ -1,17 +1,21 @@
 // Use case of `GET /v1/agents/{id}`: the inputs behind a score, and changes that would raise it.
 // Off the hot path; never cached, so that it always describes the same state as the next verdict.
 import type { AgentExplanation } from "../../contract/schemas/scores.ts";
-import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import { DECISION, DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
-import type { AgentScoreDetails, AgentScore } from "../../engine/reading.ts";
+import { DAY_MS } from "../../contract/units.ts";
+import type { AgentScoreDetails } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import type { CallContext } from "../bureau.ts";
 import { encodeAgentKey } from "../../contract/identifiers.ts";
 import type { Vouching } from "../../contract/policy.ts";
+import { decideConnection } from "../../policy/connection.ts";
 import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
+import { isSilent } from "../../policy/stakes-decision.ts";
 import { findVouching } from "../../policy/vouching.ts";
-import { encodeMaxStakes, roundEffectiveScore } from "./leg.ts";
-import { listImprovements } from "./reasons.ts";
+import { roundEffectiveScore } from "./leg.ts";
+import { appendReasons, listImprovements } from "./reasons.ts";
+import { encodeStakesBound } from "./stakes-bound.ts";
 import { findReservedAgent } from "./test-agents.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 import { scaleScoreTo100 } from "./verify.ts";
@@ -48,7 +52,8 @@ export function explainAgentScore(
       optimistic: reading.failureOptimistic,
       pessimistic: reading.failurePessimistic,
     },
-    evidence: describeEvidence(measured),
+    evidence: describeEvidence(context, measured),
+    assumed_stakes: describeAssumedStakes(context),
     assessments: {
       false_content: measured.failedTexts[0],
       bad_sources: measured.failedTexts[1],
@@ -64,22 +69,33 @@ export function explainAgentScore(
   };
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
-  const readAt = (stakes: number) => reserved?.reading ?? engine.check(key, stakes, nowMs);
-  for (const stakes of EXPLAINED_STAKES) addDecisionAtStakes(explanation, stakes, readAt(stakes));
+  for (const stakes of EXPLAINED_STAKES) {
+    const atStakes = context.convertToAccountUnit(stakes);
+    context.stakes = stakes;
+    context.reading = reserved?.reading ?? engine.check(key, atStakes, nowMs);
+    addDecisionAtStakes(explanation, context);
+  }
   explanation.improvements = listImprovements(explanation.reason_codes);
   return explanation;
 }
 
-/** The decision at some stakes; the reasons of the last added stay. */
-function addDecisionAtStakes(
-  explanation: AgentExplanation,
-  stakes: number,
-  reading: AgentScore,
-): void {
-  const decision = DECISIONS[reading.decisionIndex]!;
-  explanation.decisions.push({ stakes, decision, max_stakes: encodeMaxStakes(reading) });
+/** The decision at the context's stakes; the reasons of the last added stay. */
+function addDecisionAtStakes(explanation: AgentExplanation, context: VerdictContext): void {
+  const { stakes, connection } = context;
+  decideConnection(context, connection);
+  const decision = DECISIONS[connection.decisionIndex]!;
+  const maxStakes = encodeStakesBound(connection.stakesMax);
+  explanation.decisions.push({ stakes, decision, max_stakes: maxStakes });
   // The last are the highest stakes: their reasons show the obstacles to a clear decision anywhere.
-  explanation.reason_codes = listScoreReasonCodes(reading);
+  const codes: ReasonCode[] = [];
+  if (connection.decisionIndex === DECISION.connect) codes.push(...listScoreReasonCodes(context));
+  else appendReasons(context, connection, [], codes);
+  explanation.reason_codes = codes;
+}
+
+function describeAssumedStakes({ active }: VerdictContext): AgentExplanation["assumed_stakes"] {
+  const { L2, L3 } = active.terms;
+  return { L2: L2.assumed / L2.unit, L3: L3.assumed / L3.unit };
 }
 
 /** The entry that reaches the most sensitive level. */
@@ -87,7 +103,7 @@ function findBroadestVouching(context: VerdictContext): Vouching | null {
   return (findVouching(context, "L3") ?? findVouching(context, "L2"))?.vouching ?? null;
 }
 
-function listScoreReasonCodes(reading: AgentScore): ReasonCode[] {
+function listScoreReasonCodes({ reading }: VerdictContext): ReasonCode[] {
   const codes: ReasonCode[] = [];
   for (let i = 0; i < reading.reasonCount; i += 1) {
     codes.push(REASON_CODES[reading.reasonIndexes[i]!]!);
@@ -95,7 +111,12 @@ function listScoreReasonCodes(reading: AgentScore): ReasonCode[] {
   return codes;
 }
 
-function describeEvidence(reading: AgentScoreDetails): AgentExplanation["evidence"] {
+function describeEvidence(
+  { active, nowMs }: VerdictContext,
+  reading: AgentScoreDetails,
+): AgentExplanation["evidence"] {
+  const { staleAfterDays } = active.terms.connect;
+  const staleAtMs = nowMs - (reading.silentDays - staleAfterDays) * DAY_MS;
   return {
     outcomes: reading.outcomeCount,
     reported: reading.reportedCount,
@@ -106,7 +127,10 @@ function describeEvidence(reading: AgentScoreDetails): AgentExplanation["evidenc
     first_seen_at: formatEpochMsOrNull(reading.firstSeenMs),
     last_outcome_at: formatEpochMsOrNull(reading.lastOutcomeMs),
     last_failure_at: formatEpochMsOrNull(reading.lastFailureMs),
-    max_proven_stakes: reading.stakesProven,
+    max_proven_stakes: reading.stakesProven / active.terms.connect.unit,
+    silent_days: reading.silentDays < 0 ? null : Math.floor(reading.silentDays),
+    stale_since: isSilent(reading, active.terms.connect) ? formatEpochMsOrNull(staleAtMs) : null,
+    incidents_capped: 0,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   logLeg,
 } from "./log-entry.ts";
 import { encodeAgentKey, isReservedAgent } from "../../contract/identifiers.ts";
+import { decideConnection } from "../../policy/connection.ts";
 import { isInShadowMode } from "../../policy/rules.ts";
 import { selectReviewCode, applyReviewToDecision, countReviewLeg } from "./review-override.ts";
 import { findReservedAgent } from "./test-agents.ts";
@@ -40,7 +41,7 @@ export function decideHandshake(
   const measured = engine.handshake(
     encodeAgentKey(initiator),
     encodeAgentKey(counterparty),
-    stakes,
+    context.convertToAccountUnit(stakes),
     context.nowMs,
   );
   const reservedCounterparty = findReservedAgent(counterparty, environment.isReservedEnabled);
@@ -49,16 +50,19 @@ export function decideHandshake(
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
   context.reading = forward;
+  const measuredForward = decideConnection(context, context.connection).decisionIndex;
   const forwardIndex = applyReviewToDecision(context);
   const forwardLeg = buildLeg(context, forwardIndex);
+  const forwardStakesMax = context.connection.stakesMax;
   context.agentId = initiator;
   context.reading = backward;
+  const measuredBackward = decideConnection(context, context.connection).decisionIndex;
   const backwardIndex = applyReviewToDecision(context);
   const backwardLeg = buildLeg(context, backwardIndex);
+  const backwardStakesMax = context.connection.stakesMax;
   const { active, times } = context;
   const decisionIndex = selectStricterDecisionIndex(forwardIndex, backwardIndex);
-  const isReviewed =
-    forwardIndex !== forward.decisionIndex || backwardIndex !== backward.decisionIndex;
+  const isReviewed = forwardIndex !== measuredForward || backwardIndex !== measuredBackward;
   const response: HandshakeResponse = {
     request_id: call.requestId,
     initiator,
@@ -78,16 +82,26 @@ export function decideHandshake(
     countReviewLeg(context, forwardLeg);
     countReviewLeg(context, backwardLeg);
   }
-  logHandshakeLegs(context, response, [forward, backward]);
+  logHandshakeLegs(context, response, [
+    { reading: forward, measuredIndex: measuredForward, stakesMax: forwardStakesMax },
+    { reading: backward, measuredIndex: measuredBackward, stakesMax: backwardStakesMax },
+  ]);
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : environment.delay(delayMs).then(() => response);
+}
+
+/** A leg as it was measured, before a review. */
+interface MeasuredLeg {
+  readonly reading: AgentScore;
+  readonly measuredIndex: number;
+  readonly stakesMax: number;
 }
 
 /** Logs both legs: the counterparty as the initiator sees it, and the other way round. */
 function logHandshakeLegs(
   context: VerdictContext,
   response: HandshakeResponse,
-  [forward, backward]: readonly [AgentScore, AgentScore],
+  [forward, backward]: readonly [MeasuredLeg, MeasuredLeg],
 ): void {
   const { initiator, counterparty, a_to_b: forwardLeg, b_to_a: backwardLeg } = response;
   const shared = {
@@ -98,23 +112,27 @@ function logHandshakeLegs(
     policyVersion: context.active.version,
     isEnforced: response.enforced,
   } satisfies Partial<AnsweredLeg>;
-  logLeg(context, forward, {
+  logLeg(context, forward.reading, {
     ...shared,
+    measuredIndex: forward.measuredIndex,
+    stakesMax: forward.stakesMax,
     legIndex: LEG_FORWARD,
     subject: counterparty,
     viewer: initiator,
     reasonCodes: forwardLeg.reason_codes,
     isReserved: isReservedAgent(counterparty),
-    reviewCode: selectReviewCode(forward.decisionIndex, DECISION[forwardLeg.decision]),
+    reviewCode: selectReviewCode(forward.measuredIndex, DECISION[forwardLeg.decision]),
   });
-  logLeg(context, backward, {
+  logLeg(context, backward.reading, {
     ...shared,
+    measuredIndex: backward.measuredIndex,
+    stakesMax: backward.stakesMax,
     legIndex: LEG_BACKWARD,
     subject: initiator,
     viewer: counterparty,
     reasonCodes: backwardLeg.reason_codes,
     isReserved: isReservedAgent(initiator),
-    reviewCode: selectReviewCode(backward.decisionIndex, DECISION[backwardLeg.decision]),
+    reviewCode: selectReviewCode(backward.measuredIndex, DECISION[backwardLeg.decision]),
   });
 }
 

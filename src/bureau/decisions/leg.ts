@@ -2,10 +2,10 @@
 import type { Leg } from "../../contract/schemas/scores.ts";
 import { DECISION, DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { LegCode, ReviewCode } from "../../contract/vocabulary.ts";
-import type { AgentScore } from "../../engine/reading.ts";
 import { findHighestAllowedLevel } from "../../policy/policy-query.ts";
 import { selectReviewCode } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
+import { encodeStakesBound } from "./stakes-bound.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
 /** SPEC §2.8 leaves the scale open: 300-850, fractional; hundredths are far below its noise. */
@@ -13,32 +13,22 @@ export function roundEffectiveScore(score: number): number {
   return Math.round(score * 100) / 100;
 }
 
-/** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
-export function encodeStakesBound(stakes: number): number | null {
-  return stakes === Number.POSITIVE_INFINITY ? null : Math.floor(stakes * 10_000) / 10_000;
-}
-
-/**
- * Largest stakes with a decision no stricter; for `escalate` the largest that would open without; 0 for a
- * refusal, null for any stakes.
- */
-export function encodeMaxStakes(reading: AgentScore): number | null {
-  return encodeStakesBound(reading.stakesMax);
-}
-
 /** A review decision holds for the requested stakes only. */
 export function computeReviewedMaxStakes(code: ReviewCode, stakes: number): number {
   return code === "REVIEW_UPHELD" ? 0 : stakes;
 }
 
-/** The leg of the context's agent in a handshake; `decisionIndex` is its decision after a review. */
+/**
+ * The leg of the context's agent in a handshake, by the decision in `context.connection`; `decisionIndex` is
+ * that decision after a review.
+ */
 export function buildLeg(context: VerdictContext, decisionIndex: number): Leg {
-  const { reading, agentId: subject, stakes } = context;
+  const { reading, agentId: subject, stakes, connection } = context;
   const reasons: string[] = [];
-  const code = selectReviewCode(reading.decisionIndex, decisionIndex);
+  const code = selectReviewCode(connection.decisionIndex, decisionIndex);
   const codes: LegCode[] = code === "" ? [] : [code];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
-  if (decisionIndex !== DECISION.connect) appendReasons(context, reasons, codes);
+  if (decisionIndex !== DECISION.connect) appendReasons(context, connection, reasons, codes);
   const scored: Leg = {
     subject,
     effective_score: roundEffectiveScore(reading.scoreEffective),
@@ -46,7 +36,10 @@ export function buildLeg(context: VerdictContext, decisionIndex: number): Leg {
     decision: DECISIONS[decisionIndex]!,
     reasons,
     reason_codes: codes,
-    max_stakes: code === "" ? encodeMaxStakes(reading) : computeReviewedMaxStakes(code, stakes),
+    max_stakes:
+      code === ""
+        ? encodeStakesBound(connection.stakesMax)
+        : computeReviewedMaxStakes(code, stakes),
     tool_level_max: findHighestAllowedLevel(context, true),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;

@@ -4,10 +4,15 @@ import { REASON_CODES, VERDICT } from "../../contract/vocabulary.ts";
 import type { AnswerCode, ToolLevel } from "../../contract/vocabulary.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
-import { applyPolicyRules, areSourcesMissing } from "../../policy/rules.ts";
+import {
+  applyPolicyRules,
+  areSourcesMissing,
+  computeLevelStakesClear,
+} from "../../policy/rules.ts";
 import type { RuleInputs } from "../../policy/rules.ts";
 import { AUDIT_SAMPLED, OVERTURNED, UPHELD, VOUCHED } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
+import { selectStakesCap } from "../../policy/stakes-decision.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -35,11 +40,8 @@ export function decideLevelRuling(context: VerdictContext, toolLevel: ToolLevel)
  * Whether audit sampling may overturn a ruling of the level in `context.rules`: an enforced challenge at low
  * stakes that only the record causes.
  */
-export function isAuditSampleCandidate(
-  { rules, call, stakes }: VerdictContext,
-  ruling: Ruling,
-): boolean {
-  if (!isEligibleForAuditSample(rules.level, ruling, stakes)) return false;
+export function isAuditSampleCandidate({ rules, call }: VerdictContext, ruling: Ruling): boolean {
+  if (!isEligibleForAuditSample(rules, ruling)) return false;
   return !rules.level.shadow && !call.principal.isShadow && canOnlyRecordDeny(rules);
 }
 
@@ -63,14 +65,12 @@ export function isDecidedByStakes({ logReason }: Ruling): boolean {
  * for any, 0 where another rule denies. Beyond the score's `stakesTo` the probability is another one, and the
  * level has to be judged there.
  */
-export function computeStakesBound(
-  { rules: { level, vouchedStakesMax }, reading }: VerdictContext,
-  ruling: Ruling,
-): number {
-  if (ruling === AUDIT_SAMPLED) return level.audit_max_stakes ?? 0;
+export function computeStakesBound({ rules }: VerdictContext, ruling: Ruling): number {
+  const { level, vouchedStakesMax, terms } = rules;
+  if (ruling === AUDIT_SAMPLED) return selectStakesCap(terms, level.audit_max_stakes ?? 0);
   if (ruling.verdictIndex > VERDICT.ALLOW && !isDecidedByStakes(ruling)) return 0;
   if (!level.enforce || !level.counts_stakes) return Number.POSITIVE_INFINITY;
-  return Math.max(reading.stakesClear, vouchedStakesMax);
+  return Math.max(computeLevelStakesClear(rules), vouchedStakesMax);
 }
 
 /**

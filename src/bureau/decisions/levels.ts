@@ -4,16 +4,24 @@
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICT, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import { applyPolicyRules, isReviewRequired } from "../../policy/rules.ts";
+import {
+  applyPolicyRules,
+  computeLevelStakesClear,
+  computeLevelStakesOpen,
+  isReviewRequired,
+} from "../../policy/rules.ts";
 import {
   SOURCES_REQUIRED,
+  STALE_CHALLENGED,
+  STALE_FLAGGED,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
   THIN_TOLERATED,
+  TOLERATED,
 } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import { applyReviewToRuling } from "./review-override.ts";
-import { encodeStakesBound } from "./leg.ts";
+import { encodeStakesBound } from "./stakes-bound.ts";
 import {
   fillLevelRules,
   isDecidedByStakes,
@@ -76,9 +84,9 @@ function selectUnloggedRuling({
   nowMs,
 }: VerdictContext): Ruling | undefined {
   const ruling = applyPolicyRules(rules);
-  if (ruling === THIN_FLAGGED) {
-    const isFirst = services.flaggedToday.wouldBeFirst(agentId, nowMs);
-    return isFirst ? undefined : THIN_TOLERATED;
+  if (ruling === THIN_FLAGGED || ruling === STALE_FLAGGED) {
+    if (services.flaggedToday.wouldBeFirst(agentId, nowMs)) return undefined;
+    return ruling === THIN_FLAGGED ? THIN_TOLERATED : TOLERATED;
   }
   if (ruling.isFlagged || ruling.verdictIndex >= VERDICT.QUARANTINE) return undefined;
   return isReviewRequired(ruling, rules) ? undefined : ruling;
@@ -90,17 +98,21 @@ function computeConstantStakesRange(
   ruling: Ruling,
   bound: number,
 ): readonly [number, number] {
-  const { stakesFrom: from, stakesTo: to } = reading;
+  const { unit } = rules.terms;
+  const from = reading.stakesFrom / unit;
+  const to = reading.stakesTo / unit;
   if (!rules.level.enforce || !rules.level.counts_stakes) return [from, to];
   if (isDecidedByStakes(ruling)) {
     const isOpen = ruling.logReason === STAKES_NEED_VERIFICATION;
-    return [stakes, isOpen ? computeUpperStakes(reading.stakesMax, to, stakes) : to];
+    return [stakes, isOpen ? computeUpperStakes(computeLevelStakesOpen(rules), to, stakes) : to];
   }
+  // Silence is named only while the stakes alone would connect.
+  if (ruling === STALE_CHALLENGED) return [stakes, stakes];
   if (ruling.verdictIndex === VERDICT.ALLOW) return [from, computeUpperStakes(bound, to, stakes)];
   // Rules after the stakes name a challenge only where the stakes have not caused one.
   const isByRecord = rules.failureCode === "" && ruling.logReason !== SOURCES_REQUIRED.logReason;
   if (isByRecord || ruling.verdictIndex >= VERDICT.QUARANTINE) return [from, to];
-  return [from, computeUpperStakes(reading.stakesClear, to, stakes)];
+  return [from, computeUpperStakes(computeLevelStakesClear(rules), to, stakes)];
 }
 
 /** The smaller of both; a computed bound is lowered by its tolerance, but not below the requested stakes. */

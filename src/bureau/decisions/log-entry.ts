@@ -13,6 +13,7 @@ import type { ReviewCode } from "../../contract/vocabulary.ts";
 import { DECISION, TOOL_LEVELS, VERDICT } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import { OVERTURNED } from "../../policy/rulings.ts";
+import { computeLevelStakesMax, findLevelDecisionIndex } from "../../policy/rules.ts";
 import { selectFailureCode } from "./provenance.ts";
 import type { VerdictContext } from "./verdict-context.ts";
 
@@ -91,7 +92,6 @@ function fillCommonFields(
   entry.principal = call.principal;
   entry.isReserved = isReserved;
   entry.isKnown = reading.isKnown;
-  entry.legDecisionIndex = reading.decisionIndex;
   entry.tierIndex = reading.tierIndex;
   entry.regimeIndex = reading.regimeIndex;
   entry.failureProbability = reading.failureProbability;
@@ -99,7 +99,6 @@ function fillCommonFields(
   entry.failurePessimistic = reading.failurePessimistic;
   entry.scoreInternal = reading.scoreInternal;
   entry.scoreEffective = reading.scoreEffective;
-  entry.stakesMax = reading.stakesMax;
   entry.evaluatedAtMs = nowMs;
   return entry;
 }
@@ -120,7 +119,9 @@ export function logVerify(
   entry.legIndex = LEG_FORWARD;
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
-  entry.decisionIndex = reading.decisionIndex;
+  entry.legDecisionIndex = findLevelDecisionIndex(context.rules);
+  entry.decisionIndex = entry.legDecisionIndex;
+  entry.stakesMax = computeLevelStakesMax(context.rules);
   entry.isEnforced = response.enforced;
   entry.isAllowed = isAllowed;
   // A quarantined request is pending review, as a flagged one is (SPEC §8.2).
@@ -150,6 +151,9 @@ export interface AnsweredLeg {
   readonly reasonCodes: readonly string[];
   /** Of the combined response, not of this leg. */
   readonly decisionIndex: number;
+  /** Of the leg, before a review: index into DECISIONS, and the largest stakes that it holds for. */
+  readonly measuredIndex: number;
+  readonly stakesMax: number;
   readonly configVersion: string;
   readonly policyVersion: string;
   readonly isEnforced: boolean;
@@ -170,6 +174,8 @@ export function logLeg(context: VerdictContext, reading: AgentScore, leg: Answer
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
+  entry.legDecisionIndex = leg.measuredIndex;
+  entry.stakesMax = leg.stakesMax;
   entry.isEnforced = leg.isEnforced;
   entry.isAllowed = isOpen;
   // SPEC §8.2: an escalated connection is pending review.

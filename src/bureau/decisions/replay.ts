@@ -2,6 +2,8 @@
 // logged decision again from its log entry alone, by the same engine and the same policy. Under its
 // own config it gives the same bits; under another, the difference.
 import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import { resolveStakesTerms } from "../../contract/stakes-policy.ts";
+import type { StakesTerms } from "../../contract/stakes-policy.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import {
@@ -16,19 +18,28 @@ import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { selectStricterDecisionIndex } from "./handshake.ts";
+import { deriveRules } from "../../policy/active-policy.ts";
+import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
-import { applyPolicyRules, createRuleInputs, isReviewRequired } from "../../policy/rules.ts";
+import {
+  applyPolicyRules,
+  computeLevelStakesMax,
+  createRuleInputs,
+  findLevelDecisionIndex,
+  isReviewRequired,
+} from "../../policy/rules.ts";
 import type { RuleInputs } from "../../policy/rules.ts";
 import {
   AUDIT_SAMPLED,
   OVERTURNED,
   type Ruling,
+  STALE_FLAGGED,
   THIN_FLAGGED,
   THIN_TOLERATED,
+  TOLERATED,
   UPHELD,
 } from "../../policy/rulings.ts";
-import { buildVouchedNamespaces } from "../../policy/vouching.ts";
 import { applyLoggedReviewReason } from "./review-override.ts";
 import { appendReasons } from "./reasons.ts";
 
@@ -79,10 +90,11 @@ function computeReviewedDecisionIndex(
 }
 
 /** The engine's reading of a leg's recorded inputs; undefined when it does not hold the config. */
-export function rescoreLoggedLeg({ engine }: BureauServices, leg: ReplayableLeg, version: string) {
+export function rescoreLoggedLeg(services: BureauServices, leg: ReplayableLeg, version: string) {
   const isHandshake = leg.kind === "handshake";
-  const logged = { inputs: leg.inputs, isKnown: leg.known, isHandshake, stakes: leg.stakes };
-  return engine.rejudge(logged, version);
+  const stakes = leg.stakes * findDecisionTerms(services, leg).unit;
+  const logged = { inputs: leg.inputs, isKnown: leg.known, isHandshake, stakes };
+  return services.engine.rejudge(logged, version);
 }
 
 function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string): ReplayedLeg {
@@ -100,13 +112,20 @@ function replayLeg(services: BureauServices, leg: ReplayableLeg, version: string
     failure_pessimistic: reading.failurePessimistic,
     tier: TIERS[reading.tierIndex]!,
     regime: REGIMES[reading.regimeIndex] ?? null,
-    max_stakes: Number.isFinite(reading.stakesMax) ? reading.stakesMax : null,
-    leg_decision: DECISIONS[reading.decisionIndex]!,
   };
   if (leg.kind === "verify") return { ...judged, ...replayRuling(services, leg, reading) };
-  const isByPerson = computeReviewedDecisionIndex(judged, leg) !== reading.decisionIndex;
-  const codes = isByPerson ? leg.reason_codes : listLegReasonCodes(reading, leg.stakes);
-  return { ...judged, reason_codes: codes };
+  const query = { active: buildDecisionPolicy(services, leg), reading, stakes: leg.stakes };
+  const connection = decideConnection(query, createConnection(query.active));
+  judged.max_stakes = encodeReplayedBound(connection.stakesMax);
+  judged.leg_decision = DECISIONS[connection.decisionIndex]!;
+  const isByPerson = computeReviewedDecisionIndex(judged, leg) !== connection.decisionIndex;
+  const codes: ReasonCode[] = [];
+  if (connection.decisionIndex > 0) appendReasons(query, connection, [], codes);
+  return { ...judged, reason_codes: isByPerson ? leg.reason_codes : codes };
+}
+
+function encodeReplayedBound(stakes: number): number | null {
+  return Number.isFinite(stakes) ? stakes : null;
 }
 
 /** Inputs of the rules as verify filled them: the key's minimum and the failure code are as logged. */
@@ -115,11 +134,10 @@ export function buildRuleInputs(
   leg: ReplayableLeg,
   reading: AgentScore,
 ): RuleInputs {
-  const policy = findDecisionPolicy(services, leg);
   const { minimum_score: minimum } = leg;
   const rules = fillRuleInputs(
     {
-      active: { policy, vouched: buildVouchedNamespaces(policy) },
+      active: buildDecisionPolicy(services, leg),
       reading,
       agentId: leg.subject,
       stakes: leg.stakes,
@@ -146,26 +164,46 @@ function replayRuling(
 ): ReplayedLeg {
   const rules = buildRuleInputs(services, leg, reading);
   const ruling = applyLoggedOverride(applyPolicyRules(rules), leg, rules);
-  return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
+  return {
+    max_stakes: encodeReplayedBound(computeLevelStakesMax(rules)),
+    leg_decision: DECISIONS[findLevelDecisionIndex(rules)]!,
+    verdict: VERDICTS[ruling.verdictIndex]!,
+    log_reason: ruling.logReason,
+  };
 }
 
 function applyLoggedOverride(
   decided: Ruling,
-  { log_reason: reason, stakes }: ReplayableLeg,
+  { log_reason: reason }: ReplayableLeg,
   rules: RuleInputs,
 ): Ruling {
-  if (
-    reason === AUDIT_SAMPLED.logReason &&
-    isEligibleForAuditSample(rules.level, decided, stakes)
-  ) {
+  if (reason === AUDIT_SAMPLED.logReason && isEligibleForAuditSample(rules, decided)) {
     return AUDIT_SAMPLED;
   }
   // Flagged once a day: the log says whether this was the first.
   if (decided === THIN_FLAGGED && reason === THIN_TOLERATED.logReason) return THIN_TOLERATED;
+  if (decided === STALE_FLAGGED && reason === TOLERATED.logReason) return TOLERATED;
   if (reason === UPHELD.logReason && isReviewRequired(decided, rules)) return UPHELD;
   const isWithheld =
     decided.verdictIndex > VERDICT.ALLOW && decided.verdictIndex < UPHELD.verdictIndex;
   return reason === OVERTURNED.logReason && isWithheld ? OVERTURNED : decided;
+}
+
+/** The rules that the decision was made by, as a verdict reads them. */
+export function buildDecisionPolicy(services: BureauServices, leg: ReplayableLeg) {
+  const policy = findDecisionPolicy(services, leg);
+  return { policy, ...deriveRules(policy) };
+}
+
+/** Terms that the leg was decided by; those of tenants that set none where the policy is not held. */
+export function findDecisionTerms(services: BureauServices, leg: ReplayableLeg): StakesTerms {
+  const { policies } = services;
+  const version = leg.policy_version;
+  const policy =
+    version === null
+      ? policies.findActivePolicy(leg.tenant).policy
+      : policies.findPolicyVersion(version);
+  return resolveStakesTerms(policy?.stakes)[leg.tool_level ?? "connect"];
 }
 
 /** The policy that the decision was made by; for those that name none, the one in force now. */
@@ -174,12 +212,6 @@ function findDecisionPolicy({ policies }: BureauServices, leg: ReplayableLeg): P
   const policy = policies.findPolicyVersion(leg.policy_version);
   if (policy !== undefined) return policy;
   throw new ServiceFault("not_found", `no policy \`${leg.policy_version}\` is held`);
-}
-
-function listLegReasonCodes(reading: AgentScore, stakes: number): string[] {
-  const codes: ReasonCode[] = [];
-  if (reading.decisionIndex > 0) appendReasons({ reading, stakes }, [], codes);
-  return codes;
 }
 
 function listReplayDifferences(

@@ -41,9 +41,9 @@ export function isReviewRuling(ruling: Ruling): boolean {
   return ruling === OVERTURNED || ruling === UPHELD;
 }
 
-/** Index of the engine's decision after a review decision, which replaces only `escalate`. */
+/** Index of the connection's decision after a review decision, which replaces only `escalate`. */
 export function applyReviewToDecision(context: VerdictContext): number {
-  const { decisionIndex } = context.reading;
+  const { decisionIndex } = context.connection;
   if (decisionIndex !== DECISION.escalate || isReservedAgent(context.agentId)) return decisionIndex;
   const decided = findReviewDecision(context, "connect");
   if (decided === undefined) return decisionIndex;

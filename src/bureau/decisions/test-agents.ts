@@ -4,6 +4,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REASON_CODES, TIERS } from "../../contract/vocabulary.ts";
 import type { Decision, ReasonCode, Tier } from "../../contract/vocabulary.ts";
+import { CATCH_RATES_DEFAULT } from "../../contract/stakes-policy.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
@@ -77,6 +78,9 @@ function computeInternalScore(failureProbability: number): number {
 
 function createReservedAgent(row: ReservedAgentSpec): ReservedAgent {
   const [failureProbability, failureOptimistic, failurePessimistic] = row.failure;
+  const isRefused = row.decision === "refuse";
+  // A person looks at both: verify holds them back where the tool is sensitive.
+  const isDenied = isRefused || row.decision === "escalate";
   const reading: AgentScore = {
     isKnown: true,
     failureProbability,
@@ -86,13 +90,23 @@ function createReservedAgent(row: ReservedAgentSpec): ReservedAgent {
     scoreEffective: computeInternalScore(failurePessimistic),
     tierIndex: TIERS.indexOf(row.tier),
     regimeIndex: 0,
-    decisionIndex: DECISIONS.indexOf(row.decision),
     isThin: false,
-    // A person looks at both: verify holds them back where the tool is sensitive.
-    isDenied: row.decision === "refuse" || row.decision === "escalate",
-    isRefused: row.decision === "refuse",
-    stakesMax: row.decision === "refuse" ? 0 : Number.POSITIVE_INFINITY,
-    stakesClear: row.decision === "connect" ? Number.POSITIVE_INFINITY : 0,
+    isDenied,
+    isRefused,
+    isJudged: true,
+    recordProbability: failureProbability,
+    recordOptimistic: failureOptimistic,
+    isRecordThin: false,
+    isRecordDenied: isDenied,
+    isRecordRefused: isRefused,
+    ...CATCH_RATES_DEFAULT,
+    stakesLogit: Math.log(failurePessimistic / (1 - failurePessimistic)),
+    stakesNovelty: 0,
+    stakesUntested: 0,
+    stakesProven: 0,
+    stakesReach: Number.POSITIVE_INFINITY,
+    silentDays: 0,
+    fixedDecisionIndex: DECISIONS.indexOf(row.decision),
     stakesFrom: 0,
     stakesTo: Number.POSITIVE_INFINITY,
     reasonIndexes: Uint8Array.of(row.reason === undefined ? 0 : REASON_CODES.indexOf(row.reason)),

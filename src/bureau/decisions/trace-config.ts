@@ -1,10 +1,12 @@
 // Numbers of a scoring config that a trace shows: what every input added to the log-odds, and the borders
-// between decisions at given stakes. The module decides by its own arithmetic
-// (assembly/decision.ts); a test holds that both agree.
+// between decisions at given stakes.
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
+import type { StakesTerms } from "../../contract/stakes-policy.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
+import { DENY_FLOOR_DEFAULT } from "../../engine/config-layout.ts";
+import { computeRiskBorders } from "../../policy/stakes-decision.ts";
 
 type TracedFeature = NonNullable<DecisionTrace["legs"][number]["features"]>[number];
 export type DecisionThresholds = NonNullable<DecisionTrace["legs"][number]["stakes"]["borders"]>;
@@ -50,19 +52,22 @@ export function traceFeatures(
   ];
 }
 
-/** Borders on the pessimistic probability at the stakes of a leg, and that of denial. */
+/**
+ * Borders on the cautious probability at the stakes of a leg, by the terms that it was decided by, and that
+ * of denial.
+ */
 export function computeDecisionThresholds(
   config: ScoringConfig,
   { kind, stakes }: ReplayableLeg,
+  terms: StakesTerms,
 ): DecisionThresholds {
-  const { loss, human_catch: human, verify_catch: verify, margin } = config;
   const model = kind === "handshake" ? config.handshake : config.check;
-  const missed = (1 - human) * loss;
-  const deny = Math.max(margin / (missed + margin), model.deny_at ?? UNREACHABLE_PROBABILITY);
-  if (stakes <= 0) return { connect: 1, connect_with_verification: 1, deny };
-  const rising = config.verify_cost + config.verify_cost_rate * stakes;
-  const cost = Math.min(rising, config.verify_cost_max);
-  const connect = Math.min(1, cost / (verify * loss * stakes));
-  const asked = (config.human_cost - cost) / ((human - verify) * loss * stakes);
-  return { connect, connect_with_verification: Math.min(1, Math.max(connect, asked)), deny };
+  const floor = config.deny_floor ?? DENY_FLOOR_DEFAULT;
+  const catches = { verifyCatch: config.verify_catch, humanCatch: config.human_catch };
+  const { connect, verification } = computeRiskBorders(terms, catches, stakes);
+  return {
+    connect,
+    connect_with_verification: verification,
+    deny: Math.max(floor, model.deny_at ?? UNREACHABLE_PROBABILITY),
+  };
 }

@@ -5,12 +5,20 @@ import { DECISION_INPUTS } from "../../contract/decisions.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { DecisionTrace } from "../../contract/schemas/trace.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { DECISIONS } from "../../contract/vocabulary.ts";
+import type { Decision } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentScore } from "../../engine/reading.ts";
+import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { traceRules } from "../../policy/rules.ts";
+import { computeStakesRisk, NEARLY_CERTAIN, STAKES_CAUSE } from "../../policy/stakes-decision.ts";
+import type { StakesCause } from "../../policy/stakes-decision.ts";
 import type { BureauServices } from "../services.ts";
-import { rescoreLoggedLeg, buildRuleInputs } from "./replay.ts";
+import {
+  buildDecisionPolicy,
+  buildRuleInputs,
+  findDecisionTerms,
+  rescoreLoggedLeg,
+} from "./replay.ts";
 import {
   computeDecisionThresholds,
   type DecisionThresholds,
@@ -75,7 +83,9 @@ function traceLeg(
   const missing: string[] = [];
   const reading = leg.is_test ? undefined : rebuildReading(services, leg, missing);
   const borders =
-    config === undefined || leg.is_test ? null : computeDecisionThresholds(config, leg);
+    config === undefined || leg.is_test
+      ? null
+      : computeDecisionThresholds(config, leg, findDecisionTerms(services, leg));
   const rules =
     reading === undefined ? null : traceLegRules(services, { leg, reading, borders }, missing);
   addUnrecordedNotes(leg, config, missing);
@@ -118,6 +128,8 @@ function traceLeg(
     not_recorded: missing,
   };
 }
+
+type DecisionPolicy = ReturnType<typeof buildDecisionPolicy>;
 
 function rebuildReading(
   services: BureauServices,
@@ -170,11 +182,14 @@ interface RecomputedLeg {
 /** The rules on a verify's policy, or on a connection's costs. */
 function traceLegRules(
   services: BureauServices,
-  { leg, reading, borders }: RecomputedLeg,
+  recomputed: RecomputedLeg,
   missing: string[],
 ): TracedRule[] | null {
-  if (leg.kind !== "verify") return traceConnectionRules(leg, reading, borders);
+  const { leg, reading } = recomputed;
   try {
+    if (leg.kind !== "verify") {
+      return traceConnectionRules(leg, recomputed, buildDecisionPolicy(services, leg));
+    }
     return appendOverride(tracePolicyRules(services, leg, reading), leg, leg.verdict ?? "");
   } catch (error) {
     if (!(error instanceof ServiceFault)) throw error;
@@ -207,35 +222,55 @@ function appendOverride(rules: TracedRule[], leg: ReplayableLeg, gives: string):
   return [...rules.map((each) => ({ ...each, decides: false })), last];
 }
 
+/** Rules of a connection in the order in which they are asked; several causes may share one. */
+const CONNECTION_RULES: readonly {
+  readonly rule: string;
+  readonly gives: Decision;
+  readonly causes: readonly StakesCause[];
+}[] = [
+  { rule: "refuse", gives: "refuse", causes: [STAKES_CAUSE.refused] },
+  { rule: "denied", gives: "escalate", causes: [STAKES_CAUSE.denied] },
+  { rule: "nearly_certain", gives: "escalate", causes: [STAKES_CAUSE.nearCertain] },
+  { rule: "connect", gives: "connect", causes: [STAKES_CAUSE.connect] },
+  {
+    rule: "connect_with_verification",
+    gives: "connect_with_verification",
+    causes: [STAKES_CAUSE.thin, STAKES_CAUSE.stale, STAKES_CAUSE.verification],
+  },
+  { rule: "escalate", gives: "escalate", causes: [STAKES_CAUSE.approval] },
+];
+
 function traceConnectionRules(
   leg: ReplayableLeg,
-  reading: AgentScore,
-  borders: DecisionThresholds | null,
+  { reading, borders }: RecomputedLeg,
+  active: DecisionPolicy,
 ): TracedRule[] {
-  const decision = DECISIONS[reading.decisionIndex]!;
-  const rules = (["refuse", "connect", "connect_with_verification", "escalate"] as const).map(
-    (rule, at, all): TracedRule => ({
-      rule,
-      gives: rule,
-      pointer: null,
-      ...describeDecisionBound(rule, reading, borders),
-      holds: at > all.indexOf(decision) ? null : rule === decision,
-      decides: rule === decision,
-    }),
-  );
+  const query = { active, reading, stakes: leg.stakes };
+  const { cause } = decideConnection(query, createConnection(active));
+  const risk = computeStakesRisk(reading, leg.stakes * active.terms.connect.unit);
+  const decided = CONNECTION_RULES.findIndex(({ causes }) => causes.includes(cause));
+  const rules = CONNECTION_RULES.map(({ rule, gives }, at): TracedRule => ({
+    rule,
+    gives,
+    pointer: null,
+    ...describeDecisionBound(rule, { leg, reading, borders }, risk),
+    holds: at > decided ? null : at === decided,
+    decides: at === decided,
+  }));
   return appendOverride(rules, leg, leg.decision);
 }
 
 function describeDecisionBound(
-  rule: "refuse" | "connect" | "connect_with_verification" | "escalate",
-  reading: AgentScore,
-  borders: DecisionThresholds | null,
+  rule: string,
+  { reading, borders }: RecomputedLeg,
+  risk: number,
 ): { bound?: unknown; value?: unknown } {
   if (rule === "escalate") return {};
-  if (rule === "refuse") {
-    return { bound: borders?.deny ?? null, value: reading.failureOptimistic };
-  }
-  return { bound: borders?.[rule] ?? null, value: reading.failurePessimistic };
+  if (rule === "refuse") return { bound: borders?.deny ?? null, value: reading.failureOptimistic };
+  if (rule === "denied") return { bound: borders?.deny ?? null, value: reading.failureProbability };
+  if (rule === "nearly_certain") return { bound: NEARLY_CERTAIN, value: risk };
+  const border = rule === "connect" ? borders?.connect : borders?.connect_with_verification;
+  return { bound: border ?? null, value: risk };
 }
 
 function addUnrecordedNotes(

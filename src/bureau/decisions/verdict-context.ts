@@ -5,6 +5,8 @@ import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { AgentScore } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
+import { defaultPolicySource } from "../../policy/active-policy.ts";
+import { createConnection } from "../../policy/connection.ts";
 import type { PolicyQuery } from "../../policy/policy-query.ts";
 import { createRuleInputs } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rulings.ts";
@@ -68,10 +70,12 @@ export class VerdictContext implements PolicyQuery {
   /** Policy of the calling tenant. */
   active!: ActivePolicy;
   minimumScores!: Principal["minimumScores"];
-  /** The agent that is judged, the stakes, and its score at these stakes. */
+  /** The agent that is judged, the stakes in the tenant's unit, and its score at these stakes. */
   agentId = "";
   stakes = 0;
   reading!: AgentScore;
+  /** Of check and handshake alone: the decision on the reading, before a review. */
+  readonly connection = createConnection(defaultPolicySource.findActivePolicy(""));
   /** Of verify alone. */
   finding!: ProvenanceFinding;
   reserved: ReservedAgent | undefined = undefined;
@@ -91,5 +95,10 @@ export class VerdictContext implements PolicyQuery {
     this.minimumScores = call.principal.minimumScores;
     this.agentId = agentId;
     this.stakes = stakes;
+  }
+
+  /** Stakes in the bureau's unit of account, as the engine takes them. */
+  convertToAccountUnit(stakes: number): number {
+    return stakes * this.active.terms.connect.unit;
   }
 }

@@ -17,7 +17,7 @@ import { SCORE_MIN, SCORE_SPAN } from "../../contract/units.ts";
 import type { CallContext } from "../bureau.ts";
 import { recordCertainFinding } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
-import { encodeStakesBound } from "./leg.ts";
+import { encodeStakesBound } from "./stakes-bound.ts";
 import {
   isAuditSampleCandidate,
   buildAuditSampleKey,
@@ -29,7 +29,14 @@ import { buildLevelVerdicts } from "./levels.ts";
 import { isReviewRuling, applyReviewToRuling, countReviewCall } from "./review-override.ts";
 import { isInAuditSample } from "../../policy/audit-sample.ts";
 import { isReviewRequired, computeRiskIndex } from "../../policy/rules.ts";
-import { AUDIT_SAMPLED, OVERTURNED, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rulings.ts";
+import {
+  AUDIT_SAMPLED,
+  OVERTURNED,
+  STALE_FLAGGED,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+  TOLERATED,
+} from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReservedAgent } from "./test-agents.ts";
@@ -91,9 +98,10 @@ function verifyWithFinding(
 ): VerifyResponse | Promise<VerifyResponse> {
   const { services, reserved } = context;
   const { engine, environment } = services;
-  // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
+  // SPEC §2.2 has no stakes: without them the level's assumed ones count.
   context.begin(call, request.agent_id, request.stakes ?? 0);
-  context.reading = engine.check(encodeAgentKey(context.agentId), context.stakes, context.nowMs);
+  const atStakes = context.convertToAccountUnit(context.stakes);
+  context.reading = engine.check(encodeAgentKey(context.agentId), atStakes, context.nowMs);
   const configVersion = engine.findConfigVersion(context.reading.configNumber);
   if (reserved === undefined) {
     recordCertainFinding(context, request);
@@ -143,7 +151,7 @@ function buildVerifyResponse(
   if (isForOneCall) return response;
   if (
     response.levels !== undefined ||
-    isBeyondScoredStakes(level, response.max_stakes, reading.stakesTo)
+    isBeyondScoredStakes(level, response.max_stakes, computeScoredStakesTo(context))
   ) {
     capUnconfirmedMaxStakes(context, request.tool_level, response);
   }
@@ -177,10 +185,10 @@ function selectMaxStakes(context: VerdictContext): VerifyResponse["max_stakes"] 
 function decideVerifyRuling(context: VerdictContext, toolLevel: ToolLevel): Ruling {
   const decided = decideLevelRuling(context, toolLevel);
   // Review decisions and sampling do not apply to reserved agents.
-  if (context.reserved !== undefined) return flagThinRecordOncePerDay(context, decided);
+  if (context.reserved !== undefined) return flagRecordOncePerDay(context, decided);
   const reviewed = applyReviewToRuling(context, decided);
   if (isAuditSampleCandidate(context, reviewed) && isSampledForAudit(context)) return AUDIT_SAMPLED;
-  return flagThinRecordOncePerDay(context, reviewed);
+  return flagRecordOncePerDay(context, reviewed);
 }
 
 /** Only an agent's first challenge of a UTC day is eligible, so retrying does not improve its odds. */
@@ -190,16 +198,22 @@ function isSampledForAudit(context: VerdictContext): boolean {
   return isFirst && isInAuditSample(call.requestId, rules.level.audit_one_in!);
 }
 
-/** A thin record is flagged the first time of the day; after that it is only tolerated. */
-function flagThinRecordOncePerDay(context: VerdictContext, ruling: Ruling): Ruling {
-  if (ruling !== THIN_FLAGGED) return ruling;
+/** A thin or silent record is flagged the first time of the day; after that it is only tolerated. */
+function flagRecordOncePerDay(context: VerdictContext, ruling: Ruling): Ruling {
+  if (ruling !== THIN_FLAGGED && ruling !== STALE_FLAGGED) return ruling;
   const { services, agentId, nowMs } = context;
-  return services.flaggedToday.markIfFirst(agentId, nowMs) ? ruling : THIN_TOLERATED;
+  if (services.flaggedToday.markIfFirst(agentId, nowMs)) return ruling;
+  return ruling === THIN_FLAGGED ? THIN_TOLERATED : TOLERATED;
 }
 
 /** Whether a bound on the stakes exceeds those that the score was computed for, where the level counts it. */
 function isBeyondScoredStakes(level: LevelPolicy, bound: number | null, stakesTo: number): boolean {
   return level.enforce && (bound ?? Number.POSITIVE_INFINITY) > stakesTo;
+}
+
+/** Largest stakes, in the tenant's unit, for which the reading's probability was computed. */
+function computeScoredStakesTo({ reading, active }: VerdictContext): number {
+  return reading.stakesTo / active.terms.connect.unit;
 }
 
 /**
@@ -212,7 +226,7 @@ function capUnconfirmedMaxStakes(
   response: VerifyResponse,
 ): void {
   const { levels } = context.active.policy;
-  const { stakesTo } = context.reading;
+  const stakesTo = computeScoredStakesTo(context);
   const cap = (name: ToolLevel, bound: number | null): number | null => {
     if (!isBeyondScoredStakes(levels[name], bound, stakesTo)) return bound;
     const isAllowed = isAllowedAtStakes(context, name, bound ?? STAKES_MAX);
@@ -227,7 +241,8 @@ function capUnconfirmedMaxStakes(
 
 function isAllowedAtStakes(context: VerdictContext, toolLevel: ToolLevel, stakes: number): boolean {
   const { services, agentId, nowMs } = context;
-  context.reading = services.engine.check(encodeAgentKey(agentId), stakes, nowMs);
+  const atStakes = context.convertToAccountUnit(stakes);
+  context.reading = services.engine.check(encodeAgentKey(agentId), atStakes, nowMs);
   context.stakes = stakes;
   return decideLevelRuling(context, toolLevel).verdictIndex === VERDICT.ALLOW;
 }

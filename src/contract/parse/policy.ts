@@ -4,6 +4,7 @@
 import { type FieldError, invalidRequest } from "../faults.ts";
 import { fillPolicyDefaults } from "../complete-policy.ts";
 import { THIN_RULES, type LevelPolicy, type Policy } from "../policy.ts";
+import { listStakesFaults } from "../stakes-policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../vocabulary.ts";
 import { type Parser, createParser } from "./parser.ts";
@@ -60,13 +61,18 @@ export const parsePolicy: Parser<Policy> = (value) => buildPolicy(parsePolicyReq
 export function buildPolicy(request: PolicyRequest, pointer = ""): Policy {
   const { policy: whole, ...rest } = request;
   if (whole !== undefined) {
-    const twice = (["levels", "allow_inverted", "vouched"] as const).filter((name) => name in rest);
+    const twice = (["levels", "allow_inverted", "vouched", "stakes"] as const).filter(
+      (name) => name in rest,
+    );
     if (twice.length > 0)
       throw invalidRequest(twice.map((name) => createDoubledError(`${pointer}/${name}`)));
   }
   const policy = fillPolicyDefaults(whole ?? rest);
   const within = whole === undefined ? pointer : `${pointer}/policy`;
   const faults = listRepeatedNamespaces(policy, within);
+  if (policy.stakes !== undefined) {
+    faults.push(...listStakesFaults(policy.stakes, `${within}/stakes`));
+  }
   if (!policy.allow_inverted) faults.push(...listInvertedBounds(policy, within));
   if (faults.length > 0) throw invalidRequest(faults);
   return policy;

@@ -1,12 +1,27 @@
 // Messages of the policy: a document as it is sent, in which everything may be left out, and the
 // whole policy as it is answered.
 import { isNamespacePattern } from "../identifiers.ts";
-import { AUDIT_ONE_IN_MAX, VOUCHED_MAX } from "../limits.ts";
+import { AUDIT_ONE_IN_MAX, STAKES_MAX, VOUCHED_MAX } from "../limits.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
 import type { LevelPolicy } from "../policy.ts";
+import { ON_VERIFICATION, STAKES_LEVELS } from "../stakes-policy.ts";
 import { isEpochMs, parseDateTimeMs } from "../timestamps.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
+
+const LOSS_SHARE_MAX = 100;
+
+/** A number above 0, up to `maximum`. */
+function positive(maximum: number) {
+  return t.defineChecked<number>(
+    { "~shown": { type: "number", exclusiveMinimum: 0, maximum } },
+    (value) => typeof value === "number" && value > 0 && value <= maximum,
+    (value) =>
+      typeof value === "number"
+        ? `range must be above 0 and at most ${maximum}`
+        : "type must be a number",
+  );
+}
 
 const probability = t.defineNumberBetween(0, 1);
 
@@ -108,6 +123,78 @@ const vouchingRequest = t.defineObject(
   { ...t.STRICT, "~unknown": "is not a member of a vouching" },
 );
 
+const amount = t.defineNumberBetween(0, STAKES_MAX);
+const BPS_MAX = 10_000;
+const STALE_DAYS_MAX = 36_500;
+
+const levelStakesMembers = {
+  tolerated_loss_bps: t.makeOptional(
+    t.withDescription(
+      t.defineNumberBetween(0, BPS_MAX),
+      "Hundredths of a percent of a good deal's volume that may be lost before verifying pays.",
+    ),
+  ),
+  loss_share: t.makeOptional(
+    t.withDescription(positive(LOSS_SHARE_MAX), "Share of the stakes that a failure loses."),
+  ),
+  assumed: t.makeOptional(
+    t.withDescription(
+      positive(STAKES_MAX),
+      "Stakes that a request counts for at least, also where it names none.",
+    ),
+  ),
+  stale_after_days: t.makeOptional(
+    t.withDescription(
+      positive(STALE_DAYS_MAX),
+      "Days without word after which a good record is verified again.",
+    ),
+  ),
+  on_verification: t.makeOptional(
+    t.withDescription(
+      t.defineChoice(ON_VERIFICATION),
+      "What verify makes of a decision to connect with verification.",
+    ),
+  ),
+};
+
+const levelStakes = t.defineObject(levelStakesMembers, {
+  ...t.STRICT,
+  "~unknown": "is no member of the stakes of a level",
+});
+
+/** What a tenant puts on its stakes; what is left out follows from the first two amounts. */
+const stakesPolicy = t.defineObject(
+  {
+    unit: t.makeOptional(
+      t.withDescription(
+        positive(STAKES_MAX),
+        "Units of account that one of the tenant's units is worth.",
+      ),
+    ),
+    review_cost: t.makeOptional(
+      t.withDescription(positive(STAKES_MAX), "What a person's look at one deal costs."),
+    ),
+    verification_cost: t.makeOptional(amount),
+    risk_tolerance: t.makeOptional(
+      t.withDescription(positive(STAKES_MAX), "Loss that weighs twice its amount."),
+    ),
+    review_friction: t.makeOptional(
+      t.withDescription(
+        t.share,
+        "Share of a good deal's volume that a person's look costs in delay and lost deals.",
+      ),
+    ),
+    ...levelStakesMembers,
+    levels: t.makeOptional(
+      t.defineObject(t.repeatSchema(t.makeOptional(levelStakes), ...STAKES_LEVELS), {
+        ...t.STRICT,
+        "~unknown": "is no level that has stakes of its own",
+      }),
+    ),
+  },
+  { ...t.STRICT, "~unknown": "is no member of the stakes" },
+);
+
 const rulesRequest = {
   levels: t.makeOptional(
     t.defineObject(t.repeatSchema(t.makeOptional(levelRequest), ...TOOL_LEVELS), {
@@ -119,6 +206,7 @@ const rulesRequest = {
   vouched: t.makeOptional(
     t.defineList(vouchingRequest, { maxItems: VOUCHED_MAX, "~noun": "namespaces" }),
   ),
+  stakes: t.makeOptional(stakesPolicy),
 };
 
 /**
@@ -131,6 +219,7 @@ export const PolicyRequest = t.defineStrictMessage("PolicyRequest", {
   ...t.repeatSchema(t.makeOptional(t.text), "tenant", "version"),
   set_by: t.makeOptional(t.textOrNull),
   set_at: t.makeOptional(t.timeOrNull),
+  stakes_in_force: t.makeOptional(t.defineObject({})),
 });
 export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
 
@@ -147,6 +236,20 @@ const wholePolicy = t.defineObject({
   allow_inverted: t.flag,
   /** Left out for none. */
   vouched: t.makeOptional(t.defineList(Vouching)),
+  /** As the tenant wrote it; left out where it set nothing. */
+  stakes: t.makeOptional(stakesPolicy),
+});
+
+const stakesTerms = t.defineObject({
+  verification_cost: t.number,
+  review_cost: t.number,
+  risk_tolerance: t.number,
+  tolerated_loss_bps: t.number,
+  review_friction: t.number,
+  loss_share: t.number,
+  assumed: t.number,
+  stale_after_days: t.number,
+  on_verification: t.defineChoice(ON_VERIFICATION),
 });
 
 /** The policy in force for a tenant. */
@@ -155,6 +258,14 @@ export const PolicyDocument = t.defineMessage("PolicyDocument", {
   /** Names the policy by its content: `p-` and 16 hex digits. */
   version: t.text,
   policy: wholePolicy,
+  /** The amounts that decide, in the tenant's unit, with what follows from those that were set. */
+  stakes_in_force: t.defineObject({
+    unit: t.number,
+    is_set: t.withDescription(t.flag, "Whether the tenant has set what a person's look costs."),
+    connect: stakesTerms,
+    L2: stakesTerms,
+    L3: stakesTerms,
+  }),
   /** Id of the key that set it; null for the shipped policy. */
   set_by: t.textOrNull,
   set_at: t.timeOrNull,

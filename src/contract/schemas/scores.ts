@@ -262,7 +262,15 @@ export const AgentExplanation = t.defineMessage("AgentExplanation", {
     ...t.repeatSchema(t.number, "successes_90d", "failures_90d", "successes_14d", "failures_14d"),
     ...t.repeatSchema(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
     max_proven_stakes: t.number,
+    /** Days since the agent was heard of, by weight; null for never. */
+    silent_days: t.numberOrNull,
+    /** The record has been silent for longer than the policy allows; else null. */
+    stale_since: t.timeOrNull,
+    /** Failures that counted for less because they belong to one incident. */
+    incidents_capped: t.integer,
   }),
+  /** Stakes, in the tenant's unit, that a request without stakes counts for, by level. */
+  assumed_stakes: t.defineObject({ L2: t.number, L3: t.number }),
   /** Texts of the agent that first-party keys asked about and that failed for certain. */
   assessments: t.defineObject({
     /** Content found false, capped by asking tenant and faded with 90 days. */

@@ -1,9 +1,12 @@
 // Experiment of gate G6: ten thousand agents with random histories in the real engine. Under the
 // challenger's weights one more failure must never help, more stakes must never relax a decision,
 // and no single report may move a score further than the policy (or the champion) allows.
+import { DEFAULT_POLICY } from "../../contract/policy.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { FoldOutcome, AgentScore } from "../../engine/reading.ts";
+import { createActivePolicy } from "../../policy/active-policy.ts";
+import { createConnection, decideConnection } from "../../policy/connection.ts";
 import { createGateResult, formatRounded } from "./register.ts";
 import type { GatePolicy, GateResult } from "./register.ts";
 import type { Holdout } from "../model/holdout.ts";
@@ -45,6 +48,9 @@ const SIGNED_INDEX = 2;
 /** Rounding of a score and of a probability. */
 const SCORE_ROUNDING = 1e-6;
 
+/** Terms of tenants that set none; those of others are held to the same conditions. */
+const SHIPPED = createActivePolicy(DEFAULT_POLICY);
+
 const buildStateSubject = (state: number): string => `agent://state/${state}`;
 
 /** Histories of every length, quality, age and stake, in order of time. */
@@ -76,12 +82,14 @@ function scoreAllStates(stage: RandomStateEngine, config: ScoringConfig) {
   stage.install(config);
   const scores = new Float64Array(STATE_COUNT);
   const risks = new Float64Array(STATE_COUNT);
+  const connection = createConnection(SHIPPED);
   let stakesRelax = 0;
   for (let state = 0; state < STATE_COUNT; state++) {
     let strictest = 0;
     let isRelaxed = false;
     for (const stakes of STAKES_LADDER) {
-      const { decisionIndex } = stage.read(buildStateSubject(state), stakes, NOW_MS);
+      const reading = stage.read(buildStateSubject(state), stakes, NOW_MS);
+      const { decisionIndex } = decideConnection({ active: SHIPPED, reading, stakes }, connection);
       if (decisionIndex < strictest) isRelaxed = true;
       strictest = decisionIndex;
     }

@@ -1,6 +1,7 @@
 // Rows of evidence and the holdout of a promotion test: outcomes under two models, with the
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
+import { DENY_FLOOR_DEFAULT, STAKES_CAUTION_DEFAULT } from "../../engine/config-layout.ts";
 import { computeLogLoss, computeCalibrationError, computeMeanLogLoss } from "./forecast-metrics.ts";
 import { readCoefficients, isThinRow, computeRowDeviation, computeRowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
@@ -41,7 +42,7 @@ export interface Forecast {
   logits: Float64Array;
   probabilities: Float64Array;
   /** Pessimistic probabilities: what decisions at stakes go by. */
-  pessimistic: Float64Array;
+  stakesRisks: Float64Array;
   losses: Float64Array;
   /** Internal scores, 300 to 850. */
   scores: number[];
@@ -83,13 +84,14 @@ export function forecastRows(
   const n = to - from;
   const beta = readCoefficients(model);
   const logits = new Float64Array(n);
-  const pessimistic = new Float64Array(n);
+  const stakesRisks = new Float64Array(n);
   const thin = new Uint8Array(n);
   const { rows, failures } = evidence;
+  const stakesCaution = config.stakes_caution ?? STAKES_CAUTION_DEFAULT;
   for (let i = 0; i < n; i++) {
     logits[i] = computeRowLogit(rows, from + i, beta);
-    const cautious = logits[i]! + config.caution * computeRowDeviation(rows, from + i, model);
-    pessimistic[i] = 1 / (1 + Math.exp(-cautious));
+    const cautious = logits[i]! + stakesCaution * computeRowDeviation(rows, from + i, model);
+    stakesRisks[i] = 1 / (1 + Math.exp(-cautious));
     thin[i] = isThinRow(rows, from + i, config) ? 1 : 0;
   }
   const probabilities = logits.map((x) => 1 / (1 + Math.exp(-x)));
@@ -98,17 +100,16 @@ export function forecastRows(
     model,
     logits,
     probabilities,
-    pessimistic,
+    stakesRisks,
     losses: probabilities.map((p, i) => computeLogLoss(p, failures[from + i]!)),
     scores: Array.from(logits, (x) => Math.min(850, Math.max(300, offset - factor * x))),
     thin,
   };
 }
 
-/** The engine's border of denial (scoring 4): pi3, or the fitted border where that is higher. */
+/** The engine's border of denial (scoring 4): the floor, or the fitted border where that is higher. */
 export function computeDenialThreshold(model: ScoringModel, config: ScoringConfig): number {
-  const missed = (1 - config.human_catch) * config.loss;
-  return Math.max(config.margin / (missed + config.margin), model.deny_at ?? Infinity);
+  return Math.max(config.deny_floor ?? DENY_FLOOR_DEFAULT, model.deny_at ?? Infinity);
 }
 
 /**

@@ -172,7 +172,12 @@ export class BacktestService implements Backtests {
       uptoLsn: ledger.position(),
       config,
       // Of the book's own record only what the thread needs.
-      live: { version: live.version, policy: live.policy, vouched: live.vouched },
+      live: {
+        version: live.version,
+        policy: live.policy,
+        vouched: live.vouched,
+        terms: live.terms,
+      },
       given,
       fromMs,
       toMs,

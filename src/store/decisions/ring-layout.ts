@@ -32,7 +32,7 @@ export const OFFSET_COUNT = 38;
 export const OFFSET_NUMBERS = 40;
 export const INDEX_COUNT = 9;
 export const NUMBER_COUNT = 9;
-export const INPUT_COUNT = 31;
+export const INPUT_COUNT = 34;
 export const TEXT_COUNT = 11;
 export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
 

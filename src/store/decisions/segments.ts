@@ -147,7 +147,7 @@ function readFileFrom(path: string, from: number): Buffer {
 }
 
 /** "TRSR"; those of earlier versions are below. */
-const MAGIC = 0x52535254;
+const MAGIC = 0x53535254;
 const HEADER_BYTES = 16;
 const ALIGNMENT = 8;
 
@@ -210,45 +210,64 @@ function isChecksumValid(bytes: Buffer, at: number, stored: Buffer): boolean {
   return crc32(stored) === bytes.readUInt32LE(at + 8);
 }
 
-/** "TRSQ": records of eleven texts and 29 inputs. */
-const MAGIC_OF_29 = 0x51535254;
-/** "TRSP": the same with ten texts; the eleventh length was never written. */
-const MAGIC_OF_TEN = 0x50535254;
-const OLD_INPUT_COUNT = 29;
-const OLD_OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + OLD_INPUT_COUNT);
-/** Where each input of today stood among the 29, as far as it was there. */
-const OLD_INPUT_INDEXES = [
+/** How records of an earlier version differ from today's. */
+interface OldFormat {
+  readonly inputCount: number;
+  /** Where each input of today stood among them, as far as it was there. */
+  readonly inputIndexes: readonly number[];
+  /** Ten texts: the eleventh length was never written. */
+  readonly isOfTenTexts: boolean;
+}
+
+const INPUT_INDEXES_OF_29 = [
   0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
 ];
+/** By the magic of their blocks: "TRSP", "TRSQ", "TRSR". */
+const OLD_FORMATS: ReadonlyMap<number, OldFormat> = new Map([
+  [0x50535254, { inputCount: 29, inputIndexes: INPUT_INDEXES_OF_29, isOfTenTexts: true }],
+  [0x51535254, { inputCount: 29, inputIndexes: INPUT_INDEXES_OF_29, isOfTenTexts: false }],
+  [
+    0x52535254,
+    { inputCount: 31, inputIndexes: Array.from({ length: 31 }, (_, i) => i), isOfTenTexts: false },
+  ],
+]);
+/** The last input, days of silence, in records that did not have it: never heard of. */
+const NEVER_HEARD_OF = -1;
 
 /**
  * Records of a block of an earlier version as today's; undefined for a magic that never was, or when
  * `stored` finds that they do not verify. A record of an impossible length ends them.
  */
 function upgradeRecords(magic: number, stored: () => Buffer | undefined): Buffer | undefined {
-  if (magic !== MAGIC_OF_29 && magic !== MAGIC_OF_TEN) return undefined;
+  const format = OLD_FORMATS.get(magic);
+  if (format === undefined) return undefined;
   const records = stored();
   if (records === undefined) return undefined;
   const parts: Buffer[] = [];
+  const shortest = INPUTS_AT + 8 * format.inputCount;
   for (let at = 0; at + 4 <= records.byteLength;) {
     const length = records.readUInt32LE(at);
-    if (length < OLD_OFFSET_TEXTS || at + length > records.byteLength) break;
-    parts.push(upgradeRecord(records.subarray(at, at + length), magic === MAGIC_OF_TEN));
+    if (length < shortest || at + length > records.byteLength) break;
+    parts.push(upgradeRecord(records.subarray(at, at + length), format));
     at += length;
   }
   return Buffer.concat(parts);
 }
 
-function upgradeRecord(record: Buffer, isOfTen: boolean): Buffer {
-  const grown = 8 * (INPUT_COUNT - OLD_INPUT_COUNT);
-  const longer = Buffer.alloc(record.byteLength + grown);
-  record.copy(longer, 0, 0, OFFSET_NUMBERS + 8 * NUMBER_COUNT);
+const INPUTS_AT = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
+
+function upgradeRecord(
+  record: Buffer,
+  { inputCount, inputIndexes, isOfTenTexts }: OldFormat,
+): Buffer {
+  const longer = Buffer.alloc(record.byteLength + 8 * (INPUT_COUNT - inputCount));
+  record.copy(longer, 0, 0, INPUTS_AT);
   longer.writeUInt32LE(longer.byteLength, 0);
-  if (isOfTen) longer.writeUInt16LE(0, OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1));
-  const inputsAt = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
-  OLD_INPUT_INDEXES.forEach((place, i) => {
-    record.copy(longer, inputsAt + 8 * i, inputsAt + 8 * place, inputsAt + 8 * (place + 1));
+  if (isOfTenTexts) longer.writeUInt16LE(0, OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1));
+  inputIndexes.forEach((place, i) => {
+    record.copy(longer, INPUTS_AT + 8 * i, INPUTS_AT + 8 * place, INPUTS_AT + 8 * (place + 1));
   });
-  record.copy(longer, OFFSET_TEXTS, OLD_OFFSET_TEXTS);
+  longer.writeDoubleLE(NEVER_HEARD_OF, INPUTS_AT + 8 * (INPUT_COUNT - 1));
+  record.copy(longer, OFFSET_TEXTS, INPUTS_AT + 8 * inputCount);
   return longer;
 }

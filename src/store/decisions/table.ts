@@ -95,6 +95,9 @@ const INPUT_COMMENTS: Readonly<Record<string, string>> = {
   standing_bits: "marks of the subject, as bits: revoked key, seed, signs, discounted",
   failure_weight: "weight of the subject's failures when the last outcome came in",
   shock_days: "days since a sudden change of its behaviour, -1 without one",
+  record_mean: "mean of the check track, by which verify holds the record back",
+  record_variance: "variance of record_mean; 0 in rows of older versions",
+  silent_days: "days since the subject was heard of, by weight; -1 never",
   ...Object.fromEntries(
     Object.entries(FEATURE_COMMENTS).map(([name, comment]) => [`x_${name}`, comment]),
   ),
@@ -120,6 +123,10 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   [NODE, "VARCHAR"],
 ];
 const NULLABLE_DECISION_COLUMNS = new Set([SESSION, STANDS_FOR, TRACE_ID, NODE]);
+
+const SILENT_DAYS = "silent_days";
+const NEVER_HEARD_OF = -1;
+const INPUTS_OF_LATER_VERSIONS = new Set(["record_mean", "record_variance", SILENT_DAYS]);
 
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 
@@ -236,6 +243,9 @@ export function buildDecisionTableSql(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
     if (NULLABLE_DECISION_COLUMNS.has(name)) return `${name} ${type}`;
+    if (INPUTS_OF_LATER_VERSIONS.has(name)) {
+      return `${name} ${type} NOT NULL DEFAULT ${name === SILENT_DAYS ? NEVER_HEARD_OF : 0}`;
+    }
     if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");

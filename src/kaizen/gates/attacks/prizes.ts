@@ -4,26 +4,23 @@ import type { ScoringConfig } from "../../../engine/config.ts";
 import { DEFAULT_POLICY } from "../../../contract/policy.ts";
 import { DECISION, VERDICT } from "../../../contract/vocabulary.ts";
 import type { AgentScore } from "../../../engine/reading.ts";
+import { createActivePolicy } from "../../../policy/active-policy.ts";
+import { createConnection, decideConnection } from "../../../policy/connection.ts";
 import { applyPolicyRules, createRuleInputs } from "../../../policy/rules.ts";
+import { computeRiskBorders, computeStakesRisk } from "../../../policy/stakes-decision.ts";
 import { computeDenialThreshold } from "../../model/holdout.ts";
 import type { Forecast, Holdout } from "../../model/holdout.ts";
 import type { AttackScript, AttackLegs } from "./scripts.ts";
 
-function computeVerifyCost(config: ScoringConfig, stakes: number): number {
-  return Math.min(config.verify_cost + config.verify_cost_rate * stakes, config.verify_cost_max);
-}
+const SHIPPED = createActivePolicy(DEFAULT_POLICY);
 
-/** Up to here an agent connects unverified. `stakes` above 0. */
-export function computeConnectThreshold(config: ScoringConfig, stakes: number): number {
-  const saved = config.verify_catch * config.loss * stakes;
-  return Math.min(1, computeVerifyCost(config, stakes) / saved);
-}
-
-/** Up to here it connects with verification or without. `stakes` above 0. */
-export function computeVerifiedConnectThreshold(config: ScoringConfig, stakes: number): number {
-  const saved = (config.human_catch - config.verify_catch) * config.loss * stakes;
-  const border = (config.human_cost - computeVerifyCost(config, stakes)) / saved;
-  return Math.min(1, Math.max(computeConnectThreshold(config, stakes), border));
+/** Largest cautious risks that connect, and connect with verification, under the shipped policy. */
+export function computeConnectBorders(
+  { verify_catch, human_catch }: ScoringConfig,
+  stakes: number,
+) {
+  const catches = { verifyCatch: verify_catch, humanCatch: human_catch };
+  return computeRiskBorders(SHIPPED.terms.connect, catches, stakes);
 }
 
 const { ALLOW, QUARANTINE } = VERDICT;
@@ -85,22 +82,30 @@ const createAllowGoal = (level: "L2" | "L3"): AttackGoal => ({
 const createConnectGoal = (
   name: string,
   stakes: number,
-  decision: number,
-  selectThreshold: (config: ScoringConfig, stakes: number) => number,
+  decision: typeof CONNECT | typeof VERIFIED,
 ): AttackGoal => ({
   name,
   stakes,
-  isWrong: ({ decisionIndex }) => decisionIndex <= decision,
-  selectThreshold: (_, config) => selectThreshold(config, stakes),
-  isWrongAt: ({ isRefused, failurePessimistic }, border) =>
-    !isRefused && failurePessimistic <= border,
+  isWrong: (reading) => {
+    const query = { active: SHIPPED, reading, stakes };
+    return decideConnection(query, createConnection(SHIPPED)).decisionIndex <= decision;
+  },
+  selectThreshold: (_, config) => {
+    const { connect, verification } = computeConnectBorders(config, stakes);
+    return decision === CONNECT ? connect : verification;
+  },
+  isWrongAt: (reading, border) => {
+    const isHeldBack = reading.isRefused || (decision === CONNECT && reading.isThin);
+    return !isHeldBack && computeStakesRisk(reading, stakes) <= border;
+  },
   isAbove: false,
-  readRisk: ({ pessimistic }, row) => pessimistic[row]!,
+  readRisk: ({ stakesRisks, thin }, row) =>
+    decision === CONNECT && thin[row] === 1 ? Infinity : stakesRisks[row]!,
 });
 const CONNECT_GOALS: readonly AttackGoal[] = [
-  createConnectGoal("connect at 1", 1, CONNECT, computeConnectThreshold),
-  createConnectGoal("connect at 10", 10, CONNECT, computeConnectThreshold),
-  createConnectGoal("verified connect at 100", 100, VERIFIED, computeVerifiedConnectThreshold),
+  createConnectGoal("connect at 1", 1, CONNECT),
+  createConnectGoal("connect at 10", 10, CONNECT),
+  createConnectGoal("verified connect at 100", 100, VERIFIED),
 ];
 const FRAUD_GOALS: readonly AttackGoal[] = [
   createAllowGoal("L2"),

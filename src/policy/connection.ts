@@ -1,0 +1,70 @@
+// The decision of check and of a handshake's legs: at the stakes named, by the terms that a tenant has for
+// requests without a tool level.
+import type { ActivePolicy } from "./active-policy.ts";
+import { selectConnectStanding } from "./rules.ts";
+import type { PolicyRisk } from "./rules.ts";
+import {
+  computeConnectStakesMax,
+  computeDecisionStakesMax,
+  findStakesCause,
+  selectDecisionIndex,
+  STAKES_CAUSE,
+  STANDING,
+} from "./stakes-decision.ts";
+import type { StakesCause, StakesQuestion, Standing } from "./stakes-decision.ts";
+
+/** A request for a connection, as the decision sees it. */
+export interface ConnectionQuery {
+  readonly active: Pick<ActivePolicy, "policy" | "terms">;
+  readonly reading: PolicyRisk;
+  /** In the tenant's unit. */
+  readonly stakes: number;
+}
+
+/** One decision. The object is reused on the hot path. */
+export interface Connection {
+  question: StakesQuestion;
+  standing: Standing;
+  cause: StakesCause;
+  /** Index into DECISIONS. */
+  decisionIndex: number;
+  /**
+   * Largest stakes, in the tenant's unit, with a decision no stricter, Infinity for any; for one that waits
+   * for a person the largest that would connect.
+   */
+  stakesMax: number;
+}
+
+export function createConnection({ terms, policy }: ConnectionQuery["active"]): Connection {
+  return {
+    question: { terms: terms.connect, isThinAllowed: policy.levels.L2.thin === "allow", stakes: 0 },
+    standing: STANDING.clear,
+    cause: STAKES_CAUSE.connect,
+    decisionIndex: 0,
+    stakesMax: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Fills `connection` with the decision on the query's reading. Returns it. */
+export function decideConnection(query: ConnectionQuery, connection: Connection): Connection {
+  const { active, reading, stakes } = query;
+  const { policy, terms } = active;
+  const question = {
+    terms: terms.connect,
+    isThinAllowed: policy.levels.L2.thin === "allow",
+    stakes,
+  };
+  const standing = selectConnectStanding(policy, reading);
+  const cause = findStakesCause(reading, question, standing);
+  connection.question = question;
+  connection.standing = standing;
+  connection.cause = cause;
+  connection.decisionIndex = selectDecisionIndex(cause);
+  connection.stakesMax = computeDecisionStakesMax(reading, question, standing, cause);
+  return connection;
+}
+
+/** Largest stakes, in the tenant's unit, that connect without verification. */
+export function computeConnectionClear(query: ConnectionQuery, connection: Connection): number {
+  return computeConnectStakesMax(query.reading, connection.question, connection.standing);
+}
