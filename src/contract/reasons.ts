@@ -39,10 +39,11 @@ export interface ReasonStakes {
 
 export type ReasonSentence = (reading: ReasonInputs, at: ReasonStakes) => string;
 
+/** As the subject of a sentence in the plural. */
 function describeStakes({ stakes, counted }: ReasonStakes): string {
-  return stakes < counted
-    ? `Stakes of ${counted}, as assumed where none are named,`
-    : `Stakes of ${stakes}`;
+  if (stakes >= counted) return `Stakes of ${stakes}`;
+  const named = stakes === 0 ? "Without named stakes, the" : `Stakes of ${stakes} count for the`;
+  return stakes === 0 ? `${named} assumed stakes of ${counted}` : `${named} assumed ${counted} and`;
 }
 
 /** The amount that would pass, as every sentence about stakes gives it. */

@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { appendReasons } from "../../src/bureau/decisions/reasons.ts";
 import { FAULTS } from "../../src/contract/faults.ts";
 import {
   DECISIONS,
@@ -19,7 +18,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../../src/contract/vocabulary.ts";
-import type { AgentScore } from "../../src/engine/reading.ts";
+import { REASONS } from "../../src/contract/reasons.ts";
 import { GENERATED, readPage, withMadePart } from "./_generated.ts";
 import { namesUnder, plain, rowsUnder } from "./_tables.ts";
 
@@ -85,25 +84,26 @@ describe("docs/reference/reason-codes.md", () => {
 });
 
 const STAKES = 4321;
+const PASSING = 1234;
 
 function filledIn(sentence: string): string {
   return sentence
     .replace("`<stakes>`", String(STAKES))
+    .replace("`<passing>`", String(PASSING))
+    .replace("`<days>`", "300")
     .replace("`<expected>`", "25 %")
     .replace("`<pessimistic>`", "50 %");
 }
 
 function sentenceOf(reasonIndex: number, isUnknown: boolean): string {
-  const reading: Partial<AgentScore> = {
+  const reading = {
     isKnown: !isUnknown,
     failureProbability: 0.25,
     failurePessimistic: 0.5,
-    reasonIndexes: Uint8Array.of(reasonIndex),
-    reasonCount: 1,
+    silentDays: 300.4,
   };
-  const reasons: string[] = [];
-  appendReasons({ reading: reading as AgentScore, stakes: STAKES }, reasons, []);
-  return reasons[0]!;
+  const at = { stakes: STAKES, counted: STAKES, passing: PASSING, isPassingVerified: false };
+  return REASONS[REASON_CODES[reasonIndex]!].sentence(reading, at);
 }
 
 describe("docs/reference/metrics.md", () => {

@@ -178,7 +178,11 @@ export class MemoryBureau implements Bureau {
         last_outcome_at: null,
         last_failure_at: null,
         max_proven_stakes: 0,
+        silent_days: null,
+        stale_since: null,
+        incidents_capped: 0,
       },
+      assumed_stakes: { L2: 7, L3: 12 },
       assessments: { false_content: 0, bad_sources: 0, last_assessed_at: null },
       standing: {
         in_force: false,

@@ -1,7 +1,7 @@
 // Ruling of one tool level on an agent's score and its content's findings, the stakes up to which it holds, and
 // its reason codes. Shared by the requested level and the others (levels.ts). Hot path: allocates only reasons.
 import { REASON_CODES, VERDICT } from "../../contract/vocabulary.ts";
-import type { AnswerCode, ToolLevel } from "../../contract/vocabulary.ts";
+import type { AnswerCode, ReasonCode, ToolLevel } from "../../contract/vocabulary.ts";
 import { isEligibleForAuditSample } from "../../policy/audit-sample.ts";
 import { fillRuleInputs } from "../../policy/policy-query.ts";
 import {
@@ -10,13 +10,12 @@ import {
   computeLevelStakesClear,
 } from "../../policy/rules.ts";
 import type { RuleInputs } from "../../policy/rules.ts";
-import { AUDIT_SAMPLED, OVERTURNED, UPHELD, VOUCHED } from "../../policy/rulings.ts";
+import { AUDIT_SAMPLED, OVERTURNED, THIN_RECORD, UPHELD, VOUCHED } from "../../policy/rulings.ts";
 import type { Ruling } from "../../policy/rulings.ts";
 import { selectStakesCap } from "../../policy/stakes-decision.ts";
 import { selectFailureCode } from "./provenance.ts";
+import { REASONS_PER_ANSWER } from "./reasons.ts";
 import type { VerdictContext } from "./verdict-context.ts";
-
-const REASONS_MAX = 4;
 
 /** Makes a level the one that `context.rules` describe, the request's provenance included. */
 export function fillLevelRules(context: VerdictContext, toolLevel: ToolLevel): RuleInputs {
@@ -90,8 +89,10 @@ export function selectVerdictReasonCodes(
   if (ruling === OVERTURNED) codes.push("REVIEW_OVERTURNED");
   if (ruling === UPHELD) codes.push("REVIEW_UPHELD");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const own = ruling === AUDIT_SAMPLED || ruling === UPHELD ? 1 : 0;
-    const countMax = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
+    const isOwn = REASON_CODES.includes(ruling.logReason as ReasonCode);
+    if (isOwn && ruling !== THIN_RECORD) codes.push(ruling.logReason as ReasonCode);
+    const own = codes.length - (isHard && finding.reasonCode !== "" ? 1 : 0);
+    const countMax = REASONS_PER_ANSWER - own - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < countMax; i += 1) {
       const code = REASON_CODES[reading.reasonIndexes[i]!]!;
       if (code !== finding.reasonCode) codes.push(code);

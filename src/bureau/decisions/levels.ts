@@ -16,6 +16,7 @@ import {
   STALE_FLAGGED,
   STAKES_NEED_VERIFICATION,
   THIN_FLAGGED,
+  THIN_RECORD,
   THIN_TOLERATED,
   TOLERATED,
 } from "../../policy/rulings.ts";
@@ -106,8 +107,9 @@ function computeConstantStakesRange(
     const isOpen = ruling.logReason === STAKES_NEED_VERIFICATION;
     return [stakes, isOpen ? computeUpperStakes(computeLevelStakesOpen(rules), to, stakes) : to];
   }
-  // Silence is named only while the stakes alone would connect.
-  if (ruling === STALE_CHALLENGED) return [stakes, stakes];
+  // Silence, and doubt where no rule on the record names it, do so only while the stakes would connect.
+  const isDoubt = ruling === THIN_RECORD && rules.level.thin !== "challenge";
+  if (isDoubt || ruling === STALE_CHALLENGED) return [stakes, stakes];
   if (ruling.verdictIndex === VERDICT.ALLOW) return [from, computeUpperStakes(bound, to, stakes)];
   // Rules after the stakes name a challenge only where the stakes have not caused one.
   const isByRecord = rules.failureCode === "" && ruling.logReason !== SOURCES_REQUIRED.logReason;

@@ -13,7 +13,7 @@ import type { StakesCause } from "../../policy/stakes-decision.ts";
 import { encodeStakesBound } from "./stakes-bound.ts";
 
 /** Reasons in one answer. */
-export const REASONS_MAX = 4;
+export const REASONS_PER_ANSWER = 4;
 
 const indexOf = (code: ReasonCode) => REASON_CODES.indexOf(code);
 const BASE_RATE_INDEX = indexOf("BASE_RATE");
@@ -59,7 +59,7 @@ export function appendReasons(
     codes.push(REASON_CODES[index]!);
   };
   const own = REASON_INDEX_BY_CAUSE[connection.cause];
-  const countMax = REASONS_MAX - (own < 0 ? 0 : 1);
+  const countMax = REASONS_PER_ANSWER - (own < 0 ? 0 : 1);
   if (own >= 0) add(own);
   for (let i = 0; i < reading.reasonCount && i < countMax; i += 1) add(reading.reasonIndexes[i]!);
   if (reading.reasonCount === 0 && own < 0) add(selectFallbackIndex(reading, at.counted));

@@ -108,6 +108,7 @@ function traceLeg(
       expected: leg.failure_probability,
       optimistic: leg.failure_optimistic,
       pessimistic: leg.failure_pessimistic,
+      at_stakes: reading === undefined ? null : computeLegRisk(services, leg, reading),
       thin: reading?.isThin ?? null,
       denied: reading?.isDenied ?? null,
       refused: reading?.isRefused ?? null,
@@ -130,6 +131,10 @@ function traceLeg(
 }
 
 type DecisionPolicy = ReturnType<typeof buildDecisionPolicy>;
+
+function computeLegRisk(services: BureauServices, leg: ReplayableLeg, reading: AgentScore): number {
+  return computeStakesRisk(reading, leg.stakes * findDecisionTerms(services, leg).unit);
+}
 
 function rebuildReading(
   services: BureauServices,

@@ -50,7 +50,7 @@ const rule = t.defineObject({
 const borders = t.defineObject({
   connect: t.withDescription(
     t.number,
-    "Largest pessimistic probability that connects at these stakes.",
+    "Largest cautious probability that connects at these stakes.",
   ),
   connect_with_verification: t.number,
   deny: t.withDescription(t.number, "Probability from which a record denies; above 1: none does."),
@@ -76,6 +76,10 @@ const leg = t.defineObject({
   }),
   risk: t.defineObject({
     ...t.repeatSchema(t.number, "expected", "optimistic", "pessimistic"),
+    at_stakes: t.withDescription(
+      t.numberOrNull,
+      "Cautious probability at the stakes, which the borders are compared with.",
+    ),
     ...t.repeatSchema(t.defineNullableAnswer(t.flag), "thin", "denied", "refused"),
   }),
   provenance: t.defineObject({

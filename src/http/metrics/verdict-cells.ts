@@ -22,6 +22,8 @@ export const REASON_CLASS_BY_LABEL: Readonly<Record<string, ReasonClass>> = {
   THIN_FILE: "thin_file",
   THIN_FILE_TOLERATED: "thin_file",
   THIN_FILE_FLAGGED: "thin_file",
+  STALE_RECORD: "stakes",
+  STALE_RECORD_FLAGGED: "stakes",
   STAKES_NEED_VERIFICATION: "stakes",
   STAKES_NEED_APPROVAL: "stakes",
   BELOW_TENANT_MINIMUM: "minimum",

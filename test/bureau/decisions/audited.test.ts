@@ -19,7 +19,7 @@ const RISKY = "agent://globex/price-scout";
 const by = { ...principal, minimumScores: MINIMUM_SCORES_DEFAULT };
 
 function open(rules: object = {}, mayRecord = true) {
-  const level = { audit_one_in: ONE_IN, audit_max_stakes: 3, ...rules };
+  const level = { audit_one_in: ONE_IN, audit_max_stakes: 8, ...rules };
   const active = createActivePolicy(parsePolicy({ levels: { L2: level } }));
   const time = { nowMs: NEWEST_MS };
   const logged: DecisionEntry[] = [];
@@ -48,7 +48,7 @@ describe("a challenge that wins its lot", () => {
     expect(answer.reason_codes.length).toBeGreaterThan(1);
     expect(answer.reason_codes.length).toBeLessThanOrEqual(4);
     expect(answer.expires_at).toBe(answer.evaluated_at);
-    expect(answer.max_stakes).toBe(3);
+    expect(answer.max_stakes).toBe(8);
     expect(answer.trust_evaluation.risk_level).toBe("CRITICAL");
     // Logged even where nothing else that is allowed has room.
     expect(logged).toMatchObject([{ logReason: "AUDIT_SAMPLE", isFlagged: true }]);
@@ -67,7 +67,7 @@ describe("a challenge that wins its lot", () => {
   it("is not one with higher stakes, a broken text, a minimum of the key's own or in shadow mode", () => {
     const { verify } = open();
     const win = WINS[0]!;
-    expect(said(verify(NEW, win, { stakes: 3.01 }))).toMatch(/^CHALLENGE /);
+    expect(said(verify(NEW, win, { stakes: 8.01 }))).toMatch(/^CHALLENGE /);
     const altered = { content: "a", content_hash: `sha256:${"0".repeat(64)}` };
     expect(said(verify(NEW, win, { context: altered }))).toBe("QUARANTINE HASH_MISMATCH");
     expect(said(verify(NEW, win, {}, principal))).toMatch(/^CHALLENGE /);
@@ -88,6 +88,15 @@ describe("a challenge that wins its lot", () => {
     expect([said(answer), answer.levels]).toEqual(["ALLOW AUDIT_SAMPLE", undefined]);
     const after = verify(NEW, WINS[2]!, asked).levels!;
     expect(after["L2"]).toMatchObject({ verdict: "CHALLENGE", log_reason: "THIN_FILE" });
+  });
+
+  it("counts a request without stakes for the assumed ones", () => {
+    // Shipped, 7 are assumed at L2: a sample up to 6 has none, one that names no amount has its own.
+    const small = open({ audit_max_stakes: 6 });
+    expect(said(small.verify(NEW, WINS[0]!))).toMatch(/^CHALLENGE /);
+    const none = open({ audit_max_stakes: 0 });
+    expect(said(none.verify(NEW, WINS[0]!))).toBe("ALLOW AUDIT_SAMPLE");
+    expect(said(none.verify("agent://nobody/other", WINS[1]!, { stakes: 7.01 }))).toMatch(/^CHALL/);
   });
 
   it("comes one time in so many, over agents", () => {

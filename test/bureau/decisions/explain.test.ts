@@ -51,7 +51,12 @@ describe("explain", () => {
 
   it("explains an unknown agent as the newcomer it is scored as", () => {
     const explanation = bureau.explainScore(UNKNOWN, call);
-    expect(explanation).toMatchObject({ known: false, reason_codes: ["THIN_FILE"] });
+    expect(explanation).toMatchObject({
+      known: false,
+      reason_codes: ["STAKES_NEED_APPROVAL", "THIN_FILE"],
+    });
+    expect(explanation.assumed_stakes).toEqual({ L2: 7, L3: 12 });
+    expect(explanation.evidence).toMatchObject({ silent_days: null, stale_since: null });
     expect(explanation).not.toHaveProperty("regime");
     expect(explanation.evidence).toMatchObject({ outcomes: 0, first_seen_at: null });
   });

@@ -8,13 +8,18 @@ import {
   selectStricterDecisionIndex,
   mergeReasons,
 } from "../../../src/bureau/decisions/handshake.ts";
+import { findReservedAgent } from "../../../src/bureau/decisions/test-agents.ts";
 import { emptyVaultAssessor } from "../../../src/bureau/decisions/provenance.ts";
 import { listImprovements, appendReasons } from "../../../src/bureau/decisions/reasons.ts";
 import { VerdictTimes } from "../../../src/bureau/decisions/verdict-context.ts";
 import { scaleScoreTo100 } from "../../../src/bureau/decisions/verify.ts";
 import { DECISIONS, REASON_CODES } from "../../../src/contract/vocabulary.ts";
-import type { ReasonCode } from "../../../src/contract/vocabulary.ts";
+import type { LegCode, ReasonCode } from "../../../src/contract/vocabulary.ts";
 import type { AgentScore } from "../../../src/engine/reading.ts";
+import { defaultPolicySource } from "../../../src/policy/active-policy.ts";
+import { createConnection } from "../../../src/policy/connection.ts";
+import { selectDecisionIndex, STAKES_CAUSE } from "../../../src/policy/stakes-decision.ts";
+import type { StakesCause } from "../../../src/policy/stakes-decision.ts";
 import { readTable } from "../../tables/_read-table.ts";
 
 describe("combination of legs", () => {
@@ -40,37 +45,33 @@ describe("combination of legs", () => {
   });
 });
 
+const active = defaultPolicySource.findActivePolicy("");
+
 function readingWith(codes: readonly ReasonCode[], isKnown = true): AgentScore {
   return {
+    ...findReservedAgent("agent://test/connect", true)!.reading,
     isKnown,
     failureProbability: 0.123,
     failureOptimistic: 0.05,
     failurePessimistic: 0.3456,
-    scoreInternal: 500,
-    scoreEffective: 450,
-    tierIndex: 0,
-    regimeIndex: -1,
-    decisionIndex: 2,
-    isThin: false,
-    isDenied: false,
-    isRefused: false,
-    stakesClear: 0,
-    stakesFrom: 0,
-    stakesTo: Number.POSITIVE_INFINITY,
-    stakesMax: 5,
+    silentDays: 300,
     reasonIndexes: Uint8Array.from(codes, (code) => REASON_CODES.indexOf(code)),
     reasonCount: codes.length,
-    configNumber: 0,
   };
 }
 
+/** Reasons at stakes of a connection that 5 would pass, decided by `cause`. */
 function reasonsOf(
   reading: AgentScore,
   stakes: number,
+  cause: StakesCause = STAKES_CAUSE.denied,
 ): { reasons: string[]; codes: ReasonCode[] } {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
-  appendReasons({ reading, stakes }, reasons, codes);
+  const query = { active, reading, stakes };
+  const decisionIndex = selectDecisionIndex(cause);
+  const connection = { ...createConnection(active), cause, decisionIndex, stakesMax: 5 };
+  appendReasons(query, connection, reasons, codes as LegCode[]);
   return { reasons, codes };
 }
 
@@ -90,7 +91,8 @@ describe("reasons", () => {
     expect(reasonsOf(readingWith(["FAILURE_HISTORY", "STAKE_ABOVE_PROVEN"]), 250).reasons).toEqual([
       "Settled outcomes put the agent's chance of failure at 12 %, and at up to 35 % given what " +
         "is not known.",
-      "Stakes of 250 ask for more certainty than the agent's record gives.",
+      "Stakes of 250 ask for more certainty than the agent's record gives: up to 5 would connect " +
+        "with verification.",
     ]);
   });
 
@@ -100,10 +102,35 @@ describe("reasons", () => {
   });
 
   it("never leaves a decision that is not clear without a reason", () => {
-    expect(reasonsOf(readingWith([]), 1000)).toEqual({
-      reasons: ["A chance of failure of up to 35 % is not small enough for stakes of 1000."],
+    const proven = { ...readingWith([]), stakesProven: 1000 };
+    expect(reasonsOf(proven, 1000)).toEqual({
+      reasons: [
+        "A chance of failure of up to 35 % is not small enough for stakes of 1000: up to 5 would " +
+          "connect with verification.",
+      ],
       codes: ["BASE_RATE"],
     });
+    expect(reasonsOf(readingWith([]), 1000).codes).toEqual(["STAKE_ABOVE_PROVEN"]);
+  });
+
+  it("begins with what the stakes ask for, and names the amount that would pass", () => {
+    const { reasons, codes } = reasonsOf(readingWith([]), 250, STAKES_CAUSE.approval);
+    expect(codes).toEqual(["STAKES_NEED_APPROVAL"]);
+    expect(reasons).toEqual([
+      "Stakes of 250 ask for a person's approval: up to 5 would connect with verification.",
+    ]);
+    const small = (stakes: number) =>
+      reasonsOf(readingWith([]), stakes, STAKES_CAUSE.approval).reasons[0];
+    expect(small(2)).toMatch(/^Stakes of 2 count for the assumed 7 and ask for/);
+    expect(small(0)).toMatch(/^Without named stakes, the assumed stakes of 7 ask for/);
+    expect(reasonsOf(readingWith([]), 9, STAKES_CAUSE.stale)).toEqual({
+      codes: ["STALE_RECORD"],
+      reasons: [
+        "The agent was last heard of 300 days ago: a good record that old is verified again.",
+      ],
+    });
+    const four = readingWith(["THIN_FILE", "FAILURE_HISTORY", "RECENT_FAILURE", "NEGATIVE_TREND"]);
+    expect(reasonsOf(four, 9, STAKES_CAUSE.stale).codes).toHaveLength(4);
   });
 });
 

@@ -136,7 +136,7 @@ describe("a trace", () => {
     }
   });
 
-  it("has borders that come to the engine's own decision, whatever the stakes", async () => {
+  it("has borders that come to the decision itself, whatever the stakes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...AGENTS),
@@ -145,18 +145,23 @@ describe("a trace", () => {
           const [leg] = await logged(() => bureau.check({ subject, stakes }, call()));
           const [traced] = bureau.traceDecision([leg!], config).legs;
           const { borders } = traced!.stakes;
-          const { pessimistic, refused } = traced!.risk;
-          const decision =
-            refused === true
-              ? "refuse"
-              : pessimistic <= borders!.connect
-                ? "connect"
-                : pessimistic <= borders!.connect_with_verification
-                  ? "connect_with_verification"
-                  : "escalate";
+          const { at_stakes: risk, refused, denied, thin } = traced!.risk;
+          const ordered: [string, boolean, string][] = [
+            ["refuse", refused === true, "refuse"],
+            ["denied", denied === true, "escalate"],
+            ["nearly_certain", thin === false && risk! > 0.8, "escalate"],
+            ["connect", thin === false && risk! <= borders!.connect, "connect"],
+            [
+              "connect_with_verification",
+              risk! <= borders!.connect_with_verification,
+              "connect_with_verification",
+            ],
+            ["escalate", true, "escalate"],
+          ];
+          const [rule, , decision] = ordered.find(([, holds]) => holds)!;
           expect(decision).toBe(leg!.leg_decision);
           const deciding = traced!.rules!.filter(({ decides }) => decides);
-          expect(deciding.map(({ rule }) => rule)).toEqual([leg!.leg_decision]);
+          expect(deciding.map((each) => each.rule)).toEqual([rule]);
         },
       ),
       { numRuns: 200 },

@@ -202,10 +202,19 @@ describe("check", () => {
   });
 
   it("names what would still open where a person is asked", () => {
-    const response = check(TURNED_BAD, 1e6);
+    const response = check(GOOD, 1e6);
     expect(response.decision).toBe("escalate");
-    expect(check(TURNED_BAD, response.max_stakes!).allowed).toBe(true);
-    expect(check(TURNED_BAD, response.max_stakes! * 1.01).allowed).toBe(false);
+    expect(check(GOOD, response.max_stakes!).allowed).toBe(true);
+    expect(check(GOOD, response.max_stakes! * 1.01).allowed).toBe(false);
+    expect(response.reasons[0]).toContain(`up to ${response.max_stakes} would connect`);
+  });
+
+  it("names no amount for a record that nearly surely fails, and connects it at none", () => {
+    for (const stakes of [0, 0.01, 20, 1e6]) {
+      const response = check(TURNED_BAD, stakes);
+      expect(response).toMatchObject({ decision: "escalate", allowed: false, max_stakes: 0 });
+      expect(response.reasons[0]).toContain("no amount would connect");
+    }
   });
 });
 

@@ -15,7 +15,12 @@ import type { TestServer } from "../_setup.ts";
 const ROUTE = "/v1/policy/backtest";
 const COUNT = 300;
 const LOOSE = {
-  levels: { L2: { allow_up_to: 0.3, thin: "flag" }, L3: { allow_up_to: 0.2, thin: "flag" } },
+  levels: {
+    L1: { thin: "allow" },
+    L2: { allow_up_to: 0.3, thin: "allow" },
+    L3: { allow_up_to: 0.2, thin: "allow" },
+  },
+  stakes: { tolerated_loss_bps: 5000 },
 };
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

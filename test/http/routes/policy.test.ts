@@ -40,6 +40,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
         tenant: "acme",
         version: new PolicyBook().findActivePolicy("acme").version,
         policy: DEFAULT_POLICY,
+        stakes_in_force: expect.objectContaining({ unit: 1, is_set: false }),
         set_by: null,
         set_at: null,
       },
@@ -110,6 +111,16 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
       "/levels/L2/allow",
       "/levels/L2/thin",
     ]);
+    const stakes = { review_cost: 0, unit: -1, levels: { L1: {}, L2: { assumed: "7" } } };
+    const amounts = problemIn(await put({ stakes }));
+    expect(amounts.errors?.map(({ pointer }) => pointer).toSorted()).toEqual([
+      "/stakes/levels/L1",
+      "/stakes/levels/L2/assumed",
+      "/stakes/review_cost",
+      "/stakes/unit",
+    ]);
+    const costly = problemIn(await put({ stakes: { review_cost: 5, verification_cost: 6 } }));
+    expect(costly.errors).toMatchObject([{ pointer: "/stakes/verification_cost", code: "range" }]);
     const inverted = problemIn(await put({ levels: { L3: { allow_up_to: 0.9 } } }));
     expect(inverted.errors).toMatchObject([{ pointer: "/levels/L3/allow_up_to" }]);
     expect(journal).toEqual([]);
