@@ -26,7 +26,7 @@ export interface BacktestCase {
   /** When it was asked about, epoch ms: a vouching may have expired. */
   readonly nowMs: number;
   readonly isBad: boolean;
-  /** 0 where it is not known. */
+  /** In the bureau's unit of account; 0 where they are not known. */
   readonly stakes: number;
 }
 
@@ -91,6 +91,8 @@ export class LevelTally {
   readonly #level: LevelPolicy;
   readonly #rules = createRuleInputs();
   readonly #bound: number;
+  /** Units of account in one of the tenant's units. */
+  readonly #unit: number;
   readonly #verdicts = VERDICTS.map(() => new GoodBadCounts());
   readonly #seen = new GoodBadCounts();
   readonly #flagged = new GoodBadCounts();
@@ -107,6 +109,7 @@ export class LevelTally {
     const { name, active, isHandshake, grid } = options;
     const level = active.policy.levels[name];
     this.#level = level;
+    this.#unit = active.terms.connect.unit;
     this.#bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
     this.#bins = [0, 1, 2, 3].map(() => new Float64Array(grid.bounds.length));
   }
@@ -116,7 +119,8 @@ export class LevelTally {
    * @returns the verdict's index.
    */
   add(each: BacktestCase, bin: number): number {
-    const { agent, isBad, stakes } = each;
+    const { agent, isBad } = each;
+    const stakes = each.stakes / this.#unit;
     const ruling = this.#decideRuling(each, this.#bound);
     const { verdictIndex } = ruling;
     this.#seen.add(isBad, 1);
@@ -144,7 +148,7 @@ export class LevelTally {
       reading,
       agentId,
       nowMs,
-      stakes: areStakesNamed ? stakes : 0,
+      stakes: areStakesNamed ? stakes / this.#unit : 0,
       minimumScores: MINIMUM_SCORES_DEFAULT,
       rules: this.#rules,
     };
@@ -169,7 +173,7 @@ export class LevelTally {
     // A thin record that the level lets through is allowed whatever the bound.
     const from = isAllowedAt(0) ? 0 : bin;
     this.#bins[each.isBad ? 1 : 0]![from]! += 1;
-    this.#bins[each.isBad ? 3 : 2]![from]! += each.stakes;
+    this.#bins[each.isBad ? 3 : 2]![from]! += each.stakes / this.#unit;
   }
 
   /** The counts as a row. `goodByAgent`: good outcomes seen of each agent. */

@@ -13,6 +13,7 @@ import type {
 import { TOOL_LEVELS, VERDICT } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
+import { BacktestMoney } from "./backtest-money.ts";
 import { BoundGrid, roundStakesToHundredths, LevelTally } from "./backtest-tally.ts";
 import type { BacktestCase } from "./backtest-tally.ts";
 
@@ -27,6 +28,8 @@ const QUESTIONS_WITH_STAKES: ReadonlySet<BacktestQuestion> = new Set([
   "verify_with_stakes",
   "handshake_with_stakes",
 ]);
+/** The question whose reading the money is counted of. */
+const VERIFY_WITH_STAKES = BACKTEST_QUESTIONS.indexOf("verify_with_stakes");
 const LEVELS_WITH_AGENTS: ReadonlySet<ToolLevel> = new Set(["L2", "L3"]);
 
 export interface BacktestOptions {
@@ -38,7 +41,7 @@ export interface BacktestOptions {
 
 type PolicyFindings = Pick<
   BacktestFindings,
-  "bounds" | "rows" | "curves" | "reasons" | "changes" | "agents"
+  "bounds" | "rows" | "curves" | "reasons" | "changes" | "agents" | "money" | "money_curves"
 >;
 
 /** Outcomes that one policy allows and the other does not, at one level. */
@@ -144,9 +147,11 @@ export class PolicyBacktest {
   readonly #options: BacktestOptions;
   readonly #grid: BoundGrid;
   readonly #questions: readonly QuestionTallies[];
+  readonly #money: BacktestMoney;
 
   constructor(options: BacktestOptions) {
     this.#options = options;
+    this.#money = new BacktestMoney(options.live, options.given);
     const policies = [options.live, options.given].flatMap((each) => each?.policy ?? []);
     this.#grid = new BoundGrid(policies.flatMap(listProbabilityBounds));
     this.#questions = BACKTEST_QUESTIONS.map(
@@ -160,6 +165,7 @@ export class PolicyBacktest {
    */
   add(question: number, each: BacktestCase): void {
     this.#questions[question]!.add(each, this.#grid.findBin(each.reading.failureProbability));
+    if (question === VERIFY_WITH_STAKES && each.stakes > 0) this.#money.add(each);
   }
 
   /** Figures of all that was added. `names`: agents by their index. */
@@ -171,6 +177,7 @@ export class PolicyBacktest {
       reasons: [],
       changes: [],
       agents: [],
+      ...this.#money.buildFindings(),
     };
     for (const [index, question] of BACKTEST_QUESTIONS.entries()) {
       this.#collectQuestionFindings(found, this.#questions[index]!, question, names);

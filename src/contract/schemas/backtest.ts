@@ -105,6 +105,40 @@ export type BacktestChange = t.MessageOf<typeof change>;
 const agent = t.defineObject({ question, level, agent: t.text, ...moved });
 export type BacktestAgent = t.MessageOf<typeof agent>;
 
+/** Who asks in the money of a back-test: a check, or verify at a level. */
+export const BACKTEST_MONEY_QUESTIONS = ["check", "L2", "L3"] as const;
+export type BacktestMoneyQuestion = (typeof BACKTEST_MONEY_QUESTIONS)[number];
+/** Whose decisions: a policy's, or none at all. */
+export const BACKTEST_MONEY_PLANS = ["live", "given", "always_verify", "connect_all"] as const;
+export type BacktestMoneyPlan = (typeof BACKTEST_MONEY_PLANS)[number];
+
+const moneyShares = t.repeatSchema(
+  t.numberOrNull,
+  "good_connected",
+  "good_held",
+  "bad_money_connected",
+  "cost_share",
+);
+/** What the decisions on deals of known stakes would have cost, in the tenant's unit. */
+const money = t.defineObject({
+  asked: t.defineChoice(BACKTEST_MONEY_QUESTIONS),
+  plan: t.defineChoice(BACKTEST_MONEY_PLANS),
+  deals: t.integer,
+  /** Losses of failures let through, volume lost to delay, fees of verifying and of people. */
+  ...t.repeatSchema(t.number, "volume", "lost", "friction", "review", "cost"),
+  /** Shares of the good deals, of the failing volume, and of all volume. */
+  ...moneyShares,
+});
+export type BacktestMoneyRow = t.MessageOf<typeof money>;
+
+/** What check would do, were one number of the policy another. */
+const moneyCurve = t.defineObject({
+  member: t.defineChoice(["tolerated_loss_bps", "risk_tolerance"] as const),
+  in_force: t.number,
+  points: t.defineList(t.defineObject({ value: t.number, ...moneyShares })),
+});
+export type BacktestMoneyCurve = t.MessageOf<typeof moneyCurve>;
+
 /** Everything that a replay finds, without who asked when. */
 const findings = {
   ...t.repeatSchema(t.integer, "outcomes", "good", "bad"),
@@ -124,6 +158,8 @@ const findings = {
   changes: t.defineList(change),
   /** Those with the most changes, at most 20 for each question at L2 and at L3. */
   agents: t.defineList(agent),
+  money: t.defineList(money),
+  money_curves: t.defineList(moneyCurve),
 };
 const foundObject = t.defineObject(findings);
 export type BacktestFindings = t.MessageOf<typeof foundObject>;

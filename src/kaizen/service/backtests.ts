@@ -13,6 +13,7 @@ import { diskFileLayer, replaceFile } from "../../platform/files.ts";
 import { createRunId, computeConfigVersion } from "./files.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { Log } from "../../platform/log.ts";
+import { listMoneyWarnings } from "../../policy/backtest-money.ts";
 import { createActivePolicy } from "../../policy/active-policy.ts";
 import type { PolicySource } from "../../policy/active-policy.ts";
 import type { BacktestStartOptions, Backtests } from "../kaizen.ts";
@@ -273,6 +274,7 @@ function formatRequestTime(ms: number | undefined): string | null {
 }
 
 function buildEndRecord(findings: BacktestFindings, promotedAt: string | undefined) {
-  const { outcomes, good, bad } = findings;
-  return { outcomes, good, bad, warnings: listWarnings(findings, promotedAt), findings };
+  const { outcomes, good, bad, money } = findings;
+  const warnings = [...listWarnings(findings, promotedAt), ...listMoneyWarnings(money)];
+  return { outcomes, good, bad, warnings, findings };
 }
