@@ -25,6 +25,7 @@ const SAMPLE_REQUEST = {
   agent_id: "agent://globex/price-scout",
   action: "order.place",
   tool_level: "L2",
+  stakes: 250,
   context: {},
 };
 
