@@ -10,6 +10,7 @@ import {
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
+  ROW_HEARD_AT,
   ROW_MEAN_A,
   ROW_MEAN_B,
   ROW_MEAN_R,
@@ -30,6 +31,7 @@ import {
   SOURCE_STRANGER_BIT,
   WORD_FAILURE_WEIGHT_MIN,
   WORD_GRADE_WEIGHTS,
+  WORD_HEARD_WEIGHT,
   WORD_LONG_HALF_LIFE,
   WORD_REPORTER_VARIANCE,
   WORD_SHOCK_RESIDUAL,
@@ -41,10 +43,18 @@ import { daysBetween, halving, sigmoid } from "./numeric.ts";
 import { makeRoomForOutcome, makeRoomForStranger } from "./room.ts";
 import { closeRow, findOrAddRow, findRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "./voices.ts";
+import {
+  countedShare,
+  hourRepeats,
+  INCIDENT_MAX,
+  resetCountedShare,
+  takeHour,
+} from "./incidents.ts";
 import { revertReporter, revertSubject } from "./tracks.ts";
 import { countStreaks, praiseOf } from "./streaks.ts";
 import { bookVoice, noteStranger } from "./reporter-concentration.ts";
 import {
+  bookMasses,
   capWeight,
   concave,
   credibilityOf,
@@ -53,7 +63,10 @@ import {
   wasFirstWord,
 } from "./weight.ts";
 
-/** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */
+/**
+ * Folds one outcome. `failure` is 1 for a failure; `hourMs` is the time whose hour an incident is of,
+ * `incident` the number of the incident that a failure names, 0 for none. Returns a STATUS code.
+ */
 export function foldOutcome(
   subjectId: u32,
   subjectLength: u32,
@@ -65,23 +78,45 @@ export function foldOutcome(
   signature: i32,
   voice: u32,
   timeMs: f64,
+  hourMs: f64,
+  incident: u32,
 ): i32 {
+  resetCountedShare();
   const number = activeConfigNumber();
   if (number == 0 || grade < 0 || grade > 4 || signature < 0 || signature > 2) {
     return STATUS_INVALID;
   }
-  if (voice > <u32>VOICE_MAX) return STATUS_INVALID;
+  if (voice > <u32>VOICE_MAX || incident > INCIDENT_MAX) return STATUS_INVALID;
+  const named = failure != 0 ? incident : 0;
   const config = configSlot(number);
   const graded = word(config, WORD_GRADE_WEIGHTS + grade);
   const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
   if (voice >= <u32>VOICE_STRANGER) {
-    return foldStranger(config, subjectId, subjectLength, voice, failure, base, stakes, timeMs);
+    return foldStranger(
+      config,
+      subjectId,
+      subjectLength,
+      voice,
+      failure,
+      base,
+      stakes,
+      timeMs,
+      hourMs,
+      named,
+    );
   }
   let subject = findRow(subjectId, subjectLength);
   let reporter = findRow(reporterId, reporterLength);
-  if (!makeRoomForOutcome(config, subject, subjectLength, reporter, reporterLength, signature)) {
-    return STATUS_FULL;
-  }
+  const isRoom = makeRoomForOutcome(
+    config,
+    subject,
+    subjectLength,
+    reporter,
+    reporterLength,
+    signature,
+    named,
+  );
+  if (!isRoom) return STATUS_FULL;
   if (subject == ROW_ABSENT) subject = findOrAddRow(subjectId, subjectLength);
   // Looked for again: an agent that reports on itself has its row by now.
   if (reporter == ROW_ABSENT) reporter = findOrAddRow(reporterId, reporterLength);
@@ -90,11 +125,28 @@ export function foldOutcome(
   const rho = credibilityOf(config, rowAddress(reporter), signature);
   const seconds = <u32>(timeMs / 1000.0);
   const isFirstParty = voice == VOICE_FIRST_PARTY;
-  const weight = capWeight(config, base, rho, subject, reporter, cell, seconds, isFirstParty);
-  if (weight < 0.0) return STATUS_FULL;
+  const repeats = hourRepeats(rowAddress(subject), hourMs);
+  const full = capWeight(
+    config,
+    base,
+    rho,
+    subject,
+    reporter,
+    cell,
+    seconds,
+    isFirstParty,
+    repeats,
+  );
+  if (full < 0.0) return STATUS_FULL;
   const subjectRow = rowAddress(subject);
   const reporterRow = rowAddress(reporter);
   openRow(subjectRow);
+  const weight = takeHour(subjectRow, subject, failure, full, hourMs, named);
+  if (weight <= 0.0 && full > 0.0) {
+    closeRow(subjectRow);
+    return STATUS_OK;
+  }
+  bookMasses(countedShare());
   if (reporter != subject) openRow(reporterRow);
   bookVoice(config, subjectRow, reporterRow, timeMs);
   foldRows(
@@ -126,21 +178,32 @@ function foldStranger(
   base: f64,
   stakes: f64,
   timeMs: f64,
+  hourMs: f64,
+  incident: u32,
 ): i32 {
   if (base <= 0.0) return STATUS_OK;
   let subject = findRow(subjectId, subjectLength);
   const source: u32 = SOURCE_STRANGER_BIT | voice;
-  if (!makeRoomForStranger(config, subject, subjectLength, source)) return STATUS_FULL;
+  if (!makeRoomForStranger(config, subject, subjectLength, source, incident)) return STATUS_FULL;
   if (subject == ROW_ABSENT) subject = findOrAddRow(subjectId, subjectLength);
   if (subject == ROW_ABSENT) return STATUS_FULL;
   const row = rowAddress(subject);
   if (failure == 0 && isFailing(row)) return STATUS_OK;
   const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
-  const weight = strangerWeight(config, base, subject, voice, cell, <u32>(timeMs / 1000.0));
-  if (weight < 0.0) return STATUS_FULL;
-  if (weight == 0.0) return STATUS_OK;
+  const full = strangerWeight(config, base, subject, voice, cell, <u32>(timeMs / 1000.0));
+  if (full < 0.0) return STATUS_FULL;
+  if (full == 0.0) {
+    bookMasses(1.0);
+    return STATUS_OK;
+  }
   noteStranger(timeMs);
   openRow(row);
+  const weight = takeHour(row, subject, failure, full, hourMs, incident);
+  if (weight <= 0.0) {
+    closeRow(row);
+    return STATUS_OK;
+  }
+  bookMasses(countedShare());
   bookVoice(config, row, 0, timeMs);
   foldRows(config, row, 0, <f64>failure, weight, weight, stakes, timeMs, wasFirstWord() ? 1 : 0);
   closeRow(row);
@@ -242,6 +305,7 @@ function countSubject(
   const seconds = <u32>(timeMs / 1000.0);
   const first = load<u32>(row, ROW_FIRST_AT);
   if (first == 0 || seconds < first) store<u32>(row, seconds, ROW_FIRST_AT);
+  hear(config, row, weight, seconds);
   const enough = word(config, WORD_FAILURE_WEIGHT_MIN);
   let proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
   proven *= halving(elapsed, word(config, WORD_STAKES_HALF_LIFE));
@@ -259,6 +323,20 @@ function countSubject(
   store<f32>(row, <f32>proven, ROW_STAKES_PROVEN);
   store<u32>(row, load<u32>(row, ROW_OUTCOMES) + counted, ROW_OUTCOMES);
   store<f64>(row, max(last, timeMs), ROW_SUBJECT_TIME);
+}
+
+/**
+ * Moves the time at which the subject was last heard of: to that of a full outcome, and as far of the
+ * way as it weighs to that of a lighter one, so that a stranger's word keeps no record warm. Never
+ * back. Whole seconds: what rounding leaves is part of the next way.
+ */
+function hear(config: u32, row: u32, weight: f64, seconds: u32): void {
+  if (weight <= 0.0) return;
+  const heard = load<u32>(row, ROW_HEARD_AT);
+  if (heard == 0) store<u32>(row, seconds, ROW_HEARD_AT);
+  if (heard == 0 || seconds <= heard) return;
+  const part = min(1.0, weight / word(config, WORD_HEARD_WEIGHT));
+  store<u32>(row, heard + <u32>(<f64>(seconds - heard) * part), ROW_HEARD_AT);
 }
 
 function countReporter(config: u32, row: u32, y: f64, weight: f64, timeMs: f64): void {

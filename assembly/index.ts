@@ -4,6 +4,7 @@ import { foldAssessment } from "./assessments.ts";
 import { anchorBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, isConfigIntact } from "./config.ts";
 import { foldOutcome } from "./fold.ts";
+import { countedShare } from "./incidents.ts";
 import { STATUS_FULL, STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import {
   CONFIG_FLAGS,
@@ -63,7 +64,7 @@ function counted(status: i32): i32 {
   return status;
 }
 
-export { hasRoomFor, needOf };
+export { countedShare, hasRoomFor, needOf };
 
 function scratchOf(slot: u32): u32 {
   return SCRATCH_BASE + slot * SCRATCH_STRIDE;
@@ -99,7 +100,8 @@ export function commitConfig(): u32 {
 
 /**
  * Writer: folds one outcome; identifiers are in SCRATCH_ID_A (subject) and _B (reporter). `voice` is
- * a VOICE_*; from VOICE_STRANGER on, the reporter is not looked at.
+ * a VOICE_*; from VOICE_STRANGER on, the reporter is not looked at. `hourMs` and `incident` are what
+ * incidents go by (assembly/incidents.ts).
  */
 export function fold(
   slot: u32,
@@ -111,6 +113,8 @@ export function fold(
   signature: i32,
   voice: u32,
   timeMs: f64,
+  hourMs: f64,
+  incident: u32,
 ): i32 {
   if (max(subjectLength, reporterLength) > <u32>ID_BYTES_MAX) return STATUS_INVALID;
   const scratch = scratchOf(slot);
@@ -126,6 +130,8 @@ export function fold(
       signature,
       voice,
       timeMs,
+      hourMs,
+      incident,
     ),
   );
 }

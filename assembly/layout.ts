@@ -16,7 +16,7 @@ export const CONFIG_BASE = 131072;
 export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 4;
+export const LAYOUT_VERSION = 5;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -51,8 +51,8 @@ export const HEADER_NEWCOMER_INFORMATION = 656; // f64
 export const HEADER_HEAP_MAX = 664; //    u32  address that the heap never passes; 0: 4 GiB
 export const HEADER_OVERFLOW = 668; //    u32  records that found no room and changed nothing
 
-// Agent row: 176 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
-// `seq` (odd while writing); read as 22 atomic words and re-checked against `seq`.
+// Agent row: 192 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
+// `seq` (odd while writing); read as 24 atomic words and re-checked against `seq`.
 //   0 | seq u32      | flags u32    |    80 | S90 f32      | F90 f32      |
 //   8 | idPtr u32    | idLen, rDay  |    88 | S14 f32      | F14 f32      |
 //  16 | mA f64                      |    96 | rS14 f32     | rF14 f32     |
@@ -64,8 +64,10 @@ export const HEADER_OVERFLOW = 668; //    u32  records that found no room and ch
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
 //  72 | tR f64 ms                   |   152 | latest f32   | broken f32   |
 //     |                             |   160 | praise f32   | rLatest f32  |
-//     |                             |   168 | seen, gDay   | heard u32 s  |
-export const ROW_STRIDE = 176;
+//     |                             |   168 | seen, gDay   | tHeard u32 s |
+//     |                             |   176 | hour u32     | hourS f32    |
+//     |                             |   184 | hourF f32    | capped u32   |
+export const ROW_STRIDE = 192;
 export const ROW_SEQ = 0;
 export const ROW_FLAGS = 4;
 export const ROW_ID_PTR = 8;
@@ -102,8 +104,15 @@ export const ROW_BROKEN = 156; //            failures in a row, each as heavy as
 export const ROW_PRAISE = 160; //            S90, each by how good its reporter's own record was
 export const ROW_REPORTED_LATEST = 164; //   ROW_LATEST of what it reported
 export const ROW_SEEN_DAY = 168; //     u16  day at which it first reported
-export const ROW_HEARD_AT = 172; //     u32 s of when it was last heard of, by weight; 0 never
 export const ROW_BASE_SUBJECT_DAY = 170; // u16 last period it drew a residual of the base rate
+export const ROW_HEARD_AT = 172; //          time it was last heard of, by weight, u32 s; 0 never
+export const ROW_HOUR = 176; //              newest UTC hour of its incidents, and repeats in it
+export const ROW_HOUR_SUCCESS = 180; //      weight of that hour's successes, as folded
+export const ROW_HOUR_FAILURE = 184; //      weight of that hour's failures, as folded
+export const ROW_CAPPED = 188; //            failures of which an incident's cap took some or all
+
+// ROW_HOUR: hours since 1970, and above them how many of its failures were repeats.
+export const HOUR_REPEATS_SHIFT = 24;
 
 export const CHUNK_ROWS_LOG2 = 12;
 export const CHUNKS_MAX = 4096;
@@ -141,6 +150,7 @@ export const PAIR_LOAD_PERCENT = 70;
 export const POOL_UNTRUSTED = 0xfffffffe;
 export const POOL_CLUSTER_BIT = 0x80000000;
 export const SOURCE_STRANGER_BIT = 0x40000000; // a stranger's voice, which has no row
+export const SOURCE_INCIDENT_BITS = 0xc0000000; // failures under one incident's name
 
 // Scratch of one thread, offsets from SCRATCH_BASE + slot * SCRATCH_STRIDE.
 export const SCRATCH_STRIDE = 16384;
@@ -289,6 +299,8 @@ export const WORD_VIEWER_GAIN = 58; //       the same in ROW_REPORTED_LATEST
 export const WORD_STAKES_REACH = 59; //      times the proven stakes that a record vouches for
 export const WORD_STAKES_FREE = 60; //       and the least of it
 export const WORD_ASKER_CAP = 61; //         failed texts that one tenant's word counts for
+export const WORD_HEARD_WEIGHT = 62; //      weight of an outcome that is news in full
+export const WORD_PROVEN_FROM = 63; //       stakes from which proven stakes rise
 export const WORD_MODEL_CHECK = 64;
 export const WORD_MODEL_HANDSHAKE = 120;
 

@@ -111,11 +111,19 @@ export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64
   return mass * reversion(<f64>(seconds - at) / 86400.0, tauDays);
 }
 
+/** Mass of one sign as it was stored, of an entry whose mass does not fade. */
+export function rawPairMass(entry: u32, cell: u32): f64 {
+  return massOf(load<u64>(entry + cell));
+}
+
+/** Writer: adds to such a mass. */
+export function addPairMass(entry: u32, cell: u32, mass: f64, seconds: u32): void {
+  setPairMass(entry, cell, rawPairMass(entry, cell) + mass, seconds);
+}
+
 /** Whether the entry holds any mass, of either sign. */
 export function hasMass(entry: u32): bool {
-  return (
-    massOf(load<u64>(entry + PAIR_SUCCESS)) != 0.0 || massOf(load<u64>(entry + PAIR_FAILURE)) != 0.0
-  );
+  return rawPairMass(entry, PAIR_SUCCESS) != 0.0 || rawPairMass(entry, PAIR_FAILURE) != 0.0;
 }
 
 /** Decayed count of one sign on a half-life, for the reciprocity features. */

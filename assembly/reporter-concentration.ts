@@ -88,6 +88,11 @@ export function noteRoom(
   isReturned = isPraiseReturned(entry);
 }
 
+/** Takes from the room noted last the share that an incident's cap leaves. */
+export function shareRoom(share: f64): void {
+  pairRoom *= share;
+}
+
 /** Notes that no reporter is behind the outcome: the masses of the record only fade. */
 export function noteStranger(timeMs: f64): void {
   pairBefore = 0.0;

@@ -15,14 +15,15 @@ import {
   SOURCE_STRANGER_BIT,
   WORD_UNTRUSTED_BELOW,
 } from "./layout.ts";
+import { incidentSource } from "./incidents.ts";
 import { arenaNeed, heapLeft } from "./memory.ts";
 import { findPair, pairMap, pairRoom, pairsNeed, reservePairs } from "./pairs.ts";
 import { findRow, reserveRows, ROW_ABSENT, rowAddress, rowsNeed } from "./table.ts";
 import { credibilityOf } from "./weight.ts";
 import { VOICE_STRANGER } from "./voices.ts";
 
-/** Entries of the pair map that one outcome may add: its reporter's, the pool's and the cluster's. */
-export const PAIRS_PER_OUTCOME: u32 = 3;
+/** Entries that one outcome may add: its reporter's, the pool's, the cluster's and its incident's. */
+export const PAIRS_PER_OUTCOME: u32 = 4;
 
 /** Whether so many rows with their identifiers, and so many pairs, fit below the end of the heap. */
 export function hasRoom(rows: u64, identifierBytes: u64, pairs: u64): bool {
@@ -35,8 +36,26 @@ export function makeRoom(rows: u32, identifierBytes: u32, pairs: u32): bool {
   return (rows == 0 || reserveRows(rows, identifierBytes)) && reservePairs(pairs);
 }
 
-/** Entries that an outcome would add to the pair map. `source` is a row or a stranger. */
+/**
+ * Entries that an outcome would add to the pair map. `source` is a row or a stranger; `incident` is 0
+ * for a success, or where the failure names none.
+ */
 export function pairsMissing(
+  config: u32,
+  subject: u32,
+  source: u32,
+  isStranger: bool,
+  signature: i32,
+  incident: u32,
+): u32 {
+  let named: u32 = incident != 0 ? 1 : 0;
+  if (named != 0 && subject != ROW_ABSENT) {
+    named = missingPool(pairMap(), subject, incidentSource(incident));
+  }
+  return named + sourcesMissing(config, subject, source, isStranger, signature);
+}
+
+function sourcesMissing(
   config: u32,
   subject: u32,
   source: u32,
@@ -44,7 +63,7 @@ export function pairsMissing(
   signature: i32,
 ): u32 {
   const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
-  if (subject == ROW_ABSENT || source == ROW_ABSENT) return isOn ? PAIRS_PER_OUTCOME : 1;
+  if (subject == ROW_ABSENT || source == ROW_ABSENT) return isOn ? PAIRS_PER_OUTCOME - 1 : 1;
   const map = pairMap();
   const missing: u32 = findPair(map, subject, source) == 0 ? 1 : 0;
   if (!isOn) return missing;
@@ -73,13 +92,14 @@ export function makeRoomForOutcome(
   reporter: u32,
   reporterLength: u32,
   signature: i32,
+  incident: u32,
 ): bool {
   const rows = newRow(subject) + newRow(reporter);
   if (rows == 0 && pairRoom() >= PAIRS_PER_OUTCOME) return true;
   const bytes = newRow(subject) * subjectLength + newRow(reporter) * reporterLength;
   // Exactly what `needOf` says: what was admitted by it fits. A full map still takes what adds
   // nothing to it.
-  const pairs = pairsMissing(config, subject, reporter, false, signature);
+  const pairs = pairsMissing(config, subject, reporter, false, signature, incident);
   return makeRoom(rows, bytes, pairs);
 }
 
@@ -93,10 +113,12 @@ export function makeRoomForStranger(
   subject: u32,
   subjectLength: u32,
   source: u32,
+  incident: u32,
 ): bool {
   const rows = newRow(subject);
   if (rows == 0 && pairRoom() >= PAIRS_PER_OUTCOME) return true;
-  return makeRoom(rows, rows * subjectLength, pairsMissing(config, subject, source, true, 0));
+  const pairs = pairsMissing(config, subject, source, true, 0, incident);
+  return makeRoom(rows, rows * subjectLength, pairs);
 }
 
 /** The same for one word of `source` about an agent, beside outcomes. */
@@ -117,6 +139,7 @@ export function needOf(
   reporterLength: u32,
   signature: i32,
   voice: u32,
+  incident: u32,
 ): u32 {
   const scratch = SCRATCH_BASE + slot * SCRATCH_STRIDE;
   const subject = findRow(scratch + SCRATCH_ID_A, subjectLength);
@@ -126,7 +149,7 @@ export function needOf(
     : findRow(scratch + SCRATCH_ID_B, reporterLength);
   const rows = (subject == ROW_ABSENT ? 1 : 0) + (source == ROW_ABSENT ? 1 : 0);
   const config = configSlot(activeConfigNumber());
-  return rows | (pairsMissing(config, subject, source, isStranger, signature) << 8);
+  return rows | (pairsMissing(config, subject, source, isStranger, signature, incident) << 8);
 }
 
 /** Whether so many rows, bytes of their identifiers, and pairs fit into the table (1 or 0). */

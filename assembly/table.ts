@@ -23,6 +23,7 @@ import {
   ROW_MEAN_A,
   ROW_OUTCOMES,
   ROW_PRAISE,
+  ROW_SEEN_DAY,
   ROW_SEQ,
   ROW_SHOCK_AT,
   ROW_STRIDE,
@@ -250,6 +251,7 @@ export function copySubject(row: u32, target: u32): void {
     copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED
     copyWord(record, target, ROW_LATEST); // and ROW_BROKEN
     copyWord(record, target, ROW_PRAISE); // and ROW_REPORTED_LATEST
+    copyWord(record, target, ROW_SEEN_DAY); // with ROW_HEARD_AT
     if (atomic.load<u32>(record, ROW_SEQ) == before || looks >= LOOKS_MAX) return;
   }
 }

@@ -30,7 +30,7 @@ import {
 } from "./layout.ts";
 import { findOrAddPair, hasMass, pairMass, setPairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
-import { noteRoom } from "./reporter-concentration.ts";
+import { noteRoom, shareRoom } from "./reporter-concentration.ts";
 
 // The logarithm of the stakes that count fully; it changes rarely: with a config, a batch.
 let highOf: f64 = 0.0;
@@ -65,7 +65,61 @@ export function credibilityOf(config: u32, reporter: u32, signature: i32): f64 {
   return min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
 }
 
-/** Applies credibility and the pair, pool and cluster caps; -1 when memory is full. */
+// Masses that the outcome weighed last is to add, of one sign and time: of its pair, the pool and
+// the cluster. Kept apart until `bookMasses`, which may leave some of it out.
+let bookedCell: u32 = 0;
+let bookedAt: u32 = 0;
+let bookedCount: i32 = 0;
+let entry0: u32 = 0;
+let entry1: u32 = 0;
+let entry2: u32 = 0;
+let mass0: f64 = 0.0;
+let mass1: f64 = 0.0;
+let mass2: f64 = 0.0;
+let room0: f64 = 0.0;
+let room1: f64 = 0.0;
+let room2: f64 = 0.0;
+
+function beginMasses(cell: u32, seconds: u32): void {
+  bookedCell = cell;
+  bookedAt = seconds;
+  bookedCount = 0;
+}
+
+function noteMass(entry: u32, mass: f64, room: f64): void {
+  if (bookedCount == 0) {
+    entry0 = entry;
+    mass0 = mass;
+    room0 = room;
+  } else if (bookedCount == 1) {
+    entry1 = entry;
+    mass1 = mass;
+    room1 = room;
+  } else {
+    entry2 = entry;
+    mass2 = mass;
+    room2 = room;
+  }
+  bookedCount += 1;
+}
+
+/**
+ * Writer: adds the masses of the outcome weighed last, or the share of them that an incident's cap
+ * leaves, also to its weight as one of a row. No entry may have been added since that moves others:
+ * room for all entries of an outcome is made before it is weighed.
+ */
+export function bookMasses(share: f64): void {
+  if (bookedCount > 0) setPairMass(entry0, bookedCell, mass0 + room0 * share, bookedAt);
+  if (bookedCount > 1) setPairMass(entry1, bookedCell, mass1 + room1 * share, bookedAt);
+  if (bookedCount > 2) setPairMass(entry2, bookedCell, mass2 + room2 * share, bookedAt);
+  spoken *= share;
+  shareRoom(share);
+}
+
+/**
+ * Applies credibility and the pair, pool and cluster caps; -1 when memory is full. `bookMasses`
+ * books the result.
+ */
 export function capWeight(
   config: u32,
   base: f64,
@@ -75,17 +129,21 @@ export function capWeight(
   cell: u32,
   seconds: u32,
   isFirstParty: bool,
+  repeats: u32,
 ): f64 {
   const isOn = rho >= 0.0;
+  beginMasses(cell, seconds);
   thinned = 1.0;
   const said = isOn ? base * rho : base;
-  let weight = takePair(config, subject, reporter, cell, seconds, said, isFirstParty);
-  // What repetition leaves of it, for a streak: the operator's word is not thinned there.
+  let weight = takePair(config, subject, reporter, cell, seconds, said, isFirstParty, repeats);
+  unthinned = said;
+  // What repetition leaves of it, for a streak: the operator's word is not thinned there by its mass.
   spoken = isFirstParty ? said : weight;
-  if (isOn && rho < word(config, WORD_UNTRUSTED_BELOW)) spoken = 0.0;
+  if (isRepeat || (isOn && rho < word(config, WORD_UNTRUSTED_BELOW))) spoken = 0.0;
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
       weight = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, weight, WORD_POOL_CAP);
+      unthinned = weight;
     }
     const cluster = load<u32>(rowAddress(reporter), ROW_CLUSTER);
     if (cluster != 0 && weight > 0.0) {
@@ -105,6 +163,42 @@ let thinned: f64 = 1.0;
  */
 export function freshWeight(weight: f64): f64 {
   return weight / thinned;
+}
+
+/**
+ * What one reporter says twice within an hour, with no success between, may be one failure: the first
+ * few repeats of an hour weigh a part each, and are none of a row.
+ */
+const REPEAT_SECONDS: f64 = 3600.0;
+const REPEAT_PART: f64 = 0.25;
+const REPEATS_MAX: u32 = 3;
+// Of the outcome weighed last: whether it is such a second one.
+let isRepeat: bool = false;
+
+/** Whether the outcome weighed last was a repeat. */
+export function wasRepeat(): bool {
+  return isRepeat;
+}
+
+/** Compares an outcome with the failure that its reporter reported before it of the same subject. */
+function noteRepeat(entry: u32, cell: u32, seconds: u32, repeats: u32): void {
+  isRepeat = false;
+  if (cell != PAIR_FAILURE || repeats >= REPEATS_MAX) return;
+  const failure = load<u64>(entry + PAIR_FAILURE);
+  const at = <u32>(failure >> 32);
+  if (<u32>failure == 0 || <u32>(load<u64>(entry + PAIR_SUCCESS) >> 32) >= at) return;
+  isRepeat = Math.abs(<f64>seconds - <f64>at) < REPEAT_SECONDS;
+}
+
+// Weight of the outcome weighed last, whatever its reporter has said of the subject before.
+let unthinned: f64 = 0.0;
+
+/**
+ * Weight of the outcome weighed last in its hour, against which that hour's failures are measured:
+ * as believed, and under the caps of strangers, but not thinned by what its reporter said before.
+ */
+export function hourWeight(): f64 {
+  return unthinned;
 }
 
 // Weight of the last outcome as one of a row.
@@ -127,9 +221,9 @@ export function wasFirstWord(): bool {
 }
 
 /**
- * Weight of an outcome that only an API key answers for; -1 when memory is full. Its cap fades as
- * slowly as the subject's track, so that patience adds nothing: the track never holds more of one
- * stranger than the cap times its variance.
+ * Weight of an outcome that only an API key answers for; -1 when memory is full. `bookMasses` books
+ * it. Its cap fades as slowly as the subject's track, so that patience adds nothing: the track never
+ * holds more of one stranger than the cap times its variance.
  */
 export function strangerWeight(
   config: u32,
@@ -141,6 +235,9 @@ export function strangerWeight(
 ): f64 {
   const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
   spoken = 0.0;
+  isRepeat = false;
+  thinned = 1.0;
+  beginMasses(cell, seconds);
   const weight = isOn ? base * word(config, WORD_CREDIBILITY_MIN) : base;
   const entry = findOrAddPair(subject, SOURCE_STRANGER_BIT | voice);
   if (entry == 0) return -1.0;
@@ -148,9 +245,11 @@ export function strangerWeight(
   isFirstWord = !hasMass(entry);
   const mass = pairMass(entry, cell, seconds, tau);
   const room = roomUnder(word(config, WORD_STRANGER_CAP), mass, weight);
-  setPairMass(entry, cell, mass + room, seconds);
+  noteMass(entry, mass, room);
+  unthinned = room;
   if (!isOn || room <= 0.0) return room;
-  return takePool(config, subject, POOL_UNTRUSTED, cell, seconds, room, WORD_POOL_CAP);
+  unthinned = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, room, WORD_POOL_CAP);
+  return unthinned;
 }
 
 /** Weight left under a cap: the remaining share bounds a weight that is larger than the cap. */
@@ -180,18 +279,21 @@ function takePair(
   seconds: u32,
   weight: f64,
   isFirstParty: bool,
+  repeats: u32,
 ): f64 {
   const entry = findOrAddPair(subject, reporter);
   if (entry == 0) return -1.0;
   const tau = word(config, WORD_PAIR_TAU);
   const mass = pairMass(entry, cell, seconds, tau);
+  noteRepeat(entry, cell, seconds, repeats);
+  const said = isRepeat ? weight * REPEAT_PART : weight;
   let room: f64;
   if (isFirstParty) {
     const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
-    room = firstPartyRoom(config, mass, pairMass(entry, other, seconds, tau), weight);
-  } else room = roomUnder(word(config, WORD_PAIR_CAP), mass, weight);
+    room = firstPartyRoom(config, mass, pairMass(entry, other, seconds, tau), said);
+  } else room = roomUnder(word(config, WORD_PAIR_CAP), mass, said);
   noteRoom(config, subject, reporter, entry, cell, seconds, mass, room);
-  setPairMass(entry, cell, mass + room, seconds);
+  noteMass(entry, mass, room);
   return room;
 }
 
@@ -209,6 +311,6 @@ function takePool(
   if (entry == 0) return -1.0;
   const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
   const room = roomUnder(word(config, cap), mass, weight);
-  setPairMass(entry, cell, mass + room, seconds);
+  noteMass(entry, mass, room);
   return room;
 }

@@ -63,6 +63,8 @@ export interface ScoringConfig {
   stakes_reach?: number;
   /** Stakes that any record vouches for. */
   stakes_free?: number;
+  /** Weight from which one outcome is news of an agent in full; a lighter one is in part. */
+  heard_weight?: number;
   /** Weight, 0 to 1, of one full outcome among the latest ones about an agent. */
   latest_gain?: number;
   /** The same among the latest ones that it reported. */

@@ -13,7 +13,7 @@ import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./writer
 
 /** An empty table that no reader sees until it is published. */
 export interface UnpublishedTable {
-  fold(outcome: FoldOutcome): void;
+  fold(outcome: FoldOutcome): number;
   foldAssessment(assessment: FoldAssessment): void;
   applyStandings(standings: StandingsPart): void;
   markKeyRevoked(agent: string, isRevoked: boolean): void;
@@ -86,8 +86,9 @@ export class LiveTable implements TableCapacity {
     return this.#writer;
   }
 
-  fold(outcome: FoldOutcome): void {
-    this.#writer?.fold(outcome);
+  /** Share, 0 to 1, of its weight that it counted for. */
+  fold(outcome: FoldOutcome): number {
+    return this.#writer?.fold(outcome) ?? 1;
   }
 
   foldAssessment(assessment: FoldAssessment): void {

@@ -22,7 +22,11 @@ export interface EngineExports {
     signature: number,
     voice: number,
     timeMs: number,
+    hourMs: number,
+    incident: number,
   ): number;
+  /** Of the last `fold` by this instance. */
+  countedShare(): number;
   assess(slot: number, length: number, asker: number, unverified: number, timeMs: number): number;
   check(slot: number, length: number, stakes: number, nowMs: number): number;
   handshake(
@@ -51,6 +55,7 @@ export interface EngineExports {
     reporterLength: number,
     signature: number,
     voice: number,
+    incident: number,
   ): number;
   hasRoomFor(rows: number, identifierBytes: number, pairs: number): number;
 }

@@ -110,6 +110,10 @@ export interface AgentScoreDetails extends AgentScore {
   firstSeenMs: number;
   lastOutcomeMs: number;
   lastFailureMs: number;
+  /** When it was last heard of by weight: light outcomes move it part of the way. */
+  heardAtMs: number;
+  /** Failures that the cap of an incident made count for less, or for nothing. */
+  cappedFailures: number;
   stakesProven: number;
   /** Failed texts, capped and faded to now, by ASSESSMENT_KINDS. */
   failedTexts: [hallucination: number, unverified: number];
@@ -143,6 +147,10 @@ export interface FoldOutcome {
   settledAtMs: number;
   /** A VOICE_* or a stranger's number; left out: the reporter answers for it. */
   voice?: number;
+  /** Time whose hour a failure counts in; left out: that of settlement. */
+  incidentAtMs?: number;
+  /** Number of the incident that a failure names (hashIncident); 0 or left out: none. */
+  incident?: number;
 }
 
 /** One failed text as the engine folds it. */
@@ -202,7 +210,11 @@ export interface TableCapacity {
  * no room changes nothing and is counted (`TableUse.overflow`).
  */
 export interface EngineWriter {
-  fold(outcome: FoldOutcome): void;
+  /**
+   * Returns the share, 0 to 1, of its weight that the outcome counted for: less than 1 only for a
+   * failure beyond the cap of its incident.
+   */
+  fold(outcome: FoldOutcome): number;
   foldAssessment(assessment: FoldAssessment): void;
   applyStandings(standings: StandingsPart): void;
   /**

@@ -76,7 +76,7 @@ class WasmWriter implements EngineWriter {
     return this.#exports.commitConfig();
   }
 
-  fold(outcome: FoldOutcome): void {
+  fold(outcome: FoldOutcome): number {
     const subjectLength = writeIdentifier(this.#scratch, SCRATCH_ID_A, outcome.subject);
     const reporterLength = writeIdentifier(this.#scratch, SCRATCH_ID_B, outcome.reporter);
     const status = this.#exports.fold(
@@ -89,8 +89,11 @@ class WasmWriter implements EngineWriter {
       outcome.signatureIndex,
       outcome.voice ?? VOICE_REPORTER,
       outcome.settledAtMs,
+      outcome.incidentAtMs ?? outcome.settledAtMs,
+      outcome.incident ?? 0,
     );
     if (!isAcceptedStatus(status)) throw new RangeError("the engine refused an outcome");
+    return this.#exports.countedShare();
   }
 
   foldAssessment({ agent, asker, kindIndex, assessedAtMs }: FoldAssessment): void {
@@ -145,6 +148,7 @@ class WasmWriter implements EngineWriter {
       reporterLength,
       signatureIndex,
       voice,
+      outcome.outcome === 0 ? (outcome.incident ?? 0) : 0,
     );
     need.agents = packed & 0xff;
     need.pairs = packed >>> 8;

@@ -41,17 +41,24 @@ export function outcomeStream(agents = 8, length = 120): fc.Arbitrary<FoldOutcom
       VOICE_STRANGER,
       VOICE_MAX,
     ),
-    gapMs: fc.integer({ min: -2 * DAY_MS, max: 20 * DAY_MS }),
+    incident: fc.constantFrom(0, 0, 0, 1, 2),
+    lateMs: fc.constantFrom(0, 0, 0, 0, 2 * DAY_MS),
+    gapMs: fc.oneof(
+      { arbitrary: fc.integer({ min: -2 * DAY_MS, max: 20 * DAY_MS }), weight: 2 },
+      // Several within one hour.
+      { arbitrary: fc.integer({ min: -900_000, max: 900_000 }), weight: 1 },
+    ),
   });
   return fc.array(outcome, { minLength: 1, maxLength: length }).map((steps) => {
     let at = START_MS;
-    return steps.map(({ pair: [a, b], gapMs, ...rest }) => {
+    return steps.map(({ pair: [a, b], gapMs, lateMs, ...rest }) => {
       at = Math.max(START_MS, at + gapMs);
       return {
         ...rest,
         subject: `agent://t/${a}`,
         reporter: `agent://t/${b >= a ? b + 1 : b}`,
         settledAtMs: at,
+        incidentAtMs: at + lateMs,
       };
     });
   });

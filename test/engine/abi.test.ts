@@ -6,6 +6,7 @@ import * as layout from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import * as engineVoices from "../../assembly/voices.ts";
 import * as voices from "../../src/contract/voices.ts";
+import { INCIDENT_MAX } from "../../src/contract/incidents.ts";
 import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
 import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";
@@ -25,6 +26,7 @@ test("the module imports the memory alone and exports what the seam declares", (
       "check",
       "commitConfig",
       "copy",
+      "countedShare",
       "find",
       "fold",
       "handshake",
@@ -72,10 +74,13 @@ test("the contract's voices are the engine's", () => {
   const rows = layout.CHUNKS_MAX << layout.CHUNK_ROWS_LOG2;
   expect(layout.SOURCE_STRANGER_BIT).toBeGreaterThan(rows);
   expect(layout.SOURCE_STRANGER_BIT + voices.VOICE_MAX).toBeLessThan(layout.POOL_CLUSTER_BIT);
+  // A cluster's number is at most that of a row.
+  expect(layout.POOL_CLUSTER_BIT + rows).toBeLessThan(layout.SOURCE_INCIDENT_BITS);
+  expect(layout.SOURCE_INCIDENT_BITS + INCIDENT_MAX).toBeLessThan(layout.POOL_UNTRUSTED);
 });
 
 test("records fit their strides and the vocabularies match", () => {
-  expect(layout.ROW_BASE_SUBJECT_DAY + 2).toBeLessThanOrEqual(layout.ROW_STRIDE);
+  expect(layout.ROW_CAPPED + 4).toBeLessThanOrEqual(layout.ROW_STRIDE);
   expect(layout.ROW_STRIDE % 8).toBe(0);
   expect(layout.FEATURE_COUNT).toBe(FEATURES.length);
   expect(codes.REASON_COUNT).toBe(REASON_CODES.length);

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
 import { loadDefaultConfig } from "../../src/engine/config.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import type { AgentScore, StandingsPart } from "../../src/engine/reading.ts";
+import type { AgentScore, EngineReader, StandingsPart } from "../../src/engine/reading.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
-import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
+import { assessmentStream, DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 
 /** Software and hardware exp differ in the last bits; f32 counters may round the other way. */
 const TOLERANCE = 1e-5;
@@ -29,6 +29,16 @@ function expectSame(reading: AgentScore, leg: ReferenceLeg, label: string): void
     reading.decisionIndex,
     reading.isRefused,
   ]).toEqual([leg.tier, leg.regime, leg.decision, leg.isRefused]);
+}
+
+/** What the row keeps beside the tracks. */
+function expectSameRecord(reader: EngineReader, reference: ReferenceBureau, id: string): void {
+  const details = reader.explain(id, START_MS);
+  const agent = reference.agents.get(id);
+  expect(details.cappedFailures, `${id} capped`).toBe(agent?.incidents.capped ?? 0);
+  expect(details.outcomeCount, `${id} outcomes`).toBe(agent?.outcomes ?? 0);
+  // A share of a way in whole seconds: the last bit of a weight may round it the other way.
+  expect(Math.abs(details.heardAtMs - (agent?.heardAt ?? 0)), `${id} heard`).toBeLessThan(5001);
 }
 
 const shipped = loadDefaultConfig().handshake;
@@ -72,6 +82,7 @@ test.each([
       }
       const now = stream.at(-1)!.settledAtMs + wait * DAY_MS + 12_345;
       expect(Math.abs(reader.baseRate - reference.g)).toBeLessThan(1e-9);
+      for (const id of ids) expectSameRecord(reader, reference, id);
       ids.forEach((id, i) => {
         expectSame(reader.check(id, v, now), reference.score(id, null, v, now), `check ${id}`);
         const eta = reference.score(id, null, v, now);
@@ -102,6 +113,7 @@ test("what reporters count follows their standing as in the reference", () => {
         reference.fold(outcome);
       });
       expect(reader.areStandingsInForce).toBe(reference.isInForce);
+      for (const id of ids) expectSameRecord(reader, reference, id);
       const now = stream.at(-1)!.settledAtMs + 12_345;
       for (const id of ids) {
         expectSame(reader.check(id, 30, now), reference.score(id, null, 30, now), `check ${id}`);

@@ -4,6 +4,7 @@ import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { BaseRate } from "./base-rate.ts";
 import { Masses } from "./masses.ts";
+import { hourRepeats, noIncidents, takeHour, type Incidents } from "./incidents.ts";
 import { noStreak, takeStreaks } from "./streaks.ts";
 import type { Streak } from "./streaks.ts";
 import type { AgentStanding, StandingsPart } from "../../src/engine/reading.ts";
@@ -43,6 +44,9 @@ export interface Agent {
   baseDay: number;
   reported: number;
   streak: Streak;
+  /** Epoch ms, whole seconds. */
+  heardAt: number;
+  incidents: Incidents;
 }
 
 export interface ReferenceOutcome {
@@ -55,6 +59,8 @@ export interface ReferenceOutcome {
   settledAtMs: number;
   /** Who answers for it: the reporter (0 or left out), the operator (1), an API key (others). */
   voice?: number;
+  incidentAtMs?: number;
+  incident?: number;
 }
 
 /** What the pair cap left of one outcome, as of `at` (whole seconds). */
@@ -75,6 +81,8 @@ export class ReferenceFold {
   stakesHigh = 0;
   readonly config: ScoringConfig;
   readonly base: BaseRate;
+  /** What the pair cap left of the outcome being folded. */
+  #word: ReferenceWord | undefined;
   /** Praise in the outcome being folded. */
   #praise = 0;
 
@@ -94,7 +102,8 @@ export class ReferenceFold {
       const zero = { mA: 0, vA: 0, mB: 0, vB: 0, subjectAt: 0, s: 0, vR: 0, reporterAt: 0 };
       const counters = { s90: 0, f90: 0, s14: 0, f14: 0, rs14: 0, rf14: 0, proven: 0 };
       const times = { failedAt: 0, firstAt: 0, shockAt: 0, outcomes: 0, baseDay: 0 };
-      agent = { ...zero, ...counters, ...times, reported: 0, streak: noStreak() };
+      const parts = { streak: noStreak(), incidents: noIncidents() };
+      agent = { ...zero, ...counters, ...times, reported: 0, heardAt: 0, ...parts };
       this.agents.set(id, agent);
     }
     return agent;
@@ -131,7 +140,28 @@ export class ReferenceFold {
     if (this.isInForce && weight > 0) {
       weight = this.masses.take(`${e.subject}\nstrangers\n${y}`, seconds, weight, c.pool_cap);
     }
-    return weight > 0 ? { weight, isFirst } : undefined;
+    if (weight <= 0) {
+      this.masses.book(1);
+      return undefined;
+    }
+    this.masses.unthinned = weight;
+    const counted = this.#cap(e, weight);
+    return counted > 0 ? { weight: counted, isFirst } : undefined;
+  }
+
+  /** What the caps of incidents leave of a weight; books the masses of what is left. */
+  #cap(e: ReferenceOutcome, weight: number): number {
+    const y = 1 - e.outcome;
+    const { unthinned, wasRepeat: isRepeat } = this.masses;
+    const at = {
+      atMs: e.incidentAtMs ?? e.settledAtMs,
+      incident: e.incident ?? 0,
+      unthinned,
+      isRepeat,
+    };
+    const counted = takeHour(this.#agent(e.subject).incidents, y, weight, at);
+    this.masses.book(weight > 0 ? counted / weight : 1);
+    return counted;
   }
 
   /** What the reporter's word leaves of a weight, all caps included. */
@@ -140,16 +170,26 @@ export class ReferenceFold {
     const seconds = Math.floor(e.settledAtMs / 1000);
     const take = (source: string, weight: number, cap: number) =>
       this.masses.take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
-    const takePair = (weight: number): number => {
-      this.masses.spoken = weight;
+    const takePair = (said: number): number => {
       const { subject, reporter } = e;
+      const pair = `${subject}\n${reporter}`;
+      const atMs = e.incidentAtMs ?? e.settledAtMs;
+      const isRepeat =
+        hourRepeats(this.#agent(subject).incidents, atMs) < 3 &&
+        this.masses.isRepeat(pair, 1 - e.outcome, seconds);
+      this.masses.unthinned = said;
+      this.masses.wasRepeat = isRepeat;
+      const weight = isRepeat ? 0.25 * said : said;
+      this.masses.spoken = weight;
       const room =
         e.voice === 1
-          ? this.masses.takeVouched(`${subject}\n${reporter}`, 1 - e.outcome, seconds, weight)
+          ? this.masses.takeVouched(pair, 1 - e.outcome, seconds, weight)
           : take(reporter, weight, c.pair_cap);
       if (e.voice !== 1) this.masses.spoken = room;
-      const { at } = this.masses.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
-      this.words.push({ subject, reporter, failure: 1 - e.outcome, room, at });
+      if (isRepeat) this.masses.spoken = 0;
+      const before = this.masses.pairs.get(`${pair}\n${1 - e.outcome}`)?.at ?? 0;
+      const at = Math.max(seconds, before);
+      this.#word = { subject, reporter, failure: 1 - e.outcome, room, at };
       return room;
     };
     if (!this.isInForce) return takePair(w);
@@ -160,7 +200,10 @@ export class ReferenceFold {
     const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
     let weight = takePair(w * rho);
     if (rho < c.untrusted_below) this.masses.spoken = 0;
-    if (rho < c.untrusted_below && weight > 0) weight = take("strangers", weight, c.pool_cap);
+    if (rho < c.untrusted_below && weight > 0) {
+      weight = take("strangers", weight, c.pool_cap);
+      this.masses.unthinned = weight;
+    }
     const cluster = standing?.cluster ?? 0;
     return cluster > 0 && weight > 0 ? take(`cluster ${cluster}`, weight, c.cluster_cap) : weight;
   }
@@ -174,6 +217,7 @@ export class ReferenceFold {
     let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
     w *= clip(phi, c.stakes_floor, 1);
     this.masses.thinned = 1;
+    this.masses.wasRepeat = false;
     if ((e.voice ?? 0) > 1) {
       const heard = this.#weighStranger(e, w);
       if (heard === undefined) return;
@@ -185,7 +229,10 @@ export class ReferenceFold {
     }
     const v = this.#agent(e.subject);
     const u = this.#agent(e.reporter);
-    w = this.#weigh(e, w);
+    const full = this.#weigh(e, w);
+    w = this.#cap(e, full);
+    if (full > 0 && w === 0) return;
+    this.words.push({ ...this.#word!, room: this.#word!.room * (full > 0 ? w / full : 1) });
     this.base.advance(t);
     this.#filter(v, u, y, w, t);
     this.#count(v, u, y, w, t, e.stakes);
@@ -261,6 +308,11 @@ export class ReferenceFold {
     v.firstAt = v.firstAt === 0 ? at : Math.min(v.firstAt, at);
     const fresh = w / this.masses.thinned;
     if (y === 1 && fresh >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
+    if (w > 0) {
+      const part = Math.min(1, w / c.heard_weight!);
+      if (v.heardAt === 0) v.heardAt = at;
+      else v.heardAt += 1000 * Math.floor((Math.max(0, at - v.heardAt) / 1000) * part);
+    }
     let proven = v.proven;
     if (v.subjectAt > 0) proven *= 2 ** (-days(v.subjectAt, t) / c.half_life_stakes_days);
     if (y === 0 && fresh > c.failure_weight_min) proven = Math.max(proven, stakes);

@@ -8,7 +8,13 @@ export class Masses {
   thinned = 1;
   /** Weight of the last outcome as one of a row: what a vouched voice said, else what caps left. */
   spoken = 0;
+  /** Weight of the last outcome in its hour: not thinned by what its reporter said before. */
+  unthinned = 0;
+  /** Whether the last outcome was a repeat. */
+  wasRepeat = false;
   readonly #config: ScoringConfig;
+  /** What the outcome being folded is to add, before an incident's cap. */
+  #pending: { key: string; seconds: number; mass: number; room: number }[] = [];
 
   constructor(config: ScoringConfig) {
     this.#config = config;
@@ -25,7 +31,7 @@ export class Masses {
   take(key: string, seconds: number, w: number, cap: number, tau?: number): number {
     const mass = this.#mass(key, seconds, tau);
     const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
-    this.#book(key, seconds, mass + room);
+    this.#pending.push({ key, seconds, mass, room });
     return room;
   }
 
@@ -40,8 +46,26 @@ export class Masses {
     const share = Math.max(0, Math.min(1 - mass / cap, open));
     const room = Math.min(w * share, Math.max(0, cap - mass));
     this.thinned = room > 0 ? room / (w * open) : 1;
-    this.#book(own, seconds, mass + room);
+    this.#pending.push({ key: own, seconds, mass, room });
     return room;
+  }
+
+  /** Whether a failure follows the pair's last one within an hour, with no success between. */
+  isRepeat(pair: string, y: number, seconds: number): boolean {
+    const failure = this.pairs.get(`${pair}\n1`);
+    if (y === 0 || failure === undefined || failure.mass === 0) return false;
+    const successAt = this.pairs.get(`${pair}\n0`)?.at ?? 0;
+    return successAt < failure.at && Math.abs(seconds - failure.at) < 3600;
+  }
+
+  /** Books what was taken since, or the share of it that counts; without a share nothing. */
+  book(share: number): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    if (share === 0) return;
+    this.spoken *= share;
+    for (const { key, seconds, mass, room } of pending)
+      this.#book(key, seconds, mass + room * share);
   }
 
   #book(key: string, seconds: number, mass: number): void {

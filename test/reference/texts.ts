@@ -30,6 +30,7 @@ export class FailedTexts {
     const seconds = Math.floor(assessedAtMs / 1000);
     const tau = c.half_life_long_days / Math.LN2;
     const room = this.#askers.take(`${agent}\n${asker}`, seconds, 1, c.asker_cap!, tau);
+    this.#askers.book(1);
     if (room <= 0) return;
     const before = this.#texts.get(agent) ?? { masses: [0, 0], at: 0 };
     const at = Math.max(before.at, seconds);
